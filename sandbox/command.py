@@ -127,7 +127,9 @@ def run(argv: list, variables: dict[str, str], root: str, timeout_s: float, limi
     }
 
 
-def _become_command(argv: list, variables: dict[str, str], root: str, out: int, err: int, why: int) -> None:
+def _become_command(
+    argv: list, variables: dict[str, str], root: str, out: int, err: int, why: int
+) -> None:
     try:
         os.setsid()
         null = os.open("/dev/null", os.O_RDONLY)
@@ -138,7 +140,9 @@ def _become_command(argv: list, variables: dict[str, str], root: str, out: int, 
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         with open("/proc/self/oom_score_adj", "w") as stream:
-            stream.write("1000")  # the out-of-memory killer takes the command first, unless it undoes this
+            stream.write(
+                "1000"
+            )  # the out-of-memory killer takes the command first, unless it undoes this
         become_user(UID)
         os.umask(0o022)
         os.chdir(root)

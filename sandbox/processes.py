@@ -51,9 +51,17 @@ def start_helpers(helpers: list[dict]) -> list[dict]:
 def _planned(helper: dict) -> list[str]:
     """The fields before the name in a line of helper.c's plan."""
     how = [f"thread={name}" for name in helper.get("threads", ())]
-    how += [word.replace("_", "-") for word in ("own_session", "subreaper", "ends") if helper.get(word)]
+    how += [
+        word.replace("_", "-") for word in ("own_session", "subreaper", "ends") if helper.get(word)
+    ]
     how += [f"ids={helper['ids']}"] if "ids" in helper else []
-    return [helper["key"], helper["parent"] or "", str(helper["rss_mb"]), str(helper["virt_mb"]), " ".join(how)]
+    return [
+        helper["key"],
+        helper["parent"] or "",
+        str(helper["rss_mb"]),
+        str(helper["virt_mb"]),
+        " ".join(how),
+    ]
 
 
 def _start_all(plan: str) -> None:
@@ -78,7 +86,11 @@ def _settled(helpers: list[dict]) -> list[dict]:
     def outline(name: str, args: list[str], threads: int) -> list:
         """What is known of a process before it starts: process ids among its arguments are not."""
         ids = name in with_ids
-        return [name, threads, *("%P" if ids and (arg == "%PP" or arg.isdigit()) else arg for arg in args)]
+        return [
+            name,
+            threads,
+            *("%P" if ids and (arg == "%PP" or arg.isdigit()) else arg for arg in args),
+        ]
 
     wanted = sorted(outline(h["name"], h["args"], 1 + len(h.get("threads", ()))) for h in staying)
     needed = sorted((int(h["rss_mb"]) << 20) - UNCOUNTED for h in staying)
@@ -87,8 +99,13 @@ def _settled(helpers: list[dict]) -> list[dict]:
     while time.monotonic() < deadline:
         reaped()  # helpers that end by plan become the runner's children
         now = facts()
-        there = sorted(outline(fact["name"], fact["args"], fact["threads"]) for fact in now) == wanted
-        grown = all(has >= needs for has, needs in zip(sorted(f["rss_bytes"] for f in now), needed, strict=False))
+        there = (
+            sorted(outline(fact["name"], fact["args"], fact["threads"]) for fact in now) == wanted
+        )
+        grown = all(
+            has >= needs
+            for has, needs in zip(sorted(f["rss_bytes"] for f in now), needed, strict=False)
+        )
         if there and grown and now == before and all(fact["state"] == "S" for fact in now):
             return now
         before = now
@@ -158,6 +175,10 @@ def unchanged(before: list[dict], after: list[dict]) -> bool:
     """Whether the same processes still run, under the same names and parents."""
 
     def keys(found: list[dict]) -> list[tuple]:
-        return [(f["pid"], f["name"], f["ppid"], f["args"], f["started"]) for f in found if f["state"] not in "ZX"]
+        return [
+            (f["pid"], f["name"], f["ppid"], f["args"], f["started"])
+            for f in found
+            if f["state"] not in "ZX"
+        ]
 
     return keys(before) == keys(after)

@@ -49,7 +49,9 @@ class Routes:
         if route["method"] == "GET" and status == 200 and is_known(headers, head):
             return 304, headers, b""
         if rules := route.get("findings"):
-            content = content.replace(rules["mark"].encode(), json.dumps(findings(rules["rules"], body)).encode())
+            content = content.replace(
+                rules["mark"].encode(), json.dumps(findings(rules["rules"], body)).encode()
+            )
         if job := route.get("job"):
             content = content.replace(job["mark"].encode(), self._start(job, headers).encode())
         return status, headers, content
@@ -109,7 +111,9 @@ def is_known(headers: dict, head: dict[str, str]) -> bool:
     tag = next((value for name, value in headers.items() if name.lower() == "etag"), None)
     if asked is None or tag is None:
         return False
-    return asked == "*" or tag.removeprefix("W/") in [one.strip().removeprefix("W/") for one in asked.split(",")]
+    return asked == "*" or tag.removeprefix("W/") in [
+        one.strip().removeprefix("W/") for one in asked.split(",")
+    ]
 
 
 def form_fields(query: bytes) -> dict[str, str]:

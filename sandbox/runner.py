@@ -113,7 +113,9 @@ def cgroup(*names: str) -> int | None:
 
 def used_bytes(*folders: str) -> int:
     """Bytes in use in the file systems of these folders."""
-    return sum((status.f_blocks - status.f_bfree) * status.f_frsize for status in map(os.statvfs, folders))
+    return sum(
+        (status.f_blocks - status.f_bfree) * status.f_frsize for status in map(os.statvfs, folders)
+    )
 
 
 def document_of(stream: command.Captured) -> dict:
@@ -128,7 +130,9 @@ def measure(invocation: dict, tar: bytes) -> dict:
     os.chown(root, command.UID, command.UID)
     processes.as_user(command.UID, tree.unpack, root, tar, invocation["ages"])
     tree_before, _ = processes.as_user(command.UID, tree.survey, root)
-    server, ready, log = start_service(invocation["port"], routes) if routes is not None else (None, None, None)
+    server, ready, log = (
+        start_service(invocation["port"], routes) if routes is not None else (None, None, None)
+    )
     before = processes.start_helpers(invocation["helpers"])
     if server and os.read(ready, 1) != b"1":
         raise RuntimeError("the HTTP service did not start")
@@ -136,7 +140,10 @@ def measure(invocation: dict, tar: bytes) -> dict:
     empty = used_bytes("/tmp", command.HOME)
     helpers = [{key: fact[key] for key in REPORTED_FIELDS} for fact in before]
     # After this line a lost result is the command's fault. It cannot suppress the line, since it does not exist yet.
-    print(json.dumps({"protocol": PROTOCOL, "nonce": invocation["nonce"], "processes": helpers}), flush=True)
+    print(
+        json.dumps({"protocol": PROTOCOL, "nonce": invocation["nonce"], "processes": helpers}),
+        flush=True,
+    )
 
     ran = command.run(
         [*invocation["argv"], binascii.a2b_base64(invocation["command"])],
@@ -147,7 +154,9 @@ def measure(invocation: dict, tar: bytes) -> dict:
     )
 
     left = [] if ran["timed_out"] else command.leftover()
-    intact = processes.unchanged(before, processes.facts()) and (server is None or is_alive(server, server_started))
+    intact = processes.unchanged(before, processes.facts()) and (
+        server is None or is_alive(server, server_started)
+    )
     ended = command.kill_all(ran["child"])
     status, usage = ran["ended"][:2] if ran["ended"] else ended
     for stream in (ran["stdout"], ran["stderr"]):
@@ -171,7 +180,9 @@ def measure(invocation: dict, tar: bytes) -> dict:
             "peak_memory_bytes": cgroup("memory.peak", "memory/memory.max_usage_in_bytes"),
             "peak_processes": cgroup("pids.peak", "pids/pids.peak"),
             "written_bytes": max(0, used_bytes("/tmp", command.HOME) - empty),
-            "oom_killed": bool(cgroup("memory.events:oom_kill", "memory/memory.oom_control:oom_kill")),
+            "oom_killed": bool(
+                cgroup("memory.events:oom_kill", "memory/memory.oom_control:oom_kill")
+            ),
         },
         "http_requests": read_log(log) if server else [],
         "tree_changed": changes is not None,

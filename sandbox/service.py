@@ -29,10 +29,14 @@ def serve(port: int, routes: list[dict], ready: int, log: int) -> None:
     while True:
         connection, _ = server.accept()
         slots.acquire()
-        threading.Thread(target=_serve_connection, args=(connection, table, log, slots), daemon=True).start()
+        threading.Thread(
+            target=_serve_connection, args=(connection, table, log, slots), daemon=True
+        ).start()
 
 
-def _serve_connection(connection: socket.socket, table: Routes, log: int, slots: threading.Semaphore) -> None:
+def _serve_connection(
+    connection: socket.socket, table: Routes, log: int, slots: threading.Semaphore
+) -> None:
     try:
         connection.settimeout(60)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -65,12 +69,19 @@ def _answer_one(connection: socket.socket, incoming, table: Routes, log: int) ->
     headers = headers if status == 304 else headers | {"Content-Length": str(len(body))}
     if last:
         headers = headers | {"Connection": "close"}
-    _write_log(log, {"method": method[:20], "path": words[1].decode("latin-1")[:500], "status": status})
+    _write_log(
+        log, {"method": method[:20], "path": words[1].decode("latin-1")[:500], "status": status}
+    )
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
         phrase = "Unknown"
-    lines = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    lines = [
+        f"HTTP/1.1 {status} {phrase}",
+        *(f"{name}: {value}" for name, value in headers.items()),
+        "",
+        "",
+    ]
     connection.sendall("\r\n".join(lines).encode("latin-1") + (b"" if method == "HEAD" else body))
     return not last
 

@@ -30,7 +30,9 @@ def unpack(root: str, data: bytes, ages: dict[str, float]) -> None:
     now = time.time()
     for name, age in ages.items():
         os.utime(os.path.normpath(os.path.join(root, name)), (now - age, now - age))
-    for path, mode in sorted(modes.items(), reverse=True):  # a folder after its files: its mode may deny access
+    for path, mode in sorted(
+        modes.items(), reverse=True
+    ):  # a folder after its files: its mode may deny access
         if mode is not None:
             os.chmod(path, mode)
 
@@ -42,7 +44,9 @@ def members(data: bytes) -> list[tuple[str, int, memoryview | None]]:
     """
     found, view, at = [], memoryview(data), 0
     while not (head := data[at : at + BLOCK]).startswith(b"\0"):
-        if len(head) < BLOCK or sum(head[:148]) + 8 * 32 + sum(head[156:]) != int(head[148:156].rstrip(b"\0 "), 8):
+        if len(head) < BLOCK or sum(head[:148]) + 8 * 32 + sum(head[156:]) != int(
+            head[148:156].rstrip(b"\0 "), 8
+        ):
             raise ValueError("the tree's tar is damaged")
         prefix, name = head[345:500].partition(b"\0")[0], head[:100].partition(b"\0")[0]
         name = (prefix + b"/" + name if prefix and head[257:263] == b"ustar\0" else name).decode()
@@ -74,7 +78,9 @@ def survey(root: str, unlock: bool = False) -> tuple[dict[str, os.stat_result], 
                 path = above + entry.name
                 found[path] = entry.stat(follow_symlinks=False)
                 if stat.S_ISDIR(found[path].st_mode):
-                    whole = depth < MOST_DEPTH and enter(entry.name, path, folder, depth + 1) and whole
+                    whole = (
+                        depth < MOST_DEPTH and enter(entry.name, path, folder, depth + 1) and whole
+                    )
         return whole
 
     def enter(name: str, path: str, above: int | None, depth: int) -> bool:
@@ -94,7 +100,9 @@ def survey(root: str, unlock: bool = False) -> tuple[dict[str, os.stat_result], 
     return found, enter(root, ".", None, 0)
 
 
-def changes(before: dict[str, os.stat_result], after: dict[str, os.stat_result], whole: bool) -> dict | None:
+def changes(
+    before: dict[str, os.stat_result], after: dict[str, os.stat_result], whole: bool
+) -> dict | None:
     """The paths that a command created, changed and removed; None if there are none.
 
     Compared by change time (ctime), which cannot be set back. Creating or removing something in a folder does not count
@@ -111,7 +119,9 @@ def changes(before: dict[str, os.stat_result], after: dict[str, os.stat_result],
     ]
     if whole and not (created or removed or changed):
         return None
-    files = [after[path].st_size for path in (*created, *changed) if stat.S_ISREG(after[path].st_mode)]
+    files = [
+        after[path].st_size for path in (*created, *changed) if stat.S_ISREG(after[path].st_mode)
+    ]
     return {
         "created": _listed(created),
         "changed": _listed(changed),

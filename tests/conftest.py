@@ -42,7 +42,9 @@ READS_EVENTS = "workflow/test_reruns.py::test_a_cell_that_three"
 @pytest.fixture(scope="session")
 def sandbox() -> Sandbox:
     """The sandbox itself: the engine is found or started and the image built if need be; its absence is a failure."""
-    with file_lock(CACHE / "tests.lock", lambda _: None):  # two workers install and build nothing at the same time
+    with file_lock(
+        CACHE / "tests.lock", lambda _: None
+    ):  # two workers install and build nothing at the same time
         return open_sandbox(SandboxConfig())
 
 
@@ -67,4 +69,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
         apart = module.startswith(STUDIES) and not f"{module}::{item.name}".startswith(READS_EVENTS)
         engine = "studies" if apart else "engine"
-        item.add_marker(pytest.mark.xdist_group(engine if item.get_closest_marker("engine") else module))
+        item.add_marker(
+            pytest.mark.xdist_group(engine if item.get_closest_marker("engine") else module)
+        )

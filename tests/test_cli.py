@@ -10,7 +10,9 @@ from fluency.cli import TARGETS, fluency, main
 from tests.workflow.project import Project
 
 CONFIGURED = [
-    name for name, command in fluency.commands.items() if any("--configfile" in p.opts for p in command.params)
+    name
+    for name, command in fluency.commands.items()
+    if any("--configfile" in p.opts for p in command.params)
 ]
 
 
@@ -60,14 +62,17 @@ def test_a_mistyped_argument_is_a_sentence(arguments, words, capsys):
 def test_seeds_are_numbers_separated_by_commas(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "fluency.validation.validate.main", lambda task_ids, seeds: asked.append((task_ids, seeds)) or 0
+        "fluency.validation.validate.main",
+        lambda task_ids, seeds: asked.append((task_ids, seeds)) or 0,
     )
     assert main(["validate", "--task", "tree-size-bytes", "--seeds", "11, 24"]) == 0
     assert asked == [(("tree-size-bytes",), [11, 24])]
 
 
 @pytest.mark.parametrize("command", CONFIGURED)
-@pytest.mark.parametrize("config", ["config", "/proc/self/mem"], ids=["a folder", "an unreadable file"])
+@pytest.mark.parametrize(
+    "config", ["config", "/proc/self/mem"], ids=["a folder", "an unreadable file"]
+)
 def test_a_configuration_that_cannot_be_read_is_a_sentence(command, config, capsys):
     format_ = ["--format", "csv"] if command == "export" else []
     assert main([command, *format_, "--configfile", config]) == 2
@@ -77,9 +82,15 @@ def test_a_configuration_that_cannot_be_read_is_a_sentence(command, config, caps
 def test_nothing_to_archive_and_a_place_that_cannot_be_written_are_sentences(tmp_path):
     """Root may write anywhere but below a file."""
     project = Project.make(tmp_path / "project")
-    assert "test: there is nothing to archive" in project.fluency("archive", "--partial", code=2).stderr
+    assert (
+        "test: there is nothing to archive"
+        in project.fluency("archive", "--partial", code=2).stderr
+    )
     assert not (project.root / "archive").exists()
-    for arguments, folder in [(["report"], "results"), (["preregister", "--decision", "d"], "preregistrations")]:
+    for arguments, folder in [
+        (["report"], "results"),
+        (["preregister", "--decision", "d"], "preregistrations"),
+    ]:
         (project.root / folder).write_text("")
         done = project.run([sys.executable, "-m", "fluency.cli", *arguments], 2, {})
         assert done.stderr.startswith("Error: ") and folder in done.stderr, done.stderr

@@ -92,7 +92,10 @@ def _of_node(node: Node, source: bytes) -> Iterator[_Edit]:
     elif node.type == "test_operator":
         for old, others in _FLIPS:
             if old == text and old in _TESTS:
-                yield from (_Edit("flip-comparison", node.start_byte, node.end_byte, other) for other in others)
+                yield from (
+                    _Edit("flip-comparison", node.start_byte, node.end_byte, other)
+                    for other in others
+                )
     elif node.type == "!":
         yield _Edit("drop-negation", node.start_byte, node.end_byte, "")
     elif node.type in ("raw_string", "string_content", "word", "number"):
@@ -130,7 +133,12 @@ def _parts(node: Node, separators: tuple[str, ...], operator: str) -> Iterator[_
 def _flipped(node: Node, text: str) -> Iterator[_Edit]:
     for child in node.children:
         if child.type in ("&&", "||"):
-            yield _Edit("flip-comparison", child.start_byte, child.end_byte, "||" if child.type == "&&" else "&&")
+            yield _Edit(
+                "flip-comparison",
+                child.start_byte,
+                child.end_byte,
+                "||" if child.type == "&&" else "&&",
+            )
 
 
 def _inside(node: Node, text: str) -> Iterator[_Edit]:
@@ -164,7 +172,10 @@ def _inside(node: Node, text: str) -> Iterator[_Edit]:
                 if match.start() in taken:
                     continue
                 taken |= set(range(*match.span()))
-                yield from (_Edit("flip-comparison", at(match.start()), at(match.end()), other) for other in others)
+                yield from (
+                    _Edit("flip-comparison", at(match.start()), at(match.end()), other)
+                    for other in others
+                )
         for match in re.finditer(r"\s*\| not\b", text):
             yield _Edit("drop-negation", at(match.start()), at(match.end()), "")
 
@@ -214,7 +225,9 @@ def plan_of(tasks: Sequence[Task], shells: Iterable[str] = SHELLS) -> list[Plann
         references = task.references.get(shell, [])
         for operator, command in itertools.chain.from_iterable(map(mutants, references)):
             if command not in references:
-                found.setdefault((task.id, shell, command), Planned(task.id, shell, operator, command))
+                found.setdefault(
+                    (task.id, shell, command), Planned(task.id, shell, operator, command)
+                )
     return list(found.values())
 
 
@@ -231,7 +244,9 @@ def execute(
     killed: dict[Planned, str] = {}
     for seed in seeds:
         alive = [mutant for mutant in planned if mutant not in killed]
-        found = prober.all([Probe(mutant.task, mutant.shell, "wrong", mutant.command, seed) for mutant in alive])
+        found = prober.all(
+            [Probe(mutant.task, mutant.shell, "wrong", mutant.command, seed) for mutant in alive]
+        )
         for mutant, (finding, _) in zip(alive, found, strict=True):
             if not finding.passed:
                 killed[mutant] = finding.why
@@ -279,7 +294,11 @@ def _kind(text: str) -> Kind:
 
 def unexplained(outcomes: Sequence[Outcome], reasons: Reasons) -> list[Outcome]:
     """Survivors without a reason."""
-    return [mutant for mutant in outcomes if not mutant.killed and (mutant.task, mutant.command) not in reasons]
+    return [
+        mutant
+        for mutant in outcomes
+        if not mutant.killed and (mutant.task, mutant.command) not in reasons
+    ]
 
 
 def page_of(outcomes: Sequence[Outcome], reasons: Reasons, seeds: Sequence[int]) -> str:
@@ -290,16 +309,26 @@ def page_of(outcomes: Sequence[Outcome], reasons: Reasons, seeds: Sequence[int])
             f"| {title} | Mutants | Killed | Equivalent | Left out | Unexplained | Share killed |",
             "|---|---:|---:|---:|---:|---:|---:|",
         ]
-        lines += [_row(name, group, reasons) for name, group in sorted(_grouped(outcomes, key).items())]
+        lines += [
+            _row(name, group, reasons) for name, group in sorted(_grouped(outcomes, key).items())
+        ]
         lines += [_row("**all**", list(outcomes), reasons), ""]
     lines += ["## Survivors", ""]
-    for task, group in sorted(_grouped([mutant for mutant in outcomes if not mutant.killed], "task").items()):
+    for task, group in sorted(
+        _grouped([mutant for mutant in outcomes if not mutant.killed], "task").items()
+    ):
         by_reason: dict[tuple[Reason | None, str], list[str]] = defaultdict(list)
         for mutant in group:
-            by_reason[reasons.get((task, mutant.command)), SHELLS[mutant.shell].lexer].append(mutant.command)
+            by_reason[reasons.get((task, mutant.command)), SHELLS[mutant.shell].lexer].append(
+                mutant.command
+            )
         lines += [f"### {task}", ""]
         for (reason, lexer), commands in by_reason.items():
-            why = f"*{reason.kind.capitalize().replace('-', ' ')}.* {reason.text}" if reason else "**Unexplained.**"
+            why = (
+                f"*{reason.kind.capitalize().replace('-', ' ')}.* {reason.text}"
+                if reason
+                else "**Unexplained.**"
+            )
             lines += [why, "", f"```{lexer}", *commands, "```", ""]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -313,9 +342,19 @@ def _grouped(outcomes: Sequence[Outcome], key: str) -> dict[str, list[Outcome]]:
 
 def _row(name: str, outcomes: Sequence[Outcome], reasons: Reasons) -> str:
     killed = sum(mutant.killed for mutant in outcomes)
-    kinds = Counter(reason.kind for f in outcomes if not f.killed and (reason := reasons.get((f.task, f.command))))
+    kinds = Counter(
+        reason.kind
+        for f in outcomes
+        if not f.killed and (reason := reasons.get((f.task, f.command)))
+    )
     share = killed / max(len(outcomes) - kinds["equivalent"], 1)
-    counts = (len(outcomes), killed, kinds["equivalent"], kinds["left-out"], len(outcomes) - killed - kinds.total())
+    counts = (
+        len(outcomes),
+        killed,
+        kinds["equivalent"],
+        kinds["left-out"],
+        len(outcomes) - killed - kinds.total(),
+    )
     return f"| {name} | {' | '.join(map(str, counts))} | {share:.0%} |"
 
 
@@ -326,14 +365,18 @@ def main(task_ids: Sequence[str] = ()) -> int:
     tasks = [task for task in load_tasks(list(task_ids) or ALL) if task_ids or not task.private]
     sandbox = open_sandbox(study.sandbox)
     there = [shell for shell in SHELLS if sandbox.image.shells.get(shell)]
-    outcomes = execute(plan_of(tasks, there), tasks, study.seeds, sandbox, limits=study.sandbox.limits)
+    outcomes = execute(
+        plan_of(tasks, there), tasks, study.seeds, sandbox, limits=study.sandbox.limits
+    )
     if not task_ids:
         write_atomic(PAGE, page_of(outcomes, reasons, study.seeds))
     left = unexplained(outcomes, reasons)
     for mutant in left:
         print(f"survives without a reason: {mutant.task}: {mutant.command}")
     counts = Counter(mutant.killed for mutant in outcomes)
-    print(f"{len(outcomes)} mutants: {counts[True]} killed, {counts[False]} survive, {len(left)} of them unexplained")
+    print(
+        f"{len(outcomes)} mutants: {counts[True]} killed, {counts[False]} survive, {len(left)} of them unexplained"
+    )
     return 1 if left else 0
 
 

@@ -63,7 +63,9 @@ def same_lines(task: Task, lines: list[str], rng: random.Random) -> Iterator[Nam
     ):
         if task.content == "paths":
             yield name, render([prefix + line for line in lines])
-        elif task.content == "keyed" or (task.content == "ordered" and checks.is_sized_paths(lines)):
+        elif task.content == "keyed" or (
+            task.content == "ordered" and checks.is_sized_paths(lines)
+        ):
             yield name, render([line.replace(" ", f" {prefix}", 1) for line in lines])
     if task.content == "paths" and len(lines) > 1:
         yield "some paths absolute", render([f"{WORLD_ROOT}{lines[0]}", *lines[1:]])
@@ -76,8 +78,14 @@ def same_json(task: Task, value: Any, rng: random.Random) -> Iterator[Named]:
     """The same JSON value written otherwise."""
     yield "compact", json.dumps(value, separators=(",", ":")).encode()
     yield "indented with tabs", json.dumps(value, indent="\t").encode()
-    yield "escaped", re.sub(rb"[A-Z]", lambda found: b"\\u%04x" % found[0][0], json.dumps(value).encode())
-    yield "keys in another order", render_json(_mapped(value, lambda item: dict(reversed(item.items())), dict))
+    yield (
+        "escaped",
+        re.sub(rb"[A-Z]", lambda found: b"\\u%04x" % found[0][0], json.dumps(value).encode()),
+    )
+    yield (
+        "keys in another order",
+        render_json(_mapped(value, lambda item: dict(reversed(item.items())), dict)),
+    )
     yield "numbers with a point", render_json(_mapped(value, float, int))
     if task.content == "jsonset":
         yield "reversed", render_json(value[::-1])
@@ -93,7 +101,10 @@ def wrong_lines(task: Task, lines: list[str]) -> Iterator[Named]:
         yield f"line {number + 1} dropped", render(rest)
         yield f"line {number + 1} twice", render([*lines, line])
         for name, changed in _changed(line, task.content == "hex"):
-            yield f"line {number + 1} {name}", render([*lines[:number], changed, *lines[number + 1 :]])
+            yield (
+                f"line {number + 1} {name}",
+                render([*lines[:number], changed, *lines[number + 1 :]]),
+            )
             if name.endswith("raised"):
                 yield f"line {number + 1} {name} and added", render([*lines, changed])
     if task.content == "ordered":
@@ -126,8 +137,14 @@ def wrong_lines(task: Task, lines: list[str]) -> Iterator[Named]:
         yield "paths from another root", render([f"/tmp/{line}" for line in lines])
         yield "the same file by both names", render([*lines, f"{WORLD_ROOT}{lines[0]}"])
     elif task.content == "keyed":
-        yield "names without their folder", render([f"{line.split()[0]} {line.rsplit('/', 1)[-1]}" for line in lines])
-        yield "the same file by both names", render([*lines, lines[0].replace(" ", f" {WORLD_ROOT}", 1)])
+        yield (
+            "names without their folder",
+            render([f"{line.split()[0]} {line.rsplit('/', 1)[-1]}" for line in lines]),
+        )
+        yield (
+            "the same file by both names",
+            render([*lines, lines[0].replace(" ", f" {WORLD_ROOT}", 1)]),
+        )
     if task.content in ("set", "keyed"):
         yield "names as paths", render([f"./{line}" for line in lines])
         yield "absolute names", render([WORLD_ROOT + line for line in lines])
@@ -147,12 +164,19 @@ def wrong_json(value: Any) -> Iterator[Named]:
     yield "numbers a little raised", render_json(_mapped(value, lambda number: number + 0.5, int))
     yield (
         "keys capitalised",
-        render_json(_mapped(value, lambda item: {key.capitalize(): each for key, each in item.items()}, dict)),
+        render_json(
+            _mapped(
+                value, lambda item: {key.capitalize(): each for key, each in item.items()}, dict
+            )
+        ),
     )
     yield "a key more", render_json(_mapped(value, lambda item: item | {"count": 1}, dict))
     if not isinstance(value, list):
         return
-    yield "one object a line", b"".join(json.dumps(item).encode() + b"\n" for item in value) if value[1:] else b"{}"
+    yield (
+        "one object a line",
+        b"".join(json.dumps(item).encode() + b"\n" for item in value) if value[1:] else b"{}",
+    )
     yield "an object for the array", render_json(value[0])
     yield "an empty array", b"[]\n"
     yield "null added", render_json([*value, None])
@@ -167,15 +191,24 @@ def wrong_json(value: Any) -> Iterator[Named]:
             yield f"element {number + 1} with {key} true", render_json([*rest, item | {key: True}])
             again = json.dumps(item)[:-1] + f", {json.dumps(key)}: {json.dumps(item[key])}}}"
             others = [json.dumps(each) for each in rest]
-            yield f"element {number + 1} with {key} twice", f"[{', '.join([*others, again])}]".encode()
+            yield (
+                f"element {number + 1} with {key} twice",
+                f"[{', '.join([*others, again])}]".encode(),
+            )
 
 
 def _changed(line: str, hexadecimal: bool) -> Iterator[tuple[str, str]]:
     """A line with one character changed, in several places and ways."""
-    digits = [found.start() for found in re.finditer("[0-9a-fA-F]" if hexadecimal else "[0-9]", line)]
+    digits = [
+        found.start() for found in re.finditer("[0-9a-fA-F]" if hexadecimal else "[0-9]", line)
+    ]
     for name, place in (("first digit", digits[:1]), ("last digit", digits[-1:])):
         for position in place:
-            raised = f"{(int(line[position], 16) + 1) % 16:x}" if hexadecimal else str((int(line[position]) + 1) % 10)
+            raised = (
+                f"{(int(line[position], 16) + 1) % 16:x}"
+                if hexadecimal
+                else str((int(line[position]) + 1) % 10)
+            )
             yield f"with its {name} raised", line[:position] + raised + line[position + 1 :]
     if not digits:
         yield "with its last letter raised", line[:-1] + ("a" if line[-1] != "a" else "b")
@@ -221,7 +254,11 @@ def variants(task: Task, expected: Any) -> Iterator[Variant]:
     """Every variant of the right output; the order and the content depend on the answer alone."""
     rng = random.Random(f"{task.id} {checks.quoted(str(expected), 1_000)}")
     if task.structure.json_shape is not None:
-        right, wrong, same = render_json(expected), wrong_json(expected), same_json(task, expected, rng)
+        right, wrong, same = (
+            render_json(expected),
+            wrong_json(expected),
+            same_json(task, expected, rng),
+        )
     else:
         lines = list(expected) if isinstance(expected, list) else [expected]
         right, wrong, same = render(lines), wrong_lines(task, lines), same_lines(task, lines, rng)
@@ -232,14 +269,22 @@ def variants(task: Task, expected: Any) -> Iterator[Variant]:
         yield Variant(name, _result(stdout), False)
     yield Variant("nothing printed", _result(b""), False)
     yield Variant("exit code 1", _result(right, exit_code=1), False)
-    yield Variant("stopped at the deadline", _result(right, exit_code=None, signal=9, timed_out=True), False)
+    yield Variant(
+        "stopped at the deadline", _result(right, exit_code=None, signal=9, timed_out=True), False
+    )
     yield Variant("ended by a signal", _result(right, exit_code=None, signal=11), False)
-    yield Variant("not started", _result(right, exit_code=None, spawn_error="argument list too long"), False)
-    cut = Result(exit_code=0, stdout=Stream.of(right, len(right) + 1), stderr=Stream.of(b""), wall_s=0.1)
+    yield Variant(
+        "not started", _result(right, exit_code=None, spawn_error="argument list too long"), False
+    )
+    cut = Result(
+        exit_code=0, stdout=Stream.of(right, len(right) + 1), stderr=Stream.of(b""), wall_s=0.1
+    )
     yield Variant("output cut by the sandbox", cut, False)
 
 
-def tally(task: Task, seeds: Sequence[int] = SEEDS, worlds: Callable[[Task, int], World] = world_for) -> Tally:
+def tally(
+    task: Task, seeds: Sequence[int] = SEEDS, worlds: Callable[[Task, int], World] = world_for
+) -> Tally:
     """The variants of a task in each world, judged."""
     made, good = Counter[bool](), Counter[bool]()
     survivors = []
@@ -269,7 +314,9 @@ def kill_table(tasks: Sequence[Task], seeds: Sequence[int] = SEEDS) -> str:
 
 
 def _row(name: str, tallies: Sequence[Tally]) -> str:
-    wrong, killed, right, accepted = (sum(getattr(t, part) for t in tallies) for part in Tally._fields[:4])
+    wrong, killed, right, accepted = (
+        sum(getattr(t, part) for t in tallies) for part in Tally._fields[:4]
+    )
     rate = f"{100 * killed / wrong:.1f} %"
     return f"| {name} | {len(tallies)} | {wrong} | {killed} | {rate} | {right} | {accepted} |"
 
@@ -284,11 +331,16 @@ def with_table(document: str, table: str) -> str:
 def write_document(path: Path = DOCUMENT) -> None:
     """Bring docs/checks.md up to date."""
     text = path.read_text(encoding="utf-8")
-    path.write_text(with_table(text, kill_table([task for task in load_tasks() if not task.private])), encoding="utf-8")
+    path.write_text(
+        with_table(text, kill_table([task for task in load_tasks() if not task.private])),
+        encoding="utf-8",
+    )
 
 
 def _result(stdout: bytes, exit_code: int | None = 0, **fields: Any) -> Result:
-    return Result(exit_code=exit_code, stdout=Stream.of(stdout), stderr=Stream.of(b""), wall_s=0.1, **fields)
+    return Result(
+        exit_code=exit_code, stdout=Stream.of(stdout), stderr=Stream.of(b""), wall_s=0.1, **fields
+    )
 
 
 if __name__ == "__main__":

@@ -17,9 +17,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 RELEASE = "bookworm"
-SECTIONS = "admin database devel editors golang interpreters java javascript math net perl php python ruby rust shells \
+SECTIONS = (
+    "admin database devel editors golang interpreters java javascript math net perl php python ruby rust shells \
 text utils vcs web"
-OUT = Path(__file__).resolve().parents[1] / "scripts" / "fluency" / "scoring" / "data" / "debian_programs.txt.xz"
+)
+OUT = (
+    Path(__file__).resolve().parents[1]
+    / "scripts"
+    / "fluency"
+    / "scoring"
+    / "data"
+    / "debian_programs.txt.xz"
+)
 LISTS = r"""
 Acquire::IndexTargets::deb::Files-of-machine { MetaKey "$(COMPONENT)/Contents-$(ARCHITECTURE)"; ShortDescription
  "Contents-$(ARCHITECTURE)"; Description "$(RELEASE) $(COMPONENT) $(ARCHITECTURE) Contents"; };
@@ -47,9 +56,19 @@ def fetch(folder: Path) -> list[Path]:
     (folder / "lists" / "partial").mkdir(parents=True)
     (folder / "lists").chmod(0o755)
     (folder / "conf").write_text(f'{LISTS}Dir::State::lists "{folder}/lists";\n')
-    apt = {"env": {"APT_CONFIG": str(folder / "conf"), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, "text": True}
+    apt = {
+        "env": {"APT_CONFIG": str(folder / "conf"), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+        "text": True,
+    }
     subprocess.run(["apt-get", "update", "-q"], check=True, **apt)
-    command = ["apt-get", "indextargets", "--format", "$(FILENAME)", f"Codename: {RELEASE}", "Origin: Debian"]
+    command = [
+        "apt-get",
+        "indextargets",
+        "--format",
+        "$(FILENAME)",
+        f"Codename: {RELEASE}",
+        "Origin: Debian",
+    ]
     listed = subprocess.run(command, check=True, stdout=subprocess.PIPE, **apt).stdout.split()
     return [path for path in map(Path, listed) if "_Contents-" in path.name and path.exists()]
 
@@ -60,7 +79,9 @@ def main() -> None:
         Path(name).chmod(0o755)
         names: set[str] = set()
         for path in fetch(Path(name)):
-            read = subprocess.run(["/usr/lib/apt/apt-helper", "cat-file", path], check=True, stdout=subprocess.PIPE)
+            read = subprocess.run(
+                ["/usr/lib/apt/apt-helper", "cat-file", path], check=True, stdout=subprocess.PIPE
+            )
             names |= names_in(read.stdout.decode(errors="replace").splitlines(keepends=True))
     text = "".join(f"{each}\n" for each in sorted(names))
     OUT.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))

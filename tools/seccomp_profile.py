@@ -42,15 +42,25 @@ def page_text(page: str) -> str:
 def _reduced(default: dict[str, Any], less: dict[str, Any]) -> dict[str, Any]:
     """Moby's profile less the reductions, for a container without the capabilities that it grants calls for."""
     removed = {name for entry in less["removed"] for name in entry["syscalls"]}
-    rules = [rule for given in default["syscalls"] for rule in _remaining(given, removed | BY_ARGUMENT)]
+    rules = [
+        rule for given in default["syscalls"] for rule in _remaining(given, removed | BY_ARGUMENT)
+    ]
     for socket in less["sockets"]["allowed"]:
         protocol = [_is(2, socket["protocol"])] if "protocol" in socket else []
         rules.append(_allow("socket", _is(0, socket["family"]), *protocol))
     rules += [_allow("socketpair", _is(0, family)) for family in less["sockets"]["pairs"]]
     rules += [_allow("personality", _is(0, value)) for value in less["personality"]["allowed"]]
     # Only the native calling convention of each architecture.
-    machines = [{"architecture": known["architecture"], "subArchitectures": []} for known in default["archMap"]]
-    return {"defaultAction": default["defaultAction"], "defaultErrnoRet": 1, "archMap": machines, "syscalls": rules}
+    machines = [
+        {"architecture": known["architecture"], "subArchitectures": []}
+        for known in default["archMap"]
+    ]
+    return {
+        "defaultAction": default["defaultAction"],
+        "defaultErrnoRet": 1,
+        "archMap": machines,
+        "syscalls": rules,
+    }
 
 
 def _remaining(rule: Rule, without: set[str]) -> Iterator[Rule]:
@@ -63,7 +73,9 @@ def _remaining(rule: Rule, without: set[str]) -> Iterator[Rule]:
     remaining = {"names": names, "action": rule["action"], "args": rule.get("args") or []}
     if rule.get("errnoRet") is not None:
         remaining["errnoRet"] = rule["errnoRet"]
-    yield remaining | {name: part for name, part in (("includes", includes), ("excludes", excludes)) if part}
+    yield remaining | {
+        name: part for name, part in (("includes", includes), ("excludes", excludes)) if part
+    }
 
 
 def _allow(name: str, *arguments: Rule) -> Rule:
@@ -77,14 +89,21 @@ def _is(index: int, value: int) -> Rule:
 
 def _table(less: dict[str, Any]) -> str:
     """What is refused, as Markdown."""
-    wholes = [(part["what"], "", part["why"]) for part in (less[key] for key in ("sockets", "personality", "abis"))]
+    wholes = [
+        (part["what"], "", part["why"])
+        for part in (less[key] for key in ("sockets", "personality", "abis"))
+    ]
     removed = [(entry["what"], _code(entry["syscalls"]), entry["why"]) for entry in less["removed"]]
     by_default = [(less["capabilities"]["what"], "", less["capabilities"]["why"])]
-    by_default += [(entry["what"], _code(entry["syscalls"]), entry["why"]) for entry in less["never"]]
+    by_default += [
+        (entry["what"], _code(entry["syscalls"]), entry["why"]) for entry in less["never"]
+    ]
     return "\n".join(
         [
             *_rows("removed", "system calls", "why", given=removed + wholes),
-            *_rows("refused by the default too, and tested", "system calls", "why", given=by_default),
+            *_rows(
+                "refused by the default too, and tested", "system calls", "why", given=by_default
+            ),
         ]
     )
 

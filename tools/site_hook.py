@@ -23,5 +23,8 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Fill in the table of commands where a page asks for it."""
     if PLACE not in markdown:
         return markdown
-    rows = [f"| `make {name}` | {text} |" for name, text in targets(MAKEFILE.read_text(encoding="utf-8")).items()]
+    rows = [
+        f"| `make {name}` | {text} |"
+        for name, text in targets(MAKEFILE.read_text(encoding="utf-8")).items()
+    ]
     return markdown.replace(PLACE, "\n".join(["| command | what it does |", "|---|---|", *rows]))

@@ -31,7 +31,9 @@ def archive_file(text: str) -> Path:
         return path
     named = "this is not an archive but a folder" if path.is_dir() else "there is no such archive"
     form = "name its file, for example ARCHIVE=archive/demo-2026-01-31-0123456789ab.tar.zst"
-    raise UserError(named if text.strip() else "no archive is named", where=text or "ARCHIVE", hint=form)
+    raise UserError(
+        named if text.strip() else "no archive is named", where=text or "ARCHIVE", hint=form
+    )
 
 
 def comma_list(text: str) -> list[str]:
@@ -43,7 +45,9 @@ def seed_list(text: str) -> list[int]:
     """The seeds of worlds, separated by commas."""
     parts = comma_list(text)
     if not all(part.isdecimal() for part in parts):
-        raise UserError("these are not seeds", where=f"SEEDS={text}", hint="write whole numbers: SEEDS=11,24")
+        raise UserError(
+            "these are not seeds", where=f"SEEDS={text}", hint="write whole numbers: SEEDS=11,24"
+        )
     return list(map(int, parts))
 
 
@@ -58,30 +62,69 @@ def named(_context: click.Context, parameter: click.Parameter, study: str) -> st
     """UserError for an empty name."""
     if not study:
         where = str(parameter.name).upper()
-        raise UserError("no study is named", where=where, hint="name two studies: make compare A=demo B=other")
+        raise UserError(
+            "no study is named", where=where, hint="name two studies: make compare A=demo B=other"
+        )
     return study
 
 
 FILE = click.Path(dir_okay=False, path_type=Path)
-OVERRIDES: dict[str, Any] = {"multiple": True, "metavar": "FILE", "help": "Override file, may be repeated."}
+OVERRIDES: dict[str, Any] = {
+    "multiple": True,
+    "metavar": "FILE",
+    "help": "Override file, may be repeated.",
+}
 STUDY = click.Option(["--configfile", "loaded"], callback=load, **OVERRIDES)
 ARCHIVE = click.Argument(["archive"], default="", type=archive_file)
-A, B = click.Argument(["a"], default="", callback=named), click.Argument(["b"], default="", callback=named)
-SNAKEMAKE = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED, metavar="[SNAKEMAKE]...")
+A, B = (
+    click.Argument(["a"], default="", callback=named),
+    click.Argument(["b"], default="", callback=named),
+)
+SNAKEMAKE = click.Argument(
+    ["arguments"], nargs=-1, type=click.UNPROCESSED, metavar="[SNAKEMAKE]..."
+)
 LOGS = click.Argument(["logs"], nargs=-1, required=True, type=Path)
-ON = click.Option(["--on"], default="", metavar="PROFILE", help="Run the containers on a cluster: profiles/PROFILE.")
-TASKS = click.Option(["--task", "task_ids"], multiple=True, metavar="ID", help="A task, may be repeated; else all.")
-SEEDS = click.Option(["--seeds"], type=seed_list, default="", metavar="A,B", help="Worlds, an odd and an even.")
-MERGE = click.Option(["--merge", "other"], type=Path, metavar="FOLDER", help="Take over the answers of another store.")
+ON = click.Option(
+    ["--on"],
+    default="",
+    metavar="PROFILE",
+    help="Run the containers on a cluster: profiles/PROFILE.",
+)
+TASKS = click.Option(
+    ["--task", "task_ids"], multiple=True, metavar="ID", help="A task, may be repeated; else all."
+)
+SEEDS = click.Option(
+    ["--seeds"], type=seed_list, default="", metavar="A,B", help="Worlds, an odd and an even."
+)
+MERGE = click.Option(
+    ["--merge", "other"],
+    type=Path,
+    metavar="FOLDER",
+    help="Take over the answers of another store.",
+)
 DECISION = click.Option(["--decision"], default="", help="The decision the study is for.")
-PRIVATE = click.Option(["--private"], type=archive_file, metavar="FILE", help="The part that holds its private tasks.")
-STAGE = click.Option(["--stage"], type=click.Choice(["score", "execute"]), default="score", help="The first stage.")
-ALLOW = click.Option(["--allow", "allowed"], type=comma_list, default="", metavar="LIMITS", help="Limits to raise.")
+PRIVATE = click.Option(
+    ["--private"], type=archive_file, metavar="FILE", help="The part that holds its private tasks."
+)
+STAGE = click.Option(
+    ["--stage"], type=click.Choice(["score", "execute"]), default="score", help="The first stage."
+)
+ALLOW = click.Option(
+    ["--allow", "allowed"], type=comma_list, default="", metavar="LIMITS", help="Limits to raise."
+)
 TITLE = click.Option(["--title"], default="", help="Title of the decision.")
-OUT = click.Option(["--out"], type=Path, default=Path("candidates"), metavar="FOLDER", help="The folder to write to.")
+OUT = click.Option(
+    ["--out"],
+    type=Path,
+    default=Path("candidates"),
+    metavar="FOLDER",
+    help="The folder to write to.",
+)
 VERBOSE = click.Option(["--verbose"], is_flag=True, help="Print the whole verification.")
 INTO = click.Option(["--into"], type=Path, metavar="FOLDER", help="The folder to write to.")
-MARKDOWN = click.Option(["--markdown"], type=FILE, metavar="FILE", help="Write it to this file, too.")
+MARKDOWN = click.Option(
+    ["--markdown"], type=FILE, metavar="FILE", help="Write it to this file, too."
+)
 
 TARGETS: dict[str, str] = {}
 """Command -> the function that it calls with its parameters, as `module:function`."""
@@ -100,9 +143,23 @@ def add(name: str, target: str, text: str, *parameters: click.Parameter) -> None
 
 RUN = "Measure a study, from its price to its headline; what follows `--` is passed to Snakemake."
 add("run", "workflow.run:run_study", RUN, STUDY, ON, SNAKEMAKE)
-add("plan", "workflow.plan:print_plan", "Show what a run would do and why, what it costs, and what is missing.", STUDY)
-add("report", "workflow.pipeline:write_partial_report", "Write the report of what there is, unfinished or not.", STUDY)
-add("image", "execution.image:main", "Build the sandbox image, starting a container engine where that is possible.")
+add(
+    "plan",
+    "workflow.plan:print_plan",
+    "Show what a run would do and why, what it costs, and what is missing.",
+    STUDY,
+)
+add(
+    "report",
+    "workflow.pipeline:write_partial_report",
+    "Write the report of what there is, unfinished or not.",
+    STUDY,
+)
+add(
+    "image",
+    "execution.image:main",
+    "Build the sandbox image, starting a container engine where that is possible.",
+)
 add("doctor", "workflow.doctor:main", "Show what this machine has, lacks, and what that prevents.")
 VALIDATE = "Prove the tasks fair in the sandbox; exit code 1 if one is unsound."
 add("validate", "validation.validate:main", VALIDATE, TASKS, SEEDS)
@@ -116,7 +173,13 @@ OPEN = "Verify an archive and open its report and explorer."
 add("open", "archive.commands:open_archive", OPEN, ARCHIVE, INTO, VERBOSE)
 REPLAY = "Rescore, or re-execute, an archive with the present code and image."
 add("replay", "archive.commands:replay", REPLAY, ARCHIVE, STAGE, ALLOW, MARKDOWN)
-add("decision", "archive.commands:write_decision_record", "Write a decision record from an archive.", ARCHIVE, TITLE)
+add(
+    "decision",
+    "archive.commands:write_decision_record",
+    "Write a decision record from an archive.",
+    ARCHIVE,
+    TITLE,
+)
 MINE = "Find task candidates in your own agent transcripts; nothing leaves the machine."
 add("mine", "miner.mine:main", MINE, LOGS, OUT)
 
@@ -174,7 +237,9 @@ def archive(loaded: LoadedStudy, partial: bool, image: bool, with_private: bool)
 
 @fluency.command(params=[INTO])
 @click.option("--format", "name", default="", metavar="NAME", help="The format.")
-@click.option("--archive", default="", metavar="FILE", help="An archive; else the study of the configuration.")
+@click.option(
+    "--archive", default="", metavar="FILE", help="An archive; else the study of the configuration."
+)
 @click.option("--configfile", "files", **OVERRIDES)
 def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -> int:
     """Write a study, archived or as it stands, in another program's format."""
@@ -193,7 +258,9 @@ def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; a user's mistake, or a file that cannot be used, is one sentence and exit code 2."""
     try:
-        with fluency.make_context("fluency", list(sys.argv[1:] if arguments is None else arguments)) as context:
+        with fluency.make_context(
+            "fluency", list(sys.argv[1:] if arguments is None else arguments)
+        ) as context:
             return int(fluency.invoke(context) or 0)
     except click.exceptions.Exit as end:
         return end.exit_code
@@ -204,7 +271,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         failure = error
     except (KeyboardInterrupt, EOFError):
-        print("Interrupted; what was measured is kept, and the same command goes on from here.", file=sys.stderr)
+        print(
+            "Interrupted; what was measured is kept, and the same command goes on from here.",
+            file=sys.stderr,
+        )
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -30,7 +30,9 @@ def export_archive(archive: Path, format: str, into: Path | None = None) -> list
     with unpacked(archive) as files:
         if files.problems:
             raise ArchiveError(
-                f"it is altered or damaged: {files.problems[0]}", where=str(archive), hint="`make verify` lists all"
+                f"it is altered or damaged: {files.problems[0]}",
+                where=str(archive),
+                hint="`make verify` lists all",
             )
         origin = f"{archive.name}, SHA-256 {files.sha256}, not proven by this export (`make verify` does)"
         view = read_archived_study(files).view()
@@ -43,7 +45,9 @@ def export_loaded(loaded: LoadedStudy, format: str, into: Path | None = None) ->
     return export_study(loaded.view(), name, f"the study {name} as it stands", format, into)
 
 
-def export_study(view: StudyView, name: str, origin: str, format: str, into: Path | None = None) -> list[Path]:
+def export_study(
+    view: StudyView, name: str, origin: str, format: str, into: Path | None = None
+) -> list[Path]:
     """Write a study in a format, below `exports/` or into `into`, an empty folder; the files written.
 
     `name` is the study's name in paths, `origin` says where it is from.
@@ -53,7 +57,11 @@ def export_study(view: StudyView, name: str, origin: str, format: str, into: Pat
         raise UserError("there is no such format", where=f"FORMAT={format}", hint=hint)
     folder = into or EXPORTS / name / format
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError("there is something already", where=str(folder), hint="remove it, or name another with INTO=")
+        raise UserError(
+            "there is something already",
+            where=str(folder),
+            hint="remove it, or name another with INTO=",
+        )
     return FORMATS[format](view, name, origin, folder)
 
 
@@ -71,12 +79,16 @@ def write_parquet(view: StudyView, name: str, origin: str, folder: Path) -> list
         import pyarrow.parquet as parquet
     except ModuleNotFoundError:
         hint = "`make export FORMAT=parquet …` installs it from envs/data.lock"
-        raise UserError("this environment lacks pyarrow", where="FORMAT=parquet", hint=hint) from None
+        raise UserError(
+            "this environment lacks pyarrow", where="FORMAT=parquet", hint=hint
+        ) from None
 
     table = pa.Table.from_pandas(to_frame(view.rows()), preserve_index=False)
     for index, column in enumerate(table.column_names):
         meaning = {"description": Row.model_fields[column].description or ""}
-        table = table.set_column(index, table.schema.field(index).with_metadata(meaning), table.column(index))
+        table = table.set_column(
+            index, table.schema.field(index).with_metadata(meaning), table.column(index)
+        )
     facts = {"study": view.study.study, "origin": origin}
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), **facts})
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +96,10 @@ def write_parquet(view: StudyView, name: str, origin: str, folder: Path) -> list
     return [folder / PARQUET]
 
 
-FORMATS: dict[str, Callable[[StudyView, str, str, Path], list[Path]]] = {"csv": write_csv, "parquet": write_parquet}
+FORMATS: dict[str, Callable[[StudyView, str, str, Path], list[Path]]] = {
+    "csv": write_csv,
+    "parquet": write_parquet,
+}
 
 
 def data_package(study: str, origin: str) -> dict[str, Any]:
@@ -115,13 +130,22 @@ def data_package(study: str, origin: str) -> dict[str, Any]:
 def _fields() -> list[dict[str, Any]]:
     """The table's columns in order, as fields of a Table Schema."""
     schema = Row.model_json_schema(mode="validation")
-    return [_field(name, found, name in schema["required"]) for name, found in schema["properties"].items()]
+    return [
+        _field(name, found, name in schema["required"])
+        for name, found in schema["properties"].items()
+    ]
 
 
 def _field(name: str, found: dict[str, Any], required: bool) -> dict[str, Any]:
     kind = next(form for form in found.get("anyOf", [found]) if form.get("type") != "null")
-    field: dict[str, Any] = {"name": name, "type": kind["type"], "description": found["description"]}
+    field: dict[str, Any] = {
+        "name": name,
+        "type": kind["type"],
+        "description": found["description"],
+    }
     if kind["type"] == "boolean":
         field |= {"trueValues": ["True"], "falseValues": ["False"]}
-    constraints = ({"required": True} if required else {}) | ({"enum": kind["enum"]} if "enum" in kind else {})
+    constraints = ({"required": True} if required else {}) | (
+        {"enum": kind["enum"]} if "enum" in kind else {}
+    )
     return field | ({"constraints": constraints} if constraints else {})

@@ -39,7 +39,9 @@ class Scheduler(SchedulerBase):
         for number, job in enumerate(selectable_jobs):
             needs = job.scheduler_resources
             # The number decides between equal priorities: jobs cannot be compared.
-            waiting[next((name for name in shared if name in needs), "")].append((-job.priority, number, job))
+            waiting[next((name for name in shared if name in needs), "")].append(
+                (-job.priority, number, job)
+            )
         for queue in waiting.values():
             heapq.heapify(queue)
         chosen = []

@@ -11,4 +11,6 @@ def expected(world, processes):
         for member in archive:
             if member.isfile():
                 packed[member.name.removeprefix("site/")] = archive.extractfile(member).read()
-    return [path for path in sorted(now.keys() | packed.keys()) if now.get(path) != packed.get(path)]
+    return [
+        path for path in sorted(now.keys() | packed.keys()) if now.get(path) != packed.get(path)
+    ]

@@ -38,7 +38,9 @@ def extend(builder, rng):
     now = {path: text for path, text in packed.items() if path not in gone}
     now[kept.pop()] = ""
     same_length = kept.pop()
-    now[same_length] = now[same_length][:-2] + f"{(int(now[same_length][-2]) + rng.between(1, 9)) % 10}\n"
+    now[same_length] = (
+        now[same_length][:-2] + f"{(int(now[same_length][-2]) + rng.between(1, 9)) % 10}\n"
+    )
     for path in (rng.pick(HIDDEN), rng.pick(BLANK), *([] if builder.odd else [kept.pop()])):
         now[path] += f"changed {rng.between(100, 999)}\n"
     for path in (rng.pick(ADDED), rng.pick(ADDED_HIDDEN)):

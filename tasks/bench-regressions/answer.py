@@ -11,4 +11,6 @@ def means(world, name):
 def expected(world, processes):
     old, new = means(world, "baseline"), means(world, "current")
     both = [name for name in old if name in new]
-    return [f"{name}: {old[name]} -> {new[name]}" for name in both if 100 * new[name] > 125 * old[name]]
+    return [
+        f"{name}: {old[name]} -> {new[name]}" for name in both if 100 * new[name] > 125 * old[name]
+    ]

@@ -5,18 +5,30 @@ The last of either file is a regression, so that a loop that ends in a test ends
 
 import json
 
-NAMES = [f"{group}/{action}" for group in ("db", "mesh", "parse", "queue") for action in ("cold start", "get", "put")]
-NAMES += [f"{group}/{action}" for group in ("db", "mesh", "parse") for action in ("batch of 64", "encode")]
+NAMES = [
+    f"{group}/{action}"
+    for group in ("db", "mesh", "parse", "queue")
+    for action in ("cold start", "get", "put")
+]
+NAMES += [
+    f"{group}/{action}" for group in ("db", "mesh", "parse") for action in ("batch of 64", "encode")
+]
 
 
 def extend(builder, rng):
     spaced = [name for name in NAMES if " " in name]
     first, *names = [spaced[rng.below(len(spaced))], *rng.shuffled(NAMES)]
     names = [name for name in names if name != first]
-    quarters = [rng.between(500, 900), *(rng.between(50, 90) * rng.pick((1, 10, 100, 1000)) for _ in range(15))]
+    quarters = [
+        rng.between(500, 900),
+        *(rng.between(50, 90) * rng.pick((1, 10, 100, 1000)) for _ in range(15)),
+    ]
     old = [4 * quarter for quarter in quarters]
     # Per 100 of the old mean; the first is a little above 25 percent more.
-    new = [5 * quarters[0] + rng.between(1, 12), *(mean * rng.between(128, 260) // 100 for mean in old[1:4])]
+    new = [
+        5 * quarters[0] + rng.between(1, 12),
+        *(mean * rng.between(128, 260) // 100 for mean in old[1:4]),
+    ]
     new += [5 * quarter for quarter in quarters[4:6]]
     new += [mean * rng.between(108, 122) // 100 for mean in old[6:8]]
     new += [mean * rng.between(60, 95) // 100 for mean in old[8:11]]
@@ -35,7 +47,11 @@ def _result(rng, means, indent):
         {
             "name": name,
             "iterations": rng.between(10, 900) * 10,
-            "stats": {"mean_ns": mean, "stddev_ns": mean // rng.between(9, 40), "max_ns": mean * rng.between(2, 5)},
+            "stats": {
+                "mean_ns": mean,
+                "stddev_ns": mean // rng.between(9, 40),
+                "max_ns": mean * rng.between(2, 5),
+            },
         }
         for name, mean in (*rng.shuffled(means[1:]), means[0])
     ]

@@ -12,7 +12,9 @@ def expected(world, processes):
         names = {table["name"] for table in declared}
         if package.get("autobins", True):
             paths = {table.get("path") for table in declared}
-            names |= {name for path, name in _found(world, folder, package["name"]) if path not in paths}
+            names |= {
+                name for path, name in _found(world, folder, package["name"]) if path not in paths
+            }
         lines += [f"{package['name']} {name}" for name in sorted(names)]
     return lines
 

@@ -17,10 +17,15 @@ def extend(builder, rng):
         name = next(names)
         folder = f"tools/{folder or name}"
         head = f'[package]\nkeywords = ["cli"]\nname = "vox-{name}"\n{ABOUT}edition = "2024"\n{package_keys}'
-        manifest = "\n".join(part for part in (before, head, *tables, '[dependencies]\nanyhow = "1"\n') if part)
+        manifest = "\n".join(
+            part for part in (before, head, *tables, '[dependencies]\nanyhow = "1"\n') if part
+        )
         builder.file(f"{folder}/Cargo.toml", manifest)
         for source in sources:
-            builder.file(f"{folder}/{source}", MAIN if "main.rs" in source or "bin/" in source else "// helpers\n")
+            builder.file(
+                f"{folder}/{source}",
+                MAIN if "main.rs" in source or "bin/" in source else "// helpers\n",
+            )
 
     def table(name, path=None, kind="[[bin]]"):
         return f'{kind}\nname = "{name}"\n' + (f'path = "{path}"\n' if path else "")
@@ -28,19 +33,36 @@ def extend(builder, rng):
     def several(count):
         return [next(binaries) for _ in range(count)]
 
-    package([], "src/main.rs", "src/args.rs", folder=f"{rng.pick(('next', 'old', 'internal'))}-{rng.between(2, 9)}")
+    package(
+        [],
+        "src/main.rs",
+        "src/args.rs",
+        folder=f"{rng.pick(('next', 'old', 'internal'))}-{rng.between(2, 9)}",
+    )
     # The other packages have twelve.
     files = several(rng.pick((1, 3) if builder.odd else (2, 4)))
-    package([], "src/lib.rs", *(f"src/bin/{name}.rs" for name in files), "examples/demo.rs", "tests/cli.rs")
+    package(
+        [],
+        "src/lib.rs",
+        *(f"src/bin/{name}.rs" for name in files),
+        "examples/demo.rs",
+        "tests/cli.rs",
+    )
     folders = several(2)
-    inside = [f"src/bin/{name}/{file}.rs" for name in folders for file in ("main", rng.pick(("args", "output")))]
+    inside = [
+        f"src/bin/{name}/{file}.rs"
+        for name in folders
+        for file in ("main", rng.pick(("args", "output")))
+    ]
     package([], "src/main.rs", *inside, "src/bin/common/mod.rs")
     package([table("vox_core", kind="[lib]")], "src/lib.rs", "src/server/main.rs")
     renamed, moved, given, own, hidden = several(5)
     package([table(renamed, "src/main.rs")], "src/main.rs", "src/lib.rs")
     elsewhere = rng.pick(("cmd", "src/entry", "src/tool"))
     package([table(moved, f"{elsewhere}/{moved}.rs")], "src/main.rs", f"{elsewhere}/{moved}.rs")
-    package([table(given, rng.pick((None, f"src/bin/{given}.rs")))], "src/lib.rs", f"src/bin/{given}.rs")
+    package(
+        [table(given, rng.pick((None, f"src/bin/{given}.rs")))], "src/lib.rs", f"src/bin/{given}.rs"
+    )
     only = [table(own, f"src/bin/{own}.rs")]
     more = ("src/main.rs", "src/lib.rs", f"src/bin/{own}.rs", f"src/bin/{hidden}.rs")
     package(only, *more, package_keys="autobins = false\n")
@@ -50,4 +72,6 @@ def extend(builder, rng):
     package(tables, "src/lib.rs", "src/main.rs", f"examples/{example}.rs", before=first)
     # A table that changes one binary and leaves the others to be found.
     one, other = several(2)
-    package([table(one, f"src/bin/{other}.rs")], "src/main.rs", f"src/bin/{other}.rs", "src/cli/main.rs")
+    package(
+        [table(one, f"src/bin/{other}.rs")], "src/main.rs", f"src/bin/{other}.rs", "src/cli/main.rs"
+    )

@@ -15,6 +15,8 @@ def expected(world, processes):
     broken = []
     for page in world.under("docs/src"):
         links = LINK.findall(world.text(page)) if page.endswith(".md") else []
-        targets = [link.partition("#")[0] for link in links if ":" not in link and not link.startswith("#")]
+        targets = [
+            link.partition("#")[0] for link in links if ":" not in link and not link.startswith("#")
+        ]
         broken += [f"{target} {page}" for target in targets if leads_nowhere(page, target)]
     return broken

@@ -43,7 +43,9 @@ def extend(builder, rng):
         folder = "guide" if page.startswith("adr/") else "adr"
         lines += [f"More [over there]({_relative(folder, page)}/) and [below](#notes).", ""]
         builder.file(f"docs/src/{page}", "\n".join(lines))
-    builder.file("docs/src/guide/links.txt", "An old [page](gone.md) and an old ![shot](img/gone.png).\n")
+    builder.file(
+        "docs/src/guide/links.txt", "An old [page](gone.md) and an old ![shot](img/gone.png).\n"
+    )
 
 
 def _relative(target, page):
@@ -52,8 +54,14 @@ def _relative(target, page):
 
 def _sound(rng, page):
     """A link that leads somewhere, as it stands in a page."""
-    forms = (_page(rng, page), _page(rng, page, "#notes"), f"![a shot]({_relative(rng.pick(IMAGES), page)})")
-    return rng.pick((*forms, "[the site](https://example.invalid/vox#top)", "[us](mailto:vox@example.invalid)"))
+    forms = (
+        _page(rng, page),
+        _page(rng, page, "#notes"),
+        f"![a shot]({_relative(rng.pick(IMAGES), page)})",
+    )
+    return rng.pick(
+        (*forms, "[the site](https://example.invalid/vox#top)", "[us](mailto:vox@example.invalid)")
+    )
 
 
 def _page(rng, page, fragment=""):
@@ -70,7 +78,13 @@ def _broken(builder, rng):
         folder = rng.pick(("adr", "guide", "reference"))
         return _relative(f"{folder}/{rng.pick(TOPICS)}-{numbers.pop()}.{extension}", page)
 
-    for kind in ("plain", "fragment", "first", "last", *rng.sample(("plain", "fragment"), builder.odd)):
+    for kind in (
+        "plain",
+        "fragment",
+        "first",
+        "last",
+        *rng.sample(("plain", "fragment"), builder.odd),
+    ):
         page = rng.pick(NESTED)
         broken[page].append((kind, gone(page)))
     # One page on each level but the middle one, which the ways above may all have met.

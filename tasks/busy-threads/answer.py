@@ -2,5 +2,10 @@
 
 
 def expected(world, processes):
-    busy = [process for process in processes if process.name.startswith("vox-") and process.threads > 2]
-    return [f"{process.pid} {process.threads}" for process in sorted(busy, key=lambda process: -process.threads)]
+    busy = [
+        process for process in processes if process.name.startswith("vox-") and process.threads > 2
+    ]
+    return [
+        f"{process.pid} {process.threads}"
+        for process in sorted(busy, key=lambda process: -process.threads)
+    ]

@@ -12,20 +12,31 @@ def extend(builder, rng):
         names, order = rng.shuffled(NAMES), rng.shuffled(range(4))
         named = dict(zip(names, threads, strict=True))
         started = [named[names[place]] for place in order]
-        if not _sorted(_busy(started)) and not _sorted(_busy([named[name] for name in sorted(named)])):
+        if not _sorted(_busy(started)) and not _sorted(
+            _busy([named[name] for name in sorted(named)])
+        ):
             break
     helpers = [_helper(names[place], named[names[place]]) for place in order]
     helpers.insert(rng.between(0, 4), HelperSpec("pool-mgr", "vox-pool-mgr", ("--threads", "40")))
     helpers.insert(rng.between(0, 5), _helper("not-vox-pool", 6))
     for helper in helpers:
         builder.process(helper)
-    numbers = _busy([len(helper.threads) + 1 for helper in builder.processes if helper.name.startswith("vox-")])
-    builder.require(len(numbers) == len(set(numbers)) == 3, "three processes with different numbers of threads")
-    builder.require(not _sorted(numbers), "the processes are started in another order than that of their threads")
+    numbers = _busy(
+        [len(helper.threads) + 1 for helper in builder.processes if helper.name.startswith("vox-")]
+    )
+    builder.require(
+        len(numbers) == len(set(numbers)) == 3, "three processes with different numbers of threads"
+    )
+    builder.require(
+        not _sorted(numbers),
+        "the processes are started in another order than that of their threads",
+    )
 
 
 def _helper(name, threads):
-    return HelperSpec(name, name, ("--serve",), threads=tuple(f"io-{number}" for number in range(1, threads)))
+    return HelperSpec(
+        name, name, ("--serve",), threads=tuple(f"io-{number}" for number in range(1, threads))
+    )
 
 
 def _busy(numbers):

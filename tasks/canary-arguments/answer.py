@@ -3,4 +3,7 @@
 
 def expected(world, processes):
     found = [process for process in processes if "--profile=canary" in process.args]
-    return [f"{process.pid} {process.name}" for process in sorted(found, key=lambda process: process.pid)]
+    return [
+        f"{process.pid} {process.name}"
+        for process in sorted(found, key=lambda process: process.pid)
+    ]

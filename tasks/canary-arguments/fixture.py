@@ -17,7 +17,11 @@ def extend(builder, rng):
     places = rng.shuffled([0, 1, 2, *(rng.below(3) for _ in range(count - 3))])
 
     def process(key, name, *own, place=1):
-        rest = [("--port", str(rng.between(7000, 7999))), ("--quiet",), (f"--shard={rng.between(1, 30)}",)]
+        rest = [
+            ("--port", str(rng.between(7000, 7999))),
+            ("--quiet",),
+            (f"--shard={rng.between(1, 30)}",),
+        ]
         parts = rng.sample(rest, 2)
         parts.insert(place, own)
         return HelperSpec(key, name, sum(parts, ()))
@@ -45,6 +49,8 @@ def extend(builder, rng):
 def _mixed(rng, first, second):
     """Both lists as one, the first in its order."""
     mixed = list(second)
-    for place, helper in zip(sorted(rng.sample(range(len(first) + len(second)), len(first))), first, strict=True):
+    for place, helper in zip(
+        sorted(rng.sample(range(len(first) + len(second)), len(first))), first, strict=True
+    ):
         mixed.insert(place, helper)
     return mixed

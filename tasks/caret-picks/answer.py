@@ -10,7 +10,9 @@ def expected(world, processes):
         name, wanted = line.split(" ")
         versions = [one["vers"] for one in releases if one["name"] == name and not one["yanked"]]
         lowest = _numbers(wanted)
-        fitting = [one for one in versions if "-" not in one and lowest <= _numbers(one) < _end(*lowest)]
+        fitting = [
+            one for one in versions if "-" not in one and lowest <= _numbers(one) < _end(*lowest)
+        ]
         lines.append(f"{name} {max(fitting, key=_numbers)}")
     return lines
 

@@ -16,18 +16,28 @@ def extend(builder, rng):
     pairs = rng.sample(PAIRS, 8)
     releases, wanted = [], []
     for number, (name, longer) in enumerate(pairs):
-        want, versions = (_major, _major, _major, _zero, _zero, _zero, _zeros, _zeros)[number](builder, rng)
+        want, versions = (_major, _major, _major, _zero, _zero, _zero, _zeros, _zeros)[number](
+            builder, rng
+        )
         wanted.append(f"{name} {want}")
         releases += [(name, version, yanked) for version, yanked in versions.items()]
         # What nobody wants, under a name that begins with a wanted one's, and higher than all matches.
         major, minor, patch = (int(part) for part in want.split("."))
-        for version in (f"{major}.{minor}.{patch + 50}", f"{major}.{minor + 30 if major else minor}.{patch + 40}"):
+        for version in (
+            f"{major}.{minor}.{patch + 50}",
+            f"{major}.{minor + 30 if major else minor}.{patch + 40}",
+        ):
             releases.append((longer, version, False))
     for name in ("libloading", "nom"):
-        releases += [(name, f"{rng.between(0, 3)}.{minor}.{rng.below(20)}", False) for minor in (3, 9, 12)]
+        releases += [
+            (name, f"{rng.between(0, 3)}.{minor}.{rng.below(20)}", False) for minor in (3, 9, 12)
+        ]
     releases = list(dict.fromkeys(releases))
     lines = [
-        json.dumps({"name": name, "vers": version, "yanked": yanked}, separators=rng.pick(((",", ":"), (", ", ": "))))
+        json.dumps(
+            {"name": name, "vers": version, "yanked": yanked},
+            separators=rng.pick(((",", ":"), (", ", ": "))),
+        )
         for name, version, yanked in rng.shuffled(releases)
     ]
     builder.file("data/registry.jsonl", "\n".join(lines) + "\n")
@@ -71,5 +81,14 @@ def _zero(builder, rng):
 def _zeros(builder, rng):
     """Only the version itself matches."""
     patch = 2 * rng.between(1, 3) + builder.odd
-    versions = {f"0.0.{patch - 1}": False, f"0.0.{patch}": False, f"0.0.{patch + 1}": False, f"0.0.{patch + 2}": False}
-    return f"0.0.{patch}", versions | {"0.1.0": False, f"0.2.{rng.between(1, 9)}": False, f"1.{patch}.0": False}
+    versions = {
+        f"0.0.{patch - 1}": False,
+        f"0.0.{patch}": False,
+        f"0.0.{patch + 1}": False,
+        f"0.0.{patch + 2}": False,
+    }
+    return f"0.0.{patch}", versions | {
+        "0.1.0": False,
+        f"0.2.{rng.between(1, 9)}": False,
+        f"1.{patch}.0": False,
+    }

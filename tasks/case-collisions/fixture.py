@@ -29,6 +29,9 @@ def extend(builder, rng):
     lower, upper, alone = rng.pick(PHRASES)
     paths = [f"images/{name}" for name in (picture, picture.capitalize(), lower, upper, alone)]
     paths += ["icons/close.svg", "Icons/close.svg", f"audio/{sound}.wav", f"audio/{sound}.WAV"]
-    paths += [f"fonts/{name}.woff2" for name in (font, font.capitalize(), font.upper())[: 3 if builder.odd else 2]]
+    paths += [
+        f"fonts/{name}.woff2"
+        for name in (font, font.capitalize(), font.upper())[: 3 if builder.odd else 2]
+    ]
     for path in (*paths, *PLAIN):
         builder.file(f"assets/{path}", f"{rng.below(1_000_000)}\n")

@@ -22,7 +22,9 @@ def extend(builder, rng):
     # Another option's value holds the words, once before and once after the option itself.
     for cell, place in zip(rng.sample(cells, 2), ("note first", "note last"), strict=True):
         cell[1] = place
-    helpers = [_cell(rng, f"cell-{number}", *cell, old) for number, cell in enumerate(rng.shuffled(cells))]
+    helpers = [
+        _cell(rng, f"cell-{number}", *cell, old) for number, cell in enumerate(rng.shuffled(cells))
+    ]
     gc = HelperSpec("cell-gc", "vox-cell-gc", ("--tenant", two_words))
     helpers.insert(rng.between(0, len(helpers)), gc)
     for helper in helpers:

@@ -3,7 +3,10 @@
 
 def expected(world, processes):
     trees = [
-        {path.removeprefix(f"deploy/{name}/"): data for path, data in world.under(f"deploy/{name}").items()}
+        {
+            path.removeprefix(f"deploy/{name}/"): data
+            for path, data in world.under(f"deploy/{name}").items()
+        }
         for name in ("staging", "production")
     ]
     staging, production = trees

@@ -44,7 +44,8 @@ def extend(builder, rng):
 
 def _text(rng):
     return "".join(
-        f"{key} = {rng.between(10, 99)}{key}\n" for key in rng.sample(("alpha", "beta", "gamma", "delta"), 3)
+        f"{key} = {rng.between(10, 99)}{key}\n"
+        for key in rng.sample(("alpha", "beta", "gamma", "delta"), 3)
     )
 
 

@@ -43,7 +43,11 @@ def _section(rng):
         "enabled": True,
         "timeout_ms": rng.between(10, 90) * 100,
         "retries": rng.between(0, 5),
-        "limits": {"max": rng.between(16, 512), "mode": rng.pick(("soft", "strict")), "burst": rng.between(1, 64)},
+        "limits": {
+            "max": rng.between(16, 512),
+            "mode": rng.pick(("soft", "strict")),
+            "burst": rng.between(1, 64),
+        },
         "log": {"level": "info", "sink": {"rotate": rng.chance(50), "compress": True}},
     }
 

@@ -6,6 +6,13 @@ ROOT = "contracts/registry/"
 
 
 def expected(world, processes):
-    files = {path.removeprefix(ROOT) for path in world.under("contracts/registry") if path.endswith(".schema.json")}
+    files = {
+        path.removeprefix(ROOT)
+        for path in world.under("contracts/registry")
+        if path.endswith(".schema.json")
+    }
     listed = {entry["path"] for entry in json.loads(world.text(f"{ROOT}index.json"))["schemas"]}
-    return [*(f"+ {path}" for path in sorted(files - listed)), *(f"- {path}" for path in sorted(listed - files))]
+    return [
+        *(f"+ {path}" for path in sorted(files - listed)),
+        *(f"- {path}" for path in sorted(listed - files)),
+    ]

@@ -42,7 +42,10 @@ def extend(builder, rng):
     gone = 2 + (dropped + builder.odd) % 2
     others = rng.shuffled(OTHERS)
     # The two whose paths end listed ones are never listed themselves.
-    listed = [*(name for name in SURE if name not in ("run", "tool", "events/audit/entry")), *others[dropped:]]
+    listed = [
+        *(name for name in SURE if name not in ("run", "tool", "events/audit/entry")),
+        *others[dropped:],
+    ]
     numbers = rng.shuffled(range(1, 10))
     last, *missing = [f"{rng.pick(FOLDERS)}/legacy-{numbers[place]}" for place in range(gone)]
     last = f"web/{last}"
@@ -53,7 +56,9 @@ def extend(builder, rng):
         "retired": [_entry(rng, name) for name in retired],
         "schemas": [_entry(rng, name) for name in (*rng.shuffled(listed), last)],
     }
-    text = json.dumps(index, indent=2) if rng.chance(50) else json.dumps(index, separators=(",", ":"))
+    text = (
+        json.dumps(index, indent=2) if rng.chance(50) else json.dumps(index, separators=(",", ":"))
+    )
     builder.file("contracts/registry/index.json", f"{text}\n")
 
 

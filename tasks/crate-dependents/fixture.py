@@ -45,12 +45,16 @@ def extend(builder, rng):
     _write(builder, "vox-wire", "vox-wire", {"dependencies": plain}, "")
     _write(builder, "vox-wire-macros", "vox-wire-macros", {"dependencies": ['syn = "2"']}, "")
     ways = [crate({"dependencies": [way("vox-wire")]}) for way in (inline, dotted, renamed)]
-    ways.append(crate({"dependencies.vox-wire": ['path = "../vox-wire"', "default-features = false"]}))
+    ways.append(
+        crate({"dependencies.vox-wire": ['path = "../vox-wire"', "default-features = false"]})
+    )
     ways.append(crate({rng.pick(SECTIONS[2:]): [rng.pick((inline, dotted))("vox-wire")]}))
     ways.append(crate({"build-dependencies": [rng.pick((inline, dotted))("vox-wire")]}))
     first, second, third, *_ = rng.shuffled(ways)
     # The folder of the middle of a chain of three is not named like the package.
-    middle = crate(through(first), folder=f"{rng.pick(('core', 'shared', 'legacy'))}-{rng.between(2, 9)}")
+    middle = crate(
+        through(first), folder=f"{rng.pick(('core', 'shared', 'legacy'))}-{rng.between(2, 9)}"
+    )
     crate(through(middle))
     crate({"dependencies": [dotted(third)], "build-dependencies": [inline(second)]})
     for _ in range(rng.pick((0, 2) if builder.odd else (1,))):
@@ -64,7 +68,14 @@ def extend(builder, rng):
 
 def _write(builder, folder, name, tables, features):
     about = "description = 'Writes name = \"demo\" into manifests'"
-    lines = ["[package]", f'name = "{name}"', about, "version.workspace = true", "edition.workspace = true", ""]
+    lines = [
+        "[package]",
+        f'name = "{name}"',
+        about,
+        "version.workspace = true",
+        "edition.workspace = true",
+        "",
+    ]
     lines += ["[features]", features] if features else []
     for table, content in tables.items():
         lines += [f"[{table}]", *content, ""]

@@ -4,5 +4,11 @@ import tomllib
 
 
 def expected(world, processes):
-    packages = [tomllib.loads(world.text(f"crates/{name}/Cargo.toml"))["package"] for name in world.crates()]
-    return [f"{package['name']} {package['version']}" for package in packages if isinstance(package["version"], str)]
+    packages = [
+        tomllib.loads(world.text(f"crates/{name}/Cargo.toml"))["package"] for name in world.crates()
+    ]
+    return [
+        f"{package['name']} {package['version']}"
+        for package in packages
+        if isinstance(package["version"], str)
+    ]

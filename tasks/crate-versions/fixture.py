@@ -3,4 +3,7 @@
 
 def extend(builder, rng):
     version = f"0.{rng.between(1, 9)}.{rng.below(10)}"
-    builder.file("crates/xtask/Cargo.toml", f'[package]\nname = "vox-xtask"\nversion = "{version}"\n\n[dependencies]\n')
+    builder.file(
+        "crates/xtask/Cargo.toml",
+        f'[package]\nname = "vox-xtask"\nversion = "{version}"\n\n[dependencies]\n',
+    )

@@ -7,4 +7,8 @@ def uses_reqwest(line):
 
 
 def expected(world, processes):
-    return [name for name in world.crates() if any(map(uses_reqwest, world.lines(f"crates/{name}/Cargo.toml")))]
+    return [
+        name
+        for name in world.crates()
+        if any(map(uses_reqwest, world.lines(f"crates/{name}/Cargo.toml")))
+    ]

@@ -3,5 +3,7 @@
 
 def extend(builder, rng):
     uses = '\n[dependencies]\nreqwest = "0.12"\n'
-    builder.file("crates/xtask/Cargo.toml", f'[package]\nname = "xtask"\nversion.workspace = true\n{uses}')
+    builder.file(
+        "crates/xtask/Cargo.toml", f'[package]\nname = "xtask"\nversion.workspace = true\n{uses}'
+    )
     builder.files["crates/scratch-notes/draft/Cargo.toml"] += uses.encode()

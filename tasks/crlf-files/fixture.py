@@ -2,7 +2,15 @@
 
 CRLF = ("ci/win/paths.json", ".hooks/pre-push", "dev/seed db.sh")
 ONE_LAST, ONE_FIRST = "ci/cache.sh", "gen/pack.sh"
-OTHERS = ("bench.ps1", "vet.ps1", "ci/win/setup.ps1", "ci/matrix.json", "dev/.profile.sh", "triage.sh", "shrink.awk")
+OTHERS = (
+    "bench.ps1",
+    "vet.ps1",
+    "ci/win/setup.ps1",
+    "ci/matrix.json",
+    "dev/.profile.sh",
+    "triage.sh",
+    "shrink.awk",
+)
 PROGRESS = ("gen/gen.awk", "dev/reset.sh")
 
 
@@ -17,14 +25,27 @@ def extend(builder, rng):
     first, *rest = _lines(rng, ONE_FIRST)
     builder.file(f"tools/{ONE_FIRST}", "\n".join([f"{first}\r", *rest]) + "\n", crlf=True)
     for name in PROGRESS:
-        builder.file(f"tools/{name}", "\n".join([*_lines(rng, name), "echo 10%\r20%\r done"]) + "\n")
-    builder.file("tools/gen/fmt.sh", "\n".join([*_lines(rng, "fmt"), r"printf 'return\r\n' > answer.txt"]) + "\n")
+        builder.file(
+            f"tools/{name}", "\n".join([*_lines(rng, name), "echo 10%\r20%\r done"]) + "\n"
+        )
+    builder.file(
+        "tools/gen/fmt.sh",
+        "\n".join([*_lines(rng, "fmt"), r"printf 'return\r\n' > answer.txt"]) + "\n",
+    )
     builder.file("tools/.hooks/pre-commit", "\n".join(_lines(rng, "pre-commit")) + "\n")
-    builder.file("tools/CRLF-notes.md", "# CRLF\n\nLine ends of CRLF turn up after an edit on another system.\n")
+    builder.file(
+        "tools/CRLF-notes.md",
+        "# CRLF\n\nLine ends of CRLF turn up after an edit on another system.\n",
+    )
     builder.file("tools/ci/empty.sh", "")
 
 
 def _lines(rng, name):
     if name.endswith(".json"):
-        return ["{", *(f'  "return{n}": {rng.below(100)},' for n in range(rng.between(2, 5))), '  "last": 0', "}"]
+        return [
+            "{",
+            *(f'  "return{n}": {rng.below(100)},' for n in range(rng.between(2, 5))),
+            '  "last": 0',
+            "}",
+        ]
     return ["# warns and returns", *(f"step {rng.below(1000)}" for _ in range(rng.between(3, 8)))]

@@ -7,7 +7,11 @@ RANGES = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
 
 
 def expected(world, processes):
-    entries = [line.split(None, 5) for line in world.lines("ops/crontab") if line[:1].isdigit() or line[:1] == "*"]
+    entries = [
+        line.split(None, 5)
+        for line in world.lines("ops/crontab")
+        if line[:1].isdigit() or line[:1] == "*"
+    ]
     return [command for *fields, command in entries if _due(fields)]
 
 

@@ -46,7 +46,9 @@ def extend(builder, rng):
 
     def entry(when):
         fields = "  ".join(when.split(" ")) if rng.chance(20) else when
-        return f"{fields} /opt/vox/bin/{next(names)}{rng.pick(('', ' --quiet', ' 14:30', ' -n 15'))}"
+        return (
+            f"{fields} /opt/vox/bin/{next(names)}{rng.pick(('', ' --quiet', ' 14:30', ' -n 15'))}"
+        )
 
     last, *others = rng.shuffled(due)
     lines = [entry(when) for when in rng.shuffled([*others, *other])]
@@ -54,5 +56,11 @@ def extend(builder, rng):
     lines.insert(rng.below(9), f"# {rng.pick(due)} /opt/vox/bin/{next(names)}")
     lines.insert(rng.below(14), f"#30 14 * * * /opt/vox/bin/{next(names)}")
     lines.append(entry(last))
-    head = ["# m h dom mon dow command", "MAILTO=ops", "PATH=/usr/bin:/bin", "", "# The jobs of the mesh"]
+    head = [
+        "# m h dom mon dow command",
+        "MAILTO=ops",
+        "PATH=/usr/bin:/bin",
+        "",
+        "# The jobs of the mesh",
+    ]
     builder.file("ops/crontab", "\n".join([*head, *lines]) + "\n")

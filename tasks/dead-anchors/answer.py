@@ -8,13 +8,19 @@ HEADING = re.compile(r"(#{1,6})[ ]+(.*)")
 
 
 def expected(world, processes):
-    pages = [path for path in world.under("docs/manual") if posixpath.dirname(path) == "docs/manual"]
+    pages = [
+        path for path in world.under("docs/manual") if posixpath.dirname(path) == "docs/manual"
+    ]
     anchors = {page: set(_anchors(world.lines(page))) for page in pages if page.endswith(".md")}
     dead = []
     for page in anchors:
         for link in LINK.findall(world.text(page)):
             target, mark, anchor = link.partition("#")
-            if mark and ":" not in target and anchor not in anchors[f"docs/manual/{target}" if target else page]:
+            if (
+                mark
+                and ":" not in target
+                and anchor not in anchors[f"docs/manual/{target}" if target else page]
+            ):
                 dead.append(f"{link} {page}")
     return dead
 
@@ -25,4 +31,6 @@ def _anchors(lines):
         if line.startswith("```"):
             code = not code
         elif not code and (heading := HEADING.fullmatch(line)):
-            yield re.sub(r"[^\w\- ]", "", heading[2].strip().lower(), flags=re.ASCII).replace(" ", "-")
+            yield re.sub(r"[^\w\- ]", "", heading[2].strip().lower(), flags=re.ASCII).replace(
+                " ", "-"
+            )

@@ -29,7 +29,9 @@ def extend(builder, rng):
         f"Re-indexing {next(words)}",
     ]
     places = dict(zip(rng.shuffled(PAGES), special, strict=True))
-    ampersand, question = (next(page for page, text in places.items() if text == special[n]) for n in (0, 1))
+    ampersand, question = (
+        next(page for page, text in places.items() if text == special[n]) for n in (0, 1)
+    )
     fenced, deep = f"{next(topics)} {rng.between(2, 9)}", f"{next(topics)} {rng.between(2, 9)}"
     fenced_page, deep_page = rng.sample(PAGES, 2)
     elsewhere, owner = rng.sample(PAGES, 2)
@@ -48,12 +50,19 @@ def extend(builder, rng):
         page, (other, text) = rng.pick(PAGES), rng.pick(sound)
         links = [_link(rng, page, target, anchor), _link(rng, page, other, _anchor(text))]
         first = number % 3
-        lines[page].append(f"See {links[0]}." if first == 2 else f"See {links[first]} and {links[1 - first]}.")
+        lines[page].append(
+            f"See {links[0]}." if first == 2 else f"See {links[first]} and {links[1 - first]}."
+        )
     for target, text in sound:
         page = rng.pick(PAGES)
         lines[page].append(f"Read {_link(rng, page, target, _anchor(text))} first.")
     for page in PAGES:
-        text = [f"# {page.title()} Guide", "", f"A page with [its top](#{page}-guide) and [all](deploy.md).", ""]
+        text = [
+            f"# {page.title()} Guide",
+            "",
+            f"A page with [its top](#{page}-guide) and [all](deploy.md).",
+            "",
+        ]
         text += ["More on [the site](https://example.invalid/vox#guide).", ""]
         for level, heading in enumerate(rng.shuffled([*plain[page], places[page]])):
             text += [
@@ -71,7 +80,9 @@ def extend(builder, rng):
 
 
 def _anchor(heading):
-    return "".join(char for char in heading.lower() if char.isalnum() or char in " _-").replace(" ", "-")
+    return "".join(char for char in heading.lower() if char.isalnum() or char in " _-").replace(
+        " ", "-"
+    )
 
 
 def _link(rng, page, target, anchor):

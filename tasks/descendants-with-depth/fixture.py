@@ -22,7 +22,13 @@ def extend(builder, rng):
     apart = set(rng.sample(sorted(parents), count // 3))
     tree = [HelperSpec("builder", "vox-builder", ("--jobs", str(rng.between(2, 8))))]
     tree += [
-        HelperSpec(key, rng.pick(NAMES), ("--unit", f"u{rng.between(100, 999)}"), parent, own_session=key in apart)
+        HelperSpec(
+            key,
+            rng.pick(NAMES),
+            ("--unit", f"u{rng.between(100, 999)}"),
+            parent,
+            own_session=key in apart,
+        )
         for key, parent in parents.items()
     ]
     older = [

@@ -9,14 +9,33 @@ LONG = 80
 
 def extend(builder, rng):
     port, other, third = (str(7000 + number) for number in rng.sample(range(1000), 3))
-    word, folder = rng.pick(("Release", "Nightly", "Stable")), rng.pick(("models", "graphs", "shards"))
+    word, folder = (
+        rng.pick(("Release", "Nightly", "Stable")),
+        rng.pick(("models", "graphs", "shards")),
+    )
     log = ("--log-format", "json", "--cache-dir", f"/var/cache/vox/{folder}")
     lines = {
         "same": ("--root", f"/srv/vox/{folder}/{word}/current", "--port", port, *log),
         "case": ("--root", f"/srv/vox/{folder}/{word.lower()}/current", "--port", port, *log),
         "twin": ("--root", f"/srv/vox/{folder}/{word}/current", *log, "--port", other),
-        "late": ("--root", f"/srv/vox/{folder}/{word}/archive", *log, "--port", third, "--workers", "2"),
-        "swap": ("--root", f"/srv/vox/{folder}/{word}/archive", *log, "--workers", "2", "--port", third),
+        "late": (
+            "--root",
+            f"/srv/vox/{folder}/{word}/archive",
+            *log,
+            "--port",
+            third,
+            "--workers",
+            "2",
+        ),
+        "swap": (
+            "--root",
+            f"/srv/vox/{folder}/{word}/archive",
+            *log,
+            "--workers",
+            "2",
+            "--port",
+            third,
+        ),
     }
     # Three copies too many in odd worlds, two or four in even ones.
     more = rng.pick(((1, 2), (2, 1)) if builder.odd else ((1, 1), (2, 2)))

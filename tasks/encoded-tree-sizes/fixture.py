@@ -4,7 +4,18 @@ import json
 from urllib.parse import quote
 
 FOLDERS = ("docs", "docs/img", "notes", "notes/2026", "share/old")
-WORDS = ("draft", "plan", "report", "sketch", "summary", "table", "review", "budget", "minutes", "outline")
+WORDS = (
+    "draft",
+    "plan",
+    "report",
+    "sketch",
+    "summary",
+    "table",
+    "review",
+    "budget",
+    "minutes",
+    "outline",
+)
 LINES = ("Größe und Fläche", "naïve café", "— 12 € —", "plain words", "日本")
 TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 
@@ -41,7 +52,9 @@ def extend(builder, rng):
 
 
 def _text(rng):
-    return "".join(f"{rng.pick(LINES)} {rng.below(1000)}\n" for _ in range(rng.between(2, 30))).encode()
+    return "".join(
+        f"{rng.pick(LINES)} {rng.below(1000)}\n" for _ in range(rng.between(2, 30))
+    ).encode()
 
 
 def _spellings(path):

@@ -27,7 +27,12 @@ def extend(builder, rng):
     (missing if builder.odd else common).append("BASE_URL")
     end = missing.pop(rng.below(7))
     example = [_line(rng, key) for key in (*rng.shuffled([*missing, *common]), end)]
-    undefined = ["", f"#{rng.pick(('SENTRY_DSN', 'STATSD_HOST'))}=", " # DEBUG=1", "STRICT_MODE = off"]
+    undefined = [
+        "",
+        f"#{rng.pick(('SENTRY_DSN', 'STATSD_HOST'))}=",
+        " # DEBUG=1",
+        "STRICT_MODE = off",
+    ]
     example[:0] = ["# Copy this file and fill it in.", *undefined]
     builder.file("config/.env.example", "\n".join(example) + "\n")
     last, *others = rng.shuffled(common)
@@ -42,9 +47,13 @@ def extend(builder, rng):
         "\tPAGER=less",
     ]
     # The last line has no line feed and defines a key of the example.
-    builder.file("config/production.env", "\n".join(["# production", "", *rng.shuffled(lines), f"{last}=1"]))
+    builder.file(
+        "config/production.env", "\n".join(["# production", "", *rng.shuffled(lines), f"{last}=1"])
+    )
 
 
 def _line(rng, key):
     start = rng.pick(("", "", "", "export ", "export\t", "  ", "\t", "  export  "))
-    return f"{start}{key}={rng.pick(('1', 'on', '', 'a=b', '/var/lib/vox', 'https://vox.invalid/'))}"
+    return (
+        f"{start}{key}={rng.pick(('1', 'on', '', 'a=b', '/var/lib/vox', 'https://vox.invalid/'))}"
+    )

@@ -11,7 +11,11 @@ def extend(builder, rng):
 
     def data():
         version = f"{rng.between(0, 3)}.{rng.between(0, 20)}.{rng.between(0, 20)}"
-        fields = {"service": f"vox-{rng.pick(SERVICES)}", "version": version, "by": rng.pick(("ci", "ops"))}
+        fields = {
+            "service": f"vox-{rng.pick(SERVICES)}",
+            "version": version,
+            "by": rng.pick(("ci", "ops")),
+        }
         return {name: fields[name] for name in rng.shuffled(fields)}
 
     def one_line(blank=" "):
@@ -36,7 +40,11 @@ def extend(builder, rng):
     ]
     last, *rest = rng.shuffled(deploys)
     others = [other(kind) for kind in OTHERS]
-    others += [["data: event: deploy"], ["event: message", "data: event: deploy", "data: follows"], [": ping"]]
+    others += [
+        ["data: event: deploy"],
+        ["event: message", "data: event: deploy", "data: follows"],
+        [": ping"],
+    ]
     # An event without a type behind a deploy: the type does not stay.
     rest[0:1] = [rest[0] + [""] + one_line()]
     events = [["retry: 3000"], *rng.shuffled([*rest, *others]), last]

@@ -4,7 +4,9 @@ import json
 
 
 def expected(world, processes):
-    parents = {event["id"]: event["parent"] for event in map(json.loads, world.lines("logs/events.jsonl"))}
+    parents = {
+        event["id"]: event["parent"] for event in map(json.loads, world.lines("logs/events.jsonl"))
+    }
     below = {one: 0 for one, parent in parents.items() if parent is None}
     for one in parents:
         root = one

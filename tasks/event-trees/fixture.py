@@ -17,7 +17,11 @@ def extend(builder, rng):
         while len(parents) < size:
             shallow = [one for one, depth in depths.items() if depth < DEEPEST]
             # The second tree begins with a chain of all levels.
-            parent = list(depths)[-1] if size == sizes[1] and len(depths) < DEEPEST else rng.pick(shallow)
+            parent = (
+                list(depths)[-1]
+                if size == sizes[1] and len(depths) < DEEPEST
+                else rng.pick(shallow)
+            )
             child = next(ids)
             parents[child], depths[child] = parent, depths[parent] + 1
         events += parents.items()

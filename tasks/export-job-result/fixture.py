@@ -18,7 +18,8 @@ def extend(builder, rng):
     states += [("running", rows * (number + 1) // (running + 2), None) for number in range(running)]
     states += [("done", rows, finished)]
     steps = [
-        json.dumps({"id": JOB, "state": state, "rows": known, "finished_at": time}) for state, known, time in states
+        json.dumps({"id": JOB, "state": state, "rows": known, "finished_at": time})
+        for state, known, time in states
     ]
     job = Job(f"{PATH}/", f"exp-{rng.bytes(4).hex()}", tuple(steps))
     started = json.dumps({"id": JOB, "state": "queued"}).encode()

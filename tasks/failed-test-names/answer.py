@@ -2,5 +2,11 @@
 
 
 def expected(world, processes):
-    results = [line.rpartition(" ... ") for line in world.lines("logs/test-run.txt") if line.startswith("test ")]
-    return sorted({head.removeprefix("test ") for head, _, status in results if head and status == "FAILED"})
+    results = [
+        line.rpartition(" ... ")
+        for line in world.lines("logs/test-run.txt")
+        if line.startswith("test ")
+    ]
+    return sorted(
+        {head.removeprefix("test ") for head, _, status in results if head and status == "FAILED"}
+    )

@@ -16,7 +16,9 @@ REASONS = ("", ", needs a network", ", last run FAILED", ", 1 of 3 runs ... FAIL
 
 
 def extend(builder, rng):
-    crates = sorted({path.split("/")[1] for path in builder.files if path.startswith("crates/vox-")})
+    crates = sorted(
+        {path.split("/")[1] for path in builder.files if path.startswith("crates/vox-")}
+    )
     crates = rng.sample(crates, 4)
     names = rng.shuffled([f"{module}::tests::{check}" for module in MODULES for check in CHECKS])
     twice = names.pop()
@@ -26,13 +28,17 @@ def extend(builder, rng):
     failing = [[twice, panicking[0]], [plain[0]], [twice, panicking[1]], plain[1:]]
     lines = []
     for number, (crate, failed) in enumerate(zip(crates, failing, strict=True)):
-        passed = [names.pop() for _ in range(rng.between(6, 10))] + ["log::tests::marks_FAILED_jobs"]
+        passed = [names.pop() for _ in range(rng.between(6, 10))] + [
+            "log::tests::marks_FAILED_jobs"
+        ]
         if number in (1, 3):
             passed += [twice] if number == 1 else [f"{names.pop()} - should panic"]
         reasons = REASONS if number % 2 else REASONS[:1]
         skipped = [f"{names.pop()} ... ignored{reason}" for reason in reasons]
         place = f"{rng.below(16**8):08x}"
-        lines += [f"     Running unittests src/lib.rs (target/debug/deps/{crate.replace('-', '_')}-{place})"]
+        lines += [
+            f"     Running unittests src/lib.rs (target/debug/deps/{crate.replace('-', '_')}-{place})"
+        ]
         lines += _binary(rng, failed, [f"{name} ... ok" for name in passed] + skipped)
         if number < 2:
             at = rng.between(9, 120)
@@ -54,9 +60,26 @@ def _binary(rng, failed, others):
     for name in failed:
         child = f"{rng.pick(MODULES)}::child_{rng.below(100)}"
         lines += [f"---- {name.removesuffix(' - should panic')} stdout ----", "running 2 tests"]
-        lines += [f"    test {child} ... FAILED", f"[shard 2] test {child}::again ... FAILED", "[shard 2] 1 FAILED"]
-        lines += [f"thread '{name.split(' ')[0]}' panicked at src/lib.rs:{rng.between(9, 400)}:9:", "not equal", ""]
+        lines += [
+            f"    test {child} ... FAILED",
+            f"[shard 2] test {child}::again ... FAILED",
+            "[shard 2] 1 FAILED",
+        ]
+        lines += [
+            f"thread '{name.split(' ')[0]}' panicked at src/lib.rs:{rng.between(9, 400)}:9:",
+            "not equal",
+            "",
+        ]
     if failed:
-        lines += ["", "failures:", *(f"    {name.removesuffix(' - should panic')}" for name in failed)]
+        lines += [
+            "",
+            "failures:",
+            *(f"    {name.removesuffix(' - should panic')}" for name in failed),
+        ]
     verdict = "FAILED" if failed else "ok"
-    return [*lines, "", f"test result: {verdict}. {len(results) - len(failed)} passed; {len(failed)} failed", ""]
+    return [
+        *lines,
+        "",
+        f"test result: {verdict}. {len(results) - len(failed)} passed; {len(failed)} failed",
+        "",
+    ]

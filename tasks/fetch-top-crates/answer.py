@@ -4,5 +4,9 @@ import json
 
 
 def expected(world, processes):
-    crates = [crate for crate in json.loads(world.route("/api/crates").body)["crates"] if not crate["yanked"]]
+    crates = [
+        crate
+        for crate in json.loads(world.route("/api/crates").body)["crates"]
+        if not crate["yanked"]
+    ]
     return [crate["name"] for crate in sorted(crates, key=lambda crate: -crate["downloads"])[:3]]

@@ -12,5 +12,7 @@ def expected(world, processes):
 
 def _precedence(version):
     core, _, pre_release = version.partition("+")[0].partition("-")
-    identifiers = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in pre_release.split(".")]
+    identifiers = [
+        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in pre_release.split(".")
+    ]
     return [int(part) for part in core.split(".")], not pre_release, identifiers

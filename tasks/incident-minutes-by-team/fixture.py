@@ -11,7 +11,14 @@ TITLES = (
     '"moved,db,90,resolved,from the old board"',
     '"state ""ready"", then not ready"',
 )
-NOTES = ("", "", "see runbook", '"restarted, then drained"', '"set to ""resolved"", reopened"', '"a,b,c,45,resolved,"')
+NOTES = (
+    "",
+    "",
+    "see runbook",
+    '"restarted, then drained"',
+    '"set to ""resolved"", reopened"',
+    '"a,b,c,45,resolved,"',
+)
 
 
 def extend(builder, rng):

@@ -38,7 +38,10 @@ def extend(builder, rng):
             rng.pick(SURROGATES) + b"!",
             *(latin() for _ in range(rng.pick((1, 3) if builder.odd else (2, 4)))),
         ],
-        "events.log": [b"code " + rng.pick(NEVER) + b".", rng.pick(OVERLONG) + b" twice " + rng.pick(NEVER) + b"."],
+        "events.log": [
+            b"code " + rng.pick(NEVER) + b".",
+            rng.pick(OVERLONG) + b" twice " + rng.pick(NEVER) + b".",
+        ],
         "blob.dat": [b"key\0value " + rng.pick(SOUND).encode(), rng.pick(NEVER) + b"tail"],
         "stock.tsv": [cut()],
         "prices.csv": [],

@@ -24,7 +24,10 @@ def extend(builder, rng):
     if builder.odd:
         last = rng.pick((stage, rng.pick(POOLS), "vox job 2"))
         groups.append([HelperSpec("other", last), HelperSpec("job-5", JOB, (), "other")])
-    decoys = [HelperSpec(f"decoy-{number}", name, (), rng.pick((None, "lane"))) for number, name in enumerate(LEAVES)]
+    decoys = [
+        HelperSpec(f"decoy-{number}", name, (), rng.pick((None, "lane")))
+        for number, name in enumerate(LEAVES)
+    ]
     order = [helper for group in rng.shuffled(groups) for helper in group]
     for helper in (*order, *rng.shuffled(decoys)):
         builder.process(helper)

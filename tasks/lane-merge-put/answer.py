@@ -9,7 +9,10 @@ def expected(world, processes):
     document = world.route(PATH)
     patched = _patched(json.loads(document.body), json.loads(world.text("ops/lanes.patch.json")))
     for put in world.routes_at(PATH, "PUT"):
-        if put.when.headers.get("If-Match") == document.headers["ETag"] and json.loads(put.when.json) == patched:
+        if (
+            put.when.headers.get("If-Match") == document.headers["ETag"]
+            and json.loads(put.when.json) == patched
+        ):
             return [str(json.loads(put.body)["revision"])]
     raise LookupError("the patched document is refused")
 

@@ -16,17 +16,27 @@ ANY = tuple(count for count in range(23, 65) if count % 20)
 
 def extend(builder, rng):
     counts = dict(
-        zip(rng.shuffled(ROUTES), (rng.pick(LESS), rng.pick(MORE), rng.pick(ANY), rng.pick(ANY)), strict=False)
+        zip(
+            rng.shuffled(ROUTES),
+            (rng.pick(LESS), rng.pick(MORE), rng.pick(ANY), rng.pick(ANY)),
+            strict=False,
+        )
     )
     records = [(route, 200, ms) for route, count in counts.items() for ms in _distinct(rng, count)]
     # One record alone, of an odd value in odd worlds and an even one in even worlds.
     records += [("/v1/export", 200, 2 * rng.between(3, 480) + builder.odd)]
-    records += [(route, rng.pick((404, 429, 500)), rng.between(5000, 9999)) for route in counts for _ in range(7)]
+    records += [
+        (route, rng.pick((404, 429, 500)), rng.between(5000, 9999))
+        for route in counts
+        for _ in range(7)
+    ]
     lines, second = ["time,method,route,agent,status,ms"], 0
     for route, status, ms in rng.shuffled(records):
         second += rng.between(1, 9)
         time = f"2026-05-14T09:{second // 60 % 60:02d}:{second % 60:02d}Z"
-        lines += [f"{time},{rng.pick(('GET', 'GET', 'POST'))},{route},{rng.pick(AGENTS)},{status},{ms}"]
+        lines += [
+            f"{time},{rng.pick(('GET', 'GET', 'POST'))},{route},{rng.pick(AGENTS)},{status},{ms}"
+        ]
     builder.file("data/latency.csv", "\n".join(lines) + "\n")
 
 

@@ -18,13 +18,23 @@ def extend(builder, rng):
     for place, (sensor, count) in enumerate(zip(sensors, COUNTS, strict=True)):
         second = day + datetime.timedelta(seconds=rng.between(30_000, 80_000))
         fraction = rng.between(2, 9)
-        latest = (sensor, _written(second, fraction, 1, rng.pick(WEST)), 2 * rng.between(-20, 200) + builder.odd)
+        latest = (
+            sensor,
+            _written(second, fraction, 1, rng.pick(WEST)),
+            2 * rng.between(-20, 200) + builder.odd,
+        )
         # Earlier, and greater as text: in the east it is later in the day.
-        others = [_written(second - datetime.timedelta(seconds=rng.between(60, 5000)), None, 0, rng.pick(EAST))]
+        others = [
+            _written(
+                second - datetime.timedelta(seconds=rng.between(60, 5000)), None, 0, rng.pick(EAST)
+            )
+        ]
         first = []
         if place % 2:  # earlier in the same second and in the file, with more digits
             digits = rng.between(2, 3)
-            twin = _written(second, fraction * 10 ** (digits - 1) - rng.between(1, 9), digits, rng.pick(WEST))
+            twin = _written(
+                second, fraction * 10 ** (digits - 1) - rng.between(1, 9), digits, rng.pick(WEST)
+            )
             first.append((sensor, twin, rng.between(-40, 400)))
         while len(others) + len(first) < count - 1:
             before = datetime.timedelta(seconds=rng.between(6000, 60_000))

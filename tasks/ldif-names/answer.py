@@ -10,7 +10,11 @@ def expected(world, processes):
         for line in entry.split("\n"):
             name, colon, value = line.partition(":")
             if colon and not line.startswith("#"):
-                text = base64.b64decode(value[1:].strip()).decode() if value.startswith(":") else value.strip()
+                text = (
+                    base64.b64decode(value[1:].strip()).decode()
+                    if value.startswith(":")
+                    else value.strip()
+                )
                 values.setdefault(name, []).append(text)
         if "contractor" in values.get("employeeType", []):
             lines.append(f"{values['uid'][0]} {values['cn'][0]}")

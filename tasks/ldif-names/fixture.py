@@ -2,7 +2,20 @@
 
 import base64
 
-FIRST = ("Zoë", "Łukasz", "Søren", "José", "Anna", "Peter", "Chloé", "Jürgen", "Mary Ann", "Björn", "Inês", "Tom")
+FIRST = (
+    "Zoë",
+    "Łukasz",
+    "Søren",
+    "José",
+    "Anna",
+    "Peter",
+    "Chloé",
+    "Jürgen",
+    "Mary Ann",
+    "Björn",
+    "Inês",
+    "Tom",
+)
 LAST = (
     "Krüger",
     "Nowak",
@@ -27,12 +40,20 @@ def extend(builder, rng):
     ways = ["plain", "folded", "base64", "base64 folded", "first of two", "last of two"]
     ways += [rng.pick(ways) for _ in range(rng.pick((1, 3) if builder.odd else (2, 4)))]
     names = rng.shuffled([f"{first} {last}" for first in FIRST for last in LAST])[:PEOPLE]
-    blocks = ["version: 1", "# Everybody who may log in, and since a month\n employeeType: contractor too"]
+    blocks = [
+        "version: 1",
+        "# Everybody who may log in, and since a month\n employeeType: contractor too",
+    ]
     people = []
     for number, name in enumerate(names):
         uid = f"{'abcdefgh'[rng.below(8)]}{'rstuvwxy'[rng.below(8)]}{rng.between(100, 999)}{number}"
         way = ways[number] if number < len(ways) else "not"
-        lines = [_cn(rng, name, number), f"uid: {uid}", *_types(rng, way), f"mail: {uid}@vox.invalid"]
+        lines = [
+            _cn(rng, name, number),
+            f"uid: {uid}",
+            *_types(rng, way),
+            f"mail: {uid}@vox.invalid",
+        ]
         if way == "not" or rng.chance(30):
             past = rng.pick(("was once", "is no longer", "never was"))
             lines.append(f"description: {past} listed as\n employeeType: contractor")

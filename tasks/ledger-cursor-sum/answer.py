@@ -5,7 +5,11 @@ import json
 
 def expected(world, processes):
     amounts = {}
-    pages = {route.when.query.get("cursor"): route for route in world.routes_at("/api/ledger") if route.status == 200}
+    pages = {
+        route.when.query.get("cursor"): route
+        for route in world.routes_at("/api/ledger")
+        if route.status == 200
+    }
     cursor, more = None, True
     while more:
         page = json.loads(pages[cursor].body)

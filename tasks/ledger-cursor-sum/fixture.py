@@ -23,13 +23,17 @@ def extend(builder, rng):
 
     for number in range(1, len(pages)):
         builder.route(PATH, 200, JSON, served(number), when=When(query={"cursor": cursors[number]}))
-    builder.route(PATH, 400, JSON, b'{"error": "unknown cursor"}', when=When(query={"cursor": None}))
+    builder.route(
+        PATH, 400, JSON, b'{"error": "unknown cursor"}', when=When(query={"cursor": None})
+    )
     builder.route(PATH, 200, JSON, served(0))
 
 
 def _pages(builder, rng):
     first = 10 * rng.between(3 * 10**16, 8 * 10**16)
-    entries = [{"id": first + 1000 * number + 1, "amount": rng.between(100, 9000)} for number in range(24)]
+    entries = [
+        {"id": first + 1000 * number + 1, "amount": rng.between(100, 9000)} for number in range(24)
+    ]
     # Pairs whose ids are one double, with one amount.
     twins = []
     for entry in rng.sample(entries[2:-2], 3):

@@ -6,7 +6,11 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 
 def expected(world, processes):
-    pages = {route.when.query.get("after"): route for route in world.routes_at("/api/builds") if route.status == 200}
+    pages = {
+        route.when.query.get("after"): route
+        for route in world.routes_at("/api/builds")
+        if route.status == 200
+    }
     count, url = 0, "http://127.0.0.1:8765/api/builds"
     while url:
         page = pages[parse_qs(urlsplit(url).query).get("after", [None])[0]]

@@ -18,9 +18,18 @@ def extend(builder, rng):
     for number in (*range(1, PAGES), None, 0):
         if number is None:
             unknown = When(query={"after": None})
-            builder.route(PATH, 400, {"Content-Type": "application/json"}, b'{"error": "unknown"}', when=unknown)
+            builder.route(
+                PATH,
+                400,
+                {"Content-Type": "application/json"},
+                b'{"error": "unknown"}',
+                when=unknown,
+            )
             continue
-        headers = {"Content-Type": "application/json", "Link": _link(rng, cursors, number, forms[number])}
+        headers = {
+            "Content-Type": "application/json",
+            "Link": _link(rng, cursors, number, forms[number]),
+        }
         body = json.dumps(_builds(rng, failed[number])).encode()
         if number:
             builder.route(PATH, 200, headers, body, when=When(query={"after": cursors[number]}))
@@ -32,7 +41,8 @@ def _builds(rng, failed):
     statuses = ["failed"] * failed + [rng.pick(STATUSES) for _ in range(rng.between(3, 5))]
     names = ("nightly", "release", "failed-retry", "smoke")
     return [
-        {"id": f"{rng.pick(names)}-{rng.between(1000, 9999)}", "status": status} for status in rng.shuffled(statuses)
+        {"id": f"{rng.pick(names)}-{rng.between(1000, 9999)}", "status": status}
+        for status in rng.shuffled(statuses)
     ]
 
 
@@ -45,6 +55,11 @@ def _link(rng, cursors, number, form):
 
 
 def _url(cursor, form):
-    start = {"query": "", "root": PATH, "path": "builds", "absolute": f"http://127.0.0.1:{PORT}{PATH}"}[form]
+    start = {
+        "query": "",
+        "root": PATH,
+        "path": "builds",
+        "absolute": f"http://127.0.0.1:{PORT}{PATH}",
+    }[form]
     query = f"?per_page=9&after={cursor}" if cursor else "?per_page=9"
     return start + query

@@ -51,4 +51,10 @@ def extend(builder, rng):
     builder.route("/api/lint", 422, JSON, body, method="POST", when=text, findings=rules)
     refused = json.dumps({"error": "send the text as text/plain"}).encode()
     builder.route("/api/lint", 415, JSON, refused, method="POST")
-    builder.route("/api/lint", 404, {"Content-Type": "text/plain; charset=utf-8"}, b"not found\n", method="PUT")
+    builder.route(
+        "/api/lint",
+        404,
+        {"Content-Type": "text/plain; charset=utf-8"},
+        b"not found\n",
+        method="PUT",
+    )

@@ -9,7 +9,9 @@ def expected(world, processes):
     for package in packages:
         key = package["name"], package["version"]
         needed[key] = [_meant(text, packages) for text in package.get("dependencies", [])]
-    return [f"{name} {version}" for name, version in needed if _reaches((name, version), needed, set())]
+    return [
+        f"{name} {version}" for name, version in needed if _reaches((name, version), needed, set())
+    ]
 
 
 def _meant(text, packages):
@@ -21,4 +23,7 @@ def _meant(text, packages):
 
 def _reaches(package, needed, seen):
     seen.add(package)
-    return any(one[0] == "openssl-sys" or (one not in seen and _reaches(one, needed, seen)) for one in needed[package])
+    return any(
+        one[0] == "openssl-sys" or (one not in seen and _reaches(one, needed, seen))
+        for one in needed[package]
+    )

@@ -28,7 +28,10 @@ def extend(builder, rng):
     for name, needed in zip(chain, (TARGET, *chain), strict=False):
         add(name, needed)
     # Two versions, of which one depends on it, and dependents of either.
-    low, high = f"0.{rng.between(1, 9)}.{rng.between(0, 9)}", f"1.{rng.between(0, 9)}.{rng.between(0, 9)}"
+    low, high = (
+        f"0.{rng.between(1, 9)}.{rng.between(0, 9)}",
+        f"1.{rng.between(0, 9)}.{rng.between(0, 9)}",
+    )
     with_it, without = rng.shuffled([low, high])
     packages[twin, with_it] = {rng.pick(chain[:3]), "bytes"}
     packages[twin, without] = {"bytes"}

@@ -5,5 +5,7 @@ from collections import Counter
 
 
 def expected(world, processes):
-    names = Counter(package["name"] for package in tomllib.loads(world.text("Cargo.lock"))["package"])
+    names = Counter(
+        package["name"] for package in tomllib.loads(world.text("Cargo.lock"))["package"]
+    )
     return [f"{name} {count}" for name, count in names.items() if count > 1]

@@ -4,4 +4,6 @@
 def extend(builder, rng):
     for major in (0, 1):
         version = f"{major}.{rng.below(30)}.{rng.below(12)}"
-        builder.files["Cargo.lock"] += f'\n[[package]]\nname = "zeroize"\nversion = "{version}"\n'.encode()
+        builder.files["Cargo.lock"] += (
+            f'\n[[package]]\nname = "zeroize"\nversion = "{version}"\n'.encode()
+        )

@@ -31,7 +31,9 @@ def extend(builder, rng):
         builder.file(f"docs/{path}", text.encode(), crlf=end == "\r\n")
 
     edge = (100, 101)
-    extra = [line(rng.between(102, 180)) for _ in range(rng.pick((2, 4) if builder.odd else (1, 3)))]
+    extra = [
+        line(rng.between(102, 180)) for _ in range(rng.pick((2, 4) if builder.odd else (1, 3)))
+    ]
     page("handbook/limits.md", "# Limits", *map(line, edge), *extra)
     page("handbook/de/start.md", "# Über", *(line(length, UMLAUTS) for length in (*edge, 98, 99)))
     page("handbook/signs.md", "# Signs", *(line(length, BEYOND) for length in (*edge, 97)))

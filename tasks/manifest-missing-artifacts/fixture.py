@@ -9,9 +9,23 @@ BINARY = {"Content-Type": "application/octet-stream"}
 
 def extend(builder, rng):
     missing = rng.sample(NAMES[builder.odd :: 2], 4)
-    other, gone = rng.sample([name for name in NAMES if name not in missing], 7), rng.pick((403, 500, 503))
+    other, gone = (
+        rng.sample([name for name in NAMES if name not in missing], 7),
+        rng.pick((403, 500, 503)),
+    )
     # What the path of an entry answers, and where a redirect leads to.
-    statuses = [(404, 0), (404, 0), (302, 404), (404, 0), (200, 0), (200, 0), (200, 0), (200, 0), (410, 0), (gone, 0)]
+    statuses = [
+        (404, 0),
+        (404, 0),
+        (302, 404),
+        (404, 0),
+        (200, 0),
+        (200, 0),
+        (200, 0),
+        (200, 0),
+        (410, 0),
+        (gone, 0),
+    ]
     entries = []
     for name, (status, target) in zip([*missing, *other], [*statuses, (302, 200)], strict=True):
         path = _path(rng, name)
@@ -23,7 +37,9 @@ def extend(builder, rng):
     withdrawn = f"#{'vox-train-x86_64-linux':<27}{rng.between(20_000, 900_000):>9}  {_path(rng, 'vox-train')}"
     lines.insert(rng.between(2, 8), withdrawn)
     lines.insert(rng.between(2, 8), "")
-    builder.route("/dist/manifest.txt", 200, TEXT, "\n".join(["# name  size  path", *lines]).encode())
+    builder.route(
+        "/dist/manifest.txt", 200, TEXT, "\n".join(["# name  size  path", *lines]).encode()
+    )
     _artifact(builder, rng, withdrawn.split()[-1], 404)
 
 

@@ -14,9 +14,15 @@ GAP_MB = 8
 def extend(builder, rng):
     most, third = rng.sample(("vox-graph", "vox-shard", "vox-rank", "vox-tensor"), 2)
     # The largest total has an odd count in odd worlds, an even one in even worlds.
-    many = [HelperSpec(f"most-{mb}", most, ("--part", str(mb)), rss_mb=mb) for mb in MOST[5 if builder.odd else 4]]
+    many = [
+        HelperSpec(f"most-{mb}", most, ("--part", str(mb)), rss_mb=mb)
+        for mb in MOST[5 if builder.odd else 4]
+    ]
     many[:2] = [replace(helper, threads=("",)) for helper in many[:2]]
-    few = [HelperSpec(f"third-{mb}", third, ("--part", str(mb)), rss_mb=mb) for mb in THIRD[rng.between(2, 3)]]
+    few = [
+        HelperSpec(f"third-{mb}", third, ("--part", str(mb)), rss_mb=mb)
+        for mb in THIRD[rng.between(2, 3)]
+    ]
     for helper in rng.shuffled([*many, *few]):
         builder.process(helper)
     _check(builder)
@@ -32,4 +38,6 @@ def _check(builder):
     # Each process has about a mebibyte beside what it is asked to take; workers are four at most.
     builder.require(min(gaps) > GAP_MB + 8, f"more than {GAP_MB} MiB between the totals {ranked}")
     largest = max(own, key=lambda helper: helper.rss_mb)
-    builder.require(ranked[1][0] == largest.name, "the largest process has the second largest total")
+    builder.require(
+        ranked[1][0] == largest.name, "the largest process has the second largest total"
+    )

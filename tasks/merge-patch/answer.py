@@ -4,7 +4,10 @@ import json
 
 
 def expected(world, processes):
-    return _patched(json.loads(world.text("config/service.json")), json.loads(world.text("config/override.json")))
+    return _patched(
+        json.loads(world.text("config/service.json")),
+        json.loads(world.text("config/override.json")),
+    )
 
 
 def _patched(target, patch):

@@ -10,7 +10,9 @@ def extend(builder, rng):
     number = rng.between(10, 99)
     words = iter(rng.shuffled(WORDS))
     hosts = [f"{name}-{rng.between(1, 9)}.invalid" for name in rng.shuffled(HOSTS)]
-    gone, cleared, dropped, unset, erased = (f"{word}_{rng.between(1, 99)}" for word in rng.sample(WORDS, 5))
+    gone, cleared, dropped, unset, erased = (
+        f"{word}_{rng.between(1, 99)}" for word in rng.sample(WORDS, 5)
+    )
     service = {
         "name": f"vox-{next(words)}",
         "replicas": rng.between(1, 9),
@@ -46,7 +48,11 @@ def extend(builder, rng):
             "tls": {
                 dropped: None,
                 "ciphers": [],
-                "client": {unset: None, "verify": False, "roots": {erased: None, "path": f"/srv/{next(words)}.pem"}},
+                "client": {
+                    unset: None,
+                    "verify": False,
+                    "roots": {erased: None, "path": f"/srv/{next(words)}.pem"},
+                },
             },
         },
         "limits": "small",

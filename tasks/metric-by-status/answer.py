@@ -4,7 +4,9 @@ import re
 from collections import Counter
 from decimal import Decimal
 
-SAMPLE = re.compile(r'([a-zA-Z_:][\w:]*)[ \t]*(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?[ \t]*(\S+)(?:[ \t]+-?\d+)?')
+SAMPLE = re.compile(
+    r'([a-zA-Z_:][\w:]*)[ \t]*(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?[ \t]*(\S+)(?:[ \t]+-?\d+)?'
+)
 LABEL = re.compile(r'([a-zA-Z_]\w*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*,?[ \t]*')
 
 

@@ -21,7 +21,11 @@ def extend(builder, rng):
     values[0] += (sum(values) - builder.odd) % 2
     samples = []
     for number, value in enumerate(values):
-        labels = [f'method="{rng.pick(METHODS)}"', f'path="{PATHS[number % len(PATHS)]}"', f'instance="n{number}"']
+        labels = [
+            f'method="{rng.pick(METHODS)}"',
+            f'path="{PATHS[number % len(PATHS)]}"',
+            f'instance="n{number}"',
+        ]
         labels += [f'grpc_status="{rng.between(0, 16)}"'] if rng.chance(40) else []
         labels += [f'status_class="{rng.pick(STATUSES)}"'] if rng.chance(40) else []
         gap = " " if number % 3 == 1 else ""
@@ -29,13 +33,24 @@ def extend(builder, rng):
         samples.append(_sample(rng, "http_requests_total", labels, _value(number, value)))
     # Series without the label, and metrics of other names.
     for number in range(3):
-        labels = [f'method="{rng.pick(METHODS)}"', 'grpc_status="0"', f'status_class="{rng.pick(statuses)}"']
+        labels = [
+            f'method="{rng.pick(METHODS)}"',
+            'grpc_status="0"',
+            f'status_class="{rng.pick(statuses)}"',
+        ]
         samples.append(
-            _sample(rng, "http_requests_total", [*labels, f'instance="m{number}"'], str(rng.between(1, 999)))
+            _sample(
+                rng,
+                "http_requests_total",
+                [*labels, f'instance="m{number}"'],
+                str(rng.between(1, 999)),
+            )
         )
     samples.append(f"http_requests_total {rng.between(1000, 9999)}")
     for name in ("http_requests_total_errors", "grpc_http_requests_total", "http_requests"):
-        samples.append(_sample(rng, name, [f'status="{rng.pick(statuses)}"'], str(rng.between(100, 999))))
+        samples.append(
+            _sample(rng, name, [f'status="{rng.pick(statuses)}"'], str(rng.between(100, 999)))
+        )
     lines = [
         "# HELP http_requests_total Requests by status, for example",
         f'# http_requests_total{{status="{statuses[0]}"}} {rng.between(100, 999)}',

@@ -12,6 +12,9 @@ def expected(world, processes):
         if path.endswith(".rs"):
             code = "\n".join(line.partition("//")[0] for line in world.lines(path))
             for target in INCLUDE.findall(code):
-                if posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) not in world.files:
+                if (
+                    posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+                    not in world.files
+                ):
                     missing.append(f"{target} {path}")
     return missing

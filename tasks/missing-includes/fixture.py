@@ -6,7 +6,13 @@ An odd number of missing files in odd worlds, an even one in even worlds.
 import posixpath
 
 ROOT = "crates/vox-bundle"
-SOURCES = ("build.rs", "src/lib.rs", "src/schema.rs", "src/assets/mod.rs", "src/assets/icons/set.rs")
+SOURCES = (
+    "build.rs",
+    "src/lib.rs",
+    "src/schema.rs",
+    "src/assets/mod.rs",
+    "src/assets/icons/set.rs",
+)
 THERE = (
     "src/templates/page.html",
     "src/assets/logo.svg",
@@ -14,7 +20,18 @@ THERE = (
     "src/assets/icons/menu.svg",
     "src/sql/init.sql",
 )
-NAMES = ("banner", "cover", "footer", "header", "intro", "labels", "legend", "palette", "splash", "terms")
+NAMES = (
+    "banner",
+    "cover",
+    "footer",
+    "header",
+    "intro",
+    "labels",
+    "legend",
+    "palette",
+    "splash",
+    "terms",
+)
 KINDS = ("txt", "svg", "json", "html")
 
 
@@ -33,22 +50,44 @@ def extend(builder, rng):
 
     lines = {source: [] for source in SOURCES}
     for source in SOURCES:
-        paths = (posixpath.relpath(path, posixpath.dirname(source) or ".") for path in rng.shuffled(THERE))
-        lines[source] += [_one(rng, next(paths)), _broken(rng, next(paths)), _two(next(paths), next(paths))]
-        lines[source] += [f'    // let old = include_str!("{gone()}");', f'/// let text = include_str!("{gone()}");']
-    lines["src/lib.rs"].append('const KEY: &str = include_str!(concat!(env!("OUT_DIR"), "/key.txt"));')
+        paths = (
+            posixpath.relpath(path, posixpath.dirname(source) or ".")
+            for path in rng.shuffled(THERE)
+        )
+        lines[source] += [
+            _one(rng, next(paths)),
+            _broken(rng, next(paths)),
+            _two(next(paths), next(paths)),
+        ]
+        lines[source] += [
+            f'    // let old = include_str!("{gone()}");',
+            f'/// let text = include_str!("{gone()}");',
+        ]
+    lines["src/lib.rs"].append(
+        'const KEY: &str = include_str!(concat!(env!("OUT_DIR"), "/key.txt"));'
+    )
     inner = SOURCES[1:]
     lines[rng.pick(inner)].append(_one(rng, from_crate))
     lines[rng.pick(inner)].append(_one(rng, from_workspace))
     lines[rng.pick(SOURCES)].append(_one(rng, gone()))
     for _ in range(2 if builder.odd else 1):
         lines[rng.pick(SOURCES)].append(_broken(rng, gone()))
-    lines[rng.pick(SOURCES)].append(f'static RAW: &[u8] = include_bytes!("{gone()}"); // include_bytes!("{gone()}")')
+    lines[rng.pick(SOURCES)].append(
+        f'static RAW: &[u8] = include_bytes!("{gone()}"); // include_bytes!("{gone()}")'
+    )
     source = rng.pick(inner)
     sound = posixpath.relpath(rng.pick(THERE[:2]), posixpath.dirname(source))
-    lines[source] = [line for line in lines[source] if f'"{sound}"' not in line] + [_two(sound, gone())]
+    lines[source] = [line for line in lines[source] if f'"{sound}"' not in line] + [
+        _two(sound, gone())
+    ]
     for source in SOURCES:
-        text = ["//! Embedded files.", f'//! See include_str!("{gone()}").', "", *rng.shuffled(lines[source]), ""]
+        text = [
+            "//! Embedded files.",
+            f'//! See include_str!("{gone()}").',
+            "",
+            *rng.shuffled(lines[source]),
+            "",
+        ]
         builder.file(f"{ROOT}/{source}", "\n".join(text))
 
 

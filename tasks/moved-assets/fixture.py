@@ -54,5 +54,11 @@ def extend(builder, rng):
     for number, one in enumerate(rng.shuffled(sorted(listed))):
         digest = hashlib.sha256(listed[one].encode()).hexdigest()
         capitals = number % 2 == 0 or one == hidden
-        files.append({"path": one, "size": len(listed[one]), "sha256": digest.upper() if capitals else digest})
+        files.append(
+            {
+                "path": one,
+                "size": len(listed[one]),
+                "sha256": digest.upper() if capitals else digest,
+            }
+        )
     builder.file(f"{ROOT}/manifest.json", json.dumps({"files": files}, indent=2) + "\n")

@@ -14,11 +14,16 @@ def extend(builder, rng):
 
     # Threads without a name of their own have the process's.
     own = rng.between(1, 2)
-    itself = HelperSpec(WANTED, WANTED, ("--serve",), threads=tuple(rng.shuffled([*[""] * own, rng.pick(OTHERS)])))
+    itself = HelperSpec(
+        WANTED, WANTED, ("--serve",), threads=tuple(rng.shuffled([*[""] * own, rng.pick(OTHERS)]))
+    )
     names = rng.sample(NAMES, rng.between(2, 3) + 1)
     counts = [rng.between(1, 3) for _ in names[1:]]
     counts[0] += (1 + own + sum(counts) + builder.odd) % 2
-    users = [process(name, count, rng.between(1, 3)) for name, count in zip(names[1:], counts, strict=True)]
+    users = [
+        process(name, count, rng.between(1, 3))
+        for name, count in zip(names[1:], counts, strict=True)
+    ]
     decoys = [
         process(names[0], 0, 2),
         HelperSpec("io-gc", "vox-io-gc", ("--serve",), threads=("vox-io-2", "io")),

@@ -7,7 +7,12 @@ def extend(builder, rng):
     # Mebibytes by what is charged; the nested pod has the most, and more digits than the others in KiB.
     nested = rng.between(108, 112)
     ranks = rng.pick(
-        (("deep", "self", "outer"), ("deep", "outer", "self"), ("self", "deep", "outer"), ("outer", "deep", "self"))
+        (
+            ("deep", "self", "outer"),
+            ("deep", "outer", "self"),
+            ("self", "deep", "outer"),
+            ("outer", "deep", "self"),
+        )
     )
     sums = {rank: 83 - 22 * place + rng.between(0, 2) for place, rank in enumerate(ranks)}
 
@@ -17,7 +22,9 @@ def extend(builder, rng):
     outer = [
         named("outer", "vox-pod", 4),
         named("outer-gc", "vox-pod-gc", 4, "outer"),
-        named("outer-gc-task", "vox-task", sums["outer"] - 12, "outer-gc"),  # large, and in the look-alike
+        named(
+            "outer-gc-task", "vox-task", sums["outer"] - 12, "outer-gc"
+        ),  # large, and in the look-alike
         named("outer-relay", "vox-relay", 4, "outer"),
         named("nested", "vox-pod", 4, "outer-relay"),
         named("nested-task", "vox-task", nested - 34, "nested"),

@@ -1,6 +1,14 @@
 """Runs whose newest result is neither the one in the run's own folder nor the highest step; decoys that are newer."""
 
-NAMES = ("ablation-ctx", "corpus-dedup", "gate-sweep", "judge-cal", "oratio-asr", "planner-sft", "router-eval")
+NAMES = (
+    "ablation-ctx",
+    "corpus-dedup",
+    "gate-sweep",
+    "judge-cal",
+    "oratio-asr",
+    "planner-sft",
+    "router-eval",
+)
 
 
 def extend(builder, rng):
@@ -22,7 +30,11 @@ def _add_run(builder, rng, run, number):
         f"{run}/eval/rerun of {low}/final report.json",
         f"{run}/eval/step-{low:04d}.json",
     )[min(number, 3)]
-    others = [f"{run}/metrics.json", f"{run}/eval/step-{high:04d}.json", f"{run}/eval/step-{high + 900:04d}.json"]
+    others = [
+        f"{run}/metrics.json",
+        f"{run}/eval/step-{high:04d}.json",
+        f"{run}/eval/step-{high + 900:04d}.json",
+    ]
     if newest in others:
         others[0] = f"{run}/eval/pass-2/z-step-{high:04d}.json"
     age = rng.between(2500, 3500) / 1000

@@ -2,4 +2,6 @@
 
 
 def expected(world, processes):
-    return [path for path, data in world.under("config/services").items() if data and data[-1:] != b"\n"]
+    return [
+        path for path, data in world.under("config/services").items() if data and data[-1:] != b"\n"
+    ]

@@ -23,7 +23,9 @@ def extend(builder, rng):
     _snapshot(builder, rng, home, f"Card.test.{renamed[0]}", tested=False)
     _snapshot(builder, rng, home, f"Card.test.{renamed[1]}", tested=True)
     extension = rng.pick(("ts", "tsx"))
-    _snapshot(builder, rng, "apps/web/src/routes/docs/[slug]", f"loading.test.{extension}", tested=False)
+    _snapshot(
+        builder, rng, "apps/web/src/routes/docs/[slug]", f"loading.test.{extension}", tested=False
+    )
     _snapshot(builder, rng, LOG, f"search box.test.{extension}", tested=False)
     for name in rng.sample(GONE, 1 if builder.odd else 2):
         _snapshot(builder, rng, rng.pick((WEB, PANELS)), f"{name}.test.tsx", tested=False)
@@ -37,4 +39,8 @@ def _snapshot(builder, rng, folder, test, tested):
     text = f"exports[`{test} 1`] = `{rng.below(10_000)}`;\n"
     builder.file(f"{folder}/__snapshots__/{test}.snap", text, any_name=True)
     if tested:
-        builder.file(f"{folder}/{test}", f"test('renders', () => snapshot({rng.below(100)}));\n", any_name=True)
+        builder.file(
+            f"{folder}/{test}",
+            f"test('renders', () => snapshot({rng.below(100)}));\n",
+            any_name=True,
+        )

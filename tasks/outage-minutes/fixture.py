@@ -36,7 +36,11 @@ def extend(builder, rng):
             (-100, -30),
             (WHOLE + 10, WHOLE + 50),
         ],
-        [(-rng.between(500, 700), -rng.between(60, 400)), (WHOLE + 200, WHOLE + 260), (WHOLE + 300, None)],
+        [
+            (-rng.between(500, 700), -rng.between(60, 400)),
+            (WHOLE + 200, WHOLE + 260),
+            (WHOLE + 300, None),
+        ],
     ]
     total = sum(len(_minutes(own)) for own in outages)
     outages[1][3] = (outages[1][3][0], outages[1][3][1] + (total % 2 != builder.odd))
@@ -45,13 +49,17 @@ def extend(builder, rng):
         local = own is outages[3]
         for place, (start, end) in enumerate(own):
             offset = (-660, 600, 330, -480)[place] if local else None
-            lines.append(f"{name},{_time(rng, start, offset)},{'' if end is None else _time(rng, end, offset)}")
+            lines.append(
+                f"{name},{_time(rng, start, offset)},{'' if end is None else _time(rng, end, offset)}"
+            )
     builder.file("ops/outages.csv", "\n".join(rng.shuffled(lines)) + "\n")
 
 
 def _minutes(outages):
     return {
-        minute for start, end in outages for minute in range(max(0, start), min(WHOLE, WHOLE if end is None else end))
+        minute
+        for start, end in outages
+        for minute in range(max(0, start), min(WHOLE, WHOLE if end is None else end))
     }
 
 

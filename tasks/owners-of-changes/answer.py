@@ -19,6 +19,8 @@ def _matches(pattern, path):
         below = path[start:]
         if len(below) >= len(parts) and all(map(fnmatchcase, below, parts)):
             inside = len(below) > len(parts)  # the pattern names a folder above the file
-            if not (pattern.endswith("/*") and inside) and not (pattern.endswith("/") and not inside):
+            if not (pattern.endswith("/*") and inside) and not (
+                pattern.endswith("/") and not inside
+            ):
                 return True
     return False

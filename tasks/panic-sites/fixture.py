@@ -5,7 +5,9 @@ RUSTC = "/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library"
 
 
 def extend(builder, rng):
-    crates = rng.sample(sorted({p.split("/")[1] for p in builder.files if p.startswith("crates/vox-")}), 4)
+    crates = rng.sample(
+        sorted({p.split("/")[1] for p in builder.files if p.startswith("crates/vox-")}), 4
+    )
     paths = [f"crates/{crate}/src/{rng.pick(FILES)}" for crate in crates]
     line = rng.between(16, 40)
     sites = [f"{paths[0]}:{line}", f"{paths[0]}:{line}{rng.below(10)}"]
@@ -14,7 +16,9 @@ def extend(builder, rng):
     # The number of panics that have a site is odd in odd worlds and even in even ones.
     if sum(counts) % 2 != builder.odd:
         counts[0] += 1 if counts[0] < 6 else -1
-    wanted = rng.shuffled([site for site, count in zip(sites, counts, strict=True) for _ in range(count)])
+    wanted = rng.shuffled(
+        [site for site, count in zip(sites, counts, strict=True) for _ in range(count)]
+    )
     groups = [[_panic(rng, site, number)] for number, site in enumerate(wanted)]
     groups += [[_panic(rng, None, 1)], [_panic(rng, None, 2)]]
     # What begins with a panic without a frame of ours goes on with frames of another record.
@@ -23,7 +27,10 @@ def extend(builder, rng):
         [_failed(rng, sites[0])],
         [_failed(rng, paths[3] + ":7")],
     ]
-    groups += [[[f"{_stamp(rng)} INFO worker {number} panicked 2 times and was restarted"]] for number in (3, 8)]
+    groups += [
+        [[f"{_stamp(rng)} INFO worker {number} panicked 2 times and was restarted"]]
+        for number in (3, 8)
+    ]
     records = [record for group in rng.shuffled(groups) for record in group]
     builder.file("logs/panics.log", "\n\n".join("\n".join(record) for record in records) + "\n")
 
@@ -35,8 +42,14 @@ def _stamp(rng):
 def _panic(rng, site, number):
     """A panic that starts in a library if its number is odd or it has no site; columns with every digit occur."""
     own = f"{site}:{(10, 29, 5, 38, 47, 16)[number % 6]}" if site else None
-    place = f"{RUSTC}/core/src/option.rs:{rng.between(900, 2100)}:5" if number % 2 or not own else own
-    said = "no entry at ./crates/vox-db/src/lib.rs:3:4" if number % 3 == 1 else "called `Option::unwrap()` on `None`"
+    place = (
+        f"{RUSTC}/core/src/option.rs:{rng.between(900, 2100)}:5" if number % 2 or not own else own
+    )
+    said = (
+        "no entry at ./crates/vox-db/src/lib.rs:3:4"
+        if number % 3 == 1
+        else "called `Option::unwrap()` on `None`"
+    )
     lines = [
         f"{_stamp(rng)} ERROR job {rng.between(1000, 9999)} was aborted",
         f"thread 'vox-worker-{rng.below(9)}' panicked at {place}:",
@@ -49,7 +62,10 @@ def _panic(rng, site, number):
     ]
     if own:
         lines += ["   2: vox::step", f"             at ./{own}"]
-        lines += ["   3: vox_cli::main", f"             at ./crates/vox-cli/src/main.rs:41:{rng.between(5, 9)}"]
+        lines += [
+            "   3: vox_cli::main",
+            f"             at ./crates/vox-cli/src/main.rs:41:{rng.between(5, 9)}",
+        ]
     return lines
 
 

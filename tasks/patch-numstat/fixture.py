@@ -1,7 +1,14 @@
 """A mailed patch of six files; the added lines are odd in odd worlds and even in even ones."""
 
 SQL = ("SELECT id FROM runs;", "DELETE FROM runs;", "VACUUM;", "CREATE INDEX runs_at ON runs (at);")
-RUST = ("    let limit = 4;", "    retry(2);", "}", "    Ok(())", "fn run() {", "    wait().await?;")
+RUST = (
+    "    let limit = 4;",
+    "    retry(2);",
+    "}",
+    "    Ok(())",
+    "fn run() {",
+    "    wait().await?;",
+)
 TEXT = ("Queues drain in order.", "See the handbook.", "Workers restart.", "One mesh per site.")
 NO_FINAL = "\\ No newline at end of file"
 
@@ -30,7 +37,9 @@ def extend(builder, rng):
     if total % 2 != builder.odd:
         parts[3] = _file(rng, files[3][0], "new", TEXT, [], length=parts[3][3] + 1)
     parts = rng.shuffled(parts)
-    stats = [f" {path:44} | {more + less:2} {'+' * more}{'-' * less}" for path, _, _, more, less in parts]
+    stats = [
+        f" {path:44} | {more + less:2} {'+' * more}{'-' * less}" for path, _, _, more, less in parts
+    ]
     created = [f" {word} mode 100644 {path}" for path, word, *_ in parts if word]
     head = [
         f"From {rng.split('commit').bytes(20).hex()} Mon Sep 17 00:00:00 2001",
@@ -67,14 +76,26 @@ def _file(rng, path, kind, stock, hunks, length=0):
         lines, more, less, at, shift = [], 0, 0, rng.between(1, 20), 0
         for removed, added in hunks:
             around = [f" {rng.pick(stock)}" for _ in range(5)] + [" "]
-            minus = [f"-{line}" for line in [*removed, *(rng.pick(stock) for _ in range(rng.between(1, 4)))]]
-            plus = [f"+{line}" for line in [*added, *(rng.pick(stock) for _ in range(rng.between(1, 4)))]]
+            minus = [
+                f"-{line}"
+                for line in [*removed, *(rng.pick(stock) for _ in range(rng.between(1, 4)))]
+            ]
+            plus = [
+                f"+{line}"
+                for line in [*added, *(rng.pick(stock) for _ in range(rng.between(1, 4)))]
+            ]
             body = [*around[:3], *rng.shuffled(minus), *rng.shuffled(plus), *around[3:]]
             old, new = 6 + len(minus), 6 + len(plus)
             lines += [f"@@ -{at},{old} +{at + shift},{new} @@", *body]
             at, shift = at + old + rng.between(8, 40), shift + new - old
             more, less = more + len(plus), less + len(minus)
-        return path, "", [*head, f"index {_index(rng)} 100644", f"--- a/{path}", f"+++ b/{path}", *lines], more, less
+        return (
+            path,
+            "",
+            [*head, f"index {_index(rng)} 100644", f"--- a/{path}", f"+++ b/{path}", *lines],
+            more,
+            less,
+        )
     count = length or rng.between(2, 9)
     texts = [rng.pick((*stock, "")) for _ in range(count - 1)] + [rng.pick(stock)]
     if kind == "new":
@@ -99,5 +120,10 @@ def _file(rng, path, kind, stock, hunks, length=0):
 def _version(rng, path, no_final):
     """A file of one line, whose hunk header states no counts."""
     old, new = f"-0.{rng.between(2, 40)}.0", f"+0.{rng.between(41, 90)}.0"
-    head = [f"diff --git a/{path} b/{path}", f"index {_index(rng)} 100644", f"--- a/{path}", f"+++ b/{path}"]
+    head = [
+        f"diff --git a/{path} b/{path}",
+        f"index {_index(rng)} 100644",
+        f"--- a/{path}",
+        f"+++ b/{path}",
+    ]
     return path, "", [*head, "@@ -1 +1 @@", old, no_final, new, no_final], 1, 1

@@ -42,7 +42,11 @@ def extend(builder, rng):
         )
 
     def memory(quantity):
-        given = {"requests": dict(rng.shuffled([("memory", quantity), ("cpu", f"{rng.between(1, 9) * 100}m")]))}
+        given = {
+            "requests": dict(
+                rng.shuffled([("memory", quantity), ("cpu", f"{rng.between(1, 9) * 100}m")])
+            )
+        }
         if rng.chance(60):
             given["limits"] = {"memory": f"{rng.between(8, 16)}Gi"}
         return given
@@ -50,13 +54,23 @@ def extend(builder, rng):
     without = [{}, None, {"requests": {"cpu": "250m"}}, {"limits": {"memory": "512Mi", "cpu": "1"}}]
     for place, form in enumerate(rng.shuffled(forms)):  # 11 running pods
         others = [memory(rng.pick(forms[:-1])), rng.pick(without)][: rng.below(3)]
-        pod(names[place % 4], "Running", rng.shuffled([memory(form), *others]), "96Mi" if place % 4 == 1 else None)
+        pod(
+            names[place % 4],
+            "Running",
+            rng.shuffled([memory(form), *others]),
+            "96Mi" if place % 4 == 1 else None,
+        )
     for bare in without:  # 4 more
         pod(rng.pick(names[:4]), "Running", [bare])
     pod(names[4], "Running", [without[2], without[3]], "64Mi")
     pod(names[4], "Pending", [memory("1Gi")])
     while len(pods) < 24:
-        pod(rng.pick(names[:4]), rng.pick(("Pending", "Succeeded")), [memory(rng.pick(forms)), memory("48Mi")], "32Mi")
+        pod(
+            rng.pick(names[:4]),
+            rng.pick(("Pending", "Succeeded")),
+            [memory(rng.pick(forms)), memory("48Mi")],
+            "32Mi",
+        )
     document = {"apiVersion": "v1", "kind": "List", "items": rng.shuffled(pods)}
     builder.file("data/pods.json", json.dumps(document, indent=rng.pick((2, 4))) + "\n")
 

@@ -23,12 +23,22 @@ def extend(builder, rng):
     hosts = rng.shuffled(HOSTS)
     links = {}
     for place, code in enumerate(pairs):
-        links[code], links[code[0].upper() + code[1:]] = (_url(rng, hosts[(place + far) % 6]) for far in (0, 1))
+        links[code], links[code[0].upper() + code[1:]] = (
+            _url(rng, hosts[(place + far) % 6]) for far in (0, 1)
+        )
     for place, code in enumerate(single):
         links[code] = _url(rng, hosts[place % 6])
     # The hard ones, each of another host: capitals, a port, a query, a fragment, a URL in the query.
-    shapes = ("https://{upper}/a", "http://{host}:8080/x", "https://{host}?q=1", "https://{host}#top")
-    shapes += ("https://{host}:8443?next=https://evil.example.net/x", "https://{host}/go?to=http://{other}:99/")
+    shapes = (
+        "https://{upper}/a",
+        "http://{host}:8080/x",
+        "https://{host}?q=1",
+        "https://{host}#top",
+    )
+    shapes += (
+        "https://{host}:8443?next=https://evil.example.net/x",
+        "https://{host}/go?to=http://{other}:99/",
+    )
     for place, shape in enumerate(shapes):
         host = hosts[place]
         links[single[place]] = shape.format(
@@ -43,7 +53,9 @@ def extend(builder, rng):
     second, text = 9 * 3600, []
     for code, status in rng.shuffled(lines):
         second += rng.between(1, 40)
-        text.append(f"2026-05-14T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z {code} {status}\n")
+        text.append(
+            f"2026-05-14T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z {code} {status}\n"
+        )
     document = dict(rng.shuffled(list(links.items())))
     builder.file("data/links.json", json.dumps(document, indent=rng.pick((None, 2))) + "\n")
     builder.file("logs/redirects.log", "".join(text))

@@ -5,7 +5,15 @@ REGIONS = (
     ('The "Old" Town', 'Port "New"', '"East" Side', 'Bay "B" and "C"'),
     ("Coast", "Valley", "West End", "Midlands"),
 )
-CUSTOMERS = ("Abel, Ada", 'Bo "Bolt" Lund', "Cleo Costa", "Diaz", 'Fox, "F."', "Ito & Sons", "Jansen, Inc.")
+CUSTOMERS = (
+    "Abel, Ada",
+    'Bo "Bolt" Lund',
+    "Cleo Costa",
+    "Diaz",
+    'Fox, "F."',
+    "Ito & Sons",
+    "Jansen, Inc.",
+)
 COLUMNS = ("order", "customer", "coupon", "region", "quantity")
 
 
@@ -23,12 +31,18 @@ def extend(builder, rng):
         coupon = "" if number % 3 == 0 else rng.pick(("SPRING", "VOX10", "no, thanks"))
         region = regions[number % len(regions)]
         quantity = rng.between(1, 400)
-        values = {"order": str(1000 + 7 * number), "customer": rng.pick(CUSTOMERS), "coupon": coupon}
+        values = {
+            "order": str(1000 + 7 * number),
+            "customer": rng.pick(CUSTOMERS),
+            "coupon": coupon,
+        }
         rows.append(values | {"region": region, "quantity": quantity})
     rows[0]["quantity"] += sum(row["quantity"] for row in rows) % 2 != builder.odd
     lines = [",".join(columns)]
     for place, row in enumerate(rng.shuffled(rows)):
-        lines.append(",".join(_field(str(row[name]), name == "region" and place % 2) for name in columns))
+        lines.append(
+            ",".join(_field(str(row[name]), name == "region" and place % 2) for name in columns)
+        )
     body = "".join(f"{line}\r\n" for line in lines).encode()
     builder.route("/export/orders.csv", 200, {"Content-Type": "text/csv; charset=utf-8"}, body)
 

@@ -30,7 +30,11 @@ def extend(builder, rng):
     sound = [name for name in listed if name not in (*altered, first, second, *missing)]
     for number, name in enumerate(altered):
         data = there[name]
-        there[name] = data[: len(data) // 2] if number == 1 else data[:100] + bytes([data[100] ^ 1]) + data[101:]
+        there[name] = (
+            data[: len(data) // 2]
+            if number == 1
+            else data[:100] + bytes([data[100] ^ 1]) + data[101:]
+        )
     there[first], there[second] = there[second], there[first]
     for name, data in there.items():
         if name not in missing:
@@ -41,7 +45,9 @@ def extend(builder, rng):
     last = rng.pick((first, second, *altered, *missing))
     for name in (*rng.shuffled(sorted(listed.keys() - {last})), last):
         digest = sha256(listed[name]).hexdigest()
-        lines.append(f"{digest.upper() if name in capital else digest} {'*' if name in starred else ' '}{name}\n")
+        lines.append(
+            f"{digest.upper() if name in capital else digest} {'*' if name in starred else ' '}{name}\n"
+        )
     builder.file("dist/SHA256SUMS", "".join(lines))
     builder.file("dist/vox-riscv64-linux.tar.gz", rng.split("not listed").bytes(400))
     builder.file("dist/build.log", "built 15 artifacts: 0 FAILED\n")

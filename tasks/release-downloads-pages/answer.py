@@ -4,6 +4,8 @@ import json
 
 
 def expected(world, processes):
-    pages = [json.loads(route.body) for route in world.routes_at("/api/releases") if route.status == 200]
+    pages = [
+        json.loads(route.body) for route in world.routes_at("/api/releases") if route.status == 200
+    ]
     kept = [release for page in pages for release in page if not release["prerelease"]]
     return [str(sum(asset["downloads"] for release in kept for asset in release["assets"]))]

@@ -11,7 +11,10 @@ SIZE = 7
 def extend(builder, rng):
     releases = _releases(builder, rng)
     pages = [releases[start : start + SIZE] for start in range(0, len(releases), SIZE)]
-    cursors = [None, *(rng.split(f"cursor-{number}").bytes(8).hex() for number in range(1, len(pages)))]
+    cursors = [
+        None,
+        *(rng.split(f"cursor-{number}").bytes(8).hex() for number in range(1, len(pages))),
+    ]
     turn = rng.below(3)
 
     def served(number):
@@ -21,14 +24,18 @@ def extend(builder, rng):
     for number in range(1, len(pages)):
         builder.route(PATH, 200, *served(number), when=When(query={"after": cursors[number]}))
     unknown = json.dumps({"error": "unknown cursor"}).encode()
-    builder.route(PATH, 400, {"Content-Type": "application/json"}, unknown, when=When(query={"after": None}))
+    builder.route(
+        PATH, 400, {"Content-Type": "application/json"}, unknown, when=When(query={"after": None})
+    )
     builder.route(PATH, 200, *served(0))
 
 
 def _releases(builder, rng):
     count = 29 if builder.odd else 22
     prereleases = {2, *rng.sample(range(3, count - 1), rng.between(2, 4))}
-    without_assets = rng.pick([number for number in range(1, count - 1) if number not in prereleases])
+    without_assets = rng.pick(
+        [number for number in range(1, count - 1) if number not in prereleases]
+    )
     made = []
     for number in range(count):
         version = f"0.{count - number}.{rng.below(4)}"
@@ -38,8 +45,16 @@ def _releases(builder, rng):
             for system in rng.sample(("linux", "darwin", "windows", "freebsd"), rng.between(1, 3)):
                 downloads = rng.between(90_000, 260_000) if prerelease else rng.between(300, 98_000)
                 assets.append({"name": f"vox-{version}-{system}.tar.zst", "downloads": downloads})
-        made.append({"tag": f"v{version}" + "-rc.1" * prerelease, "prerelease": prerelease, "assets": assets})
-    total = sum(asset["downloads"] for one in made if not one["prerelease"] for asset in one["assets"])
+        made.append(
+            {
+                "tag": f"v{version}" + "-rc.1" * prerelease,
+                "prerelease": prerelease,
+                "assets": assets,
+            }
+        )
+    total = sum(
+        asset["downloads"] for one in made if not one["prerelease"] for asset in one["assets"]
+    )
     made[0]["assets"][0]["downloads"] += total % 2 != builder.odd
     return made
 

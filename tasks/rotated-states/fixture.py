@@ -26,7 +26,11 @@ def extend(builder, rng):
         text = "".join(f"{line}\n" for line in _mixed(rng, lines[part]) or [f"{names[-1]} idle"])
         name = "logs/workers.log" + (f".{part}" if part else "") + (".gz" if part > 1 else "")
         data = text.encode()
-        builder.file(name, gzipped(data) if part > 1 else data, age_days=0.5 + part if part < 5 else 8.5 + part)
+        builder.file(
+            name,
+            gzipped(data) if part > 1 else data,
+            age_days=0.5 + part if part < 5 else 8.5 + part,
+        )
 
 
 def _mixed(rng, lines):

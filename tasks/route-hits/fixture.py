@@ -2,7 +2,20 @@
 
 from ipaddress import ip_address, ip_network
 
-SITES = ("bergen", "cork", "depot-2", "ghent", "hq", "lab", "lyon", "porto", "spare", "turin", "vpn-eu", "yard")
+SITES = (
+    "bergen",
+    "cork",
+    "depot-2",
+    "ghent",
+    "hq",
+    "lab",
+    "lyon",
+    "porto",
+    "spare",
+    "turin",
+    "vpn-eu",
+    "yard",
+)
 
 
 def extend(builder, rng):
@@ -19,17 +32,30 @@ def extend(builder, rng):
         (f"192.168.{wide}.0/20", next(site)),
         (f"192.168.{wide}.0/22", next(site)),
     ]
-    networks += [(f"192.168.{wide + 8}.0/21", networks[2][1]), (f"203.0.113.{rng.between(1, 14) * 16}/28", next(site))]
+    networks += [
+        (f"192.168.{wide + 8}.0/21", networks[2][1]),
+        (f"203.0.113.{rng.between(1, 14) * 16}/28", next(site)),
+    ]
     networks.append((f"198.51.{rng.between(1, 120) * 2}.0/23", networks[5][1]))
     nets = [ip_network(network) for network, _ in networks]
     clients = []
     for number, net in enumerate(nets):
-        inside = [net[0], net[-1], *(net[rng.below(net.num_addresses)] for _ in range(rng.between(1, 4)))]
+        inside = [
+            net[0],
+            net[-1],
+            *(net[rng.below(net.num_addresses)] for _ in range(rng.between(1, 4))),
+        ]
         outside = [net[0] - 1, net[-1] + 1]
         clients += inside if number != 6 else []
-        clients += [one for one in outside if not (one in nets[6] and one not in nets[7] and one not in nets[8])]
+        clients += [
+            one
+            for one in outside
+            if not (one in nets[6] and one not in nets[7] and one not in nets[8])
+        ]
     clients += [
-        ip_address(f"{rng.pick((9, 11, 100, 172, 192, 203))}.{rng.between(64, 127)}.1.{rng.between(1, 250)}")
+        ip_address(
+            f"{rng.pick((9, 11, 100, 172, 192, 203))}.{rng.between(64, 127)}.1.{rng.between(1, 250)}"
+        )
         for _ in range(6)
     ]
     counted = sum(any(one in net for net in nets) for one in clients)
@@ -42,6 +68,7 @@ def extend(builder, rng):
     order = [networks[0], *rng.shuffled(networks[1:])]
     at = rng.between(1, 5)
     builder.file(
-        "ops/networks.txt", "".join(f"{network} {name}\n" for network, name in [*order[1:at], order[0], *order[at:]])
+        "ops/networks.txt",
+        "".join(f"{network} {name}\n" for network, name in [*order[1:at], order[0], *order[at:]]),
     )
     builder.file("logs/clients.log", "".join(lines))

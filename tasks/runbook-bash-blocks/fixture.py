@@ -6,7 +6,13 @@ def extend(builder, rng):
     keep = 2 * rng.between(2, 30) + builder.odd
     port, peers = rng.between(8000, 8999), rng.between(3, 9)
     blocks = [
-        ["```bash", f'curl -fsS "http://127.0.0.1:{port}/readyz"', "", "systemctl restart vox-mesh", "```"],
+        [
+            "```bash",
+            f'curl -fsS "http://127.0.0.1:{port}/readyz"',
+            "",
+            "systemctl restart vox-mesh",
+            "```",
+        ],
         [
             "```bash",
             f"# wait for {peers} peers",
@@ -26,7 +32,12 @@ def extend(builder, rng):
             f'export VOX_HOME="$HOME/.vox-{rng.between(10, 99)}"',
             "```",
         ],
-        ["```bash editable", f"vox db vacuum --keep {keep}", 'echo "depth: $(vox queue depth)"', "```"],
+        [
+            "```bash editable",
+            f"vox db vacuum --keep {keep}",
+            'echo "depth: $(vox queue depth)"',
+            "```",
+        ],
         ["```bash-session", f"$ vox queue depth --port {port}", "12", "```"],
         ["```bashrc", "alias vq='vox queue'", "```"],
         ["```sh", "vox status", "```"],
@@ -37,7 +48,12 @@ def extend(builder, rng):
     ]
     lines = ["# Runbook", ""]
     for number, block in enumerate(rng.shuffled(blocks), 1):
-        lines += [f"## Step {number}", "", rng.pick(("Run this.", "Read first, then act.", "Only when asked.")), ""]
+        lines += [
+            f"## Step {number}",
+            "",
+            rng.pick(("Run this.", "Read first, then act.", "Only when asked.")),
+            "",
+        ]
         lines += [*block, ""]
         if number == 6:
             lines += [

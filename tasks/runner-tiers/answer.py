@@ -11,4 +11,6 @@ def expected(world, processes):
 def _tier(args):
     if "--tier" in args:
         return args[args.index("--tier") + 1]
-    return next((arg.removeprefix("--tier=") for arg in args if arg.startswith("--tier=")), "standard")
+    return next(
+        (arg.removeprefix("--tier=") for arg in args if arg.startswith("--tier=")), "standard"
+    )

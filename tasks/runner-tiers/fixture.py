@@ -9,9 +9,14 @@ TIERS = {True: ("batch", "edge", "nightly", "replay"), False: ("bulk", "canary",
 def extend(builder, rng):
     first, second = rng.sample(TIERS[builder.odd], 2)
     counts = rng.pick(((1, 2), (2, 1), (1, 3), (3, 1), (2, 3), (3, 2)))
-    named = [tier for tier, count in zip((first, second), counts, strict=True) for _ in range(count)]
+    named = [
+        tier for tier, count in zip((first, second), counts, strict=True) for _ in range(count)
+    ]
     # The first two named ones are spelled apart, further ones either way.
-    options = [_spelled(tier, number == 0 or (number > 1 and rng.chance(50))) for number, tier in enumerate(named)]
+    options = [
+        _spelled(tier, number == 0 or (number > 1 and rng.chance(50)))
+        for number, tier in enumerate(named)
+    ]
     # Those without the option stand side by side, so that one of two has the option that looks like it.
     options += [("--tier", "standard"), ("--max-tier=platinum",), *[()] * rng.between(1, 2)]
     runners = []

@@ -15,4 +15,6 @@ def expected(world, processes):
         return any(len(one) == len(parts) and all(map(fnmatchcase, parts, one)) for one in patterns)
 
     manifests = [path.split("/") for path in world.under("sdk") if path.endswith("/Cargo.toml")]
-    return ["/".join(path[:-1]) for path in manifests if len(path) > 2 and not is_member(path[1:-1])]
+    return [
+        "/".join(path[:-1]) for path in manifests if len(path) > 2 and not is_member(path[1:-1])
+    ]

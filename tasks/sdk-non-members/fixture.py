@@ -23,7 +23,12 @@ def extend(builder, rng):
     plugins = [next(words) for _ in range(rng.between(2, 3))]
     langs = rng.sample(("go", "java", "node", "ruby", "swift"), 2)
     macros = [f"{next(words)}-macros" for _ in range(2)]
-    members = [core, *(f"plugins/{name}" for name in plugins), *(f"lang/{name}/bindings" for name in langs), *macros]
+    members = [
+        core,
+        *(f"plugins/{name}" for name in plugins),
+        *(f"lang/{name}/bindings" for name in langs),
+        *macros,
+    ]
     strays = [
         f"{core}/fuzz",  # below a member
         f"plugins/{plugins[0]}/derive",
@@ -35,10 +40,15 @@ def extend(builder, rng):
         f"demo/{next(words)}",  # in an array of another table
         f"{macros[0]}/tests/ui",
     ]
-    strays += [f"lang/{langs[1]}", f"plugins/{plugins[1]}/xtask"][: rng.pick((0, 2)) if builder.odd else 1]
+    strays += [f"lang/{langs[1]}", f"plugins/{plugins[1]}/xtask"][
+        : rng.pick((0, 2)) if builder.odd else 1
+    ]
     for path in (*members, *strays):
         name = f"sdk-{path.replace('/', '-')}"
-        builder.file(f"sdk/{path}/Cargo.toml", f'[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2024"\n')
+        builder.file(
+            f"sdk/{path}/Cargo.toml",
+            f'[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2024"\n',
+        )
         builder.file(f"sdk/{path}/src/lib.rs", f"//! {name}\n")
     # Folders that patterns match and that are no packages.
     builder.file(f"sdk/plugins/{next(words)}/README.md", "# Planned\n")

@@ -4,14 +4,18 @@ import tomllib
 
 
 def expected(world, processes):
-    inherited = _requirement(tomllib.loads(world.text("Cargo.toml"))["workspace"]["dependencies"]["serde"])
+    inherited = _requirement(
+        tomllib.loads(world.text("Cargo.toml"))["workspace"]["dependencies"]["serde"]
+    )
     lines = []
     for crate in world.crates():
         manifest = tomllib.loads(world.text(f"crates/{crate}/Cargo.toml"))
         serde = manifest.get("dependencies", {}).get("serde")
         if serde is not None:
             own = isinstance(serde, str) or not serde.get("workspace")
-            lines.append(f"{manifest['package']['name']} {_requirement(serde) if own else inherited}")
+            lines.append(
+                f"{manifest['package']['name']} {_requirement(serde) if own else inherited}"
+            )
     return lines
 
 

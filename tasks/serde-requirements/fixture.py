@@ -52,11 +52,15 @@ def extend(builder, rng):
     for place, (name, text) in enumerate(zip(names, manifests, strict=True)):
         # Three packages are not named like their folder.
         package = f"vox-{name}-{rng.pick(('core', 'kit'))}" if place in (1, 4, 7) else f"vox-{name}"
-        head = f'[package]\nname = "{package}"\nversion.workspace = true\nedition.workspace = true\n\n'
+        head = (
+            f'[package]\nname = "{package}"\nversion.workspace = true\nedition.workspace = true\n\n'
+        )
         library = f'[lib]\nname = "vox_{name}"\n\n' if rng.chance(50) else ""
         body = text.replace("{own}", own()).replace("{{", "{").replace("}}", "}")
         builder.file(f"crates/vox-{name}/Cargo.toml", head + library + body)
-    last = f'[package]\nname = "xtask"\nversion.workspace = true\n\n[dependencies]\nserde = {own()}\n'
+    last = (
+        f'[package]\nname = "xtask"\nversion.workspace = true\n\n[dependencies]\nserde = {own()}\n'
+    )
     builder.file("crates/xtask/Cargo.toml", last)
 
 

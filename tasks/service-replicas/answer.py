@@ -7,7 +7,11 @@ from collections import Counter
 def expected(world, processes):
     running = Counter(_service(process.args) for process in processes if process.name == "vox-svc")
     services = [(s["name"], s["replicas"]) for s in json.loads(world.text("config/services.json"))]
-    return [f"{name} {running[name]} {replicas}" for name, replicas in services if running[name] != replicas]
+    return [
+        f"{name} {running[name]} {replicas}"
+        for name, replicas in services
+        if running[name] != replicas
+    ]
 
 
 def _service(args):

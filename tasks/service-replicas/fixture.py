@@ -5,7 +5,10 @@ import json
 from fluency.world import HelperSpec
 
 # Odd and even worlds have no service in common.
-NAMES = {True: ("eval", "gate", "judge", "oratio", "render"), False: ("embed", "ingest", "mesh", "publish", "rank")}
+NAMES = {
+    True: ("eval", "gate", "judge", "oratio", "render"),
+    False: ("embed", "ingest", "mesh", "publish", "rank"),
+}
 
 
 def extend(builder, rng):
@@ -21,7 +24,11 @@ def extend(builder, rng):
     running[crowded] = wanted[crowded] + 1
     order = [*rng.shuffled([name for name in wanted if name != crowded]), crowded]
     services = [{"name": name, "replicas": wanted[name]} for name in order]
-    text = json.dumps(services, indent=2) if rng.chance(50) else json.dumps(services, separators=(",", ":"))
+    text = (
+        json.dumps(services, indent=2)
+        if rng.chance(50)
+        else json.dumps(services, separators=(",", ":"))
+    )
     builder.file("config/services.json", f"{text}\n")
 
     names = [name for name, count in running.items() for _ in range(count)] + ["scratch"]

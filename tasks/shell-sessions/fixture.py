@@ -8,7 +8,10 @@ def extend(builder, rng):
         return str(rng.between(100, 999))
 
     def some(key, name, count, parent):
-        return [HelperSpec(f"{key}-{place}", name, ("--job", number()), parent) for place in range(count)]
+        return [
+            HelperSpec(f"{key}-{place}", name, ("--job", number()), parent)
+            for place in range(count)
+        ]
 
     login = [
         HelperSpec("login", "vox-login", ("--user", "ada"), own_session=True),
@@ -35,7 +38,9 @@ def extend(builder, rng):
         HelperSpec("cron", "vox-cron", (), own_session=True),
         *some("cron-job", "vox-job", rng.between(1, 2), "cron"),
     ]
-    look_alike = [HelperSpec("shell-gc", "vox-shell-gc", ("--shell", "vox-shell"), own_session=True)]
+    look_alike = [
+        HelperSpec("shell-gc", "vox-shell-gc", ("--shell", "vox-shell"), own_session=True)
+    ]
     for group in rng.shuffled([login, led, gone, without, look_alike]):
         for helper in group:
             builder.process(helper)

@@ -10,5 +10,10 @@ def expected(world, processes):
         if record.get("request"):
             stamp = datetime.fromisoformat(record["ts"].replace("Z", "+00:00"))
             times.setdefault(record["request"]["id"], []).append(stamp)
-    durations = {name: (max(own) - min(own)) // timedelta(milliseconds=1) for name, own in times.items()}
-    return [f"{name} {durations[name]}" for name in sorted(durations, key=durations.get, reverse=True)[:5]]
+    durations = {
+        name: (max(own) - min(own)) // timedelta(milliseconds=1) for name, own in times.items()
+    }
+    return [
+        f"{name} {durations[name]}"
+        for name in sorted(durations, key=durations.get, reverse=True)[:5]
+    ]

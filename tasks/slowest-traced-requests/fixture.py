@@ -10,12 +10,18 @@ OTHERS = ((7, 9), (5, 6), (4, 6), (3, 4), (2, 3), (1, 2), (1, 2), None, None)
 
 
 def extend(builder, rng):
-    ids = [f"r-{number:04x}" for number in rng.sample(range(4096, 65536), len(LONGEST) + len(OTHERS))]
+    ids = [
+        f"r-{number:04x}" for number in rng.sample(range(4096, 65536), len(LONGEST) + len(OTHERS))
+    ]
     records = []
     for place, (name, band) in enumerate(zip(rng.shuffled(ids), LONGEST + OTHERS, strict=True)):
         times = _times(rng, builder.odd, band) if band else [(0, 0)]
         # The three longest run over midnight.
-        start = -rng.between(20, 80) * times[-1][0] // 100 if place < 3 else rng.between(-600_000, 600_000)
+        start = (
+            -rng.between(20, 80) * times[-1][0] // 100
+            if place < 3
+            else rng.between(-600_000, 600_000)
+        )
         records += [(start + at, start + line, name) for at, line in times]
     for number in range(17):
         at = -900_000 + number * 110_000 + rng.below(90_000)
@@ -23,12 +29,27 @@ def extend(builder, rng):
     lines = []
     for at, _, name in sorted(records, key=lambda record: record[1]):
         stamp = (MIDNIGHT + timedelta(milliseconds=at)).isoformat(timespec="milliseconds") + "Z"
-        fields = [("ts", stamp), ("level", rng.pick(("info", "debug"))), ("message", _message(rng, ids))]
+        fields = [
+            ("ts", stamp),
+            ("level", rng.pick(("info", "debug"))),
+            ("message", _message(rng, ids)),
+        ]
         if name:
-            fields += [("request", dict(rng.shuffled([("id", name), ("route", rng.pick(("/v1/embed", "/login")))])))]
+            fields += [
+                (
+                    "request",
+                    dict(
+                        rng.shuffled([("id", name), ("route", rng.pick(("/v1/embed", "/login")))])
+                    ),
+                )
+            ]
         elif rng.chance(50):
             fields += [("request", None)]
-        lines += [json.dumps(dict(rng.shuffled(fields)), separators=(",", ":") if rng.chance(60) else None)]
+        lines += [
+            json.dumps(
+                dict(rng.shuffled(fields)), separators=(",", ":") if rng.chance(60) else None
+            )
+        ]
     builder.file("logs/trace.jsonl", "\n".join(lines) + "\n")
 
 
@@ -45,8 +66,22 @@ def _times(rng, odd, band):
         return [(at, at + rng.between(-20_000, 20_000)) for at in times]
     near, far = rng.between(500, 3000), duration - rng.between(500, 3000)
     inner = [(at, at) for at in (rng.between(near, far) for _ in range(rng.below(4)))]
-    return [(0, near + rng.between(1000, 50_000)), (near, near), *inner, (far, far), (duration, far - 40_000)]
+    return [
+        (0, near + rng.between(1000, 50_000)),
+        (near, near),
+        *inner,
+        (far, far),
+        (duration, far - 40_000),
+    ]
 
 
 def _message(rng, ids):
-    return rng.pick(("accepted", "queued", "embedding", f"retry of {rng.pick(ids)}", f"waits for {rng.pick(ids)}"))
+    return rng.pick(
+        (
+            "accepted",
+            "queued",
+            "embedding",
+            f"retry of {rng.pick(ids)}",
+            f"waits for {rng.pick(ids)}",
+        )
+    )

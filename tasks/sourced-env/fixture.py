@@ -5,7 +5,11 @@ def extend(builder, rng):
     port = 2 * rng.between(3600, 4400) + builder.odd
     site = rng.pick(("bergen", "cork", "ghent", "porto"))
     both = [
-        [f"RELAY_HOST={site}{rng.between(1, 9)}.example.net", f"RELAY_PORT={port + 1}", "export SCHEME=http"],
+        [
+            f"RELAY_HOST={site}{rng.between(1, 9)}.example.net",
+            f"RELAY_PORT={port + 1}",
+            "export SCHEME=http",
+        ],
         ['URL="$SCHEME://${RELAY_HOST}:$RELAY_PORT/v1"'],
     ]
     mixed = [
@@ -22,7 +26,10 @@ def extend(builder, rng):
     mixed = [
         [f"RELAY_PORT={port}"],
         [f"export SCHEME={rng.pick(('https', 'wss'))}"],
-        ['QUEUE_FLAGS="$QUEUE_FLAGS --trace"', 'export QUEUE_FLAGS="${QUEUE_FLAGS} --retry=' + f'{rng.between(2, 9)}"'],
+        [
+            'QUEUE_FLAGS="$QUEUE_FLAGS --trace"',
+            'export QUEUE_FLAGS="${QUEUE_FLAGS} --retry=' + f'{rng.between(2, 9)}"',
+        ],
         [f"export REGION=eu-{rng.between(1, 9)}", "ZONE=${REGION}b"],
         [f"# DEBUG_LEVEL={rng.between(1, 5)}"],
         ["HEALTH_URL=$URL/healthz"],

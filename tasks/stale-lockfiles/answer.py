@@ -3,6 +3,7 @@
 
 def expected(world, processes):
     ages = {
-        name: [world.ages.get(f"crates/{name}/Cargo.{kind}") for kind in ("lock", "toml")] for name in world.crates()
+        name: [world.ages.get(f"crates/{name}/Cargo.{kind}") for kind in ("lock", "toml")]
+        for name in world.crates()
     }
     return [name for name, (lock, toml) in ages.items() if lock is not None and lock > toml]

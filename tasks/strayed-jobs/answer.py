@@ -3,4 +3,8 @@
 
 def expected(world, processes):
     jobs = [process for process in processes if process.name == "vox-job"]
-    return [str(job.pid) for job in jobs if int(job.args[job.args.index("--supervisor") + 1]) != job.ppid]
+    return [
+        str(job.pid)
+        for job in jobs
+        if int(job.args[job.args.index("--supervisor") + 1]) != job.ppid
+    ]

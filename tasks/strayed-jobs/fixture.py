@@ -27,7 +27,10 @@ def extend(builder, rng):
         places = ("first", *(rng.pick(PLACES) for _ in range(count - 1)))
         return [job(f"{key}-{number}", parent, place) for number, place in enumerate(places)]
 
-    outside = [HelperSpec("gone", "vox-super", ("--pool", "cold"), ends=True), *some("orphan", "gone", orphans)]
+    outside = [
+        HelperSpec("gone", "vox-super", ("--pool", "cold"), ends=True),
+        *some("orphan", "gone", orphans),
+    ]
     decoys = [
         HelperSpec("job-gc", "vox-job-gc", ("--supervisor", "2")),
         HelperSpec("mon", "vox-mon", ("--watch", "vox-job", "--supervisor", "3")),
@@ -40,7 +43,9 @@ def extend(builder, rng):
         HelperSpec("spawn", "vox-spawn", (), "pool", ends=True),
         job("spawned", "spawn", rng.pick(PLACES), "%PP"),
         # Last, so that the highest process id is a strayed one's.
-        HelperSpec("ended", "vox-super", ("--pool", "hot"), "main", ends=True, ids="parents-digits"),
+        HelperSpec(
+            "ended", "vox-super", ("--pool", "hot"), "main", ends=True, ids="parents-digits"
+        ),
         *some("adopted", "ended", adopted),
     ]
     for group in (*rng.shuffled([outside, *([decoy] for decoy in decoys)]), main):

@@ -5,7 +5,9 @@ from collections import Counter
 
 
 def expected(world, processes):
-    references, owners = (json.loads(world.route(f"/api/{name}").body) for name in ("refs", "owners"))
+    references, owners = (
+        json.loads(world.route(f"/api/{name}").body) for name in ("refs", "owners")
+    )
     sums = Counter()
     for symbol, count in references.items():
         sums[owners.get(symbol, "none")] += count

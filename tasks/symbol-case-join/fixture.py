@@ -2,7 +2,20 @@
 
 import json
 
-WORDS = ("apply", "batch", "codec", "drain", "entry", "frame", "graph", "index", "level", "merge", "parse", "queue")
+WORDS = (
+    "apply",
+    "batch",
+    "codec",
+    "drain",
+    "entry",
+    "frame",
+    "graph",
+    "index",
+    "level",
+    "merge",
+    "parse",
+    "queue",
+)
 TEAMS = ("billing", "core", "infra", "mesh", "search", "web")
 
 
@@ -25,5 +38,7 @@ def extend(builder, rng):
     owners[f"unused_{words[10]}"] = teams[0]
     references = dict(zip(names, counts, strict=True))
     for path, made in (("refs", references), ("owners", owners)):
-        body = json.dumps(dict(rng.shuffled(list(made.items()))), indent=rng.pick((None, 1))).encode()
+        body = json.dumps(
+            dict(rng.shuffled(list(made.items()))), indent=rng.pick((None, 1))
+        ).encode()
         builder.route(f"/api/{path}", 200, {"Content-Type": "application/json"}, body)

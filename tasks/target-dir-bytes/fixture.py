@@ -1,7 +1,13 @@
 """Build folders of two to five digits of bytes, some of them in hidden files; one without a file."""
 
 FILES = {
-    "debug": ("vox", "deps/libvox.rlib", "build/vox db/out.txt", ".fingerprint/vox-db/lib", ".lock"),
+    "debug": (
+        "vox",
+        "deps/libvox.rlib",
+        "build/vox db/out.txt",
+        ".fingerprint/vox-db/lib",
+        ".lock",
+    ),
     "release": ("vox", "deps/libvox.rlib", ".fingerprint/vox-db/lib"),
     "wasm32 unknown": ("release/vox.wasm", "release/deps/vox_ui.wasm", ".lock"),
     "doc": ("index.html", "vox/struct.World.html", ".nojekyll"),

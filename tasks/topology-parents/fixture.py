@@ -18,7 +18,9 @@ def extend(builder, rng):
     keys = iter(range(100))
 
     def started(name, parent=None, **more):
-        helper = HelperSpec(f"plan-{next(keys)}", name, ("--slot", str(rng.between(10, 99))), parent, **more)
+        helper = HelperSpec(
+            f"plan-{next(keys)}", name, ("--slot", str(rng.between(10, 99))), parent, **more
+        )
         made.append(helper)
         return helper.key
 
@@ -52,4 +54,6 @@ def extend(builder, rng):
     for group in (*groups, made):
         for helper in group:
             builder.process(helper)
-    builder.file("config/topology.json", json.dumps(dict(rng.shuffled(list(plan.items()))), indent=2) + "\n")
+    builder.file(
+        "config/topology.json", json.dumps(dict(rng.shuffled(list(plan.items()))), indent=2) + "\n"
+    )

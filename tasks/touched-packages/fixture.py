@@ -6,19 +6,28 @@ WORDS = ("audio", "chart", "digest", "editor", "filter", "graph", "mirror", "vie
 
 def extend(builder, rng):
     words = iter(rng.shuffled(WORDS))
-    crates = sorted({path.split("/")[1] for path in builder.files if path.startswith("crates/vox-")})
-    outer, host, gone, rooted, twice, *others = rng.shuffled([name for name in crates if name != "vox-arch-check"])
+    crates = sorted(
+        {path.split("/")[1] for path in builder.files if path.startswith("crates/vox-")}
+    )
+    outer, host, gone, rooted, twice, *others = rng.shuffled(
+        [name for name in crates if name != "vox-arch-check"]
+    )
     inner = rng.pick(("fuzz", "xtask"))
     builder.file(f"crates/{outer}/{inner}/Cargo.toml", PACKAGE.format(f"{outer}-{inner}"))
     builder.file(f"crates/{host}/templates/Cargo.toml", '[workspace]\nmembers = ["*"]\n')
     builder.file(f"crates/{host}/templates/start.txt", "start\n")
-    builder.file("plugins/Cargo.toml", '[workspace]\nmembers = ["*"]\n\n[workspace.package]\nversion = "0.1.0"\n')
+    builder.file(
+        "plugins/Cargo.toml",
+        '[workspace]\nmembers = ["*"]\n\n[workspace.package]\nversion = "0.1.0"\n',
+    )
     builder.file("plugins/README.md", "# Plugins\n")
     library, renamed, quiet = next(words), next(words), next(words)
     first = f'[lib]\nname = "vox_{library}_lib"\n\n'
     builder.file(f"plugins/{library}/Cargo.toml", first + PACKAGE.format(f"vox-plugin-{library}"))
     binary = f'\n[[bin]]\nname = "{renamed}"\npath = "src/main.rs"\n'
-    builder.file(f"plugins/{renamed}/Cargo.toml", PACKAGE.format(f"vox_{renamed}_{next(words)}") + binary)
+    builder.file(
+        f"plugins/{renamed}/Cargo.toml", PACKAGE.format(f"vox_{renamed}_{next(words)}") + binary
+    )
     builder.file(f"plugins/{quiet}/Cargo.toml", PACKAGE.format(f"vox-plugin-{quiet}"))
     changed = [
         f"crates/{outer}/{inner}/targets/parse{rng.between(1, 99)}.rs",

@@ -7,8 +7,12 @@ ON, OFF = "tracing = on", "tracing = off"
 
 def extend(builder, rng):
     def config(path, *lines):
-        around = rng.shuffled([f"workers = {rng.between(1, 9)}", f"name = app{rng.between(10, 99)}"])
-        builder.file(f"config/apps/{path}", "\n".join([around[0], *lines, around[1]]) + "\n", any_name=True)
+        around = rng.shuffled(
+            [f"workers = {rng.between(1, 9)}", f"name = app{rng.between(10, 99)}"]
+        )
+        builder.file(
+            f"config/apps/{path}", "\n".join([around[0], *lines, around[1]]) + "\n", any_name=True
+        )
         return f"config/apps/{path}"
 
     number = rng.between(10, 99)
@@ -36,6 +40,8 @@ def extend(builder, rng):
     apps = [HelperSpec(f"app-{place}", "vox-app", args) for place, args in enumerate(vectors)]
     apps.append(HelperSpec("app-gc", "vox-app-gc", ("--config", decoy)))
     # Last, so that the highest process id is one that is printed.
-    last = HelperSpec("app-last", "vox-app", (f"--config={decoy}", "--mode", rng.pick(("fast", "safe"))))
+    last = HelperSpec(
+        "app-last", "vox-app", (f"--config={decoy}", "--mode", rng.pick(("fast", "safe")))
+    )
     for helper in (*rng.shuffled(apps), last):
         builder.process(helper)

@@ -8,12 +8,19 @@ def extend(builder, rng):
     varied = themes[: 4 if builder.odd else 6]
     names = iter(
         rng.shuffled(
-            [f"{word}{number}" for word in ("art", "set", "kit", "pack", "tint", "tone") for number in range(2, 9)]
+            [
+                f"{word}{number}"
+                for word in ("art", "set", "kit", "pack", "tint", "tone")
+                for number in range(2, 9)
+            ]
         )
     )
 
     def text(lines=2):
-        return "".join(f"{rng.pick(('color', 'width', 'glow'))}: {rng.between(1000, 99999)};\n" for _ in range(lines))
+        return "".join(
+            f"{rng.pick(('color', 'width', 'glow'))}: {rng.between(1000, 99999)};\n"
+            for _ in range(lines)
+        )
 
     def folder(place, blank=False):
         name = f"{next(names)} copy" if blank else next(names)
@@ -56,7 +63,9 @@ def extend(builder, rng):
     ]
     for (left, right), renamed in zip(nearly, changed, strict=True):
         if renamed:
-            right = {renamed[1] if name == renamed[0] else name: data for name, data in left.items()}
+            right = {
+                renamed[1] if name == renamed[0] else name: data for name, data in left.items()
+            }
         write(folder(next(places)), left)
         write(folder(next(places)), right)
     for theme in varied:

@@ -19,7 +19,11 @@ def expected(world, processes):
             if found := PATH.match(line):
                 given = found[1]
             elif found := MOD.match(line):
-                places = [f"{folder}/{given}"] if given else [f"{below}/{found[1]}.rs", f"{below}/{found[1]}/mod.rs"]
+                places = (
+                    [f"{folder}/{given}"]
+                    if given
+                    else [f"{below}/{found[1]}.rs", f"{below}/{found[1]}/mod.rs"]
+                )
                 left += [place for place in places if place in world.files]
                 given = None
     return [path for path in world.under(ROOT) if path.endswith(".rs") and path not in reached]

@@ -49,8 +49,19 @@ def extend(builder, rng):
         declared[f"{second}/mod.rs"] += [[f"    /// Was once mod {alone};"]]
         orphan(f"{second}/{alone}.rs")
         orphan(f"{third}/{second}/mod.rs")
-    builder.file("crates/vox-atlas/Cargo.toml", '[package]\nname = "vox-atlas"\nversion = "0.1.0"\nedition = "2024"\n')
+    builder.file(
+        "crates/vox-atlas/Cargo.toml",
+        '[package]\nname = "vox-atlas"\nversion = "0.1.0"\nedition = "2024"\n',
+    )
     for path in sorted(declared):
         lines = [line for group in rng.shuffled(declared[path]) for line in group]
-        text = [f"//! {path}", "", *lines, "", f"pub fn size_{rng.between(10, 99)}() -> usize {{", "    0", "}"]
+        text = [
+            f"//! {path}",
+            "",
+            *lines,
+            "",
+            f"pub fn size_{rng.between(10, 99)}() -> usize {{",
+            "    0",
+            "}",
+        ]
         builder.file(f"{SOURCES}/{path}", "\n".join(text) + "\n")

@@ -12,6 +12,8 @@ def expected(world, processes):
         for part in (manifest, *manifest.get("target", {}).values()):
             for kind in KINDS:
                 for name, given in part.get(kind, {}).items():
-                    inherited |= {name} if isinstance(given, dict) and given.get("workspace") else set()
+                    inherited |= (
+                        {name} if isinstance(given, dict) and given.get("workspace") else set()
+                    )
     declared = tomllib.loads(world.text("Cargo.toml"))["workspace"]["dependencies"]
     return [name for name in declared if name not in inherited]

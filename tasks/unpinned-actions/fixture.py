@@ -18,14 +18,28 @@ def extend(builder, rng):
     ]
     if builder.odd:  # nine references in odd worlds, eight in even ones
         unpinned += [f"taiki-e/install-action@{_digest(rng)[:12]}"]
-    pinned = [f"{name}@{_digest(rng)}" for name in ("actions/cache", "actions/setup-node", "github/codeql-action/init")]
+    pinned = [
+        f"{name}@{_digest(rng)}"
+        for name in ("actions/cache", "actions/setup-node", "github/codeql-action/init")
+    ]
     steps = [_uses(rng, value, rng.pick(("", "  # keep", " # see #41"))) for value in unpinned]
     steps += [_uses(rng, value, f" # {rng.pick(('v4.2.2', 'v3'))}") for value in pinned]
     steps += [_uses(rng, f"docker/build-push-action@{tag}", f" # {_digest(rng)}")]
-    steps += [_uses(rng, "./.github/actions/setup", ""), _uses(rng, "docker://alpine:3.20", " # small")]
-    steps += [["      # - uses: actions/labeler@v5"], ['      - run: echo "uses: actions/greet@v1"']]
+    steps += [
+        _uses(rng, "./.github/actions/setup", ""),
+        _uses(rng, "docker://alpine:3.20", " # small"),
+    ]
+    steps += [
+        ["      # - uses: actions/labeler@v5"],
+        ['      - run: echo "uses: actions/greet@v1"'],
+    ]
     steps = rng.shuffled(steps)
-    shares = {"ci.yml": steps[0::3], "lint.yml": steps[1::3], "nightly.yml": steps[2::3], "release.yaml": []}
+    shares = {
+        "ci.yml": steps[0::3],
+        "lint.yml": steps[1::3],
+        "nightly.yml": steps[2::3],
+        "release.yaml": [],
+    }
     for number, (name, share) in enumerate(shares.items()):
         lines = [
             f"name: {name.split('.')[0]}",
@@ -35,12 +49,18 @@ def extend(builder, rng):
             "    runs-on: ubuntu-24.04",
             "    steps:",
         ]
-        for step in (_uses(rng, checkout, ""), *share, *([_uses(rng, cache, "")] if number % 2 else [])):
+        for step in (
+            _uses(rng, checkout, ""),
+            *share,
+            *([_uses(rng, cache, "")] if number % 2 else []),
+        ):
             lines += step
         if name.endswith(".yaml"):
             lines += ["  publish:", f'    uses: "{reusable}"', "    secrets: inherit"]
         builder.file(f"{FOLDER}/{name}", "\n".join(lines) + "\n")
-    builder.file(f"{FOLDER}/README.md", "Each step reads\n\n- uses: actions/stale@v8\n\nand nothing else.\n")
+    builder.file(
+        f"{FOLDER}/README.md", "Each step reads\n\n- uses: actions/stale@v8\n\nand nothing else.\n"
+    )
     old = "jobs:\n  build:\n    steps:\n      - uses: actions/upload-artifact@v2\n"
     builder.file(f"{FOLDER}/archive/old.yml", old)
     builder.file(".github/actions/setup/action.yml", old.replace("upload", "download"))
@@ -49,7 +69,11 @@ def extend(builder, rng):
 def _uses(rng, value, comment):
     quote = rng.pick(QUOTES)
     line = f"uses: {quote}{value}{quote}{comment}"
-    return [f"      - {line}"] if rng.chance(60) else [f"      - name: Step {rng.below(90)}", f"        {line}"]
+    return (
+        [f"      - {line}"]
+        if rng.chance(60)
+        else [f"      - name: Step {rng.below(90)}", f"        {line}"]
+    )
 
 
 def _digest(rng):

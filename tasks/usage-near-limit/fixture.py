@@ -5,7 +5,17 @@ import json
 
 from fluency.world import When
 
-SCOPES = ("builds", "cache", "embeddings", "exports", "jobs", "search", "sessions", "traces", "uploads")
+SCOPES = (
+    "builds",
+    "cache",
+    "embeddings",
+    "exports",
+    "jobs",
+    "search",
+    "sessions",
+    "traces",
+    "uploads",
+)
 JSON = {"Content-Type": "application/json"}
 
 
@@ -39,20 +49,38 @@ def _limits(builder, rng):
     just = rng.between(20, 90) * 100 + rng.between(1, 99)
     above = rng.between(1_000, 9_000)
     full = rng.between(1_000, 9_000)
-    rows = [(edge, edge * 9 // 10), (just, just * 905 // 1000), (full, full), (above, above * 97 // 100)]
+    rows = [
+        (edge, edge * 9 // 10),
+        (just, just * 905 // 1000),
+        (full, full),
+        (above, above * 97 // 100),
+    ]
     left = sum(limit - used for limit, used in rows[1:])
     rows[3] = (above, rows[3][1] + (left % 2 != builder.odd))
-    rows += [(limit, limit * rng.between(5, 84) // 100) for limit in (rng.between(1_000, 9_000) for _ in range(3))]
+    rows += [
+        (limit, limit * rng.between(5, 84) // 100)
+        for limit in (rng.between(1_000, 9_000) for _ in range(3))
+    ]
     builder.require(90 < 100 * rows[1][1] / just < 91, "usage: a scope between 90 and 91 percent")
     builder.require(0.95 < rows[3][1] / above < 1, "usage: a scope above 95 percent")
     scopes = rng.sample(SCOPES, len(rows))
-    limits = [{"scope": s, "limit": limit, "used": used} for s, (limit, used) in zip(scopes, rows, strict=True)]
-    last = limits.pop(rng.between(1, 3))  # above the line, so that a loop that ends in a test ends with status 0
+    limits = [
+        {"scope": s, "limit": limit, "used": used}
+        for s, (limit, used) in zip(scopes, rows, strict=True)
+    ]
+    last = limits.pop(
+        rng.between(1, 3)
+    )  # above the line, so that a loop that ends in a test ends with status 0
     return [*rng.shuffled(limits), last]
 
 
 def _agrees(limit):
     """Whether every usual way to compare exactly 90 percent says that it is not above, also with doubles."""
     used = limit * 9 // 10
-    above = (used / limit > 0.9, used > limit * 0.9, limit - used < limit * 0.1, used / limit * 100 > 90)
+    above = (
+        used / limit > 0.9,
+        used > limit * 0.9,
+        limit - used < limit * 0.1,
+        used / limit * 100 > 90,
+    )
     return not any(above) and used >= limit * 0.9

@@ -5,7 +5,13 @@ from fluency.world import HelperSpec
 # A lone *, a word that begins with --, quotation marks, and plain ones; odd and even worlds share none.
 TITLES = {
     True: ("all * entries", "diff --stat summary", 'say "hi" twice', "Mesh map", "Open issues"),
-    False: ("every * crate", "log --oneline view", 'the "new" graph', "Release notes", "Token usage"),
+    False: (
+        "every * crate",
+        "log --oneline view",
+        'the "new" graph',
+        "Release notes",
+        "Token usage",
+    ),
 }
 
 
@@ -22,7 +28,9 @@ def extend(builder, rng):
         elif place == "tab":
             args = ("--tab", number(), *args)
         viewers.append(HelperSpec(f"view-{len(viewers)}", "vox-view", args))
-    viewers = rng.shuffled([*viewers, HelperSpec("view-gc", "vox-view-gc", ("--title", "old view"))])
+    viewers = rng.shuffled(
+        [*viewers, HelperSpec("view-gc", "vox-view-gc", ("--title", "old view"))]
+    )
     untitled = HelperSpec("view-none", "vox-view", ("--subtitle", "side pane", "--zoom", number()))
     # Not after the last viewer, so that a loop that ends in a test exits 0.
     last = max(place for place, viewer in enumerate(viewers) if viewer.name == "vox-view")

@@ -10,7 +10,9 @@ WARNINGS = (
 
 
 def extend(builder, rng):
-    crates = rng.sample(sorted({p.split("/")[1] for p in builder.files if p.startswith("crates/vox-")}), 4)
+    crates = rng.sample(
+        sorted({p.split("/")[1] for p in builder.files if p.startswith("crates/vox-")}), 4
+    )
     paths = [[f"crates/{crate}/src/{name}" for name in rng.sample(FILES, 2)] for crate in crates]
     counts = [[rng.between(2, 5), rng.between(1, 4)] for _ in crates]
     # The number of located warnings is odd in odd worlds and even in even ones.
@@ -25,7 +27,9 @@ def extend(builder, rng):
         for path in rng.shuffled([one] * (many - 2) + [other] * few):
             lines += _located(rng, f"warning: {rng.pick(WARNINGS)}", path)
             if rng.chance(35):
-                lines[-1:] = _located(rng, "note: the lint level is defined here", rng.pick((one, other)))
+                lines[-1:] = _located(
+                    rng, "note: the lint level is defined here", rng.pick((one, other))
+                )
         lines += again
         total = f"{many + few} warnings"
         lines += [
@@ -35,7 +39,10 @@ def extend(builder, rng):
             "warning: feature `tls` was renamed --> `rustls`: see Cargo.toml",
             f"warning: `{crate}` (lib test) generated {total} (1 duplicate)",
         ]
-    lines += ["warning: build failed, waiting for other jobs to finish...", "error: could not compile the workspace"]
+    lines += [
+        "warning: build failed, waiting for other jobs to finish...",
+        "error: could not compile the workspace",
+    ]
     builder.file("logs/build.log", "\n".join(lines) + "\n")
 
 

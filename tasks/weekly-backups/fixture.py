@@ -3,7 +3,10 @@
 from datetime import date, timedelta
 
 NAMES = ("billing", "graph2", "mesh-relay", "registry", "s3-cache", "search", "vox-db")
-NEW_YEAR = {True: date(2025, 12, 29), False: date(2024, 12, 30)}  # Mondays of weeks that have days of two years
+NEW_YEAR = {
+    True: date(2025, 12, 29),
+    False: date(2024, 12, 30),
+}  # Mondays of weeks that have days of two years
 
 
 def extend(builder, rng):
@@ -14,7 +17,10 @@ def extend(builder, rng):
     for place, service in enumerate(services):
         later = monday + timedelta(weeks=rng.between(4, 9))
         days = [monday - timedelta(days=1), monday]  # Sunday and Monday: two weeks
-        days += [monday + timedelta(days=rng.between(1, 2)), monday + timedelta(days=rng.between(3, 6))]
+        days += [
+            monday + timedelta(days=rng.between(1, 2)),
+            monday + timedelta(days=rng.between(3, 6)),
+        ]
         days += [later + timedelta(days=6), later + timedelta(days=7)]
         days += [days[4]] * 2 if place in (0, 3) else []  # three on one day
         # The same date in the week of the same number a year later.
@@ -24,18 +30,23 @@ def extend(builder, rng):
         times = rng.sample(range(24 * 60), len(days))
         own = sorted(
             {
-                f"{day:%Y%m%d}-{time // 60:02d}{time % 60:02d}": day for day, time in zip(days, times, strict=True)
+                f"{day:%Y%m%d}-{time // 60:02d}{time % 60:02d}": day
+                for day, time in zip(days, times, strict=True)
             }.items()
         )
         lost += len(own) - len({day.isocalendar()[:2] for _, day in own})
         files += [f"{service}-{stamp}.tar.zst" for stamp, _ in own]
     if lost % 2 != builder.odd:
         extra = f"{services[2]}-{monday + timedelta(days=1):%Y%m%d}-{rng.between(10, 23)}"
-        files.append(next(name for m in range(60) if (name := f"{extra}{m:02d}.tar.zst") not in files))
+        files.append(
+            next(name for m in range(60) if (name := f"{extra}{m:02d}.tar.zst") not in files)
+        )
     for number, name in enumerate(rng.shuffled(files)):
         builder.file(f"backups/{name}", rng.bytes(20 + number), age_days=9 + number / 2)
     last = f"{monday + timedelta(days=6):%Y%m%d}-235"
     for number, service in enumerate(services[:3]):
-        builder.file(f"backups/{service}-{last}{number}.tar.zst.partial", rng.bytes(10), age_days=8.5)
+        builder.file(
+            f"backups/{service}-{last}{number}.tar.zst.partial", rng.bytes(10), age_days=8.5
+        )
     builder.file(f"backups/{files[0]}.sha256", f"{rng.bytes(32).hex()}  {files[0]}\n", age_days=8.5)
     builder.file("backups/README", "Kept: one a week.\n")

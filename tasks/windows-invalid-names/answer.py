@@ -9,4 +9,8 @@ def expected(world, processes):
 
 
 def allowed(name):
-    return not set(name) & set('<>:"|?*') and not name.endswith(".") and name.split(".")[0].lower() not in DEVICES
+    return (
+        not set(name) & set('<>:"|?*')
+        and not name.endswith(".")
+        and name.split(".")[0].lower() not in DEVICES
+    )

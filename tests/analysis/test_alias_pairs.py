@@ -22,14 +22,18 @@ CONTRAST = ("bash", "pwsh")
 def outcomes_of(model, counts):
     """One model's outcomes from (passes, scored) of both shells, task by task."""
     by_shell = {
-        shell: ShellPasses(tuple(task[i][0] for task in counts), tuple(task[i][1] for task in counts))
+        shell: ShellPasses(
+            tuple(task[i][0] for task in counts), tuple(task[i][1] for task in counts)
+        )
         for i, shell in enumerate(CONTRAST)
     }
     tasks = tuple(f"task-{n}" for n in range(len(counts)))
     return Outcomes(model, tasks, TRIALS, by_shell, CONTRAST)
 
 
-CELL = st.integers(0, TRIALS).flatmap(lambda scored: st.tuples(st.integers(0, scored), st.just(scored)))
+CELL = st.integers(0, TRIALS).flatmap(
+    lambda scored: st.tuples(st.integers(0, scored), st.just(scored))
+)
 WHOLE = st.tuples(st.integers(0, TRIALS), st.just(TRIALS))
 
 
@@ -78,7 +82,11 @@ def test_it_is_what_another_way_computes(both):
         assert float(line.value) == pytest.approx(sum(differences) / len(differences))
         if not line.floored:
             most = 2 if line.name == "gap" else 1
-            rates = [counts.total_passes / counts.total_scored for o in (a, b) for counts in o.by_shell.values()]
+            rates = [
+                counts.total_passes / counts.total_scored
+                for o in (a, b)
+                for counts in o.by_shell.values()
+            ]
             low, high = np.clip(ttest_1samp(differences, 0).confidence_interval(0.95), -most, most)
             assert line.interval.low <= low + 1e-9 and line.interval.high >= high - 1e-9
             if all(0.1 < rate < 0.9 for rate in rates):
@@ -94,7 +102,9 @@ def test_a_task_enters_where_all_its_shells_were_measured():
     assert (bash.value, bash.rates) == (Fraction(7, 15), (Fraction(1, 5), Fraction(2, 3)))
     assert (pwsh.value, gap.value) == (0, Fraction(-2, 5))
     nothing = compare_aliases(a, outcomes_of("b", [((0, 0), (0, 0))] * 3))
-    assert all((line.value, line.interval, line.tasks) == (None, None, 0) for line in nothing.differences)
+    assert all(
+        (line.value, line.interval, line.tasks) == (None, None, 0) for line in nothing.differences
+    )
 
 
 def test_other_tasks_or_shells_are_not_compared():

@@ -20,7 +20,9 @@ GRID = list(itertools.product(GAPS, WIDTHS, PS))
 OPPOSITE = {"challenger": "baseline", "baseline": "challenger"}
 
 
-def claimed(gap: Fraction, width: Fraction, p: Fraction, rates=MIDDLE, fixed: float | None = 0.05) -> Claims:
+def claimed(
+    gap: Fraction, width: Fraction, p: Fraction, rates=MIDDLE, fixed: float | None = 0.05
+) -> Claims:
     """Exact intervals, so that a bound on an edge is on the edge."""
     near = width * Fraction(5, 6)
     wide, narrow = (Interval(gap - half, gap + half) for half in (width, near))
@@ -31,11 +33,15 @@ def points(gap: Fraction, width: Fraction) -> list[Fraction]:
     """The interval's ends, and enough between them to meet every row that it meets."""
     low, high = gap - width, gap + width
     edges = [Fraction(x, 100) for x in (-10, -5, 0, 5, 10)]
-    inner = [edge + nudge for edge in edges for nudge in (Fraction(-1, 10**6), 0, Fraction(1, 10**6))]
+    inner = [
+        edge + nudge for edge in edges for nudge in (Fraction(-1, 10**6), 0, Fraction(1, 10**6))
+    ]
     return [low, gap, high, *(x for x in inner if low <= x <= high)]
 
 
-def test_who_is_ahead_is_claimed_where_the_test_rejects_and_every_gap_in_the_interval_says_so() -> None:
+def test_who_is_ahead_is_claimed_where_the_test_rejects_and_every_gap_in_the_interval_says_so() -> (
+    None
+):
     for gap, width, p in GRID:
         signs = {(x > 0) - (x < 0) for x in points(gap, width)}
         expected = {1: "challenger", -1: "baseline", 0: None}[
@@ -53,11 +59,22 @@ def test_a_size_is_claimed_where_every_gap_in_its_interval_has_it() -> None:
         five = all(abs(x) < Fraction(1, 20) for x in narrow)
         under = all(abs(x) < Fraction(1, 10) for x in narrow)
         hole = under and found.ahead is not None and all(abs(x) >= Fraction(1, 20) for x in narrow)
-        sizes = [name for name, holds in (("ten-or-more", ten), ("five-to-ten", hole), ("under-five", five)) if holds]
+        sizes = [
+            name
+            for name, holds in (("ten-or-more", ten), ("five-to-ten", hole), ("under-five", five))
+            if holds
+        ]
         assert len(sizes) <= 1, (gap, width, p)
-        assert found.size == (sizes[0] if sizes else "under-ten" if under else "open"), (gap, width, p)
+        assert found.size == (sizes[0] if sizes else "under-ten" if under else "open"), (
+            gap,
+            width,
+            p,
+        )
         seen.add((found.ahead, found.size))
-    directions, sizes = ("challenger", "baseline"), ("ten-or-more", "five-to-ten", "under-five", "under-ten", "open")
+    directions, sizes = (
+        ("challenger", "baseline"),
+        ("ten-or-more", "five-to-ten", "under-five", "under-ten", "open"),
+    )
     never = {(None, "ten-or-more"), (None, "five-to-ten")}
     assert seen == set(itertools.product((*directions, None), sizes)) - never
 
@@ -75,7 +92,10 @@ def test_a_label_is_resolved_where_its_own_claim_is_carried() -> None:
         found = claimed(gap, width, p)
         if found.resolved:
             resolved.add(found.band)
-            carried = {"falsified": found.size == "under-five", "inconclusive": found.size == "five-to-ten"}
+            carried = {
+                "falsified": found.size == "under-five",
+                "inconclusive": found.size == "five-to-ten",
+            }
             assert carried.get(found.band, found.ahead == found.band)
         elif found.band in OPPOSITE:
             assert found.ahead != found.band
@@ -93,10 +113,13 @@ def test_shells_swapped_the_same_is_said_of_the_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fixed", "expected"), [(0.0, "unknown"), (None, "unknown"), (0.2, "open"), (0.05, "challenger")]
+    ("fixed", "expected"),
+    [(0.0, "unknown"), (None, "unknown"), (0.2, "open"), (0.05, "challenger")],
 )
 def test_these_tasks_are_claimed_beyond_their_own_noise(fixed: float | None, expected: str) -> None:
-    assert claimed(Fraction(1, 10), Fraction(1, 5), Fraction(1), fixed=fixed).these_tasks == expected
+    assert (
+        claimed(Fraction(1, 10), Fraction(1, 5), Fraction(1), fixed=fixed).these_tasks == expected
+    )
 
 
 RATES = [Fraction(x, 1000) for x in (0, 50, 99, 100, 101, 500, 899, 900, 901, 1000)]
@@ -115,7 +138,9 @@ def test_both_shells_at_one_edge_leave_the_tasks_nothing_to_tell_of_a_size() -> 
                 assert found.alike_at_edge == (free.size == "under-five")
             else:
                 assert found == free
-            assert (found.ahead, found.band) == (free.ahead, free.band), "who is ahead stands: the edge only hides"
+            assert (found.ahead, found.band) == (free.ahead, free.band), (
+                "who is ahead stands: the edge only hides"
+            )
 
 
 def test_a_row_is_out_of_reach_at_an_edge_where_no_rate_of_the_other_shell_gets_there() -> None:
@@ -126,7 +151,12 @@ def test_a_row_is_out_of_reach_at_an_edge_where_no_rate_of_the_other_shell_gets_
         expected = [side for side in OPPOSITE if not all(side in bands for bands in reached)]
         found = claims_of(rates, above - below, *[Interval(-1, 1)] * 3, 1.0, None)
         assert list(found.out_of_reach) == expected, rates
-    assert claimed(Fraction(0), Fraction(1), Fraction(1), (Fraction(95, 100), Fraction(1, 2))).out_of_reach == ()
+    assert (
+        claimed(
+            Fraction(0), Fraction(1), Fraction(1), (Fraction(95, 100), Fraction(1, 2))
+        ).out_of_reach
+        == ()
+    )
 
 
 def test_who_is_ahead_is_asked_without_the_widening_near_an_edge() -> None:
@@ -137,9 +167,12 @@ def test_who_is_ahead_is_asked_without_the_widening_near_an_edge() -> None:
 
 
 @pytest.mark.parametrize(
-    ("edge", "beyond", "below"), [(10, "challenger", "inconclusive"), (5, "inconclusive", "falsified")]
+    ("edge", "beyond", "below"),
+    [(10, "challenger", "inconclusive"), (5, "inconclusive", "falsified")],
 )
-def test_the_edges_of_the_bands_are_where_the_table_says(edge: int, beyond: str, below: str) -> None:
+def test_the_edges_of_the_bands_are_where_the_table_says(
+    edge: int, beyond: str, below: str
+) -> None:
     gap = Fraction(edge, 100)
     assert (band_of(gap), band_of(gap - Fraction(1, 10**9))) == (beyond, below)
 
@@ -149,7 +182,9 @@ def test_every_pair_of_counts_on_an_edge_gets_the_right_band_where_floats_would_
     fives = [(p, p - 5) for p in range(5, 101)]
     assert all(band_of(Fraction(p, 100) - Fraction(b, 100)) == "challenger" for p, b in tens)
     assert all(band_of(Fraction(p, 100) - Fraction(b, 100)) == "inconclusive" for p, b in fives)
-    assert sum(not (p / 100 - b / 100 >= 0.10) for p, b in tens) > 0, "floats should fail here, or why fractions"
+    assert sum(not (p / 100 - b / 100 >= 0.10) for p, b in tens) > 0, (
+        "floats should fail here, or why fractions"
+    )
 
 
 def test_a_float_is_refused() -> None:
@@ -176,7 +211,9 @@ def test_the_words_are_the_designs_for_its_own_shells() -> None:
             "the PowerShell-first stance rests on policy and parsing; do not extend it to code generation",
         ),
     ]
-    assert words["baseline"].changes.startswith("The PowerShell-first stance is from now on argued from policy")
+    assert words["baseline"].changes.startswith(
+        "The PowerShell-first stance is from now on argued from policy"
+    )
     assert words["challenger"].changes == (
         "Prompts may prefer PowerShell 7 for one-shot commands; the evidence is mild."
     )

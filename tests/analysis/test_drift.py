@@ -5,7 +5,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from fluency.analysis.descriptive import ORDER_KEPT, TIME_SLICES, asking_order, drift, trials_added_later
+from fluency.analysis.descriptive import (
+    ORDER_KEPT,
+    TIME_SLICES,
+    asking_order,
+    drift,
+    trials_added_later,
+)
 from fluency.core.study import Cell
 from fluency.core.table import to_frame
 from tests.synthetic_tables import make_frame, make_rows, make_study, make_tasks, random_passes
@@ -20,7 +26,10 @@ def test_every_measured_answer_is_in_one_stretch_and_time_only_goes_on() -> None
     found = drift(frame, SHELLS)
     sizes = [sum(shell.scored for shell in stretch.by_shell.values()) for stretch in found]
     assert len(found) == TIME_SLICES and sum(sizes) == len(frame) and max(sizes) - min(sizes) <= 1
-    assert sum(shell.passes for stretch in found for shell in stretch.by_shell.values()) == frame["passed"].sum()
+    assert (
+        sum(shell.passes for stretch in found for shell in stretch.by_shell.values())
+        == frame["passed"].sum()
+    )
     times = [time for stretch in found for time in (stretch.first_utc, stretch.last_utc)]
     assert times == sorted(times)
     assert drift(frame.iloc[::-1], SHELLS) == found
@@ -28,7 +37,9 @@ def test_every_measured_answer_is_in_one_stretch_and_time_only_goes_on() -> None
 
 def test_a_service_that_slows_down_and_gets_worse_is_seen_in_both_shells() -> None:
     rows = make_rows(STUDY, TASKS, lambda cell: cell.trial < 4)
-    found = drift(to_frame([row.model_copy(update={"t_gen_s": float(row.trial)}) for row in rows]), SHELLS)
+    found = drift(
+        to_frame([row.model_copy(update={"t_gen_s": float(row.trial)}) for row in rows]), SHELLS
+    )
     for shell in SHELLS:
         assert [stretch.by_shell[shell].t_gen for stretch in found] == [1, 2, 3, 4]
         assert [stretch.by_shell[shell].passes for stretch in found] == [6, 6, 6, 0]
@@ -98,13 +109,23 @@ def test_the_order_of_the_answers_is_compared_with_the_planned_one(name: str) ->
 def test_a_batch_and_few_answers_have_no_order() -> None:
     frame = asked(ORDERS["one shell a day after the other"][0], t_gen_s=None)
     batch = FIVE_TRIALS.models[0].model_copy(update={"transport": "batch"})
-    assert asking_order(frame, "model-x", FIVE_TRIALS.model_copy(update={"models": [batch]})).state == "batch"
+    assert (
+        asking_order(frame, "model-x", FIVE_TRIALS.model_copy(update={"models": [batch]})).state
+        == "batch"
+    )
     assert asking_order(frame, "model-x", FIVE_TRIALS).state == "departed"
     assert asking_order(frame.head(39), "model-x", FIVE_TRIALS).state == "unknown"
-    assert asking_order(frame.assign(asked_utc="2026-05-01T10:00:00Z"), "model-x", FIVE_TRIALS).state == "unknown"
+    assert (
+        asking_order(frame.assign(asked_utc="2026-05-01T10:00:00Z"), "model-x", FIVE_TRIALS).state
+        == "unknown"
+    )
 
 
 def test_tasks_that_were_asked_first_do_not_hide_that_trials_were_added_later() -> None:
     late = lambda cell, place: 24 * (cell.trial > 2 and cell.task > "task-02")  # noqa: E731
     assert trials_added_later(asked(late)) == (2,)
-    assert trials_added_later(asked(ORDERS["honest"][0])) == trials_added_later(asked(ORDERS["resumed"][0])) == ()
+    assert (
+        trials_added_later(asked(ORDERS["honest"][0]))
+        == trials_added_later(asked(ORDERS["resumed"][0]))
+        == ()
+    )

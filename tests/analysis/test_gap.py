@@ -23,13 +23,18 @@ from tests.synthetic_tables import contrasted, make_frame, make_study, make_task
 
 
 def outcomes(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5) -> Outcomes:
-    counts = [ShellPasses(tuple(c for c, _ in shell), tuple(n for _, n in shell)) for shell in (bash, pwsh)]
+    counts = [
+        ShellPasses(tuple(c for c, _ in shell), tuple(n for _, n in shell))
+        for shell in (bash, pwsh)
+    ]
     return contrasted(*counts, trials)
 
 
 def test_a_task_enters_with_half_of_its_trials_rounded_up_in_both_shells() -> None:
     paired = pair_by_task(outcomes([(1, 3), (1, 2), (0, 5)], [(3, 3), (2, 5), (0, 2)]))
-    assert paired.tasks == ("t0",) and paired.dropped == ("t1", "t2") and paired.gap == Fraction(2, 3)
+    assert (
+        paired.tasks == ("t0",) and paired.dropped == ("t1", "t2") and paired.gap == Fraction(2, 3)
+    )
 
 
 def test_with_one_trial_one_is_enough_and_with_none_there_is_no_gap() -> None:
@@ -39,7 +44,10 @@ def test_with_one_trial_one_is_enough_and_with_none_there_is_no_gap() -> None:
 
 def test_tasks_weigh_the_same_however_many_trials_they_have() -> None:
     paired = pair_by_task(outcomes([(0, 3), (5, 5)], [(3, 3), (5, 5)]))
-    assert paired.gap == Fraction(1, 2) and (paired.baseline_rate.passes, paired.baseline_rate.scored) == (5, 8)
+    assert paired.gap == Fraction(1, 2) and (
+        paired.baseline_rate.passes,
+        paired.baseline_rate.scored,
+    ) == (5, 8)
 
 
 def test_missing_bounds_are_the_best_and_worst_over_all_tasks() -> None:
@@ -69,7 +77,9 @@ def test_rows_of_another_model_are_refused() -> None:
     study, tasks = make_study(("model-y",)), make_tasks(4)
     frame = make_frame(study, tasks, random_passes())
     with pytest.raises(ValueError, match="not of model-x"):
-        analyse_model(frame, "model-x", DESIGN_SHELLS, {task.id: task.category for task in tasks}, 5)
+        analyse_model(
+            frame, "model-x", DESIGN_SHELLS, {task.id: task.category for task in tasks}, 5
+        )
 
 
 def test_unknown_marks_are_no_failures() -> None:

@@ -10,13 +10,21 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
-from fluency.analysis.intervals import band_shares, clopper_pearson, fixed_task_halfwidth, floored_interval, t_interval
+from fluency.analysis.intervals import (
+    band_shares,
+    clopper_pearson,
+    fixed_task_halfwidth,
+    floored_interval,
+    t_interval,
+)
 from fluency.analysis.outcomes import integers, pair_by_task
 from fluency.analysis.plan import BANDS, RESAMPLE_SEED
 from tests.analysis.test_gap import outcomes
 
 rates = st.sampled_from([Fraction(c, n) for n in (3, 4, 5) for c in range(n + 1)])
-differences = st.lists(st.tuples(rates, rates).map(lambda pair: pair[1] - pair[0]), min_size=2, max_size=20)
+differences = st.lists(
+    st.tuples(rates, rates).map(lambda pair: pair[1] - pair[0]), min_size=2, max_size=20
+)
 
 
 def example(seed: int, size: int = 20) -> tuple[list[Fraction], list[Fraction]]:
@@ -29,7 +37,9 @@ def example(seed: int, size: int = 20) -> tuple[list[Fraction], list[Fraction]]:
 def test_the_t_interval_is_scipys_paired_one(seed: int) -> None:
     bash, pwsh = example(seed)
     ours = t_interval([p - b for p, b in zip(pwsh, bash, strict=True)])
-    theirs = scipy.stats.ttest_rel([float(p) for p in pwsh], [float(b) for b in bash]).confidence_interval(0.95)
+    theirs = scipy.stats.ttest_rel(
+        [float(p) for p in pwsh], [float(b) for b in bash]
+    ).confidence_interval(0.95)
     assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
@@ -68,7 +78,9 @@ def test_intervals_stay_within_what_a_gap_can_be() -> None:
     assert (low, high) == (-1.0, 1.0) and t_interval([Fraction(1, 5)]) is None
 
 
-def fixed(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5) -> float | None:
+def fixed(
+    bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5
+) -> float | None:
     found = outcomes(bash, pwsh, trials)
     return fixed_task_halfwidth(found, pair_by_task(found))
 
@@ -95,7 +107,10 @@ def test_shares_are_exact_add_up_and_mirror_in_the_large(d: list[Fraction]) -> N
     shares = band_shares(d)
     assert tuple(shares) == BANDS and sum(shares.values()) == 1 and band_shares(d) == shares
     mirrored = band_shares([-x for x in d])
-    assert mirrored["challenger"] == shares["baseline"] and mirrored["falsified"] == shares["falsified"]
+    assert (
+        mirrored["challenger"] == shares["baseline"]
+        and mirrored["falsified"] == shares["falsified"]
+    )
 
 
 def test_shares_of_a_certain_gap_on_an_edge_are_not_split_by_rounding() -> None:
@@ -107,16 +122,24 @@ def test_shares_are_exact_where_denominators_are_too_many_for_machine_integers()
     d = [Fraction(1, 10) + Fraction((-1) ** i, 50 + i // 2) for i in range(100)]
     assert integers(d)[1] > 2**63
     shares = band_shares(d)
-    sums = np.array([float(x) for x in d])[np.random.default_rng(RESAMPLE_SEED).integers(0, 100, size=(10_000, 100))]
+    sums = np.array([float(x) for x in d])[
+        np.random.default_rng(RESAMPLE_SEED).integers(0, 100, size=(10_000, 100))
+    ]
     assert sum(shares.values()) == 1
-    assert float(shares["challenger"]) == pytest.approx(np.mean(sums.mean(axis=1) >= 0.1), abs=0.001)
+    assert float(shares["challenger"]) == pytest.approx(
+        np.mean(sums.mean(axis=1) >= 0.1), abs=0.001
+    )
 
 
 def test_shares_agree_with_the_bootstrap_distribution_of_scipy() -> None:
     bash, pwsh = example(8)
     d = [p - b for p, b in zip(pwsh, bash, strict=True)]
     theirs = scipy.stats.bootstrap(
-        ([float(x) for x in d],), np.mean, method="percentile", n_resamples=10_000, rng=np.random.default_rng(1)
+        ([float(x) for x in d],),
+        np.mean,
+        method="percentile",
+        n_resamples=10_000,
+        rng=np.random.default_rng(1),
     ).bootstrap_distribution
     shares = band_shares(d)
     assert float(shares["challenger"]) == pytest.approx(np.mean(theirs >= 0.1 - 1e-9), abs=0.02)

@@ -68,15 +68,25 @@ def test_tasks_that_say_no_lean_stand_apart_and_leave_nothing_out() -> None:
     assert (found.leans, found.without) == ((), ())
     mixed = make_tasks(20, leans=("bash", None))
     found = analyse(make_frame(STUDY, mixed, lambda cell: cell.trial < 3), STUDY, mixed).models[0]
-    assert [(line.category, line.tasks) for line in found.leans] == [("bash", 10), ("not declared", 10)]
+    assert [(line.category, line.tasks) for line in found.leans] == [
+        ("bash", 10),
+        ("not declared", 10),
+    ]
     assert [less.names for less in found.without] == [("bash",)]
 
 
-def test_a_named_set_that_is_a_part_of_the_study_has_its_row_and_is_the_study_of_its_tasks() -> None:
+def test_a_named_set_that_is_a_part_of_the_study_has_its_row_and_is_the_study_of_its_tasks() -> (
+    None
+):
     ids = [task.id for task in TASKS]
     sets = {"first": ids[:20], "rest": ids[20:], "whole": ids, "other": [*ids[:15], "elsewhere"]}
     frame = make_frame(STUDY, TASKS, from_counts({task.id: PASSES[task.lean] for task in TASKS}))
     first, rest = analyse(frame, STUDY, TASKS, sets).models[0].sets
     alone = model(TASKS[:20])
-    assert (first.names, first.tasks, first.gap, first.verdict) == (("first",), 20, alone.gap, alone.verdict)
+    assert (first.names, first.tasks, first.gap, first.verdict) == (
+        ("first",),
+        20,
+        alone.gap,
+        alone.verdict,
+    )
     assert (rest.names, rest.tasks, rest.verdict.band) == (("rest",), 10, None)

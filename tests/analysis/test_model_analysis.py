@@ -72,24 +72,38 @@ def test_noise_is_resolved_only_when_the_ninety_percent_interval_lies_inside() -
         assert wide.verdict.band == "falsified" and not wide.verdict.resolved
 
 
-def test_the_interval_is_as_wide_as_the_trials_alone_make_it_and_near_an_edge_at_least_the_floored_one() -> None:
+def test_the_interval_is_as_wide_as_the_trials_alone_make_it_and_near_an_edge_at_least_the_floored_one() -> (
+    None
+):
     noisy, near, apart = (
-        one(pairs(*some)).gap for some in ([(3, 3)] * 20, [(5, 5)] * 16 + [(4, 5)] * 4, [(0, 5), (5, 2)] * 10)
+        one(pairs(*some)).gap
+        for some in ([(3, 3)] * 20, [(5, 5)] * 16 + [(4, 5)] * 4, [(0, 5), (5, 2)] * 10)
     )
     assert noisy.s95.high == noisy.fixed > noisy.s95_floored.high and noisy.tested == noisy.s95
     assert not noisy.floored, "all tasks differ alike, and the trials alone make it wider still"
     assert near.s95 == near.s95_floored and near.tested.low > near.s95.low
-    assert apart.s95 == apart.tested != apart.s95_floored and apart.s95.high - apart.value > apart.fixed
+    assert (
+        apart.s95 == apart.tested != apart.s95_floored
+        and apart.s95.high - apart.value > apart.fixed
+    )
 
 
-def test_three_strong_authors_at_the_ceiling_show_who_is_ahead_and_not_that_the_shells_are_alike() -> None:
+def test_three_strong_authors_at_the_ceiling_show_who_is_ahead_and_not_that_the_shells_are_alike() -> (
+    None
+):
     """Sixty tasks, three answers each: PowerShell all, Bash 170 of 180, the ten failures in five tasks."""
     tasks = make_tasks(60)
     counts = {task.id: ((0, 0, 1, 2, 2, *[3] * 55)[i], 3) for i, task in enumerate(tasks)}
     gap = one(from_counts(counts), make_study(trials=3), tasks).gap
-    assert [round(100 * end, 1) for end in gap.tested] == [0.3, 10.9] and float(gap.p.value) == 1 / 32
+    assert [round(100 * end, 1) for end in gap.tested] == [0.3, 10.9] and float(
+        gap.p.value
+    ) == 1 / 32
     assert [round(100 * end, 1) for end in gap.s95] == [-0.1, 11.2]
-    assert (gap.claims.edge, gap.claims.ahead, gap.claims.alike_at_edge) == ("ceiling", "challenger", False)
+    assert (gap.claims.edge, gap.claims.ahead, gap.claims.alike_at_edge) == (
+        "ceiling",
+        "challenger",
+        False,
+    )
     assert gap.claims.out_of_reach == ("challenger", "baseline")
 
 
@@ -101,7 +115,9 @@ def test_the_two_intervals_are_those_of_95_and_of_90_percent() -> None:
     # Where no task differs, two pseudo-tasks at a half stand for what was not seen.
     alike = one(lambda cell: True).gap
     for interval, level in ((alike.s95, 0.95), (alike.s90, 0.90)):
-        assert interval.high == pytest.approx(stats.t.ppf((1 + level) / 2, 21) * (0.5 / (21 * 22)) ** 0.5)
+        assert interval.high == pytest.approx(
+            stats.t.ppf((1 + level) / 2, 21) * (0.5 / (21 * 22)) ** 0.5
+        )
 
 
 @pytest.mark.parametrize("mark", [True, False])
@@ -118,9 +134,24 @@ def test_all_alike_is_no_certainty(mark: bool) -> None:
 
 PWSH_LACKS = "PowerShell 7 was not measured: the sandbox image holds no PowerShell 7"
 REFUSED = {
-    "nothing measured": (lambda cell: None, STUDY, TASKS, "nothing was measured in Bash yet (100 cells planned)"),
-    "no PowerShell": (lambda cell: "not_measured" if cell.shell == "pwsh" else True, STUDY, TASKS, PWSH_LACKS),
-    "one shell": (lambda cell: True, make_study(shells=("bash",)), TASKS, "PowerShell 7 is not part of this study"),
+    "nothing measured": (
+        lambda cell: None,
+        STUDY,
+        TASKS,
+        "nothing was measured in Bash yet (100 cells planned)",
+    ),
+    "no PowerShell": (
+        lambda cell: "not_measured" if cell.shell == "pwsh" else True,
+        STUDY,
+        TASKS,
+        PWSH_LACKS,
+    ),
+    "one shell": (
+        lambda cell: True,
+        make_study(shells=("bash",)),
+        TASKS,
+        "PowerShell 7 is not part of this study",
+    ),
     "few tasks": (
         lambda cell: True,
         STUDY,
@@ -142,7 +173,9 @@ def test_what_was_not_measured_enough_has_no_verdict_and_says_why(name: str) -> 
 def test_more_than_a_tenth_missing_in_a_shell_refuses_the_verdict() -> None:
     def lacking(count: int):
         lost = [task.id for task in TASKS[:count]]
-        return lambda cell: None if (cell.shell, cell.trial) == ("pwsh", 5) and cell.task in lost else True
+        return lambda cell: (
+            None if (cell.shell, cell.trial) == ("pwsh", 5) and cell.task in lost else True
+        )
 
     assert one(lacking(10)).verdict.band == "falsified"
     refused = one(lacking(11)).verdict
@@ -162,7 +195,9 @@ def test_missing_cells_that_could_change_the_row_make_it_provisional() -> None:
     assert "Missing runs could change the verdict." in headline_of(model)
 
 
-@pytest.mark.parametrize(("low", "high", "provisional"), [(-7, 7, True), (6, 9, False), (7, 10, True), (5, 9, False)])
+@pytest.mark.parametrize(
+    ("low", "high", "provisional"), [(-7, 7, True), (6, 9, False), (7, 10, True), (5, 9, False)]
+)
 def test_every_row_between_the_bounds_counts(low: int, high: int, provisional: bool) -> None:
     """From -7 to +7 both ends are inconclusive, as the gap is, and noise lies between them."""
     model = one(counted(*[(2, 3)] * 7))
@@ -174,14 +209,22 @@ def test_leaving_out_names_the_parts_the_row_hangs_on() -> None:
     model = one(counted(*[(1, 3)] * 5))
     assert set(model.gap.tasks_out.flips) == {f"task-0{i}" for i in range(1, 6)}
     assert model.gap.categories_out.flips == ("file-inspection",)
-    assert (model.gap.tasks_out.low, model.gap.tasks_out.high) == (Fraction(8, 5) / 19, Fraction(2) / 19)
+    assert (model.gap.tasks_out.low, model.gap.tasks_out.high) == (
+        Fraction(8, 5) / 19,
+        Fraction(2) / 19,
+    )
 
 
 def test_sensitivities_ask_each_its_own_question() -> None:
     rows = make_rows(STUDY, TASKS, lambda cell: False)
     changed = []
     for row in rows:
-        more: dict = {"failure_class": "silent-wrong", "structural_pass": False, "exit_ok": False, "content_ok": False}
+        more: dict = {
+            "failure_class": "silent-wrong",
+            "structural_pass": False,
+            "exit_ok": False,
+            "content_ok": False,
+        }
         more |= {"windows_aliases_passed": False if row.shell == "pwsh" else None}
         if row.shell == "pwsh" and row.trial == 1:
             more |= {"outcome": "refusal", "command": None, "made_of": None}
@@ -193,7 +236,12 @@ def test_sensitivities_ask_each_its_own_question() -> None:
         elif row.shell == "pwsh" and row.trial == 4:
             more |= {"content_ok": True}
         elif row.shell == "pwsh":
-            more |= {"passed": True, "structural_pass": True, "made_of": "delegation", "no_unix_tools_passed": True}
+            more |= {
+                "passed": True,
+                "structural_pass": True,
+                "made_of": "delegation",
+                "no_unix_tools_passed": True,
+            }
             more |= {"windows_aliases_passed": True}
         changed.append(row.model_copy(update=more))
     model = analyse(to_frame(changed), STUDY, TASKS).models[0]
@@ -218,11 +266,22 @@ def test_sensitivities_ask_each_its_own_question() -> None:
 def test_programs_that_the_room_lacks_bound_the_gap_from_both_sides() -> None:
     """PowerShell passes four of five trials and Bash three; of Bash's failures one a task is the room's."""
     rows = [
-        row.model_copy(update={"failure_class": None if row.passed else "missing-program" if own else "silent-wrong"})
+        row.model_copy(
+            update={
+                "failure_class": None
+                if row.passed
+                else "missing-program"
+                if own
+                else "silent-wrong"
+            }
+        )
         for row in make_rows(STUDY, TASKS, from_counts({task.id: (3, 4) for task in TASKS}))
         for own in [row.shell == "bash" and row.trial == 5]
     ]
-    lines = {line.key: line.estimate.paired for line in analyse(to_frame(rows), STUDY, TASKS).models[0].sensitivities}
+    lines = {
+        line.key: line.estimate.paired
+        for line in analyse(to_frame(rows), STUDY, TASKS).models[0].sensitivities
+    }
     left_out, passed = lines["missing_left_out"], lines["missing_passed"]
     assert (left_out.gap, left_out.baseline_rate.scored) == (Fraction(4, 5) - Fraction(3, 4), 80)
     assert (passed.gap, passed.baseline_rate.scored) == (Fraction(0), 100)
@@ -248,7 +307,9 @@ def test_several_models_get_a_line_each_and_the_same_line_as_alone() -> None:
     together = analyse(frame, study, TASKS).models
     for alias, model in zip(("model-x", "model-y"), together, strict=True):
         (alone,) = analyse(frame[frame["model"] == alias], make_study((alias,)), TASKS).models
-        assert headline_of(alone) == headline_of(model) and headline_of(model).startswith(f"{alias}: gap ")
+        assert headline_of(alone) == headline_of(model) and headline_of(model).startswith(
+            f"{alias}: gap "
+        )
 
 
 def test_the_plan_has_a_hash_that_changes_with_it() -> None:

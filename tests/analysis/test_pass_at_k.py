@@ -15,7 +15,13 @@ def test_the_table_of_tasks_holds_only_complete_ones() -> None:
     pwsh = ShellPasses((1, 5, 2, 0, 0, 0, 0, 0, 0, 0, 5), (5,) * 11)
     found = pass_k(contrasted(bash, pwsh))
     # All counts differ, so that none can stand for another.
-    assert (found.both, found.challenger_only, found.baseline_only, found.neither, found.complete) == (2, 1, 3, 4, 10)
+    assert (
+        found.both,
+        found.challenger_only,
+        found.baseline_only,
+        found.neither,
+        found.complete,
+    ) == (2, 1, 3, 4, 10)
     assert found.any_of["bash"].value == Fraction(5, 10)
     assert found.any_of["bash"].tasks == 10
     assert found.any_of["pwsh"].value == Fraction(4, 11)

@@ -18,8 +18,12 @@ def warned(words: str, *passes: list[int]) -> bool:
     return any(words in warning for warning in found(*passes).warnings)
 
 
-@pytest.mark.parametrize(("passes", "edge", "other"), [(1, "floor", "ceiling"), (9, "ceiling", "floor")])
-def test_the_edge_itself_is_warned_of_and_of_both_shells_once(passes: int, edge: str, other: str) -> None:
+@pytest.mark.parametrize(
+    ("passes", "edge", "other"), [(1, "floor", "ceiling"), (9, "ceiling", "floor")]
+)
+def test_the_edge_itself_is_warned_of_and_of_both_shells_once(
+    passes: int, edge: str, other: str
+) -> None:
     for title, pair in (("PowerShell", ([5], [passes])), ("Bash", ([passes], [5]))):
         assert warned(f"pass@1 in {title} is at the {edge}", *pair)
         assert not warned(f"pass@1 in {title} is at the {other}", *pair)
@@ -39,7 +43,9 @@ def test_flat_tasks_are_counted_and_ten_informative_ones_are_enough() -> None:
     assert (len(ten.at_ceiling), len(ten.at_floor)) == (6, 4)
     assert len({*ten.at_ceiling, *ten.at_floor}) == 10, "and each is named once"
     nine = found([10] * 6 + [0] * 5 + [5] * 9, [10] * 6 + [0] * 5 + [6] * 9)
-    assert nine.warnings == ("only 9 of 20 tasks are informative (6 passed always, 5 never, in both shells)",)
+    assert nine.warnings == (
+        "only 9 of 20 tasks are informative (6 passed always, 5 never, in both shells)",
+    )
 
 
 def test_a_task_flat_in_one_shell_only_is_informative() -> None:

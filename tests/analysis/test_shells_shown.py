@@ -34,7 +34,9 @@ def report_of(folder: Path, *shells: str) -> tuple[str, dict[str, str]]:
     study, frame = study_of(*shells)
     view = view_of(study, TASKS, Provenance(start_up_s=dict.fromkeys(shells, 0.1)))
     write_report(folder / "report.md", frame, view)
-    figures = {path.stem.split("-")[0]: path.read_text() for path in (folder / "figures").glob("*.svg")}
+    figures = {
+        path.stem.split("-")[0]: path.read_text() for path in (folder / "figures").glob("*.svg")
+    }
     return (folder / "report.md").read_text(), figures
 
 
@@ -59,7 +61,11 @@ def test_a_third_shell_moves_nothing_of_the_gap() -> None:
     two = make_study()
     alone = analyse(frame[frame["shell"] != "zsh"], two, TASKS).models[0]
     assert model.outcomes.contrast == ("bash", "pwsh")
-    assert (model.gap, model.verdict, model.sensitivities) == (alone.gap, alone.verdict, alone.sensitivities)
+    assert (model.gap, model.verdict, model.sensitivities) == (
+        alone.gap,
+        alone.verdict,
+        alone.sensitivities,
+    )
     assert headline_of(model) == headline_of(analyse(frame, two, TASKS).models[0])
     assert (model.times.ratio, model.pass_k.complete) == (alone.times.ratio, alone.pass_k.complete)
     by_shell = model.outcomes.by_shell
@@ -77,9 +83,19 @@ def test_a_third_shell_stands_in_every_table_of_shells(tmp_path: Path) -> None:
     assert ["measure", "Bash", "PowerShell", "Zsh", "gap, pp"] in found
     assert ["failure class", "Bash", "PowerShell", "Zsh", "example cell"] in found
     assert ["task", "category", "Bash", "passes", "PowerShell", "passes", "Zsh", "passes"] in found
-    assert ["category", "tasks", "Bash", "PowerShell", "Zsh", "gap, pp", "tasks that differ"] in found
+    assert [
+        "category",
+        "tasks",
+        "Bash",
+        "PowerShell",
+        "Zsh",
+        "gap, pp",
+        "tasks that differ",
+    ] in found
     assert found[0][:4] == ["model", "Bash", "PowerShell", "Zsh"]
-    assert ["Bash pass@1", "PowerShell pass@1", "Zsh pass@1", "gap, pp"] in [header[2:6] for header in found]
+    assert ["Bash pass@1", "PowerShell pass@1", "Zsh pass@1", "gap, pp"] in [
+        header[2:6] for header in found
+    ]
     for title in ("Numbers", "Sensitivities", "Times", "Failures"):
         assert re.search(r"^\|.*\bZsh 5\b", section(text, title), re.M), title
     assert "30.0 s in Bash, 30.0 s in PowerShell and 30.0 s in Zsh" in section(text, "Failures")
@@ -91,11 +107,16 @@ def test_a_third_shell_stands_in_every_table_of_shells(tmp_path: Path) -> None:
 def test_another_pair_is_contrasted_in_its_own_words(tmp_path: Path) -> None:
     text, figures = report_of(tmp_path, "bash", "zsh")
     assert "more often in Zsh 5 than in Bash?" in text
-    assert re.search(r"\*\*model-x\*\* wrote a working command in \d+ of 100 Bash and \d+ of 100 Zsh runs: Zsh", text)
+    assert re.search(
+        r"\*\*model-x\*\* wrote a working command in \d+ of 100 Bash and \d+ of 100 Zsh runs: Zsh",
+        text,
+    )
     assert "Zsh better →" in words(figures["gaps"])
     assert "### What the answers are made of" in text
     assert ["shell", "made of", "answers", "passed"] in headers(text)
-    assert re.search(r"\| Bash ahead by 10 pp or more +\| mild evidence to prefer Bash prompts", text)
+    assert re.search(
+        r"\| Bash ahead by 10 pp or more +\| mild evidence to prefer Bash prompts", text
+    )
     assert "without Unix tools" not in text
     everything = text + "".join(map(words, figures.values()))
     told = [line for line in everything.splitlines() if "PowerShell" in line or "pwsh" in line]

@@ -22,7 +22,9 @@ FOUND = json.loads(FIGURES.read_text())
 
 def test_every_page_shows_the_figures_as_they_were_simulated() -> None:
     for path, text in pages().items():
-        assert path.read_text() == text, f"write {path.name} with `python -m tools.simulate --pages`"
+        assert path.read_text() == text, (
+            f"write {path.name} with `python -m tools.simulate --pages`"
+        )
 
 
 def test_every_place_has_its_figures_and_every_table_its_rows() -> None:
@@ -32,28 +34,43 @@ def test_every_place_has_its_figures_and_every_table_its_rows() -> None:
     assert {name: part["studies"] for name, part in FOUND.items()} == planned
 
 
-@pytest.mark.parametrize(("name", "gap"), [("A", 0.0), ("A2", 0.0), ("B", 0.0), ("C", 0.10), ("D", 0.0)])
+@pytest.mark.parametrize(
+    ("name", "gap"), [("A", 0.0), ("A2", 0.0), ("B", 0.0), ("C", 0.10), ("D", 0.0)]
+)
 def test_a_row_simulated_again_is_the_one_of_the_table(name: str, gap: float) -> None:
     again = design_row(name, gap, FOUND["design"]["studies"])
-    (row,) = [row for row in FOUND["design"]["rows"] if (row["scenario"], row["gap"]) == (name, gap)]
-    assert {key: round(value, 4) if isinstance(value, float) else value for key, value in again.items()} == row
+    (row,) = [
+        row for row in FOUND["design"]["rows"] if (row["scenario"], row["gap"]) == (name, gap)
+    ]
+    assert {
+        key: round(value, 4) if isinstance(value, float) else value for key, value in again.items()
+    } == row
 
 
 def test_in_scenario_a_the_interval_covers_the_true_gap_and_the_test_keeps_its_level() -> None:
     rows = {row["gap"]: row for row in FOUND["design"]["rows"] if row["scenario"] == "A"}
     assert min(rows[gap]["S covers"] for gap in (0.0, 0.10)) >= 0.93
-    assert rows[0.0]["sign-flip rejects"] <= 0.05 and 0.70 <= rows[0.20]["sign-flip rejects"] <= 0.85
+    assert (
+        rows[0.0]["sign-flip rejects"] <= 0.05 and 0.70 <= rows[0.20]["sign-flip rejects"] <= 0.85
+    )
 
 
 def test_the_interval_covers_as_often_as_the_t_interval_and_near_an_edge_more_often() -> None:
     rows = [*FOUND["design"]["rows"], *FOUND["weak_places"]["rows"]]
     assert all(row["S covers"] >= row["t covers"] for row in rows)
-    assert max(row["half-width S"] - row["half-width t"] for row in FOUND["design"]["rows"]) <= 0.0051
-    assert min(row["t covers"] for row in rows) < 0.90 and min(row["S covers"] for row in rows) >= 0.92
+    assert (
+        max(row["half-width S"] - row["half-width t"] for row in FOUND["design"]["rows"]) <= 0.0051
+    )
+    assert (
+        min(row["t covers"] for row in rows) < 0.90 and min(row["S covers"] for row in rows) >= 0.92
+    )
 
 
 def test_the_mid_p_keeps_the_level_and_finds_more() -> None:
-    null, power = ([row for row in FOUND["said_ahead"]["rows"] if bool(row["gap"]) == other] for other in (0, 1))
+    null, power = (
+        [row for row in FOUND["said_ahead"]["rows"] if bool(row["gap"]) == other]
+        for other in (0, 1)
+    )
     assert max(row["mid-p"] for row in null) <= 0.055 and {row["tasks"] for row in null} == {20, 60}
     assert [row["mid-p"] > row["full p"] + 0.04 for row in power] == [True, True]
 
@@ -71,7 +88,11 @@ def _assert_as_reported(found: Studies) -> None:
     s95, s90 = methods.report_interval(found), methods.report_interval(found, 0.90)
     floored = methods.floored_interval(d)
     fixed, side, p = methods.fixed_half(found), methods.ahead(found), methods.flip_p(found)
-    full, rows, kept = methods.full_p(found), methods.rows_of(found.steps.sum(axis=1), 100), methods.survives(found)
+    full, rows, kept = (
+        methods.full_p(found),
+        methods.rows_of(found.steps.sum(axis=1), 100),
+        methods.survives(found),
+    )
     for i in range(40):
         both = (found.baseline[i].tolist(), found.challenger[i].tolist())
         outcomes = contrasted(*(ShellPasses(tuple(passes), (5,) * 20) for passes in both))
@@ -89,7 +110,9 @@ def _assert_as_reported(found: Studies) -> None:
 
 def test_rows_of_the_table_are_exact_on_every_edge() -> None:
     totals = np.arange(-100, 101)
-    assert [BANDS[place] for place in methods.rows_of(totals, 100)] == [band_of(Fraction(int(x), 100)) for x in totals]
+    assert [BANDS[place] for place in methods.rows_of(totals, 100)] == [
+        band_of(Fraction(int(x), 100)) for x in totals
+    ]
 
 
 def test_the_size_at_eighty_per_cent_lies_on_the_curve() -> None:

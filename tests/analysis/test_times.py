@@ -19,7 +19,11 @@ STUDY = make_study(trials=3)
     ("cells", "planned", "expected"),
     [
         ([(1, False, 2, 1), (2, True, 3, 0.5), (3, True, 9, 9)], 3, 6.5),
-        ([(1, False, 2, None), (2, True, 1, 1)], 2, 4),  # an answer without a command costs its generation
+        (
+            [(1, False, 2, None), (2, True, 1, 1)],
+            2,
+            4,
+        ),  # an answer without a command costs its generation
         ([(1, False, 2, 1), (2, False, 2, 1)], 2, inf),
         ([(1, False, 2, 1)], 2, None),
         ([(2, True, 2, 1)], 2, None),
@@ -30,7 +34,9 @@ STUDY = make_study(trials=3)
         ([(1, False, 40, 1), (2, False, 10, 1)], 5, None),
     ],
 )
-def test_the_first_pass_costs_everything_before_it(cells: list, planned: int, expected: float | None) -> None:
+def test_the_first_pass_costs_everything_before_it(
+    cells: list, planned: int, expected: float | None
+) -> None:
     assert time_to_first_pass([Trial(*cell) for cell in cells], planned) == expected
 
 
@@ -44,13 +50,17 @@ def test_the_time_to_the_first_pass_is_of_the_same_tasks_in_every_measured_shell
     bash, pwsh = times(to_frame(rows), 3, DESIGN_SHELLS).by_shell.values()
     assert (bash.first_tasks, pwsh.first_tasks) == (3, 3)
     assert (bash.t_first, pwsh.t_first) == (1.0, 2.0)
-    alone = times(to_frame([row for row in rows if row.shell == "bash"]), 3, DESIGN_SHELLS).by_shell["bash"]
+    alone = times(
+        to_frame([row for row in rows if row.shell == "bash"]), 3, DESIGN_SHELLS
+    ).by_shell["bash"]
     assert (alone.first_tasks, alone.t_first) == (4, (3 * 1.0 + 60) / 4)
 
 
 def test_never_passed_tasks_count_at_the_horizon_and_their_expected_time_is_infinite() -> None:
     found = times(
-        make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", t_gen_s=1.0, t_exec_s=0.5), 3, DESIGN_SHELLS
+        make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", t_gen_s=1.0, t_exec_s=0.5),
+        3,
+        DESIGN_SHELLS,
     )
     assert found.by_shell["bash"].t_first == 1.5
     assert found.by_shell["bash"].expected == 1.5
@@ -62,12 +72,18 @@ def test_never_passed_tasks_count_at_the_horizon_and_their_expected_time_is_infi
 
 
 def test_expected_time_is_all_time_over_passes() -> None:
-    found = times(make_frame(STUDY, TASKS, lambda cell: cell.trial == 3, t_gen_s=1.0, t_exec_s=0.5), 3, DESIGN_SHELLS)
+    found = times(
+        make_frame(STUDY, TASKS, lambda cell: cell.trial == 3, t_gen_s=1.0, t_exec_s=0.5),
+        3,
+        DESIGN_SHELLS,
+    )
     assert found.by_shell["bash"].expected == 4.5
 
 
 def test_without_latencies_only_the_command_has_a_time() -> None:
-    found = times(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), 3, DESIGN_SHELLS).by_shell["pwsh"]
+    found = times(
+        make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), 3, DESIGN_SHELLS
+    ).by_shell["pwsh"]
     assert found.t_run is None
     assert found.t_first is None
     assert found.expected is None
@@ -79,7 +95,9 @@ def test_the_ratio_is_paired_over_tasks_on_the_log_scale_and_has_an_interval_fro
         """PowerShell takes that many times as long; a further task passes in Bash alone."""
         by_task = dict(zip([task.id for task in TASKS], factors, strict=False))
         rows = []
-        for row in make_rows(STUDY, TASKS, lambda cell: cell.task in by_task or cell.shell == "bash"):
+        for row in make_rows(
+            STUDY, TASKS, lambda cell: cell.task in by_task or cell.shell == "bash"
+        ):
             factor = by_task.get(row.task, 1.0) if row.shell == "pwsh" else 1.0
             rows.append(row.model_copy(update={"t_exec_s": 0.1 * factor}))
         return times(to_frame(rows), 3, DESIGN_SHELLS).ratio
@@ -87,7 +105,9 @@ def test_the_ratio_is_paired_over_tasks_on_the_log_scale_and_has_an_interval_fro
     three, two, one = ratio_of(2.0, 4.0, 8.0), ratio_of(2.0, 3.0), ratio_of(2.0)
     assert (three.tasks, three.median, three.geometric_mean) == pytest.approx((3, 4, 4))
     for ratio, factors in ((three, (2, 4, 8)), (two, (2, 3))):
-        low, high = scipy.stats.ttest_1samp([log(factor) for factor in factors], 0).confidence_interval(0.95)
+        low, high = scipy.stats.ttest_1samp(
+            [log(factor) for factor in factors], 0
+        ).confidence_interval(0.95)
         assert (ratio.low, ratio.high) == pytest.approx((exp(low), exp(high)))
     assert (one.low, one.high) == (None, None) and one.geometric_mean == pytest.approx(2)
 

@@ -14,7 +14,9 @@ from tests.synthetic_tables import contrasted, make_frame, make_study, make_task
 
 
 def shares(bash: list[int], pwsh: list[int], trials: int = 5):
-    outcomes = contrasted(*(ShellPasses(tuple(passes), (trials,) * len(passes)) for passes in (bash, pwsh)), trials)
+    outcomes = contrasted(
+        *(ShellPasses(tuple(passes), (trials,) * len(passes)) for passes in (bash, pwsh)), trials
+    )
     return variance_shares(outcomes, pair_by_task(outcomes))
 
 
@@ -22,7 +24,9 @@ def shares(bash: list[int], pwsh: list[int], trials: int = 5):
 def test_they_are_those_of_the_expected_mean_squares(seed: int) -> None:
     rng = np.random.default_rng(seed)
     level = rng.random(20)
-    counts = [rng.binomial(5, np.clip(level + rng.normal(0, 0.25, 20), 0, 1)).tolist() for _ in range(2)]
+    counts = [
+        rng.binomial(5, np.clip(level + rng.normal(0, 0.25, 20), 0, 1)).tolist() for _ in range(2)
+    ]
     cells = itertools.product(range(20), range(2), range(5))
     rows = [(task, shell, int(trial < counts[shell][task])) for task, shell, trial in cells]
     frame = pd.DataFrame(rows, columns=["task", "shell", "passed"])
@@ -43,7 +47,9 @@ def test_the_limits() -> None:
     shell = shares([5, 0] * 10, [0, 5] * 10)
     assert (shell.task, shell.task_and_shell, shell.trial) == (0, 1, 0)
     trial = shares([2, 3] * 10, [3, 2] * 10)
-    assert (trial.task, trial.task_and_shell, trial.trial) == (0, 0, 1) and shares([0] * 20, [0] * 20) is None
+    assert (trial.task, trial.task_and_shell, trial.trial) == (0, 0, 1) and shares(
+        [0] * 20, [0] * 20
+    ) is None
     assert shares([0, 1], [1, 1], trials=1) is None and shares([3], [2]) is None
 
 

@@ -25,7 +25,9 @@ def archive(made, tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def small(tmp_path_factory) -> Made:
     """Two cells: one task and one trial of each shell."""
-    return make_registered(tmp_path_factory.mktemp("small"), make_study(TASKS[1:], trials=1, decision=DECISION))
+    return make_registered(
+        tmp_path_factory.mktemp("small"), make_study(TASKS[1:], trials=1, decision=DECISION)
+    )
 
 
 @pytest.fixture(scope="session")

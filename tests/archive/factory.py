@@ -17,7 +17,16 @@ from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.held_out import public_tasks
 from fluency.core.provenance import Provenance, collect_provenance, read_startup_times
-from fluency.core.records import Execution, Generation, ImageInfo, ProcessFact, Result, Stream, Used, read_control
+from fluency.core.records import (
+    Execution,
+    Generation,
+    ImageInfo,
+    ProcessFact,
+    Result,
+    Stream,
+    Used,
+    read_control,
+)
 from fluency.core.schema import write_record
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
@@ -39,7 +48,11 @@ from tests.generation.endpoint import completion
 
 TASKS = ("fetch-top-crates", "session-tool-failures", "stale-lockfiles", "tree-size-bytes")
 ASKED = lambda cell: "2026-11-22T01:02:03Z"  # noqa: E731
-FACTS = {"commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False, "utc_date": "2026-11-22"}
+FACTS = {
+    "commit": "0123456789abcdef0123456789abcdef01234567",
+    "dirty": False,
+    "utc_date": "2026-11-22",
+}
 
 
 @dataclass
@@ -81,9 +94,14 @@ class Made:
         return list(self.study.cells([task.id for task in self.tasks]))
 
 
-def make_study(tasks: Sequence[str] | str = TASKS, trials: int = 2, models: int = 1, **more) -> Study:
+def make_study(
+    tasks: Sequence[str] | str = TASKS, trials: int = 2, models: int = 1, **more
+) -> Study:
     model = {"alias": "qwen-0.5b", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
-    others = [model | {"alias": f"model-{number}", "id": f"model-{number}"} for number in range(2, models + 1)]
+    others = [
+        model | {"alias": f"model-{number}", "id": f"model-{number}"}
+        for number in range(2, models + 1)
+    ]
     wanted = tasks if isinstance(tasks, str) else list(tasks)
     return Study.model_validate(
         {"study": "made-up", "tasks": wanted, "trials": trials, "models": [model, *others], **more}
@@ -95,8 +113,15 @@ class Executor:
 
     engine: ClassVar[dict] = {"name": "made up", "version": "0"}
 
-    def __init__(self, tasks: Sequence[Task], shells: Sequence[str], image_id: str = "sha256:" + "1f" * 32) -> None:
-        self._tasks = {command: task for task in tasks for group in task.references.values() for command in group}
+    def __init__(
+        self, tasks: Sequence[Task], shells: Sequence[str], image_id: str = "sha256:" + "1f" * 32
+    ) -> None:
+        self._tasks = {
+            command: task
+            for task in tasks
+            for group in task.references.values()
+            for command in group
+        }
         self.image = ImageInfo(
             image_id=image_id, content_sha256=content_sha256(), base="debian", architecture="amd64",
             shells={"bash": "5.2.15", "pwsh": "7.6.5" if "pwsh" in shells else None}, packages_sha256="3d" * 32,
@@ -112,11 +137,17 @@ class Executor:
         if task is None or invocation.condition == "no_unix_tools":
             return result_of(b"", b"sh: 1: not found\n", 127, processes=facts)
         expected = task.expected(world, facts)
-        lines = expected if isinstance(expected, list) and isinstance(expected[0], str) else [json.dumps(expected)]
+        lines = (
+            expected
+            if isinstance(expected, list) and isinstance(expected[0], str)
+            else [json.dumps(expected)]
+        )
         return result_of("".join(f"{line}\n" for line in lines).encode(), processes=facts)
 
 
-def result_of(out: bytes, error: bytes = b"", exit_code: int = 0, processes: Sequence[ProcessFact] = ()) -> Result:
+def result_of(
+    out: bytes, error: bytes = b"", exit_code: int = 0, processes: Sequence[ProcessFact] = ()
+) -> Result:
     return Result(
         exit_code=exit_code,
         stdout=Stream.of(out),
@@ -188,23 +219,35 @@ def measure(
         task = tasks[cell.task]
         generation = generator.generate(cell, build_prompt(task.prompt, cell.shell), task.sha256)
         execution = execute_cell(
-            study, task, generation, executor, worlds, max("2026-11-22T01:03:04Z", generation.answer.received_utc)
+            study,
+            task,
+            generation,
+            executor,
+            worlds,
+            max("2026-11-22T01:03:04Z", generation.answer.received_utc),
         )
         put_cell(made, task, generation, execution, worlds)
     generator.close()
     write_atomic(
-        made.results / "image.json", pretty_json({"image": executor.image.model_dump(), "engine": executor.engine})
+        made.results / "image.json",
+        pretty_json({"image": executor.image.model_dump(), "engine": executor.engine}),
     )
     return made
 
 
-def put_cell(made: Made, task: Task, generation: Generation, execution: Execution, worlds=world_for) -> None:
+def put_cell(
+    made: Made, task: Task, generation: Generation, execution: Execution, worlds=world_for
+) -> None:
     """Score a cell as the pipeline does, and write its three records."""
     study = made.study
     score = score_cell(
         task, generation, execution, worlds, code_sha256=code_sha256("score"), seeds=study.seeds, conditions=study.conditions
     )  # fmt: skip
-    for stage, record in (("generations", generation), ("executions", execution), ("scores", score)):
+    for stage, record in (
+        ("generations", generation),
+        ("executions", execution),
+        ("scores", score),
+    ):
         write_record(record_path(made.results, stage, generation.cell), record)
 
 

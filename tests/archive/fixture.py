@@ -14,7 +14,13 @@ from unittest.mock import patch
 from fluency.archive import manifest, registration
 from fluency.archive.crate import CRATE_FILE, crate_bytes
 from fluency.archive.manifest import archive_name, private_archive_name
-from fluency.archive.pack import Coverage, archive_entries, config_names, manifest_fields, write_entries
+from fluency.archive.pack import (
+    Coverage,
+    archive_entries,
+    config_names,
+    manifest_fields,
+    write_entries,
+)
 from fluency.archive.private_part import HELD_OUT, hidden_file_names, hidden_tasks_json
 from fluency.archive.registration import design
 from fluency.archive.tar_format import Entry
@@ -36,11 +42,17 @@ def small_world(task: Task, seed: int) -> World:
 @cache
 def _small_world(seed: int) -> World:
     builder = Builder(seed)
-    for number, name in enumerate(("vox-cli", "vox-db", "vox-eval", "workspace-hack")[: 3 + seed % 2]):
+    for number, name in enumerate(
+        ("vox-cli", "vox-db", "vox-eval", "workspace-hack")[: 3 + seed % 2]
+    ):
         builder.file(
-            f"crates/{name}/Cargo.toml", f'[package]\nname = "{name}"\nversion = "0.{seed}.{number}"\n', age_days=3
+            f"crates/{name}/Cargo.toml",
+            f'[package]\nname = "{name}"\nversion = "0.{seed}.{number}"\n',
+            age_days=3,
         )
-        builder.file(f"crates/{name}/Cargo.lock", "version = 4\n", age_days=2 if number == 1 else 10)
+        builder.file(
+            f"crates/{name}/Cargo.lock", "version = 4\n", age_days=2 if number == 1 else 10
+        )
         if number != 2:
             builder.file(f"crates/{name}/README.md", f"# {name}\n")
     builder.route("/healthz", 204, {"X-Seed": str(seed)})
@@ -56,14 +68,22 @@ def build(out: Path) -> Path:
     with (
         tempfile.TemporaryDirectory() as folder,
         patch.dict(os.environ, TASKS_PRIVATE=str(private_bank(Path(folder) / "private"))),
-        patch.object(registration, "design", lambda study, tasks, _=None: design(study, tasks, small_world)),
+        patch.object(
+            registration, "design", lambda study, tasks, _=None: design(study, tasks, small_world)
+        ),
     ):
-        draft = make_study(TASKS, trials=1, study="registered", decision="which shell our prompts name")
+        draft = make_study(
+            TASKS, trials=1, study="registered", decision="which shell our prompts name"
+        )
         hot = draft.models[0].model_copy(update={"temperature": 1.0})
-        study = draft.model_copy(update={"models": [hot], "preregistration": registered.relative_to(ROOT).as_posix()})
+        study = draft.model_copy(
+            update={"models": [hot], "preregistration": registered.relative_to(ROOT).as_posix()}
+        )
         tasks = load_tasks(TASKS)
         try:
-            registration.preregister(study, tasks, study.decision, registered.parent, utc="2026-11-01T00:00:00Z")
+            registration.preregister(
+                study, tasks, study.decision, registered.parent, utc="2026-11-01T00:00:00Z"
+            )
             made = make(Path(folder), study, worlds=small_world)
             view, store = made.view(), AnswerStore(made.answers)
             coverage, config = Coverage(view.rows()), made.config()
@@ -78,7 +98,9 @@ def build(out: Path) -> Path:
             names = hidden_file_names(entries, {*public})
             entries[HELD_OUT] = Entry(HELD_OUT, held)
             entries[CRATE_FILE] = Entry(CRATE_FILE, crate_bytes(study, fields, entries))
-            name = archive_name(study.study, FACTS["utc_date"], FACTS["commit"], dirty=False, partial=False)
+            name = archive_name(
+                study.study, FACTS["utc_date"], FACTS["commit"], dirty=False, partial=False
+            )
             target = out / f"schema-{manifest.SCHEMA_VERSION}-{name}"
             write_entries(target, entries, fields, names)
             target.with_name(private_archive_name(target.name)).rename(part_of(target))
@@ -90,9 +112,13 @@ def build(out: Path) -> Path:
 def private_bank(folder: Path) -> Path:
     """A folder of private tasks with one task, which is one of the project's under another id."""
     task = folder / TASKS[1]
-    shutil.copytree(ROOT / "tasks" / "stale-lockfiles", task, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "tasks" / "stale-lockfiles", task, ignore=shutil.ignore_patterns("__pycache__")
+    )
     text = (task / "task.yaml").read_text(encoding="utf-8")
-    (task / "task.yaml").write_text(text.replace("id: stale-lockfiles", f"id: {TASKS[1]}\nprivate: true", 1))
+    (task / "task.yaml").write_text(
+        text.replace("id: stale-lockfiles", f"id: {TASKS[1]}\nprivate: true", 1)
+    )
     return folder
 
 

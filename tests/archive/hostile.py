@@ -40,7 +40,10 @@ def squeeze(data: bytes | Iterable[bytes], path: Path) -> Path:
     form = zstandard.ZstdCompressionParameters.from_level(
         1, window_log=WINDOW_LOG, write_checksum=True, write_content_size=False
     )
-    with path.open("wb") as raw, zstandard.ZstdCompressor(compression_params=form).stream_writer(raw) as out:
+    with (
+        path.open("wb") as raw,
+        zstandard.ZstdCompressor(compression_params=form).stream_writer(raw) as out,
+    ):
         for chunk in [data] if isinstance(data, bytes) else data:
             out.write(chunk)
     return path
@@ -90,7 +93,10 @@ def rewritten(path: Path, out: Path, *changes: Change, repair: bool = True, **fa
         manifest["files"] = dict(sorted((held_out | known).items()))
     head = manifest_bytes({key: value for key, value in (manifest | facts).items() if key != KEY})
     with patch.object(tar_format, "LEVEL", 1):  # the same form, in a tenth of the time
-        write_tar(out / path.name, [Entry(MANIFEST_NAME, head), *(Entry(name, files[name]) for name in sorted(files))])
+        write_tar(
+            out / path.name,
+            [Entry(MANIFEST_NAME, head), *(Entry(name, files[name]) for name in sorted(files))],
+        )
     return out / path.name
 
 

@@ -58,7 +58,10 @@ def verified(path: Path) -> str:
 def many_cells(small_archive: Path, out: Path) -> Path:
     study = json.loads(contents(small_archive)["study.json"])
     model = study["models"][0]
-    study |= {"trials": 100, "models": [model | {"alias": f"m{n}"} for n in range(MAX_CELLS // 200 + 1)]}
+    study |= {
+        "trials": 100,
+        "models": [model | {"alias": f"m{n}"} for n in range(MAX_CELLS // 200 + 1)],
+    }
     change = replace_file("study.json", pretty_json(study).encode())
     return rewritten(small_archive, out, change, study_sha256=sha256(canonical_json(study)))
 
@@ -67,7 +70,10 @@ def many_names(small_archive: Path, out: Path) -> Path:
     """A manifest of names that are not there, one byte too long; the reader is to believe its header."""
     named = {f"absent{number}": {"bytes": 0, "sha256": "0" * 64} for number in range(1000)}
     data = json.dumps(FACTS | {"files": named}).encode().ljust(MAX_BYTES + 1)
-    return squeeze(tar_header(MANIFEST_NAME, len(data)) + data + bytes(-len(data) % 512 + 1024), out / "x.tar.zst")
+    return squeeze(
+        tar_header(MANIFEST_NAME, len(data)) + data + bytes(-len(data) % 512 + 1024),
+        out / "x.tar.zst",
+    )
 
 
 def edited(name: str, data: bytes) -> Callable[[Path, Path], Path]:
@@ -86,7 +92,9 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_it_ends_at_a_declared_limit_in_little_memory_and_leaves_nothing(kind, small_archive, tmp_path, monkeypatch):
+def test_it_ends_at_a_declared_limit_in_little_memory_and_leaves_nothing(
+    kind, small_archive, tmp_path, monkeypatch
+):
     make_hostile, limit = HOSTILE[kind]
     path = make_hostile(small_archive, tmp_path)
     folder = tmp_path / "tmp"

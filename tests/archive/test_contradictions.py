@@ -75,17 +75,25 @@ def test_a_contradiction_ends_in_1(name, small_archive, tmp_path):
 
 
 @pytest.mark.parametrize(("key", "value"), [("trials", 50), ("order_seed", 1)])
-def test_a_configuration_that_contradicts_the_study_ends_in_1(key, value, small_archive, tmp_path, monkeypatch):
+def test_a_configuration_that_contradicts_the_study_ends_in_1(
+    key, value, small_archive, tmp_path, monkeypatch
+):
     """By other code too, whose defaults may be others."""
     change = record(CONFIG, put(key, value=value))
     said = ("study.json", f"it is not the study that config.yaml, {CONFIG} give")
-    assert said in {(p.where, p.what) for p in verify_forged(small_archive, tmp_path, change).problems}
+    assert said in {
+        (p.where, p.what) for p in verify_forged(small_archive, tmp_path, change).problems
+    }
     monkeypatch.setattr(verify, "code_hashes", lambda: dict.fromkeys(code_hashes(), "another"))
-    assert said in {(p.where, p.what) for p in verify_forged(small_archive, tmp_path, change).problems}
+    assert said in {
+        (p.where, p.what) for p in verify_forged(small_archive, tmp_path, change).problems
+    }
 
 
 def test_the_order_of_the_files_counts_and_what_confirms_does_not(small_archive, tmp_path):
-    confirmed = verify_forged(small_archive, tmp_path, record(CONFIG, lambda values: values.update(confirm="yes")))
+    confirmed = verify_forged(
+        small_archive, tmp_path, record(CONFIG, lambda values: values.update(confirm="yes"))
+    )
     assert not [problem for problem in confirmed.problems if problem.where == "study.json"]
     other_order = verify_forged(small_archive, tmp_path, config=[CONFIG, "config.yaml"])
     assert "it is not the study" in str(other_order.problems) and other_order.exit_code == 1
@@ -106,7 +114,10 @@ def test_a_key_that_is_given_twice_is_refused(name, small_archive, tmp_path):
         files[find(files, name)] = data.replace(b"{", b'{"%b": 0,' % key, 1)
 
     report = verify_forged(small_archive, tmp_path, twice)
-    assert any(p.where == name and "duplicate key" in p.what for p in report.problems) and report.exit_code == 1
+    assert (
+        any(p.where == name and "duplicate key" in p.what for p in report.problems)
+        and report.exit_code == 1
+    )
 
 
 def test_a_reply_longer_than_a_field_of_csv_is_verified_by_other_code_too(tmp_path, monkeypatch):
@@ -116,22 +127,31 @@ def test_a_reply_longer_than_a_field_of_csv_is_verified_by_other_code_too(tmp_pa
         reply=lambda task, cell: reply_of(task, cell) + f" # {'x' * 140_000}",
     )
     path = archived(made, tmp_path / "out")
-    monkeypatch.setattr(verify, "code_hashes", lambda: code_hashes() | {"gather": "another", "report": "another"})
+    monkeypatch.setattr(
+        verify, "code_hashes", lambda: code_hashes() | {"gather": "another", "report": "another"}
+    )
     (tmp_path / "a").mkdir()
-    worded = verify_forged(path, tmp_path / "a", text("results/made-up/cells.csv", ",unix-only,", ",mixed,"))
+    worded = verify_forged(
+        path, tmp_path / "a", text("results/made-up/cells.csv", ",unix-only,", ",mixed,")
+    )
     assert (worded.problems, worded.exit_code) == ([], 3)
 
 
 def report(problems: Sequence[Finding] = (), unproven: Sequence[Finding] = ()) -> VerifyReport:
     manifest = Manifest.model_construct()
-    return VerifyReport(Path("x"), "0" * 64, manifest, problems=list(problems), unproven=list(unproven))
+    return VerifyReport(
+        Path("x"), "0" * 64, manifest, problems=list(problems), unproven=list(unproven)
+    )
 
 
 @pytest.mark.parametrize("aspect", ["evidence", "scores", "wording"])
 def test_a_contradiction_weighs_more_than_what_is_unproven(aspect) -> None:
     found = Finding("cells.csv", "it differs", aspect)
     assert (report().exit_code, report().verdict(aspect)) == (0, "proven")
-    assert (report(unproven=[found]).exit_code, report(unproven=[found]).verdict(aspect)) == (3, "unproven")
+    assert (report(unproven=[found]).exit_code, report(unproven=[found]).verdict(aspect)) == (
+        3,
+        "unproven",
+    )
     both = report([found], [found])
     assert (both.exit_code, both.verdict(aspect), both.ok) == (1, "altered", False)
 
@@ -141,5 +161,7 @@ def test_what_cannot_be_told_is_said_once():
     for first, second in (("add_unproven", "note"), ("note", "add_unproven")):
         found = report()
         for kind in (first, first, second, second):
-            found.add_unproven("x", "it", "files") if kind == "add_unproven" else found.add_note("x", "it")
+            found.add_unproven("x", "it", "files") if kind == "add_unproven" else found.add_note(
+                "x", "it"
+            )
         assert (len(found.unproven), len(found.notes)) == (1, 1)

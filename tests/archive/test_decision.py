@@ -22,7 +22,9 @@ from tests.archive.test_verify import SCORE, forge_whole
 @pytest.fixture(scope="module")
 def record(archive, tmp_path_factory):
     folder = tmp_path_factory.mktemp("decisions")
-    return write_decision(archive, "Which shell should prompts name?", folder, utc_date="2026-11-23")
+    return write_decision(
+        archive, "Which shell should prompts name?", folder, utc_date="2026-11-23"
+    )
 
 
 def test_the_record_holds_what_a_decision_needs(record, archive, made):
@@ -52,7 +54,9 @@ def test_the_record_holds_what_a_decision_needs(record, archive, made):
 
 def test_a_record_is_never_written_over(record, archive):
     with pytest.raises(UserError, match="a record of this name"):
-        write_decision(archive, "Which shell should prompts name", record.parent, utc_date="2026-11-23")
+        write_decision(
+            archive, "Which shell should prompts name", record.parent, utc_date="2026-11-23"
+        )
 
 
 def test_a_title_is_needed(archive, tmp_path):
@@ -61,7 +65,9 @@ def test_a_title_is_needed(archive, tmp_path):
 
 
 def test_a_title_cannot_leave_the_folder_or_break_the_page(archive, tmp_path):
-    path = write_decision(archive, "../../evil\n# <b>big</b>", tmp_path / "d", utc_date="2026-11-23")
+    path = write_decision(
+        archive, "../../evil\n# <b>big</b>", tmp_path / "d", utc_date="2026-11-23"
+    )
     assert path.parent == tmp_path / "d" and path.name == "2026-11-23-evil-b-big-b.md"
     assert "<b>" not in path.read_text() and "\n# <" not in path.read_text()
 
@@ -92,7 +98,9 @@ def test_an_archives_name_is_only_a_name(archive, tmp_path):
 
 
 @pytest.mark.parametrize(("edge", "proposed"), [(None, True), ("floor", False), ("ceiling", False)])
-def test_a_table_proposes_only_where_a_band_is_a_finding(edge, proposed, archive, tmp_path, monkeypatch):
+def test_a_table_proposes_only_where_a_band_is_a_finding(
+    edge, proposed, archive, tmp_path, monkeypatch
+):
     def judged(*args):
         # Verified by now: the rebuilt report had its own conclusion.
         monkeypatch.setattr("fluency.report.first_page.decides", lambda analysis: "")
@@ -102,7 +110,10 @@ def test_a_table_proposes_only_where_a_band_is_a_finding(edge, proposed, archive
 
     monkeypatch.setattr("fluency.archive.decision.analyse", judged)
     text = write_decision(archive, "title", tmp_path).read_text()
-    assert ("Proposed by the decision table" in text, "**Nothing is proposed.**" in text) == (proposed, not proposed)
+    assert ("Proposed by the decision table" in text, "**Nothing is proposed.**" in text) == (
+        proposed,
+        not proposed,
+    )
 
 
 @pytest.mark.parametrize("band", BANDS)
@@ -116,7 +127,9 @@ def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
         return _lines(SimpleNamespace(model="m", verdict=verdict, words=words))
 
     sure, unsure, unfinished = lines(True), lines(False), lines(True, provisional=True)
-    assert unfinished["changes"].startswith("Nothing yet") and "missing runs" in unfinished["changes"]
+    assert (
+        unfinished["changes"].startswith("Nothing yet") and "missing runs" in unfinished["changes"]
+    )
     assert (sure["changes"], sure["stays"]) == (words[band].changes, words[band].stays)
     assert "could not rest on it" in unsure["changes"]
     edge = lines(False, provisional=True, edge="ceiling")

@@ -46,8 +46,14 @@ def test_it_is_never_called_altered(verified):
     """By other code some words may be unproven; hashes, links and scores must fit, at every later commit."""
     assert verified.problems == [] and verified.exit_code in (0, 3)
     assert verified.verdict("scores") == "proven", verified.lines()
-    assert (verified.checked["hashes"], verified.checked["links"], verified.checked["scores"]) == (2882, 10000, 400)
-    found = [finding for finding in verified.unproven if finding.where.startswith((*EVIDENCE, "sandbox"))]
+    assert (verified.checked["hashes"], verified.checked["links"], verified.checked["scores"]) == (
+        2882,
+        10000,
+        400,
+    )
+    found = [
+        finding for finding in verified.unproven if finding.where.startswith((*EVIDENCE, "sandbox"))
+    ]
     assert {finding.aspect for finding in found} <= {"wording"}, found
 
 
@@ -60,26 +66,38 @@ def test_the_study_of_sixty_tasks_is_proven_but_for_words():
 
 def test_all_scores_come_out_equal(replayed):
     assert replayed.cells == 400 and all("makes other worlds" in note for note in replayed.notes)
-    reworded = [cell for cell in replayed.differences if not cell.pass_changed and "% Total" in cell.archived]
-    assert replayed.differences == reworded, "a reason is the error, no longer curl's progress meter"
+    reworded = [
+        cell
+        for cell in replayed.differences
+        if not cell.pass_changed and "% Total" in cell.archived
+    ]
+    assert replayed.differences == reworded, (
+        "a reason is the error, no longer curl's progress meter"
+    )
     assert [row.status for row in replayed.rows] == ["measured"] * 400
 
 
 @pytest.fixture(scope="module")
 def analysis(replayed):
     return analyse(
-        to_frame(replayed.rows), Study.model_validate_json(contents(EXAMPLE)["study.json"]), load_tasks(PILOT)
+        to_frame(replayed.rows),
+        Study.model_validate_json(contents(EXAMPLE)["study.json"]),
+        load_tasks(PILOT),
     )
 
 
-def test_the_headline_numbers_are_those_it_was_published_with_but_for_the_widened_interval(replayed, analysis):
+def test_the_headline_numbers_are_those_it_was_published_with_but_for_the_widened_interval(
+    replayed, analysis
+):
     weaker, stronger = analysis.models
     assert passes(weaker) == {"bash": (0, 100), "pwsh": (0, 100)}
     assert (weaker.gap.value, weaker.gap.floored) == (0, True)
     assert weaker.gap.s95 == pytest.approx((-0.0684, 0.0684), abs=5e-5)
     assert passes(stronger) == {"bash": (11, 100), "pwsh": (2, 100)}
     assert (stronger.gap.value, stronger.gap.floored) == (Fraction(-9, 100), False)
-    assert stronger.gap.tested == pytest.approx((-0.183, 0.003), abs=5e-4), "the interval of analysis plan 2"
+    assert stronger.gap.tested == pytest.approx((-0.183, 0.003), abs=5e-4), (
+        "the interval of analysis plan 2"
+    )
     assert stronger.gap.s95 == pytest.approx((-0.1985, 0.0185), abs=5e-4)
     assert replayed.before == replayed.after
 
@@ -87,12 +105,23 @@ def test_the_headline_numbers_are_those_it_was_published_with_but_for_the_widene
 def test_a_model_that_passes_nothing_gets_no_verdict(analysis):
     """0 of 100 in both shells: the tasks cannot tell, and nothing is proposed."""
     weaker, stronger = analysis.models
-    assert model_sentence(weaker).startswith("solved nothing in either shell: for this model the tasks are too hard")
+    assert model_sentence(weaker).startswith(
+        "solved nothing in either shell: for this model the tasks are too hard"
+    )
     assert list(could_change(analysis)) == ["qwen-1.5b"]
-    assert "PowerShell passes nearly nothing, which draws the gap towards 0." in could_change(analysis)["qwen-1.5b"]
-    assert (weaker.verdict.band, weaker.verdict.edge, weaker.verdict.resolved) == ("falsified", "floor", False)
+    assert (
+        "PowerShell passes nearly nothing, which draws the gap towards 0."
+        in could_change(analysis)["qwen-1.5b"]
+    )
+    assert (weaker.verdict.band, weaker.verdict.edge, weaker.verdict.resolved) == (
+        "falsified",
+        "floor",
+        False,
+    )
     assert stronger.verdict.edge is None
-    assert decision._lines(weaker)["changes"].startswith("Nothing is proposed: both shells are at the floor")
+    assert decision._lines(weaker)["changes"].startswith(
+        "Nothing is proposed: both shells are at the floor"
+    )
     assert "Both shells are at the floor: these tasks cannot tell" in headline_of(weaker)
     assert "does not apply (floor)" in first_table(analysis)
     assert "both at the floor: cannot tell" in draw_gaps(analysis).alt

@@ -25,7 +25,9 @@ MODEL = {"alias": "m", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedd
 CONFIGS = [None, *sorted((ROOT / "config").glob("*.yaml"))]
 
 
-def made_from(root: Path, *files: Path, shells: tuple[str, ...] = ("bash", "pwsh"), asked=ASKED, **more) -> Made:
+def made_from(
+    root: Path, *files: Path, shells: tuple[str, ...] = ("bash", "pwsh"), asked=ASKED, **more
+) -> Made:
     """The records of the study of these files, made small by one more, and its control where it has one."""
     override = root / "small.yaml"
     write_atomic(override, yaml.safe_dump({"tasks": TASKS, "trials": 1} | more))
@@ -38,11 +40,21 @@ def made_from(root: Path, *files: Path, shells: tuple[str, ...] = ("bash", "pwsh
 
 def write_control(made: Made, shells: tuple[str, ...]) -> None:
     runs = [
-        ControlRun(task=task.id, shell=shell, kind=kind, command=commands[shell][0], passed=right, why="So.")
+        ControlRun(
+            task=task.id,
+            shell=shell,
+            kind=kind,
+            command=commands[shell][0],
+            passed=right,
+            why="So.",
+        )
         for task in made.tasks
         for shell in made.study.shells
         if shell in shells
-        for kind, commands, right in (("reference", task.references, True), ("wrong", task.wrong, False))
+        for kind, commands, right in (
+            ("reference", task.references, True),
+            ("wrong", task.wrong, False),
+        )
     ]
     lacking = {shell: "made up without one" for shell in made.study.shells if shell not in shells}
     control = Control(image=Executor(made.tasks, shells).image, runs=runs, not_measured=lacking)
@@ -61,7 +73,11 @@ def test_a_study_and_its_control_without_powershell_are_complete_and_proven(tmp_
     made = made_from(tmp_path, shells=("bash",), models=[MODEL], control=True)
     products(made)
     report = verify_archive(archived(made, tmp_path / "out"))
-    assert report.proven and not report.manifest.partial and list(report.manifest.not_measured) == ["m/pwsh"]
+    assert (
+        report.proven
+        and not report.manifest.partial
+        and list(report.manifest.not_measured) == ["m/pwsh"]
+    )
     assert any(line.startswith("not measured: m/pwsh: ") for line in report.lines())
 
 
@@ -125,8 +141,13 @@ def asked(root: Path, late: Callable[[Cell, int], bool]) -> Made:
 def test_a_resumed_study_is_proven_before_and_after_and_says_so(tmp_path):
     made = asked(tmp_path, lambda cell, place: False)
     for cell in planned(made.study)[16:]:
-        key = read_record(Generation, record_path(made.results, "generations", cell)).answer.request_key
-        for path in (AnswerStore(made.answers).path(key), *(record_path(made.results, s, cell) for s in RECORD_TYPES)):
+        key = read_record(
+            Generation, record_path(made.results, "generations", cell)
+        ).answer.request_key
+        for path in (
+            AnswerStore(made.answers).path(key),
+            *(record_path(made.results, s, cell) for s in RECORD_TYPES),
+        ):
             path.unlink()
     gather(made)
     stopped = verify_archive(archived(made, tmp_path / "out", partial=True))
@@ -136,7 +157,10 @@ def test_a_resumed_study_is_proven_before_and_after_and_says_so(tmp_path):
     report = verify_archive(archived(made, tmp_path / "out"))
     assert (report.problems, report.unproven, report.exit_code, len(report.notes)) == ([], [], 0, 1)
     text = (made.results / made.study.study / "report.md").read_text()
-    assert "m: in one mixed, seeded order, resumed, 2 runs (rank correlation with the planned order 1.00;" in text
+    assert (
+        "m: in one mixed, seeded order, resumed, 2 runs (rank correlation with the planned order 1.00;"
+        in text
+    )
 
 
 def test_another_order_is_proven_with_a_note_and_a_caution(tmp_path):
@@ -146,7 +170,13 @@ def test_another_order_is_proven_with_a_note_and_a_caution(tmp_path):
     report = verify_archive(archived(made, tmp_path / "out"))
     _, note = report.notes
     start, _, correlation = note.what.rpartition(" ")
-    assert report.exit_code == 0 and start == "m was not asked in the planned order: rank correlation with it"
+    assert (
+        report.exit_code == 0
+        and start == "m was not asked in the planned order: rank correlation with it"
+    )
     text = (made.results / made.study.study / "report.md").read_text()
-    assert f"The planned order of asking was not kept (rank correlation {correlation} for m, below 0.95)" in text
+    assert (
+        f"The planned order of asking was not kept (rank correlation {correlation} for m, below 0.95)"
+        in text
+    )
     assert 0.4 < float(correlation) < 0.8

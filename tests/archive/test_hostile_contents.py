@@ -28,7 +28,9 @@ VALUES = {
     "deep": DEEP, "deeper": "[" * 100_000 + "]" * 100_000, "infinite": "1e999", "no number": "NaN", "endless": "9" * 5000,
     "large": "1" + "0" * 30, "list": "[]", "object": "{}", "text": '"\\ud800"', "null": "null", "true": "true", "day": '"2026-02-31T25:61:00Z"',
 }  # fmt: skip
-GENERATION, EXECUTION, SCORE = (f"results/{stage}/.*" for stage in ("generations", "executions", "scores"))
+GENERATION, EXECUTION, SCORE = (
+    f"results/{stage}/.*" for stage in ("generations", "executions", "scores")
+)
 PLACES = {
     "image": ("results/image.json", "image"), "start": ("results/image.json", "start_up_s"), "engine": ("results/image.json", "engine"),
     "study models": ("study.json", "models"), "study trials": ("study.json", "trials"), "worlds": ("worlds/index.json", "stale-lockfiles"),
@@ -67,7 +69,9 @@ def ends(path: Path) -> str:
     except UserError as error:
         assert str(error)
         return f"refused: {error}"
-    assert report.exit_code in (0, 1, 3) and all(line.isprintable() for line in report.lines() if line.isascii())
+    assert report.exit_code in (0, 1, 3) and all(
+        line.isprintable() for line in report.lines() if line.isascii()
+    )
     return report.verdict()
 
 
@@ -119,13 +123,23 @@ def test_a_manifest_of_more_names_than_are_read_is_refused(tmp_path):
     data = manifest_bytes({**FACTS, "files": names})
     path = tmp_path / "x.tar.zst"
     write_tar(path, [Entry(MANIFEST_NAME, data)])
-    with pytest.raises(ArchiveError, match="names more than 10 files"), unpacked(path, ReadLimits(files=10)):
+    with (
+        pytest.raises(ArchiveError, match="names more than 10 files"),
+        unpacked(path, ReadLimits(files=10)),
+    ):
         pass
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.just("2026-02-31T00:00:00Z"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.just("2026-02-31T00:00:00Z"),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -147,9 +161,9 @@ def forgeries(draw, names: list[str], files: dict[str, bytes]):
                 at = at[key]
                 continue
             at[key] = draw(json_values)
-            return name, (json.dumps(document, sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode(
-                "utf-8", "replace"
-            )
+            return name, (
+                json.dumps(document, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+            ).encode("utf-8", "replace")
     start = draw(st.integers(0, len(data)))
     length = draw(st.integers(0, 40))
     return name, data[:start] + draw(st.binary(max_size=20)) + data[start + length :]
@@ -158,10 +172,18 @@ def forgeries(draw, names: list[str], files: dict[str, bytes]):
 def forge_at_random(small: Path, out: Path, examples: int, check: Callable[[Path], str]) -> None:
     """So many forgeries of an archive, each made to fit its manifest, and what each must end in."""
     files = {name: data for name, data in contents(small).items() if name != "MANIFEST.json"}
-    documents = [name for name in files if not name.startswith(("results/made-up/figures", "sandbox", "README"))]
+    documents = [
+        name
+        for name in files
+        if not name.startswith(("results/made-up/figures", "sandbox", "README"))
+    ]
 
     @settings(
-        max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
     )
     @given(forgeries(documents, files))
     def run(forgery):
@@ -187,7 +209,9 @@ def told(work: Callable[[], object]) -> str:
 
 
 def test_any_forgery_is_replayed_or_refused_with_a_sentence(small_archive, tmp_path):
-    forge_at_random(small_archive, tmp_path, 12, lambda path: told(lambda: replay_archive(path).markdown()))
+    forge_at_random(
+        small_archive, tmp_path, 12, lambda path: told(lambda: replay_archive(path).markdown())
+    )
 
 
 def test_a_decision_on_any_forgery_is_written_or_refused_with_a_sentence(small_archive, tmp_path):
@@ -209,7 +233,9 @@ def test_any_forgery_is_opened_or_refused_with_a_sentence(small_archive, tmp_pat
     forge_at_random(small_archive, tmp_path, 4, lambda path: told(lambda: open_(path)))
 
 
-@pytest.mark.parametrize("task", ["strayed-jobs", "busy-threads", "descendants-with-depth", "worker-queues"])
+@pytest.mark.parametrize(
+    "task", ["strayed-jobs", "busy-threads", "descendants-with-depth", "worker-queues"]
+)
 def test_the_processes_of_a_world_come_back_from_its_files(task, tmp_path):
     (task,) = load_tasks([task])
     world = world_for(task, 11)

@@ -40,7 +40,9 @@ def test_it_is_the_file_whose_hash_was_recorded(old):
 def test_it_is_still_read_and_nothing_in_it_contradicts(old):
     report = verify_archive(old)  # its task has another fixture now, and its commit is made up
     assert report.problems == []
-    assert report.manifest.cells == 4 and report.checked["links"] > 50 // (1 + bool(report.manifest.held_out))
+    assert report.manifest.cells == 4 and report.checked["links"] > 50 // (
+        1 + bool(report.manifest.held_out)
+    )
     unproven = {finding.where for finding in report.unproven}
     assert "tasks/crates-without-readme" in unproven
     assert not [where for where in unproven if where.startswith(EVIDENCE)], report.unproven

@@ -75,7 +75,9 @@ def of_set(define, tmp_path) -> Made:
     return make(tmp_path / "study", make_study("two", trials=1))
 
 
-def test_it_verifies_and_says_its_set_and_a_task_left_out_of_the_set_shows(of_set, define, tmp_path, monkeypatch):
+def test_it_verifies_and_says_its_set_and_a_task_left_out_of_the_set_shows(
+    of_set, define, tmp_path, monkeypatch
+):
     report = (of_set.results / "made-up/report.md").read_text()
     assert "The set `two`, 2 tasks:" in report and "of 2 tasks (the set `two`), " in report
     path = archived(of_set, tmp_path)
@@ -95,6 +97,8 @@ def test_the_registration_freezes_the_set(define, tmp_path):
     study = make_study("two", decision="which")
     path = preregister(study, load_tasks("two"), "which", tmp_path, utc="2026-11-01T00:00:00Z")
     assert read_registration(path)["task_set"] == "two"
-    assert deviations(make_study(TWO, decision="which"), load_tasks(TWO), path) == [], "the same tasks by their ids"
+    assert deviations(make_study(TWO, decision="which"), load_tasks(TWO), path) == [], (
+        "the same tasks by their ids"
+    )
     define(TWO[:1])
     assert deviations(study, load_tasks(TWO), path) == ['task_set: registered "two", now ""']

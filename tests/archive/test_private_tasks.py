@@ -24,7 +24,15 @@ from fluency.core.held_out import HELD_OUT_TEXT
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
 from fluency.export import FORMATS, export_study
-from tests.archive.factory import Executor, Made, archived, make, make_registered, make_study, result_of
+from tests.archive.factory import (
+    Executor,
+    Made,
+    archived,
+    make,
+    make_registered,
+    make_study,
+    result_of,
+)
 from tests.archive.hostile import contents, put, record, rewritten, verify_forged
 
 SECRET, PUBLIC = "hidden-lines", "stale-lockfiles"
@@ -72,7 +80,9 @@ class Leaky(Executor):
         return words.model_copy(update={"leftover": ["kanarie-process"], "tree_changed": True})
 
 
-def write_task(folder: Path, task: str = TASK, answer: str = ANSWER, fixture: str = FIXTURE) -> Path:
+def write_task(
+    folder: Path, task: str = TASK, answer: str = ANSWER, fixture: str = FIXTURE
+) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (("task.yaml", task), ("answer.py", answer), ("fixture.py", fixture)):
         (folder / name).write_text(text)
@@ -125,8 +135,17 @@ def part_of(archive: Path) -> Path:
 def readable(name: str, data: bytes) -> bytes:
     """A file's bytes, and what is packed in it: the explorer's details and a world's tree stand in a file as text."""
     packed = re.findall(rb">([A-Za-z0-9+/]{200,}={0,2})<", data) if name.endswith(".html") else []
-    streams = [base64.b64decode(text) for text in re.findall(rb'"data": "([A-Za-z0-9+/]{4,}={0,2})"', data)]
-    return b"".join([name.encode(), data, *(zlib.decompress(base64.b64decode(block)) for block in packed), *streams])
+    streams = [
+        base64.b64decode(text) for text in re.findall(rb'"data": "([A-Za-z0-9+/]{4,}={0,2})"', data)
+    ]
+    return b"".join(
+        [
+            name.encode(),
+            data,
+            *(zlib.decompress(base64.b64decode(block)) for block in packed),
+            *streams,
+        ]
+    )
 
 
 def leaks(files: dict[str, bytes]) -> list[str]:
@@ -136,15 +155,29 @@ def leaks(files: dict[str, bytes]) -> list[str]:
 def test_nothing_of_a_private_task_is_in_the_published_archive(made, archive) -> None:
     files = contents(archive)
     assert leaks(files) == []
-    assert {"results/made-up/report.md", "results/made-up/explorer.html", "results/made-up/cells.csv"} <= files.keys()
+    assert {
+        "results/made-up/report.md",
+        "results/made-up/explorer.html",
+        "results/made-up/cells.csv",
+    } <= files.keys()
     assert any(name.startswith("preregistrations/") for name in files)
-    products = {path.name: path.read_bytes() for path in (made.results / "made-up").rglob("*") if path.is_file()}
+    products = {
+        path.name: path.read_bytes()
+        for path in (made.results / "made-up").rglob("*")
+        if path.is_file()
+    }
     assert leaks(products) == [] and not CANARY.search(archive.read_bytes())
 
 
 def test_the_canaries_would_be_found_where_they_are(made, archive, home, tmp_path) -> None:
     held = set(leaks(contents(part_of(archive))))
-    for start in (f"tasks/{SECRET}/task.yaml", f"tasks/{SECRET}/answer.py", "worlds/", "answers/", "logs/"):
+    for start in (
+        f"tasks/{SECRET}/task.yaml",
+        f"tasks/{SECRET}/answer.py",
+        "worlds/",
+        "answers/",
+        "logs/",
+    ):
         assert any(name.startswith(start) for name in held), start
     for stage in ("generations", "executions", "scores"):
         assert any(name.startswith(f"results/{stage}/") for name in held), stage
@@ -155,7 +188,10 @@ def test_the_canaries_would_be_found_where_they_are(made, archive, home, tmp_pat
 def test_it_is_counted_and_shown_by_id_and_hash(made) -> None:
     report = (made.results / "made-up/report.md").read_text()
     digest = next(task.sha256 for task in made.tasks if task.id == SECRET)
-    assert f"- {SECRET}, version 3, written, SHA-256 `{digest[:16]}`, private: its texts are held out" in report
+    assert (
+        f"- {SECRET}, version 3, written, SHA-256 `{digest[:16]}`, private: its texts are held out"
+        in report
+    )
     assert HELD_OUT_TEXT in (made.results / "made-up/cells.csv").read_text() and "8/8" in report
 
 
@@ -163,9 +199,11 @@ def test_who_asks_for_them_sees_them(home, tmp_path) -> None:
     shown = study_of(tmp_path / "study", home, show_private=True)
     path = pack(shown, home, tmp_path)
     assert not part_of(path).exists()
-    assert {"results/made-up/report.md", "results/made-up/explorer.html", "results/made-up/cells.csv"} <= {
-        *leaks(contents(path))
-    }
+    assert {
+        "results/made-up/report.md",
+        "results/made-up/explorer.html",
+        "results/made-up/cells.csv",
+    } <= {*leaks(contents(path))}
 
 
 def test_both_parts_prove_everything(known, archive) -> None:
@@ -175,14 +213,24 @@ def test_both_parts_prove_everything(known, archive) -> None:
 
 def test_without_the_private_part_it_says_what_it_cannot_check(archive) -> None:
     found = verify_archive(archive)
-    assert found.problems == [] and found.exit_code == 3 and "PRIVATE=its private part" in next_step(found)
+    assert (
+        found.problems == []
+        and found.exit_code == 3
+        and "PRIVATE=its private part" in next_step(found)
+    )
     told = "held out: 4 cells of 1 private task checked by hash only"
-    assert any(told in line and "TASKS_PRIVATE=" in line and "PRIVATE=file" in line for line in found.lines())
+    assert any(
+        told in line and "TASKS_PRIVATE=" in line and "PRIVATE=file" in line
+        for line in found.lines()
+    )
     assert found.conclusion.startswith(
         f"UNPROVEN: scores not reproduced. 4 of 8 scores could not be judged by this checkout: those of {SECRET}."
     )
     assert found.checked["scores"] == 4 and found.verdict("wording") == "proven"
-    assert {finding.where for finding in found.unproven} <= {HELD_OUT, "results/made-up/provenance.json"}
+    assert {finding.where for finding in found.unproven} <= {
+        HELD_OUT,
+        "results/made-up/provenance.json",
+    }
 
 
 def test_with_the_part_but_without_the_folder_its_code_is_not_run(archive) -> None:
@@ -209,7 +257,9 @@ def test_another_archives_part_is_refused(known, archive, tmp_path) -> None:
 )  # fmt: skip
 def test_an_edit_of_what_stands_for_them_shows(archive, tmp_path, change, told) -> None:
     found = verify_forged(archive, tmp_path, change)
-    assert found.exit_code == 1 and any(told in str(problem) for problem in found.problems), found.lines()
+    assert found.exit_code == 1 and any(told in str(problem) for problem in found.problems), (
+        found.lines()
+    )
 
 
 def test_a_task_of_the_project_cannot_be_held_out(archive, tmp_path, monkeypatch) -> None:
@@ -223,17 +273,27 @@ def test_nothing_else_can_be_held_out(listed, archive, tmp_path) -> None:
     """A file of a public task, whether the manifest still has its hash or not."""
     manifest = json.loads(contents(archive)[MANIFEST_NAME])
     name = f"results/scores/qwen-0.5b/bash/{PUBLIC}/1.json"
-    facts = {"held_out": sorted([*manifest["held_out"], name])} | ({"files": manifest["files"]} if listed else {})
+    facts = {"held_out": sorted([*manifest["held_out"], name])} | (
+        {"files": manifest["files"]} if listed else {}
+    )
     found = verify_forged(archive, tmp_path, lambda files: files.pop(name), **facts)
-    assert found.exit_code != 0 and f"it holds out {name}, which is of no private task" in str(found.problems)
+    assert found.exit_code != 0 and f"it holds out {name}, which is of no private task" in str(
+        found.problems
+    )
 
 
 def test_a_record_without_its_task_shows(archive, tmp_path) -> None:
     name = f"results/generations/qwen-0.5b/bash/{SECRET}/1.json"
     data = contents(part_of(archive))[name]
-    held_out = [other for other in json.loads(contents(archive)[MANIFEST_NAME])["held_out"] if other != name]
-    found = verify_forged(archive, tmp_path, lambda files: files.update({name: data}), held_out=held_out)
-    assert found.exit_code == 1 and "it has records though its task is held out" in str(found.problems)
+    held_out = [
+        other for other in json.loads(contents(archive)[MANIFEST_NAME])["held_out"] if other != name
+    ]
+    found = verify_forged(
+        archive, tmp_path, lambda files: files.update({name: data}), held_out=held_out
+    )
+    assert found.exit_code == 1 and "it has records though its task is held out" in str(
+        found.problems
+    )
 
 
 def test_what_stands_for_them_is_made_anew_from_the_private_part(known, archive, tmp_path) -> None:
@@ -244,21 +304,32 @@ def test_what_stands_for_them_is_made_anew_from_the_private_part(known, archive,
     assert any(f"{HELD_OUT}: rebuilt" in str(problem) for problem in found.problems)
 
 
-def test_the_registration_commits_to_its_hashes_and_a_changed_task_shows(made, home, archive, tmp_path, monkeypatch):
+def test_the_registration_commits_to_its_hashes_and_a_changed_task_shows(
+    made, home, archive, tmp_path, monkeypatch
+):
     frozen = read_registration(Path(made.study.preregistration))["tasks"][SECRET]
     assert set(frozen) == {"sha256", "prompt_sha256", "check_sha256", "folder_sha256", "worlds"}
     elsewhere = tmp_path / "elsewhere"
     write_task(elsewhere / SECRET, fixture=FIXTURE.replace("xyzzy-without", "xyzzy-otherwise"))
     monkeypatch.setenv("TASKS_PRIVATE", str(elsewhere))
-    changed = make(tmp_path / "study", made.study, sandbox=Leaky(load_tasks([SECRET, PUBLIC]), made.study.shells))
-    assert f"tasks.{SECRET}.worlds: not as registered" in (changed.results / "made-up/report.md").read_text()
+    changed = make(
+        tmp_path / "study",
+        made.study,
+        sandbox=Leaky(load_tasks([SECRET, PUBLIC]), made.study.shells),
+    )
+    assert (
+        f"tasks.{SECRET}.worlds: not as registered"
+        in (changed.results / "made-up/report.md").read_text()
+    )
     path = pack(changed, elsewhere, tmp_path)
     assert verify_archive(path, private=part_of(path)).exit_code == 0, "the deviation is stated"
 
     hidden = record("results/made-up/provenance.json", lambda stated: stated.update(deviations=[]))
     (tmp_path / "hidden").mkdir()
     found = verify_forged(path, tmp_path / "hidden", hidden)
-    assert any("stated deviations are not those found" in str(problem) for problem in found.problems)
+    assert any(
+        "stated deviations are not those found" in str(problem) for problem in found.problems
+    )
 
 
 def test_a_comment_in_its_fixture_is_a_change_of_the_registered_task(home, tmp_path) -> None:
@@ -283,7 +354,9 @@ def test_an_export_holds_them_out_too(archive, made, tmp_path) -> None:
         for number, view in enumerate((read_archived_study(files).view(), made.view())):
             rows = view.rows()
             assert [row.passed for row in rows if row.task == SECRET] == [True, False] * 2
-            assert not CANARY.search(repr((rows, view.tasks, [view.records(cell) for cell in view.cells])).encode())
+            assert not CANARY.search(
+                repr((rows, view.tasks, [view.records(cell) for cell in view.cells])).encode()
+            )
             for name in FORMATS:
                 export_study(view, "any", "a test", name, tmp_path / f"{number}-{name}")
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -291,7 +364,9 @@ def test_an_export_holds_them_out_too(archive, made, tmp_path) -> None:
 
 
 def test_private_tasks_belong_to_the_bank(known) -> None:
-    assert {task.id for task in load_tasks("all")} == {SECRET} | {path.name for path in TASKS.glob("[!._]*/")}
+    assert {task.id for task in load_tasks("all")} == {SECRET} | {
+        path.name for path in TASKS.glob("[!._]*/")
+    }
     assert world_for(load_tasks([SECRET])[0], 11).files["kanarie/prompt-xyzzy.txt"]
 
 
@@ -304,7 +379,9 @@ def test_a_private_task_in_the_wrong_place_is_refused(tmp_path, monkeypatch) -> 
 
     refused(tmp_path / "nowhere", "no such folder")
     refused(TASKS, "is inside the project")
-    open_one = write_task(tmp_path / "open" / SECRET, TASK.replace("private: true", "private: false")).parent
+    open_one = write_task(
+        tmp_path / "open" / SECRET, TASK.replace("private: true", "private: false")
+    ).parent
     refused(open_one, "is not marked as private")
     taken = write_task(tmp_path / "taken" / PUBLIC, TASK.replace(SECRET, PUBLIC)).parent
     refused(taken, "has the id of a task of the project")

@@ -69,14 +69,20 @@ def test_every_record_of_the_committed_archives_is_of_its_schema(name, files):
 
 def test_every_row_of_the_example_is_of_its_schema(files):
     properties = schema_of("row")["properties"]
-    kinds = {name: {f.get("type") for f in found.get("anyOf", [found])} for name, found in properties.items()}
+    kinds = {
+        name: {f.get("type") for f in found.get("anyOf", [found])}
+        for name, found in properties.items()
+    }
 
     def value(name: str, text: str) -> object:
         if text == "":
             return None
         return text if "string" in kinds[name] else json.loads(text.lower())
 
-    checked, table = validator("row"), next(data for name, data in files[EXAMPLE.name].items() if "cells.csv" in name)
+    checked, table = (
+        validator("row"),
+        next(data for name, data in files[EXAMPLE.name].items() if "cells.csv" in name),
+    )
     rows = list(csv.DictReader(io.StringIO(table.decode())))
     assert len(rows) == 400
     for row in rows:
@@ -84,29 +90,54 @@ def test_every_row_of_the_example_is_of_its_schema(files):
 
 
 def test_a_damaged_record_is_of_no_schema(files):
-    score = next(json.loads(data) for name, data in files[EXAMPLE.name].items() if name.startswith("results/scores/"))
+    score = next(
+        json.loads(data)
+        for name, data in files[EXAMPLE.name].items()
+        if name.startswith("results/scores/")
+    )
     lacking = {key: value for key, value in score.items() if key != "request_key"}
-    damaged = [score | {"more": 1}, lacking, score | {"request_key": "0" * 63}, score | {"failure_class": "bad-luck"}]
-    assert [*map(validator("score").is_valid, [score, *damaged])] == [True, False, False, False, False]
+    damaged = [
+        score | {"more": 1},
+        lacking,
+        score | {"request_key": "0" * 63},
+        score | {"failure_class": "bad-luck"},
+    ]
+    assert [*map(validator("score").is_valid, [score, *damaged])] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_the_example_on_the_page_prints_the_headline():
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / PAGE).read_text(encoding="utf-8"), re.S)
     assert len(code.splitlines()) <= 15
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
     printed = [line.split() for line in done.stdout.splitlines()[2:]]
     report = (ROOT / "example" / "report.md").read_text(encoding="utf-8")
-    told = re.findall(r"^\| (qwen-\S+) +\| +200/200 \| +([\d.]+) %.*?\| +([\d.]+) %.*?\| +(\S+) \|", report, re.M)
+    told = re.findall(
+        r"^\| (qwen-\S+) +\| +200/200 \| +([\d.]+) %.*?\| +([\d.]+) %.*?\| +(\S+) \|", report, re.M
+    )
     assert len(told) == 2 and printed == [[*line[:3], line[3].replace("−", "-")] for line in told]
 
 
-CFF = json.loads((ROOT / "tests/data/citation-file-format-1.2.0.schema.json").read_text(encoding="utf-8"))
+CFF = json.loads(
+    (ROOT / "tests/data/citation-file-format-1.2.0.schema.json").read_text(encoding="utf-8")
+)
 """The format's own schema (CC-BY-4.0, the Citation File Format project), as cffconvert 2.0.0 ships it."""
 
 
 def ids(value: object) -> Iterator[str]:
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from [value["@id"]] if isinstance(value, dict) and set(value) == {"@id"} else ids(part)
+    for part in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
+        yield from (
+            [value["@id"]] if isinstance(value, dict) and set(value) == {"@id"} else ids(part)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -121,14 +152,22 @@ def unpacked_crate(archive, tmp_path_factory) -> Path:
 def test_the_library_of_the_format_reads_it_and_every_part_is_there(unpacked_crate):
     crate = ROCrate(unpacked_crate)
     assert crate.root_dataset["name"] == "Agent Shell Fluency Eval: the study made-up"
-    assert crate.root_dataset["datePublished"] == FACTS["utc_date"] and crate.root_dataset["license"]
+    assert (
+        crate.root_dataset["datePublished"] == FACTS["utc_date"] and crate.root_dataset["license"]
+    )
     assert crate.metadata["conformsTo"] == "https://w3id.org/ro/crate/1.1"
     parts = {entity.id: entity.type for entity in crate.root_dataset["hasPart"]}
     assert {"results/made-up/cells.csv", "study.json", "worlds/"} <= parts.keys()
     for name, kind in parts.items():
-        assert (unpacked_crate / name).is_dir() if kind == "Dataset" else (unpacked_crate / name).is_file(), name
+        assert (
+            (unpacked_crate / name).is_dir()
+            if kind == "Dataset"
+            else (unpacked_crate / name).is_file()
+        ), name
     assert [entity["name"] for entity in crate.root_dataset["variableMeasured"]] == COLUMNS
-    assert [model["name"] for model in crate.root_dataset["mentions"]] == ["qwen2.5-coder-0.5b-instruct"]
+    assert [model["name"] for model in crate.root_dataset["mentions"]] == [
+        "qwen2.5-coder-0.5b-instruct"
+    ]
 
 
 def test_every_entity_that_is_referred_to_is_described(unpacked_crate):
@@ -138,7 +177,10 @@ def test_every_entity_that_is_referred_to_is_described(unpacked_crate):
     assert len(described) == len(set(described))
     referred = {name for entity in graph for value in entity.values() for name in ids(value)}
     assert referred - set(described) == {"https://w3id.org/ro/crate/1.1"}
-    assert all(entity["@type"] and (entity.get("description") or entity.get("name")) for entity in graph[1:])
+    assert all(
+        entity["@type"] and (entity.get("description") or entity.get("name"))
+        for entity in graph[1:]
+    )
 
 
 def test_the_projects_citation_is_valid_and_says_the_same():
@@ -148,5 +190,11 @@ def test_the_projects_citation_is_valid_and_says_the_same():
     validator.validate(document)
     with pytest.raises(jsonschema.ValidationError):
         validator.validate(document | {"cff-version": "0"})
-    assert (document["title"], document["license"], document["version"]) == (PROJECT, LICENSE, __version__)
-    assert document["authors"] == [{"name": AUTHORS}] and AUTHORS in (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert (document["title"], document["license"], document["version"]) == (
+        PROJECT,
+        LICENSE,
+        __version__,
+    )
+    assert document["authors"] == [{"name": AUTHORS}] and AUTHORS in (ROOT / "LICENSE").read_text(
+        encoding="utf-8"
+    )

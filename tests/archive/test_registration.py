@@ -10,7 +10,13 @@ import pytest
 from fluency.analysis.plan import plan_for
 from fluency.archive import commands
 from fluency.archive.code_hashes import FROZEN, code_sha256
-from fluency.archive.registration import SCHEMA_VERSION, design, deviations, preregister, read_registration
+from fluency.archive.registration import (
+    SCHEMA_VERSION,
+    design,
+    deviations,
+    preregister,
+    read_registration,
+)
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import has_valid_self_hash, with_self_hash
 from fluency.common.clock import parse_time, utc_now
@@ -42,18 +48,27 @@ def tasks(study):
 
 @pytest.fixture
 def path(study, tasks, tmp_path):
-    return preregister(study, tasks, "which shell prompts name", tmp_path / "pre", utc="2026-11-22T00:00:00Z")
+    return preregister(
+        study, tasks, "which shell prompts name", tmp_path / "pre", utc="2026-11-22T00:00:00Z"
+    )
 
 
 def test_a_registration_freezes_what_a_result_depends_on(path, tasks):
     assert path.name == "made-up-2026-11-22.json"
     frozen = read_registration(path)
-    assert frozen["decision"] == "which shell prompts name" and frozen["trials"] == 2 and frozen["seeds"] == [11, 24]
+    assert (
+        frozen["decision"] == "which shell prompts name"
+        and frozen["trials"] == 2
+        and frozen["seeds"] == [11, 24]
+    )
     assert frozen["tasks"]["stale-lockfiles"]["sha256"] == tasks[1].sha256
     assert frozen["tasks"]["stale-lockfiles"]["worlds"]["11"] == build_world(11).sha256
     assert frozen["models"]["qwen-0.5b"]["temperature_sent"] == 0.7
     assert frozen["code"] == {stage: code_sha256(stage) for stage in FROZEN}
-    assert frozen["analysis"]["plan"]["bands"] == plan_for(DESIGN_SHELLS)["bands"] and frozen["exclusions"]
+    assert (
+        frozen["analysis"]["plan"]["bands"] == plan_for(DESIGN_SHELLS)["bands"]
+        and frozen["exclusions"]
+    )
     assert has_valid_self_hash(frozen) and has_valid_self_hash(with_self_hash(frozen))
 
 
@@ -84,15 +99,29 @@ def test_each_deviation_is_one_sentence(study, tasks, path):
 
 def test_models_and_tasks_are_compared_by_name(study, tasks, path):
     model = study.models[0].model_dump()
-    sent = [f"models.qwen-0.5b.temperature_{kind}: registered 0.7, now 1.0" for kind in ("requested", "sent")]
-    renamed = ["models.other: in the study, not registered", "models.qwen-0.5b: registered, not in the study"]
+    sent = [
+        f"models.qwen-0.5b.temperature_{kind}: registered 0.7, now 1.0"
+        for kind in ("requested", "sent")
+    ]
+    renamed = [
+        "models.other: in the study, not registered",
+        "models.qwen-0.5b: registered, not in the study",
+    ]
     for values, found in (
-        ({"temperature": 1.0, "max_tokens": 99}, ["models.qwen-0.5b.max_tokens: registered 512, now 99", *sent]),
-        ({"base_url": "http://127.0.0.1:9"}, ["models.qwen-0.5b.base_url: in the study, not registered"]),
+        (
+            {"temperature": 1.0, "max_tokens": 99},
+            ["models.qwen-0.5b.max_tokens: registered 512, now 99", *sent],
+        ),
+        (
+            {"base_url": "http://127.0.0.1:9"},
+            ["models.qwen-0.5b.base_url: in the study, not registered"],
+        ),
         ({"alias": "other"}, renamed),
     ):
         assert deviations(changed(study, models=[model | values]), tasks, path) == found
-    assert deviations(study, tasks[:1], path) == ["tasks.stale-lockfiles: registered, not in the study"]
+    assert deviations(study, tasks[:1], path) == [
+        "tasks.stale-lockfiles: registered, not in the study"
+    ]
 
 
 def test_what_changed_in_a_task_is_said(study, tasks, path, tmp_path):
@@ -111,7 +140,11 @@ def test_what_changed_in_a_task_is_said(study, tasks, path, tmp_path):
         ]
 
 
-MODEL = make_study().models[0].model_dump() | {"id": "claude-opus-4-7", "served_by": "endpoint", "wire": "messages"}
+MODEL = make_study().models[0].model_dump() | {
+    "id": "claude-opus-4-7",
+    "served_by": "endpoint",
+    "wire": "messages",
+}
 DECIDES = {
     Study: {
         "study": "other", "decision": "other", "tasks": ["stale-lockfiles"], "shells": ["pwsh"], "trials": 5, "seeds": [13, 24],
@@ -167,7 +200,12 @@ def test_every_key_of_the_design_is_compared(study, tasks, path):
     frozen = read_registration(path)
     keys = [(key,) for key in design(study, tasks).keys() - {"tasks", "models", "code"}]
     keys += [("code", stage) for stage in frozen["code"]]
-    keys += [(key, entry, name) for key in ("tasks", "models") for entry in frozen[key] for name in frozen[key][entry]]
+    keys += [
+        (key, entry, name)
+        for key in ("tasks", "models")
+        for entry in frozen[key]
+        for name in frozen[key][entry]
+    ]
     for *parents, last in keys:
         edited = json.loads(json.dumps(frozen))
         reduce(dict.__getitem__, parents, edited)[last] = ["something else"]
@@ -176,8 +214,12 @@ def test_every_key_of_the_design_is_compared(study, tasks, path):
         assert len(found) == 1, (parents, last, found)
 
 
-@pytest.mark.parametrize(("registered", "late"), [("2026-11-22T01:02:03Z", False), ("2026-11-22T01:02:04Z", True)])
-def test_a_registration_after_the_first_answer_is_a_deviation(registered, late, study, tasks, tmp_path):
+@pytest.mark.parametrize(
+    ("registered", "late"), [("2026-11-22T01:02:03Z", False), ("2026-11-22T01:02:04Z", True)]
+)
+def test_a_registration_after_the_first_answer_is_a_deviation(
+    registered, late, study, tasks, tmp_path
+):
     path = preregister(study, tasks, DECISION, tmp_path, utc=registered)
     told = f"registered after the first answer: registered {registered}, the first answer came {FIRST_ANSWER}"
     assert deviations(study, tasks, path, FIRST_ANSWER) == ([told] if late else [])
@@ -204,13 +246,24 @@ def test_the_report_says_in_advance_only_where_it_holds(tmp_path):
         report = (made.results / "made-up/report.md").read_text()
         for words in (told, f"on {utc} at commit", "the first answer came 2026-11-22T01:02:03Z"):
             assert words in report
-        assert ("registered after the first answer" in report) == ("none recorded" not in report) == deviation
+        assert (
+            ("registered after the first answer" in report)
+            == ("none recorded" not in report)
+            == deviation
+        )
 
 
 def test_a_time_to_come_or_an_unreadable_one_is_refused(path):
     """Also none at all, as in registrations of before they said their time."""
     frozen = json.loads(path.read_text())
-    for stated in ("2999-01-01T00:00:00Z", "2026-02-31T00:00:00Z", "2026-11-22", "2026-11-22T00:00:00", None, 20261122):
+    for stated in (
+        "2999-01-01T00:00:00Z",
+        "2026-02-31T00:00:00Z",
+        "2026-11-22",
+        "2026-11-22T00:00:00",
+        None,
+        20261122,
+    ):
         path.write_text(pretty_json(with_self_hash(frozen | {"registered_utc": stated})))
         with pytest.raises(UserError, match="which is no time or has not come yet"):
             read_registration(path)
@@ -218,11 +271,17 @@ def test_a_time_to_come_or_an_unreadable_one_is_refused(path):
 
 def test_a_registration_holds_the_hashes_of_those_before_it(study, tasks, path):
     """So that whoever registers five designs and cites one has four more to explain."""
-    second = preregister(changed(study, trials=5), tasks, DECISION, path.parent, utc="2026-11-23T00:00:00Z")
-    third = preregister(changed(study, trials=9), tasks, DECISION, path.parent, utc="2026-11-24T00:00:00Z")
+    second = preregister(
+        changed(study, trials=5), tasks, DECISION, path.parent, utc="2026-11-23T00:00:00Z"
+    )
+    third = preregister(
+        changed(study, trials=9), tasks, DECISION, path.parent, utc="2026-11-24T00:00:00Z"
+    )
     assert read_registration(path)["earlier_sha256"] == []
     assert read_registration(second)["earlier_sha256"] == [sha256_file(path)]
-    assert read_registration(third)["earlier_sha256"] == sorted([sha256_file(path), sha256_file(second)])
+    assert read_registration(third)["earlier_sha256"] == sorted(
+        [sha256_file(path), sha256_file(second)]
+    )
 
 
 def test_a_study_says_how_many_registrations_name_its_models_and_tasks(tmp_path):
@@ -235,27 +294,40 @@ def test_a_study_says_how_many_registrations_name_its_models_and_tasks(tmp_path)
         start=1,
     ):  # fmt: skip
         design = changed(study, **change)
-        path = preregister(design, load_tasks(design.tasks), DECISION, folder, utc=f"2026-11-{day:02d}T00:00:00Z")
-    cited = replace(made, study=changed(study, preregistration=str(folder / "made-up-2026-11-06.json")))
+        path = preregister(
+            design, load_tasks(design.tasks), DECISION, folder, utc=f"2026-11-{day:02d}T00:00:00Z"
+        )
+    cited = replace(
+        made, study=changed(study, preregistration=str(folder / "made-up-2026-11-06.json"))
+    )
     late = path.rename(tmp_path / path.name)
     products(cited)
     named = gather(cited).registration
     assert named is not None and len(named.siblings) == 3 and named.others_before == 2
     report = (made.results / "made-up/report.md").read_text()
-    assert "The registration is one of 4 registrations that name the same models and tasks" in report
     assert (
-        "It is one of 4 registrations that name the same models and tasks; 2 earlier registrations of other" in report
+        "The registration is one of 4 registrations that name the same models and tasks" in report
+    )
+    assert (
+        "It is one of 4 registrations that name the same models and tasks; 2 earlier registrations of other"
+        in report
     )
     late.rename(path)  # registered between report and archive
     archive = archived(cited, tmp_path / "out")
     verified = verify_archive(archive)
-    assert verified.exit_code == 0 and "it is one of 5 registrations that name the same" in str(verified.notes)
+    assert verified.exit_code == 0 and "it is one of 5 registrations that name the same" in str(
+        verified.notes
+    )
 
     less, sibling = drop("preregistrations/made-up-2026-11-01.json"), "made-up-2026-11-01.json"
     unsaid = record(
-        "results/made-up/provenance.json", lambda document: document["registration"]["siblings"].pop(sibling)
+        "results/made-up/provenance.json",
+        lambda document: document["registration"]["siblings"].pop(sibling),
     )
-    for changes, said in (((less,), "are not in the archive"), ((less, unsaid), "it is not the registration that")):
+    for changes, said in (
+        ((less,), "are not in the archive"),
+        ((less, unsaid), "it is not the registration that"),
+    ):
         forged = verify_forged(archive, tmp_path, *changes)
         assert forged.exit_code == 1 and said in str(forged.problems), forged.problems
 
@@ -266,7 +338,9 @@ def test_registering_prints_how_to_prove_the_order(tmp_path, monkeypatch, capsys
     ready = SimpleNamespace(study=study, tasks=load_tasks(study.tasks))
     assert commands.preregister(ready, DECISION) == 0
     told = capsys.readouterr().out
-    assert "preregistration: preregistrations/made-up-" in told and f'decision: "{DECISION}"' in told
+    assert (
+        "preregistration: preregistrations/made-up-" in told and f'decision: "{DECISION}"' in told
+    )
     assert "git push" in told and "openssl ts -query" in told and "A verdict needs 15 tasks" in told
     commit, dirty = git_state()
     assert ("No commit holds the code" in told) == (commit is None or bool(dirty))
@@ -278,7 +352,9 @@ def test_a_registration_is_for_a_decision(study, tasks, tmp_path):
 
 
 def test_a_frozen_file_is_never_written_over(study, tasks, path):
-    again = preregister(study, tasks, "which shell prompts name", path.parent, utc="2026-11-22T00:00:00Z")
+    again = preregister(
+        study, tasks, "which shell prompts name", path.parent, utc="2026-11-22T00:00:00Z"
+    )
     assert again == path
     later = preregister(study, tasks, DECISION, path.parent, utc="2026-11-22T09:00:00Z")
     assert later == path and read_registration(path)["registered_utc"] == "2026-11-22T00:00:00Z"
@@ -290,7 +366,9 @@ def test_a_frozen_file_is_never_written_over(study, tasks, path):
 def test_an_edited_registration_is_refused(study, tasks, path):
     frozen = json.loads(path.read_text())
     for key in ("decision", "registered_utc", "analysis", "sha256"):
-        path.write_text(pretty_json(frozen | {key: "0" * 64 if isinstance(frozen[key], str) else 99}))
+        path.write_text(
+            pretty_json(frozen | {key: "0" * 64 if isinstance(frozen[key], str) else 99})
+        )
         with pytest.raises(UserError, match="edited after it was made"):
             deviations(study, tasks, path)
 
@@ -301,7 +379,10 @@ def test_what_is_no_registration_is_refused(study, tasks, path):
         ("no json", "not a registration"),
         ("[]", "not a registration"),
         (text.replace('  "trials": 2', '  "trials": 2,\n  "trials": 2'), "not a registration"),
-        (pretty_json(with_self_hash(json.loads(text) | {"schema_version": SCHEMA_VERSION + 1})), "of schema "),
+        (
+            pretty_json(with_self_hash(json.loads(text) | {"schema_version": SCHEMA_VERSION + 1})),
+            "of schema ",
+        ),
     ):
         path.write_text(data)
         with pytest.raises(UserError, match=told):

@@ -29,7 +29,10 @@ def no_model(monkeypatch):
 def test_nothing_differs_by_the_same_checks(archive):
     replay = replay_archive(archive)
     assert (replay.differences, replay.cells, replay.before) == ([], 8, replay.after)
-    assert "0 of 8 cells pass or fail otherwise" in replay.markdown() and "unchanged" in replay.markdown()
+    assert (
+        "0 of 8 cells pass or fail otherwise" in replay.markdown()
+        and "unchanged" in replay.markdown()
+    )
 
 
 def test_another_check_shows_in_cells_and_verdict(archive, monkeypatch, tmp_path, capsys):
@@ -38,7 +41,11 @@ def test_another_check_shows_in_cells_and_verdict(archive, monkeypatch, tmp_path
     def strict(task, result, expected):
         found = judge(task, result, expected)
         why = r"line 1 'a|b' does not match ^\d+$" + "\n\x1b[2J"
-        return replace(found, content=False, passed=False, why=why) if task.id == "stale-lockfiles" else found
+        return (
+            replace(found, content=False, passed=False, why=why)
+            if task.id == "stale-lockfiles"
+            else found
+        )
 
     judge = score_cell.judge
     monkeypatch.setattr(score_cell, "judge", strict)
@@ -48,9 +55,17 @@ def test_another_check_shows_in_cells_and_verdict(archive, monkeypatch, tmp_path
     ]
     assert replay.before != replay.after
     assert replay_in_words(archive, "score", markdown=tmp_path / "new" / "replay.md") == 0
-    printed, written = capsys.readouterr().out, (tmp_path / "new" / "replay.md").read_text(encoding="utf-8")
+    printed, written = (
+        capsys.readouterr().out,
+        (tmp_path / "new" / "replay.md").read_text(encoding="utf-8"),
+    )
     assert printed == written and "\x1b" not in printed
-    wanted = ["# Scored again by the present checks", "2 of 8 cells pass or fail otherwise", "| cell ", " now: "]
+    wanted = [
+        "# Scored again by the present checks",
+        "2 of 8 cells pass or fail otherwise",
+        "| cell ",
+        " now: ",
+    ]
     wanted += ["`qwen-0.5b/bash/stale-lockfiles/1`", "&#94;&#92;d+&#36;⏎"]
     assert [words for words in wanted if words not in printed] == []
 
@@ -70,7 +85,9 @@ def test_commands_run_anew_show_what_a_newer_image_changes(archive, made):
     shells = {"bash": "5.3.0", "pwsh": "7.7.0"}
     executor.image = executor.image.model_copy(update={"shells": shells, "image_id": "sha256:new"})
     replay = replay_archive(archive, executor, utc="2027-01-01T00:00:00Z")
-    assert [d.cell for d in replay.differences if d.pass_changed] == ["qwen-0.5b/bash/fetch-top-crates/1"]
+    assert [d.cell for d in replay.differences if d.pass_changed] == [
+        "qwen-0.5b/bash/fetch-top-crates/1"
+    ]
     only = next(d for d in replay.differences if d.pass_changed)
     assert (
         only.archived == "pass"
@@ -89,7 +106,9 @@ LARGER = {
 
 def test_limits_above_this_checkouts_are_refused_unless_allowed_by_name(tmp_path):
     limits = {"sandbox": {"limits": LARGER}}
-    study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1, shells=["bash"], **limits))
+    study = make(
+        tmp_path / "s", make_study(("stale-lockfiles",), trials=1, shells=["bash"], **limits)
+    )
     path = archived(study, tmp_path / "out")
     executor = Executor(study.tasks, ("bash", "pwsh"))
     for name in LIMITS:
@@ -103,10 +122,15 @@ def test_limits_above_this_checkouts_are_refused_unless_allowed_by_name(tmp_path
 
 
 def test_no_altered_file_is_replayed(archive, tmp_path):
-    forged = rewritten(archive, tmp_path, text("results/executions/.*", "stdout", "stdout"), repair=False)
+    forged = rewritten(
+        archive, tmp_path, text("results/executions/.*", "stdout", "stdout"), repair=False
+    )
     assert replay_archive(forged).cells == 8
     forged = rewritten(
-        archive, tmp_path, text("results/executions/.*/1.json", '"exit_code": 0', '"exit_code": 1'), repair=False
+        archive,
+        tmp_path,
+        text("results/executions/.*/1.json", '"exit_code": 0', '"exit_code": 1'),
+        repair=False,
     )
     with pytest.raises(UserError, match="altered or damaged: results/executions"):
         replay_archive(forged)
@@ -125,7 +149,9 @@ def test_a_failing_sandbox_leaves_the_cell_as_archived_and_says_so(archive, made
 def test_a_task_with_another_check_is_named_and_judged_by_the_present_one(archive, tmp_path):
     trap = tmp_path / "sprung"
     change = text(
-        "tasks/stale-lockfiles/answer.py", "def expected", f"open({str(trap)!r}, 'w').close()\n\n\ndef expected"
+        "tasks/stale-lockfiles/answer.py",
+        "def expected",
+        f"open({str(trap)!r}, 'w').close()\n\n\ndef expected",
     )
     forged = rewritten(archive, tmp_path, change)
     replay = replay_archive(forged)
@@ -137,7 +163,10 @@ def test_a_task_with_another_check_is_named_and_judged_by_the_present_one(archiv
 def test_a_real_sandbox_makes_and_replays_the_same(sandbox, tmp_path):
     held = [shell for shell in ("bash", "pwsh") if sandbox.image.shells.get(shell)]
     study = make_study(
-        ("stale-lockfiles", "tree-size-bytes"), trials=1, shells=held, sandbox=SandboxConfig().model_dump()
+        ("stale-lockfiles", "tree-size-bytes"),
+        trials=1,
+        shells=held,
+        sandbox=SandboxConfig().model_dump(),
     )
     made = make(tmp_path / "s", study, sandbox=sandbox)
     path = archived(made, tmp_path / "out")

@@ -32,7 +32,9 @@ def study(**seeds) -> Study:
 @pytest.fixture
 def path(tmp_path):
     draft = study(seeds=SEALED)
-    return preregister(draft, load_tasks(TASKS), DECISION, tmp_path / "pre", utc="2026-11-01T00:00:00Z")
+    return preregister(
+        draft, load_tasks(TASKS), DECISION, tmp_path / "pre", utc="2026-11-01T00:00:00Z"
+    )
 
 
 def test_the_commitment_is_the_hash_that_anybody_can_make() -> None:
@@ -50,13 +52,20 @@ def test_the_registration_holds_the_commitment_and_no_world(path) -> None:
     ("seeds", "salt", "opens"),
     [(SEEDS, SALT, True), (SEEDS[::-1], SALT, False), ([7, 40], SALT, False), (SEEDS, "", False)],
 )
-def test_only_the_seeds_and_the_salt_that_were_committed_to_open_it(path, seeds, salt, opens) -> None:
+def test_only_the_seeds_and_the_salt_that_were_committed_to_open_it(
+    path, seeds, salt, opens
+) -> None:
     found = deviations(study(seeds=seeds, seeds_salt=salt), load_tasks(TASKS), path)
     assert found == ([] if opens else [NOT_OPENED])
 
 
 @pytest.mark.parametrize(
-    "seeds", [{"seeds": "commit:12"}, {"seeds": SEALED, "seeds_salt": SALT}, {"seeds": SEEDS, "seeds_sealed": SEALED}]
+    "seeds",
+    [
+        {"seeds": "commit:12"},
+        {"seeds": SEALED, "seeds_salt": SALT},
+        {"seeds": SEEDS, "seeds_sealed": SEALED},
+    ],
 )
 def test_a_commitment_beside_what_opens_it_or_of_another_form_is_refused(seeds) -> None:
     with pytest.raises(ValueError, match=r"either the commitment|pattern"):
@@ -72,13 +81,18 @@ def test_an_archive_shows_that_the_seeds_are_those_committed_to(path, tmp_path) 
     revealed = study(seeds=SEEDS, seeds_salt=SALT, preregistration=str(path))
     made = make(tmp_path / "study", revealed)
     report = (made.results / "made-up/report.md").read_text()
-    assert f"seeds of the worlds: 7, 38 (revealed, with the salt `{SALT}`)" in report and "none recorded" in report
+    assert (
+        f"seeds of the worlds: 7, 38 (revealed, with the salt `{SALT}`)" in report
+        and "none recorded" in report
+    )
     archive = archived(made, tmp_path)
     assert verify_archive(archive).problems == []
 
     value = json.loads(contents(archive)["study.json"]) | {"seeds_salt": "11" * 32}
     change = record("study.json", lambda study: study.update(value))
-    altered = verify_forged(archive, tmp_path / "study", change, study_sha256=sha256(canonical_json(value)))
+    altered = verify_forged(
+        archive, tmp_path / "study", change, study_sha256=sha256(canonical_json(value))
+    )
     assert any(NOT_OPENED in str(problem) for problem in altered.problems)
 
 
@@ -97,5 +111,8 @@ def test_the_commands_commit_once_and_reveal_what_opens_it(tmp_path, capsys, mon
     with pytest.raises(UserError, match="no study's name"):
         commit("../mine", tmp_path)
     path.write_text("seeds: [true, 2]\nseeds_salt: x\n")
-    assert main(["seeds", "--reveal", str(path)]) == 2 and "holds no sealed seeds" in capsys.readouterr().err
+    assert (
+        main(["seeds", "--reveal", str(path)]) == 2
+        and "holds no sealed seeds" in capsys.readouterr().err
+    )
     assert main(["seeds"]) == 2 and "STUDY=name" in capsys.readouterr().err

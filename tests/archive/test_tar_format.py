@@ -11,7 +11,15 @@ import pytest
 import zstandard
 
 from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, manifest_bytes
-from fluency.archive.tar_format import LIMITS, Entry, ReadLimits, TarReader, name_problem, tar_header, write_tar
+from fluency.archive.tar_format import (
+    LIMITS,
+    Entry,
+    ReadLimits,
+    TarReader,
+    name_problem,
+    tar_header,
+    write_tar,
+)
 from fluency.archive.unpack import unpack, unpacked
 from fluency.common.errors import ArchiveError, UserError
 from tests.archive.hostile import FACTS, bomb, contents, ours, plain, squeeze, tar_of
@@ -23,7 +31,9 @@ def refusal(path: Path, tmp_path: Path, limits: ReadLimits = LIMITS) -> str:
     inside.mkdir(parents=True, exist_ok=True)
     with pytest.raises(ArchiveError) as error:
         unpack(path, inside, limits)
-    assert [p.name for p in inside.parent.iterdir()] == ["inside"], "something was written outside of the folder"
+    assert [p.name for p in inside.parent.iterdir()] == ["inside"], (
+        "something was written outside of the folder"
+    )
     return str(error.value)
 
 
@@ -33,7 +43,9 @@ def test_other_programs_can_read_it(tmp_path):
         path.open("rb") as raw,
         tarfile.open(fileobj=zstandard.ZstdDecompressor().stream_reader(raw), mode="r|") as tar,
     ):
-        found = [(member.name, member.size, member.mode, member.uid, member.mtime) for member in tar]
+        found = [
+            (member.name, member.size, member.mode, member.uid, member.mtime) for member in tar
+        ]
     assert found[1:] == [("a" * 90 + "/" + "b" * 90, 4, 0o644, 0, 0), ("c", 5, 0o644, 0, 0)]
 
 
@@ -57,7 +69,10 @@ NAMES = {
 
 def test_a_name_may_have_200_characters():
     name = "a" * 99 + "/" + "b" * 100
-    assert name_problem(name) is None and tarfile.TarInfo.frombuf(tar_header(name, 1), "ascii", "strict").name == name
+    assert (
+        name_problem(name) is None
+        and tarfile.TarInfo.frombuf(tar_header(name, 1), "ascii", "strict").name == name
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,7 +81,9 @@ def test_a_name_that_could_leave_the_folder_is_refused(name):
 
 
 def test_an_archive_with_such_a_name_is_refused(tmp_path):
-    told = refusal(squeeze(tar_of([(plain("../out\x1b[2J", 4), b"evil")]), tmp_path / "x"), tmp_path)
+    told = refusal(
+        squeeze(tar_of([(plain("../out\x1b[2J", 4), b"evil")]), tmp_path / "x"), tmp_path
+    )
     assert "the name is refused" in told and "\x1b" not in told
 
 
@@ -74,7 +91,9 @@ def test_an_archive_with_such_a_name_is_refused(tmp_path):
 def test_only_plain_files_are_read(kind, tmp_path):
     """Nor a GNU or pax header (L, x), which could rename the next file."""
     kind = bytes([kind])
-    member = plain("a", type=kind, linkname="/etc/passwd" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else "")
+    member = plain(
+        "a", type=kind, linkname="/etc/passwd" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else ""
+    )
     told = refusal(squeeze(tar_of([(member, b"")]), tmp_path / "x"), tmp_path)
     assert f"a: it is of tar's type {kind!r}; only plain files are read" in told
 
@@ -93,15 +112,25 @@ def test_a_foreign_header_is_refused(values, tmp_path):
 def _after_manifest(body: bytes) -> bytes:
     files = {name: {"sha256": "0" * 64, "bytes": 0} for name in ("A", "a", "b")}
     manifest = manifest_bytes({**FACTS, "files": files})
-    return tar_header(MANIFEST_NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512) + body + bytes(1024)
+    return (
+        tar_header(MANIFEST_NAME, len(manifest))
+        + manifest
+        + bytes(-len(manifest) % 512)
+        + body
+        + bytes(1024)
+    )
 
 
 def _headers(*names: str) -> Callable[[Path], Path]:
-    return lambda path: squeeze(_after_manifest(b"".join(tar_header(name, 0) for name in names)), path)
+    return lambda path: squeeze(
+        _after_manifest(b"".join(tar_header(name, 0) for name in names)), path
+    )
 
 
 def _unnamed(path: Path) -> Path:
-    write_tar(path, [Entry(MANIFEST_NAME, manifest_bytes({**FACTS, "files": {}})), Entry("a", b"1")])
+    write_tar(
+        path, [Entry(MANIFEST_NAME, manifest_bytes({**FACTS, "files": {}})), Entry("a", b"1")]
+    )
     return path
 
 
@@ -127,11 +156,17 @@ def _wide_window(path: Path) -> Path:
         (_headers("a", "a"), "stands twice"),
         (_headers("A", "a"), "stands twice (A)"),
         (_headers("b", "a"), "order of names"),
-        (lambda path: ours({"a": b"file", "a/b": b"below it"}, path), "a file and a folder at once"),
+        (
+            lambda path: ours({"a": b"file", "a/b": b"below it"}, path),
+            "a file and a folder at once",
+        ),
         (_unnamed, "its manifest does not name"),
         (_negative, "damaged"),
         (_wide_window, "does not begin as"),
-        (lambda path: ours({}, path, schema_version=SCHEMA_VERSION + 1, later=True), "update this project"),
+        (
+            lambda path: ours({}, path, schema_version=SCHEMA_VERSION + 1, later=True),
+            "update this project",
+        ),
     ],
 )
 def test_another_form_is_refused(make, says, tmp_path):
@@ -148,7 +183,16 @@ def test_a_file_the_archive_lacks_and_an_edited_manifest_are_seen(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"[]", b"{}", b'{"schema_version": 1}', b"[" * 100_000, b"\xff", b'{"schema_version": "1"}']
+    "data",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"schema_version": 1}',
+        b"[" * 100_000,
+        b"\xff",
+        b'{"schema_version": "1"}',
+    ],
 )
 def test_a_manifest_that_is_none_is_refused(data, tmp_path):
     write_tar(tmp_path / "x", [Entry(MANIFEST_NAME, data)])
@@ -182,9 +226,17 @@ def test_an_archive_may_be_as_large_as_the_limit_and_not_a_byte_larger(tmp_path)
     """The limit is held against the unpacked bytes so far, headers included, before a file of that size is taken."""
     path = ours({"a": bytes(700), "b": bytes(5000)}, tmp_path / "x")
     files = contents(path)
-    before = sum(512 + len(data) + -len(data) % 512 for data in (files[MANIFEST_NAME], files["a"])) + 512
-    assert [name for name, _, _ in drained(path, ReadLimits(total=before + 5000))] == [MANIFEST_NAME, "a", "b"]
-    with pytest.raises(ArchiveError, match=f"b: with it the archive is larger than {before + 4999:,} bytes"):
+    before = (
+        sum(512 + len(data) + -len(data) % 512 for data in (files[MANIFEST_NAME], files["a"])) + 512
+    )
+    assert [name for name, _, _ in drained(path, ReadLimits(total=before + 5000))] == [
+        MANIFEST_NAME,
+        "a",
+        "b",
+    ]
+    with pytest.raises(
+        ArchiveError, match=f"b: with it the archive is larger than {before + 4999:,} bytes"
+    ):
         drained(path, ReadLimits(total=before + 4999))
 
 

@@ -63,10 +63,14 @@ def sound(archive) -> VerifyReport:
 def test_a_sound_archive_is_proven_offline(archive, offline):
     report = verify_archive(archive)
     assert (report.problems, report.unproven, len(report.notes)) == ([], [], 1)
-    assert report.proven and report.lines()[-1] == "PROVEN. Every hash, every link and every rebuilt file fits."
+    assert (
+        report.proven
+        and report.lines()[-1] == "PROVEN. Every hash, every link and every rebuilt file fits."
+    )
     assert report.exit_code == 0 and report.sha256 == sha256(archive.read_bytes())
     profile = {
-        f"sandbox/seccomp/{name}" for name in ("LICENSE", "moby-default.json", "profile.json", "reductions.yaml")
+        f"sandbox/seccomp/{name}"
+        for name in ("LICENSE", "moby-default.json", "profile.json", "reductions.yaml")
     }
     assert (
         set(report.unchecked_files) - {"sandbox/README.md"}
@@ -88,7 +92,9 @@ def reseal(files: dict[str, bytes]) -> None:
     """Another text in a stored answer, with its inner hash made to fit."""
     name = f"answers/{key_of(files)[:2]}/{key_of(files)}.json"
     value = json.loads(files[name])
-    value["answer"]["text"] = value["answer"]["raw"]["choices"][0]["message"]["content"] = "Get-ChildItem"
+    value["answer"]["text"] = value["answer"]["raw"]["choices"][0]["message"]["content"] = (
+        "Get-ChildItem"
+    )
     value["sha256"] = sha256(canonical_json(value["answer"]))
     files[name] = pretty_json(value).encode()
 
@@ -104,7 +110,9 @@ def swap(files: dict[str, bytes]) -> None:
         files[one], files[two] = files[two], files[one]
 
 
-GENERATION, EXECUTION, SCORE = (f"results/{stage}/{CELL}.json" for stage in ("generations", "executions", "scores"))
+GENERATION, EXECUTION, SCORE = (
+    f"results/{stage}/{CELL}.json" for stage in ("generations", "executions", "scores")
+)
 PROVENANCE, TABLE = (f"results/made-up/{name}" for name in ("provenance.json", "cells.csv"))
 WORLD = r"worlds/11-.*/"
 # kind of file or link -> (change, what a verification names when the manifest fits again)
@@ -182,25 +190,44 @@ def test_an_altered_file_is_found_with_the_manifest_repaired(kind, archive, tmp_
 
 
 def test_a_long_list_says_how_many_more_there_are(sound):
-    for found, more in ((3, []), (4, ["PROBLEM … and 1 more"]), (1003, ["PROBLEM … and 1,000 more"])):
+    for found, more in (
+        (3, []),
+        (4, ["PROBLEM … and 1 more"]),
+        (1003, ["PROBLEM … and 1,000 more"]),
+    ):
         problems = [Finding(f"file {number}", "it was altered") for number in range(found)]
-        lines = [line for line in replace(sound, problems=problems).lines(3) if line.startswith("PROBLEM")]
+        lines = [
+            line
+            for line in replace(sound, problems=problems).lines(3)
+            if line.startswith("PROBLEM")
+        ]
         assert lines == [*(f"PROBLEM {problem}" for problem in problems[:3]), *more]
 
 
 def test_what_only_its_hash_vouches_for_is_said(archive, tmp_path):
     names = ("README.md", "ro-crate-metadata.json", "logs/run.log")
     report = verify_forged(archive, tmp_path, *map(flip, names))
-    assert report.ok and {*names} <= {*report.unchecked_files} and report.sha256 != sha256(archive.read_bytes())
+    assert (
+        report.ok
+        and {*names} <= {*report.unchecked_files}
+        and report.sha256 != sha256(archive.read_bytes())
+    )
 
 
 def test_a_file_that_nothing_names_is_an_error(archive, tmp_path):
-    report = verify_forged(archive, tmp_path, lambda files: files.update(dict.fromkeys(STRAYS, b"trials: 3\n")))
-    assert sorted(problem.where for problem in report.problems) == sorted(STRAYS) and report.exit_code == 1
+    report = verify_forged(
+        archive, tmp_path, lambda files: files.update(dict.fromkeys(STRAYS, b"trials: 3\n"))
+    )
+    assert (
+        sorted(problem.where for problem in report.problems) == sorted(STRAYS)
+        and report.exit_code == 1
+    )
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-def test_opening_a_proven_archive_prints_the_whole_verification_where_asked(verbose, archive, tmp_path, capsys):
+def test_opening_a_proven_archive_prints_the_whole_verification_where_asked(
+    verbose, archive, tmp_path, capsys
+):
     assert commands.open_archive(archive, tmp_path / "opened", verbose=verbose, show=False) == 0
     printed = capsys.readouterr().out
     assert ("SHA-256" in printed) == verbose and "PROVEN" in printed and "explorer.html" in printed
@@ -241,7 +268,9 @@ def test_a_field_that_has_a_form_is_refused_without_it(key, tmp_path):
 def test_what_nothing_proves_is_listed(sound, archive, tmp_path):
     lines = sound.lines()
     (unchecked,) = (line for line in lines if line.startswith("checked by hash only: "))
-    assert unchecked.startswith("checked by hash only: README.md, logs/ (1), ro-crate-metadata.json, sandbox/ (")
+    assert unchecked.startswith(
+        "checked by hash only: README.md, logs/ (1), ro-crate-metadata.json, sandbox/ ("
+    )
     stated = next(line for line in lines if line.startswith("stated, and proven by nothing: "))
     assert "no uncommitted change" in stated and "libraries" in stated and "version 0" in stated
     lying = verify_forged(archive, tmp_path, image_included=True)
@@ -266,10 +295,14 @@ def test_an_exploratory_study_cannot_be_made_to_look_registered(tmp_path):
         ("commit", "0" * 40), ("dirty", None),
     ],
 )  # fmt: skip
-def test_whatever_is_said_of_a_registration_stands_in_it(key, value, small_archive, tmp_path, other_code):
+def test_whatever_is_said_of_a_registration_stands_in_it(
+    key, value, small_archive, tmp_path, other_code
+):
     """Also by other code: these are copies, not words."""
     other_code("gather", "report")
-    report = verify_forged(small_archive, tmp_path, record(PROVENANCE, put("registration", key, value=value)))
+    report = verify_forged(
+        small_archive, tmp_path, record(PROVENANCE, put("registration", key, value=value))
+    )
     assert [p.where for p in report.problems] == ["preregistrations/made-up-2026-11-01.json"]
 
 
@@ -293,7 +326,9 @@ def test_the_archives_code_is_never_run(archive, tmp_path):
 
     report = verify_forged(archive, tmp_path, change)
     assert not trap.exists()
-    assert not report.proven and any("its code was not run" in problem.what for problem in report.unproven)
+    assert not report.proven and any(
+        "its code was not run" in problem.what for problem in report.unproven
+    )
     assert report.checked["scores"] == 4 and report.not_rescored == {"stale-lockfiles": 4}
     said = "4 of 8 scores could not be judged by this checkout: those of stale-lockfiles."
     assert said in replace(report, problems=[]).lines()[-1]
@@ -305,7 +340,9 @@ def test_a_task_file_that_would_unfold_without_end_is_refused(small_archive, tmp
     lines = ["a0: &a0 [x, x]"] + [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)]
     change = replace_file("tasks/stale-lockfiles/task.yaml", "\n".join(lines).encode())
     report = verify_forged(small_archive, tmp_path, change)
-    assert any("its aliases nest deeper than 12 levels" in problem.what for problem in report.problems)
+    assert any(
+        "its aliases nest deeper than 12 levels" in problem.what for problem in report.problems
+    )
 
 
 @pytest.fixture
@@ -313,7 +350,9 @@ def other_code(monkeypatch) -> Callable[..., None]:
     """Let this checkout's code of some stages be another than the archive's."""
 
     def change(*stages: str) -> None:
-        monkeypatch.setattr(verify, "code_hashes", lambda: code_hashes() | dict.fromkeys(stages, "another"))
+        monkeypatch.setattr(
+            verify, "code_hashes", lambda: code_hashes() | dict.fromkeys(stages, "another")
+        )
 
     return change
 
@@ -322,18 +361,28 @@ def verdicts(report: VerifyReport) -> tuple[str, str, str]:
     return report.verdict("evidence"), report.verdict("scores"), report.verdict("wording")
 
 
-def test_other_code_that_words_a_score_otherwise_leaves_its_judgement_proven(small_archive, tmp_path, other_code):
+def test_other_code_that_words_a_score_otherwise_leaves_its_judgement_proven(
+    small_archive, tmp_path, other_code
+):
     """A later version with other classes and reasons does not call an honest archive forged, nor its scores doubtful."""
     other_code("score")
-    assert verify_archive(small_archive).proven, "what comes out the same is proven, by whatever code"
-    edits = put("why", value="Because."), put("failure_class", value="silent-wrong"), put("worlds", 0, "why", value="")
+    assert verify_archive(small_archive).proven, (
+        "what comes out the same is proven, by whatever code"
+    )
+    edits = (
+        put("why", value="Because."),
+        put("failure_class", value="silent-wrong"),
+        put("worlds", 0, "why", value=""),
+    )
     for edit in edits:
         report = verify_forged(small_archive, tmp_path, record(SCORE, edit))
         assert SCORE not in {p.where for p in report.problems} and report.checked["scores"] == 2
         assert [(p.where, p.aspect) for p in report.unproven] == [(SCORE, "wording")]
 
 
-def test_what_this_code_would_have_written_must_stand_in_the_provenance(small_archive, tmp_path, other_code):
+def test_what_this_code_would_have_written_must_stand_in_the_provenance(
+    small_archive, tmp_path, other_code
+):
     """Older code did not write every field; today's archive may leave none out."""
     less = record(PROVENANCE, lambda document: document.pop("limits"))
     forged = rewritten(small_archive, tmp_path, less)
@@ -374,7 +423,9 @@ def forge_whole(files: dict[str, bytes]) -> None:
     cell = CELL[:-1] + "2"
     record(f"results/scores/{cell}.json", put("passed", value=True))(files)
     table = files[TABLE]
-    row = next(line for line in table.splitlines() if line.startswith(cell.replace("/", ",").encode()))
+    row = next(
+        line for line in table.splitlines() if line.startswith(cell.replace("/", ",").encode())
+    )
     forged = row.replace(b"measured,,False", b"measured,,True", 1)
     assert forged != row
     files[TABLE] = table.replace(row, forged)
@@ -385,41 +436,58 @@ def test_forged_scores_with_altered_code_hashes_are_not_reproduced(archive, tmp_
     forged = rewritten(archive, tmp_path, forge_whole, code=dict.fromkeys(code_hashes(), "f" * 64))
     report = verify_archive(forged)
     assert verdicts(report) == ("proven", "unproven", "unproven") and report.exit_code == 3
-    assert "scores not reproduced" in report.lines()[-1] and "passed: false, archived true" in report.lines()[-1]
+    assert (
+        "scores not reproduced" in report.lines()[-1]
+        and "passed: false, archived true" in report.lines()[-1]
+    )
     assert "agrees" not in "\n".join(report.lines())
     monkeypatch.setattr(verify, "export", export_present)
     there = verify_archive(forged)
-    assert there.exit_code == 1 and "is not that of its commit 0123456789abcdef" in str(there.problems)
+    assert there.exit_code == 1 and "is not that of its commit 0123456789abcdef" in str(
+        there.problems
+    )
 
 
 def export_present(commit: str, folder: Path) -> bool:
     """Stands where git stands: every commit is what is checked out, committed or not."""
     for name in ("scripts/fluency", "sandbox", "report"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "tasks", folder / "tasks", ignore=lambda _, names: {n for n in names if "." not in n})
+    shutil.copytree(
+        ROOT / "tasks", folder / "tasks", ignore=lambda _, names: {n for n in names if "." not in n}
+    )
     return True
 
 
 @pytest.mark.parametrize(
-    ("facts", "code"), [({}, 0), ({"code": {}}, 1), ({"code": {}, "dirty": True}, 0)], ids=["its own", "none", "dirty"]
+    ("facts", "code"),
+    [({}, 0), ({"code": {}}, 1), ({"code": {}, "dirty": True}, 0)],
+    ids=["its own", "none", "dirty"],
 )
-def test_the_stated_code_is_compared_with_that_of_its_commit(facts, code, small_archive, tmp_path, monkeypatch):
+def test_the_stated_code_is_compared_with_that_of_its_commit(
+    facts, code, small_archive, tmp_path, monkeypatch
+):
     monkeypatch.setattr(verify, "export", export_present)
     report = verify_forged(small_archive, tmp_path, **facts)
     assert report.exit_code == code and report.notes == []
 
 
-def test_a_known_commit_of_other_code_ends_in_1_and_an_unknown_one_is_a_note(sound, small_archive, tmp_path):
+def test_a_known_commit_of_other_code_ends_in_1_and_an_unknown_one_is_a_note(
+    sound, small_archive, tmp_path
+):
     """With the hashes of the present code."""
     assert sound.proven and "git does not know commit 0123456789abcdef" in str(sound.notes[0])
     if not in_history(EXAMPLES):
         pytest.skip("git does not know the commit of the example")
     known = verify_forged(small_archive, tmp_path, commit=EXAMPLES)
     assert known.exit_code == 1
-    assert f"the code it states for `score` is not that of its commit {EXAMPLES}" in str(known.problems)
+    assert f"the code it states for `score` is not that of its commit {EXAMPLES}" in str(
+        known.problems
+    )
 
 
-def test_code_made_with_other_libraries_is_held_to_those_it_states(small_archive, tmp_path, monkeypatch):
+def test_code_made_with_other_libraries_is_held_to_those_it_states(
+    small_archive, tmp_path, monkeypatch
+):
     """The same commit with another version of a library is no forgery: the stated versions give the stated hashes."""
     monkeypatch.setattr(verify, "export", export_present)
     versions = environment() | {"pandas": "0.0.1"}
@@ -430,7 +498,9 @@ def test_code_made_with_other_libraries_is_held_to_those_it_states(small_archive
     assert verify_forged(small_archive, tmp_path, **lies).exit_code == 1
 
 
-def test_a_table_by_other_code_may_word_otherwise_and_not_count_otherwise(small_archive, tmp_path, other_code):
+def test_a_table_by_other_code_may_word_otherwise_and_not_count_otherwise(
+    small_archive, tmp_path, other_code
+):
     other_code("gather", "report")
     for old, new, aspect, weight in (
         (",unix-only,", ",mixed,", "wording", 3),
@@ -439,12 +509,16 @@ def test_a_table_by_other_code_may_word_otherwise_and_not_count_otherwise(small_
     ):
         report = verify_forged(small_archive, tmp_path, text(TABLE, old, new))
         found = report.problems if weight == 1 else report.unproven
-        assert (TABLE, aspect) in {(p.where, p.aspect) for p in found} and report.exit_code == weight
+        assert (TABLE, aspect) in {
+            (p.where, p.aspect) for p in found
+        } and report.exit_code == weight
 
 
 def test_a_task_with_another_text_and_the_same_check_is_judged_anew(archive, tmp_path):
     """Its code is this checkout's, so it may run; that its text is not is said."""
-    change = text("tasks/stale-lockfiles/task.yaml", "fairness: >-\n", "fairness: >-\n  Now fairer.\n")
+    change = text(
+        "tasks/stale-lockfiles/task.yaml", "fairness: >-\n", "fairness: >-\n  Now fairer.\n"
+    )
     report = verify_forged(archive, tmp_path, change)
     assert report.checked["scores"] == 8
     assert ("tasks/stale-lockfiles", "evidence") in {(p.where, p.aspect) for p in report.unproven}
@@ -453,7 +527,9 @@ def test_a_task_with_another_text_and_the_same_check_is_judged_anew(archive, tmp
 def test_a_task_with_another_check_is_not_judged_anew(archive, tmp_path):
     found = contents(archive)["tasks/stale-lockfiles/task.yaml"].decode()
     line = next(line for line in found.splitlines() if "line: " in line)
-    change = text("tasks/stale-lockfiles/task.yaml", line, line.split("line: ")[0] + "line: '(a+)+$'")
+    change = text(
+        "tasks/stale-lockfiles/task.yaml", line, line.split("line: ")[0] + "line: '(a+)+$'"
+    )
     report = verify_forged(archive, tmp_path, change)
     assert report.checked["scores"] == 4
     assert ("tasks/stale-lockfiles", "scores") in {(p.where, p.aspect) for p in report.unproven}
@@ -507,19 +583,33 @@ def test_an_incomplete_study_is_refused_unless_it_says_so(tmp_path):
     path = archived(study, tmp_path / "out", partial=True)
     assert path.name == "made-up-2026-11-22-0123456789ab-partial.tar.zst"
     report = verify_archive(path)
-    assert report.ok and report.manifest.missing == [cell] and "PARTIAL: 1 of 2 cells are missing" in report.lines()
+    assert (
+        report.ok
+        and report.manifest.missing == [cell]
+        and "PARTIAL: 1 of 2 cells are missing" in report.lines()
+    )
     next(study.answers.glob("??/*.json")).unlink()
     with pytest.raises(UserError, match="lost this cell's answer"):
         archived(study, tmp_path / "out", partial=True)
 
 
 def test_an_archive_made_without_git_says_so(made, tmp_path, monkeypatch, capsys):
-    places = {"RESULTS": made.results, "ANSWERS": made.answers, "ARCHIVES": tmp_path, "ROOT": tmp_path}
+    places = {
+        "RESULTS": made.results,
+        "ANSWERS": made.answers,
+        "ARCHIVES": tmp_path,
+        "ROOT": tmp_path,
+    }
     for name, place in places.items():
         monkeypatch.setattr(commands, name, place)
     monkeypatch.setattr(commands, "git_state", lambda: (None, None))
-    loaded = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, files=made.config(), view=made.view)
-    assert "-nocommit" in commands.pack_study(loaded).name and "named `nocommit`" in capsys.readouterr().err
+    loaded = SimpleNamespace(
+        study=made.study, tasks=made.tasks, cells=made.cells, files=made.config(), view=made.view
+    )
+    assert (
+        "-nocommit" in commands.pack_study(loaded).name
+        and "named `nocommit`" in capsys.readouterr().err
+    )
 
 
 def test_the_image_goes_in_when_asked(made, tmp_path):
@@ -527,7 +617,9 @@ def test_the_image_goes_in_when_asked(made, tmp_path):
         path.write_bytes(image_id.encode() * 1000)
 
     report = verify_archive(archived(made, tmp_path, save_image=save))
-    assert report.ok and report.manifest.image_included and "image/image.tar" in report.unchecked_files
+    assert (
+        report.ok and report.manifest.image_included and "image/image.tar" in report.unchecked_files
+    )
     (tmp_path / "results").mkdir()
     bare = replace(made, root=tmp_path)
     with pytest.raises(UserError, match="no image to save"):

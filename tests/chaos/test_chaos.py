@@ -51,7 +51,9 @@ def test_the_second_engine_leaves_the_networks_of_the_first_alone(bridged, engin
 
 @pytest.mark.engine
 @pytest.mark.parametrize("kind", ["engine", "disk"])
-def test_a_disturbed_run_is_finished_by_the_next_with_the_same_table_and_asks_nothing_twice(request, table, kind):
+def test_a_disturbed_run_is_finished_by_the_next_with_the_same_table_and_asks_nothing_twice(
+    request, table, kind
+):
     fault = FAULTS[kind]
     if why := fault.why_not():
         pytest.skip(why)
@@ -94,5 +96,7 @@ def test_a_request_while_the_endpoint_is_gone_is_no_answer(tmp_path):
     ledger = Ledger(lambda prompt: "true", {"p": [tmp_path / "1"]}, run=1, gone=True)
     assert ledger.reply_to(seen("p")).reset == "before"
     ledger.gone = False
-    assert ledger.reply_to(seen("p")).reset is None  # the same request again, in the same run: nothing was at hand
+    assert (
+        ledger.reply_to(seen("p")).reset is None
+    )  # the same request again, in the same run: nothing was at hand
     assert ledger.lost() == [ledger.requests[1]] and ledger.repeated_requests == []

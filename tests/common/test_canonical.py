@@ -81,7 +81,9 @@ def test_the_order_of_the_standard():
         "Carriage Return", "One", "Control", "Latin Small Letter O With Diaeresis", "Euro Sign",
         "Emoji: Grinning Face", "Hebrew Letter Dalet With Dagesh",
     ]  # fmt: skip
-    assert canonical_json(sample) != legacy_canonical_json(sample), "by code points the emoji is last"
+    assert canonical_json(sample) != legacy_canonical_json(sample), (
+        "by code points the emoji is last"
+    )
 
 
 @given(VALUES)
@@ -133,5 +135,7 @@ def test_a_seal_fits_in_either_form_and_only_untouched():
     assert with_self_hash(document)["sha256"] == sha256('{"limit":30}')
     assert has_valid_self_hash(with_self_hash(document))
     assert has_valid_self_hash(document | {"sha256": sha256('{"limit":30.0}')})
-    assert not has_valid_self_hash(with_self_hash(document) | {"limit": 31.0}) and not has_valid_self_hash(document)
+    assert not has_valid_self_hash(
+        with_self_hash(document) | {"limit": 31.0}
+    ) and not has_valid_self_hash(document)
     assert not hashes_to({"a": math.nan}, None), "what has neither form"

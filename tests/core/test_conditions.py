@@ -18,7 +18,10 @@ POWERSHELL = SHELLS["pwsh"]
 
 
 def aliases(name: str) -> dict[str, str]:
-    return {each["Name"]: each["Definition"] for each in json.loads((DATA / name).read_text(encoding="utf-8"))}
+    return {
+        each["Name"]: each["Definition"]
+        for each in json.loads((DATA / name).read_text(encoding="utf-8"))
+    }
 
 
 def test_the_table_is_what_windows_has_more_for_the_commands_that_linux_has():
@@ -26,8 +29,18 @@ def test_the_table_is_what_windows_has_more_for_the_commands_that_linux_has():
     windows, linux = aliases("pwsh_windows_aliases.json"), aliases("pwsh_aliases.json")
     more = {name: command for name, command in windows.items() if name not in linux}
     assert len(more) == 27
-    assert {name: command for name, command in more.items() if command.lower() in cmdlets()} == WINDOWS_ALIASES
-    assert set(more) - set(WINDOWS_ALIASES) == {"gsv", "sasv", "spsv", "cnsn", "dnsn", "ogv", "shcm"}
+    assert {
+        name: command for name, command in more.items() if command.lower() in cmdlets()
+    } == WINDOWS_ALIASES
+    assert set(more) - set(WINDOWS_ALIASES) == {
+        "gsv",
+        "sasv",
+        "spsv",
+        "cnsn",
+        "dnsn",
+        "ogv",
+        "shcm",
+    }
     assert {name: linux[name] for name in windows.keys() & linux.keys()} == {
         name: windows[name] for name in windows.keys() & linux.keys()
     }
@@ -41,7 +54,9 @@ def test_the_profile_sets_each_alias_once_and_does_nothing_else():
 
 
 @pytest.mark.parametrize("condition", EXTRA_CONDITIONS, ids=lambda condition: condition.name)
-def test_the_mark_of_a_condition_is_a_field_of_scores_and_rows_and_what_it_leaves_out_is_there_otherwise(condition):
+def test_the_mark_of_a_condition_is_a_field_of_scores_and_rows_and_what_it_leaves_out_is_there_otherwise(
+    condition,
+):
     assert condition.score_field in Score.model_fields and condition.score_field in Row.model_fields
     assert any(condition in shell.conditions for shell in SHELLS.values())
     for shell in SHELLS.values():
@@ -58,7 +73,15 @@ def test_the_mark_of_a_condition_is_a_field_of_scores_and_rows_and_what_it_leave
         "& 'ls' a",
         *["& { cat x }", '"$(ls | measure)"', "Get-ChildItem | % { cat $_ }", "$x = ls; $x.Count"],
         # In doubt it is run.
-        *["foreach (", "& $x", '& "$tool/x"', "Invoke-Expression $x", "iex $x", "Get-Alias ls", "pwsh -Command $x"],
+        *[
+            "foreach (",
+            "& $x",
+            '& "$tool/x"',
+            "Invoke-Expression $x",
+            "iex $x",
+            "Get-Alias ls",
+            "pwsh -Command $x",
+        ],
         *["[scriptblock]::Create($x).Invoke()", ". ./more.ps1"],
         "Get-Date # " + "x" * 9000,
     ],
@@ -76,7 +99,9 @@ def test_it_applies_to_an_answer_that_calls_a_name_or_may(command):
 )  # fmt: skip
 def test_it_does_not_apply_to_an_answer_that_calls_none(command):
     assert not condition_applies(WINDOWS, POWERSHELL, command)
-    assert condition_applies(CONDITIONS["no_unix_tools"], POWERSHELL, command), "which runs every answer"
+    assert condition_applies(CONDITIONS["no_unix_tools"], POWERSHELL, command), (
+        "which runs every answer"
+    )
 
 
 def test_no_powershell_reference_of_the_bank_calls_a_name():
@@ -86,7 +111,9 @@ def test_no_powershell_reference_of_the_bank_calls_a_name():
     assert all(reference.parses for reference in parsed)
     called = {call.name.lower() for reference in parsed for call in reference.calls}
     assert len(called) > 10 and not called & WINDOWS.only_for_calls
-    in_doubt = [command for command in references if condition_applies(WINDOWS, POWERSHELL, command)]
+    in_doubt = [
+        command for command in references if condition_applies(WINDOWS, POWERSHELL, command)
+    ]
     assert in_doubt == [command for command in references if re.search(r"& \$\w+ ", command)], (
         "which `make validate` runs under it"
     )

@@ -43,8 +43,16 @@ def one(**keys):
         ({"trials": "5"}, "trials", '"5" stands here'),
         ({"shells": []}, "shells", "Hint: write at least one entry, as in `shells: [one]`"),
         ({"shells": "bash"}, "shells", "Hint: write a list, as in `shells: [one, two]`"),
-        ({"tasks": []}, "tasks", "as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`"),
-        ({"tasks": 20}, "tasks", "as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`"),
+        (
+            {"tasks": []},
+            "tasks",
+            "as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`",
+        ),
+        (
+            {"tasks": 20},
+            "tasks",
+            "as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`",
+        ),
         ({"tasks": "Pilot 20"}, "tasks", "pattern"),
         ({"seeds": [11, "24"]}, "seeds.1", "as in `seeds: 5`"),
         ({"budget": 5}, "budget", "indented below `budget:`"),
@@ -57,14 +65,25 @@ def one(**keys):
         (one(colour=1), "models.0.colour", "unknown key"),
         ({"models": [{"alias": "a/../b", "id": "b"}]}, "models.0.alias", "pattern"),
         ({"models": [{"id": "b"}]}, "models.0.alias", "missing"),
-        ({"models": [{"alias": "a", "id": "b"}, {"alias": "a", "id": "c"}]}, "", "must be different"),
+        (
+            {"models": [{"alias": "a", "id": "b"}, {"alias": "a", "id": "c"}]},
+            "",
+            "must be different",
+        ),
         (one(temperature=7.0), "models.0.temperature", "less than or equal to 2"),
         (one(temperature="x"), "models.0.temperature:", "`temperature: 0.5`"),
         ({"seeds": [1, 2**60]}, "seeds.1", "less than or equal to 9007199254740991"),
-        *[(one(extra_body={"x": x}), "models.0.extra_body", "alike") for x in (math.nan, 2**60, 5.623329633899874e16)],
+        *[
+            (one(extra_body={"x": x}), "models.0.extra_body", "alike")
+            for x in (math.nan, 2**60, 5.623329633899874e16)
+        ],
         (one(thinking={"since": date(2026, 1, 1)}), "models.0.thinking", "alike"),
         ({"conditions": ["no_unix_tools"]}, "", "as_designed"),
-        ({"sandbox": {"limits": {"timeout_s": {"pwsh": 0.1}}}}, "sandbox.limits.timeout_s", "than or equal to 1"),
+        (
+            {"sandbox": {"limits": {"timeout_s": {"pwsh": 0.1}}}},
+            "sandbox.limits.timeout_s",
+            "than or equal to 1",
+        ),
         ({"study": "../evil"}, "study", "pattern"),
     ],
 )
@@ -86,8 +105,18 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path, change, key, says):
         ("", "mine.yaml", "no keys", "key: value"),
         ("- 1", "mine.yaml", "no keys", "key: value"),
         ("trials: 1\ndecision: caf\xe9", "mine.yaml: line 2", "not UTF-8", "UTF-8"),
-        ("trials: 1\nstudy: x\ntrials: 2", "mine.yaml: line 3", "'trials' is given twice", "remove one"),
-        ("budget:\n  stop_usd: 1\n  stop_usd: 2", "mine.yaml: line 3", "'stop_usd' is given twice", "remove one"),
+        (
+            "trials: 1\nstudy: x\ntrials: 2",
+            "mine.yaml: line 3",
+            "'trials' is given twice",
+            "remove one",
+        ),
+        (
+            "budget:\n  stop_usd: 1\n  stop_usd: 2",
+            "mine.yaml: line 3",
+            "'stop_usd' is given twice",
+            "remove one",
+        ),
     ],
 )
 def test_a_file_that_is_no_configuration(tmp_path, content, where, says, hint):
@@ -106,19 +135,38 @@ def test_make_takes_a_configuration_whose_name_has_a_space(tmp_path):
         file.touch()
 
     def plan(config: str) -> str:
-        command = ["make", "--no-print-directory", "--dry-run", "--always-make", "plan", f"CONFIG={config}"]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+        command = [
+            "make",
+            "--no-print-directory",
+            "--dry-run",
+            "--always-make",
+            "plan",
+            f"CONFIG={config}",
+        ]
+        return subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.splitlines()[-1]
 
     spaced, first, second = map(str, files)
     assert shlex.split(plan(spaced)) == ["fluency", "plan", "--configfile", spaced]
-    assert shlex.split(plan(f"{first} {second}")) == ["fluency", "plan", "--configfile", first, "--configfile", second]
+    assert shlex.split(plan(f"{first} {second}")) == [
+        "fluency",
+        "plan",
+        "--configfile",
+        first,
+        "--configfile",
+        second,
+    ]
     assert shlex.split(plan("")) == ["fluency", "plan"]
 
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ("models: [{alias: a, id: gpt-x}]", "mine.yaml: models: a: the model gpt-x is not in the policy table"),
+        (
+            "models: [{alias: a, id: gpt-x}]",
+            "mine.yaml: models: a: the model gpt-x is not in the policy table",
+        ),
         ("preregistration: preregistrations/none.json", "none.json"),
     ],
 )

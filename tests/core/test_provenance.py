@@ -11,7 +11,13 @@ from fluency.archive.unpack import unpacked
 from fluency.common import source_hash
 from fluency.common.errors import UserError
 from fluency.common.git import git_state
-from fluency.core.provenance import Provenance, Sampling, collect_provenance, parse_provenance, read_provenance
+from fluency.core.provenance import (
+    Provenance,
+    Sampling,
+    collect_provenance,
+    parse_provenance,
+    read_provenance,
+)
 from fluency.core.records import Execution, Generation, Score
 from fluency.core.schema import SCHEMA_VERSION, write_record
 from fluency.core.table import CellRecords, load_records
@@ -30,7 +36,9 @@ def collected(made, change=lambda records: records, **more) -> Provenance:
     def load(cell) -> CellRecords:
         return change(load_records(made.results, cell))
 
-    return collect_provenance(made.study, made.tasks, made.cells, [], load, **({"start_up_s": {}} | more))
+    return collect_provenance(
+        made.study, made.tasks, made.cells, [], load, **({"start_up_s": {}} | more)
+    )
 
 
 def test_it_is_read_as_it_was_written(made, tmp_path):
@@ -57,17 +65,29 @@ def test_what_was_measured_is_in_it(made):
     assert provenance.conditions == ["as_designed", "no_unix_tools"]
     assert provenance.worlds == {str(run.seed): [run.world_sha256] for run in execution.runs}
     assert provenance.task_sha256 == {"stale-lockfiles": made.tasks[0].sha256}
-    assert (provenance.started_utc, provenance.ended_utc) == ("2026-11-22T01:02:03Z", "2026-11-22T01:03:04Z")
+    assert (provenance.started_utc, provenance.ended_utc) == (
+        "2026-11-22T01:02:03Z",
+        "2026-11-22T01:03:04Z",
+    )
     assert provenance.start_up_s == {"bash": 0.5}
     assert (provenance.registration, provenance.deviations, provenance.decision) == (None, [], None)
     assert (provenance.commit, provenance.dirty) == git_state() and provenance.spent_usd == 0.0
     sent = provenance.sampling["model-2"]
     assert (sent.id, sent.echoed) == (["model-2"], ["model-2"])
-    assert (sent.temperature_requested, sent.temperature_sent, sent.max_tokens) == (["0.7"], ["0.7"], [512])
+    assert (sent.temperature_requested, sent.temperature_sent, sent.max_tokens) == (
+        ["0.7"],
+        ["0.7"],
+        [512],
+    )
     assert (sent.thinking, sent.effort, sent.extra_body) == ([None], [], [{}])
     assert sent.headers == [answer.request.headers]
     assert (sent.transport, sent.server, sent.client) == (["messages"], ["embedded"], ["none"])
-    assert (sent.answers, sent.input_tokens, sent.output_tokens, sent.cost_usd) == (4, 480, 120, 0.0)
+    assert (sent.answers, sent.input_tokens, sent.output_tokens, sent.cost_usd) == (
+        4,
+        480,
+        120,
+        0.0,
+    )
     assert [price.output_usd_per_mtok for price in sent.price] == [0.0]
 
 
@@ -114,7 +134,9 @@ def leaves(value) -> set[str]:
 
 def test_the_older_form_is_read_whole(older):
     provenance = parse_provenance(json.dumps(older).encode())
-    assert provenance.schema_version == 1 and leaves(older) <= leaves(provenance.model_dump(mode="json"))
+    assert provenance.schema_version == 1 and leaves(older) <= leaves(
+        provenance.model_dump(mode="json")
+    )
     assert provenance.images[0].shells == {"bash": "5.2.15", "pwsh": "7.6.5"}
     assert provenance.engines == [{"name": "made up", "version": "0"}]
     assert provenance.sampling["qwen-0.5b"].thinking == [None]
@@ -138,7 +160,14 @@ def test_the_older_form_of_several_and_of_nothing_measured_is_read_whole(older):
     assert provenance.worlds == {"11": [A, B]}
     assert provenance.registration.path == "a.json" and provenance.deviations == ["trials changed"]
     assert provenance.sampling["qwen-0.5b"].thinking == [None, {"type": "enabled"}]
-    nothing = older | {"image": {}, "engine": {}, "worlds": {}, "spent_usd": None, "started_utc": None, "sampling": {}}
+    nothing = older | {
+        "image": {},
+        "engine": {},
+        "worlds": {},
+        "spent_usd": None,
+        "started_utc": None,
+        "sampling": {},
+    }
     provenance = parse_provenance(json.dumps(nothing).encode())
     assert provenance.images == provenance.engines == [] and provenance.spent_usd is None
 
@@ -179,14 +208,22 @@ OTHERS = ["", "x", "../x", "A" * 64, "0" * 63, "0" * 64 + "\n", "\x1b[2J" + "0" 
 @pytest.mark.parametrize(
     ("read", "place", "names"),
     [
-        (Generation.model_validate_json, "/generations/", ["request_key", "task_sha256", "received_utc"]),
+        (
+            Generation.model_validate_json,
+            "/generations/",
+            ["request_key", "task_sha256", "received_utc"],
+        ),
         (
             Execution.model_validate_json,
             "/executions/",
             ["request_key", "world_sha256", "content_sha256", "packages_sha256"],
         ),
         (Score.model_validate_json, "/scores/", ["request_key", "task_sha256"]),
-        (parse_provenance, "/provenance.json", ["commit", "lock_sha256", "first_answer_utc", "ended_utc"]),
+        (
+            parse_provenance,
+            "/provenance.json",
+            ["commit", "lock_sha256", "first_answer_utc", "ended_utc"],
+        ),
     ],
 )
 def test_a_record_with_another_form_is_none(read, place, names, made):
@@ -194,7 +231,12 @@ def test_a_record_with_another_form_is_none(read, place, names, made):
     assert read(text)
     for name in names:
         for other in map(json.dumps, OTHERS):
-            harmed = re.sub(rf'("{name}": )("[^"]*"|null)', lambda found, other=other: found[1] + other, text, count=1)
+            harmed = re.sub(
+                rf'("{name}": )("[^"]*"|null)',
+                lambda found, other=other: found[1] + other,
+                text,
+                count=1,
+            )
             with pytest.raises(ValueError):
                 read(harmed)
 
@@ -203,6 +245,11 @@ def test_a_price_of_another_form_is_none(made):
     document = load_records(made.results, made.cells[0]).generation.model_dump(mode="json")
     price = {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 2.0, "dated": "2026-11-21"}
     assert Generation.model_validate(document | {"price": price})
-    for other in (price | {"dated": None}, price | {"output_usd_per_mtok": -1}, price | {"more": 1}, {}):
+    for other in (
+        price | {"dated": None},
+        price | {"output_usd_per_mtok": -1},
+        price | {"more": 1},
+        {},
+    ):
         with pytest.raises(ValueError):
             Generation.model_validate(document | {"price": other})

@@ -7,7 +7,14 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.core.records import Score, Stream
 from fluency.core.schema import SCHEMA_VERSION, read_record, write_record
-from fluency.core.table import RECORD_TYPES, _full_row, cell_row, headline_runs, load_records, record_path
+from fluency.core.table import (
+    RECORD_TYPES,
+    _full_row,
+    cell_row,
+    headline_runs,
+    load_records,
+    record_path,
+)
 from tests.archive.factory import make_study, measure
 
 
@@ -23,7 +30,9 @@ def cell(made):
 
 def test_every_stage_reads_what_it_wrote_and_what_the_first_schema_wrote(made, cell, tmp_path):
     for record in load_records(made.results, cell):
-        (tmp_path / "first.json").write_text(json.dumps(record.model_dump(mode="json") | {"schema_version": 1}))
+        (tmp_path / "first.json").write_text(
+            json.dumps(record.model_dump(mode="json") | {"schema_version": 1})
+        )
         assert read_record(type(record), tmp_path / "first.json").schema_version == 1
         write_record(tmp_path / "record.json", record)
         assert read_record(type(record), tmp_path / "record.json") == record
@@ -70,7 +79,12 @@ def test_a_row_says_which_stage_it_waits_for(made, cell):
     ]
     for given, reason, command in waits:
         row = _full_row(cell, "text-processing", given)
-        assert (row.status, row.reason, row.command, row.passed) == ("missing", reason, command, None)
+        assert (row.status, row.reason, row.command, row.passed) == (
+            "missing",
+            reason,
+            command,
+            None,
+        )
     for lost in ({"generation": None}, {"execution": None}):
         with pytest.raises(UserError, match="the score has no generation or execution"):
             _full_row(cell, "text-processing", records._replace(**lost))
@@ -79,11 +93,25 @@ def test_a_row_says_which_stage_it_waits_for(made, cell):
 def test_a_row_is_of_the_headline_alone(made, cell):
     records = load_records(made.results, cell)
     row = _full_row(cell, "file-inspection", records)
-    assert (row.status, row.reason, row.passed, row.category) == ("measured", None, True, "file-inspection")
+    assert (row.status, row.reason, row.passed, row.category) == (
+        "measured",
+        None,
+        True,
+        "file-inspection",
+    )
     assert (row.worlds_passed, row.worlds_run) == (2, 2), "not the second condition's"
     assert (row.outcome, row.input_tokens, row.output_tokens, row.cost_usd) == ("ok", 120, 30, 0.0)
-    assert (row.temperature_sent, row.model_echoed, row.t_gen_s) == ("0.7", "qwen2.5-coder-0.5b-instruct", 1.5)
-    assert (row.t_exec_s, row.cpu_s, row.timed_out, row.output_truncated) == (0.25, 0.125, False, False)
+    assert (row.temperature_sent, row.model_echoed, row.t_gen_s) == (
+        "0.7",
+        "qwen2.5-coder-0.5b-instruct",
+        1.5,
+    )
+    assert (row.t_exec_s, row.cpu_s, row.timed_out, row.output_truncated) == (
+        0.25,
+        0.125,
+        False,
+        False,
+    )
     assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 22, None, None)
     assert row.made_of and row.commands and row.asked_utc == "2026-11-22T01:02:03Z"
     assert [run.seed for run in headline_runs(records.execution)] == [11, 24]
@@ -91,7 +119,9 @@ def test_a_row_is_of_the_headline_alone(made, cell):
 
 def test_a_row_has_no_character_that_a_terminal_obeys(made, cell):
     records = load_records(made.results, cell)
-    extraction = records.execution.extraction.model_copy(update={"strict": "echo '\x1b]0;title\x07'\nls"})
+    extraction = records.execution.extraction.model_copy(
+        update={"strict": "echo '\x1b]0;title\x07'\nls"}
+    )
     execution = records.execution.model_copy(update={"extraction": extraction})
     row = cell_row(cell, made.tasks[0], records._replace(execution=execution))
     assert row.command == r"echo '\x1b]0;title\x07'" + "\nls"
@@ -103,8 +133,12 @@ def test_a_row_holds_the_worst_and_the_mean_of_its_worlds(made, cell):
     peaks = {"peak_memory_bytes": 1 << 30, "peak_processes": 7, "written_bytes": 5, "cpu_s": 0.375}
     used = first.result.used.model_copy(update=peaks)
     stderr = Stream.of(b"x", 2)
-    worst = first.result.model_copy(update={"used": used, "wall_s": 0.75, "timed_out": True, "stderr": stderr})
-    execution = records.execution.model_copy(update={"runs": [first.model_copy(update={"result": worst}), *others]})
+    worst = first.result.model_copy(
+        update={"used": used, "wall_s": 0.75, "timed_out": True, "stderr": stderr}
+    )
+    execution = records.execution.model_copy(
+        update={"runs": [first.model_copy(update={"result": worst}), *others]}
+    )
     row = _full_row(cell, "file-inspection", records._replace(execution=execution))
     assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 30, 7, 5)
     assert (row.t_exec_s, row.cpu_s, row.timed_out, row.output_truncated) == (0.5, 0.25, True, True)
@@ -112,6 +146,13 @@ def test_a_row_holds_the_worst_and_the_mean_of_its_worlds(made, cell):
 
 def test_a_shell_that_cannot_be_measured_has_its_reason(made, cell):
     records = load_records(made.results, cell)
-    score = records.score.model_copy(update={"not_measured": "no PowerShell", "passed": None, "worlds": []})
+    score = records.score.model_copy(
+        update={"not_measured": "no PowerShell", "passed": None, "worlds": []}
+    )
     row = _full_row(cell, "file-inspection", records._replace(score=score))
-    assert (row.status, row.reason, row.worlds_run, row.worlds_passed) == ("not_measured", "no PowerShell", None, None)
+    assert (row.status, row.reason, row.worlds_run, row.worlds_passed) == (
+        "not_measured",
+        "no PowerShell",
+        None,
+        None,
+    )

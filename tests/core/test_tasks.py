@@ -18,7 +18,9 @@ GOOD = yaml.safe_load((TASKS / "tree-size-bytes" / "task.yaml").read_text(encodi
 ANSWER = "def expected(world, processes):\n    return ['1', '2']\n"
 
 
-def write(root: Path, values: dict, answer: str | None = ANSWER, folder: str = "tree-size-bytes") -> Path:
+def write(
+    root: Path, values: dict, answer: str | None = ANSWER, folder: str = "tree-size-bytes"
+) -> Path:
     place = root / folder
     place.mkdir(parents=True)
     (place / "task.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
@@ -49,7 +51,11 @@ def less(key: str) -> dict:
         (GOOD | {"structure": {"line": "x", "rule": "y"}}, "structure.rule", "unknown key"),
         (GOOD | {"references": {"bash": ["x"]}}, "references", "at least one command for pwsh"),
         (GOOD | {"wrong": {"bash": [], "pwsh": ["x"]}}, "wrong", "at least one command for bash"),
-        (GOOD | {"references": {"zsh": ["x"], "bash": ["x"], "pwsh": ["x"]}}, "references", "there is no shell"),
+        (
+            GOOD | {"references": {"zsh": ["x"], "bash": ["x"], "pwsh": ["x"]}},
+            "references",
+            "there is no shell",
+        ),
         (GOOD | {"id": "Tree Size"}, "id", "pattern"),
     ],
 )
@@ -58,15 +64,24 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path, values, key, what):
     with pytest.raises(UserError) as caught:
         load_task(folder)
     assert str(folder / "task.yaml") in caught.value.where and key in caught.value.where
-    assert what in caught.value.what and caught.value.hint and "docs/config.md" not in caught.value.hint
+    assert (
+        what in caught.value.what
+        and caught.value.hint
+        and "docs/config.md" not in caught.value.hint
+    )
 
 
 def test_what_the_author_expects_changes_neither_prompt_nor_check(tmp_path):
     plain = load_task(write(tmp_path / "plain", GOOD))
-    leaning = load_task(write(tmp_path / "leaning", GOOD | {"lean": "pwsh", "difficulty": "hard in bash"}))
+    leaning = load_task(
+        write(tmp_path / "leaning", GOOD | {"lean": "pwsh", "difficulty": "hard in bash"})
+    )
     assert (plain.lean, plain.difficulty) == (None, None)
     assert (leaning.lean, leaning.difficulty) == ("pwsh", "hard in bash")
-    assert (plain.prompt_sha256, plain.check_sha256) == (leaning.prompt_sha256, leaning.check_sha256)
+    assert (plain.prompt_sha256, plain.check_sha256) == (
+        leaning.prompt_sha256,
+        leaning.check_sha256,
+    )
     assert plain.sha256 != leaning.sha256
 
 
@@ -128,7 +143,9 @@ def test_a_tasks_own_fixture_changes_its_world_and_no_other(tmp_path):
     extend = "def extend(builder, rng):\n    builder.file('contracts/extra.json', str(rng.below(1000)))\n"
     (folder / "fixture.py").write_text(extend)
     after = world_for(load_task(folder), 11)
-    assert before is build_world(11) and set(after.files) - set(before.files) == {"contracts/extra.json"}
+    assert before is build_world(11) and set(after.files) - set(before.files) == {
+        "contracts/extra.json"
+    }
     assert after.sha256 != before.sha256 and world_for(load_task(folder), 11) is after
     assert build_world(11) is before
 
@@ -164,9 +181,14 @@ def test_the_sets_nest_as_their_names_say_and_every_folder_is_in_one():
     assert len(sets[DEMANDING]) == 56 and len(sets[ALL]) == 116
     assert set(sets[FULL]) | set(sets[DEMANDING]) == set(sets[ALL])
     there = {path.name for path in TASKS.glob("[!._]*/")}
-    assert there == {task for tasks in sets.values() for task in tasks}, "name a further task in a set of its own"
+    assert there == {task for tasks in sets.values() for task in tasks}, (
+        "name a further task in a set of its own"
+    )
     assert len(load_tasks(PILOT)) == 20
-    asked = [read_study().tasks, *(read_study(ROOT / "config" / f"{name}.yaml").tasks for name in ("demo", "study"))]
+    asked = [
+        read_study().tasks,
+        *(read_study(ROOT / "config" / f"{name}.yaml").tasks for name in ("demo", "study")),
+    ]
     assert asked == [PILOT] * 3
 
 
@@ -190,12 +212,37 @@ def test_a_set_all_and_a_list_choose_their_tasks_in_the_order_of_ids_and_read_no
     [
         ({}, "smal", "there are: other, all; tasks by id are a list", "tasks: smal"),
         ({}, "othr", 'Hint: did you mean "other"?', "tasks: othr"),
-        ({}, ["tree-sise-bytes"], 'Hint: did you mean "tree-size-bytes"?', "tasks: tree-sise-bytes"),
-        ({"small": {"description": "x", "tasks": TWO, "task": []}}, "small", 'did you mean "tasks"?', "small.task"),
-        ({"small": {"description": "x", "tasks": TWO, "hue": 1}}, "small", "docs/adding-a-task.md lists", "small.hue"),
-        ({"small": {"description": "x", "tasks": ["lost"]}}, "small", "there is no such task", "tasks: small: lost"),
+        (
+            {},
+            ["tree-sise-bytes"],
+            'Hint: did you mean "tree-size-bytes"?',
+            "tasks: tree-sise-bytes",
+        ),
+        (
+            {"small": {"description": "x", "tasks": TWO, "task": []}},
+            "small",
+            'did you mean "tasks"?',
+            "small.task",
+        ),
+        (
+            {"small": {"description": "x", "tasks": TWO, "hue": 1}},
+            "small",
+            "docs/adding-a-task.md lists",
+            "small.hue",
+        ),
+        (
+            {"small": {"description": "x", "tasks": ["lost"]}},
+            "small",
+            "there is no such task",
+            "tasks: small: lost",
+        ),
         ({"small": {"description": "x", "tasks": TWO[:1] * 2}}, "small", "named twice", "small"),
-        ({"small": {"description": "x", "tasks": []}}, "small", "at least one entry", "small.tasks"),
+        (
+            {"small": {"description": "x", "tasks": []}},
+            "small",
+            "at least one entry",
+            "small.tasks",
+        ),
         ({"small": {"description": "x"}}, "small", "missing", "small.tasks"),
         ({"small": TWO}, "small", "its keys", "small"),
     ],

@@ -26,11 +26,15 @@ from tests.waiting import wait_for
 LIMITS = Limits()
 
 
-def bash(sandbox: Sandbox, command: str, *needs: str, timeout_s=20.0, limits=LIMITS, **options) -> Result:
+def bash(
+    sandbox: Sandbox, command: str, *needs: str, timeout_s=20.0, limits=LIMITS, **options
+) -> Result:
     return sandbox.run(Invocation("bash", command, SMALL, limits, timeout_s, needs, **options))
 
 
-def pwsh(sandbox: Sandbox, command: str, *needs: str, timeout_s=30.0, limits=LIMITS, **options) -> Result:
+def pwsh(
+    sandbox: Sandbox, command: str, *needs: str, timeout_s=30.0, limits=LIMITS, **options
+) -> Result:
     return sandbox.run(Invocation("pwsh", command, SMALL, limits, timeout_s, needs, **options))
 
 
@@ -75,7 +79,13 @@ def of_the_sandbox(name: str) -> ModuleType:
     return module
 
 
-AGES = {".": 3600.0, "src": 86400.0, "src/main.rs": 10 * 86400.0, "README.md": 60.0, "with space.txt": 5.0}
+AGES = {
+    ".": 3600.0,
+    "src": 86400.0,
+    "src/main.rs": 10 * 86400.0,
+    "README.md": 60.0,
+    "with space.txt": 5.0,
+}
 
 
 def packed(files: dict[str, bytes], dirs: tuple[str, ...], modes: dict[str, int]) -> bytes:
@@ -95,19 +105,33 @@ def packed(files: dict[str, bytes], dirs: tuple[str, ...], modes: dict[str, int]
 
 def small_world() -> SimpleNamespace:
     """Three files, five helpers in a tree of two, five routes; the shape of fluency.world.World."""
-    files = {"README.md": b"# read me\n", "src/main.rs": b"fn main() {}\n", "with space.txt": b"\x00\xff"}
+    files = {
+        "README.md": b"# read me\n",
+        "src/main.rs": b"fn main() {}\n",
+        "with space.txt": b"\x00\xff",
+    }
 
     def route(path: str, status: int, headers: dict[str, str], body: bytes) -> Route:
         return Route("GET", path, status, headers, body)
 
-    def helper(key: str, name: str, *args: str, parent: str | None = None, rss: int = 0, virt: int = 0):
+    def helper(
+        key: str, name: str, *args: str, parent: str | None = None, rss: int = 0, virt: int = 0
+    ):
         return HelperSpec(key, name, args, parent, rss, virt)
 
-    finds = {"findings": (Finding("fault$", {"code": "V1"}),), "job": Job("/lint/", "j", ("first\n", "then\n"))}
+    finds = {
+        "findings": (Finding("fault$", {"code": "V1"}),),
+        "job": Job("/lint/", "j", ("first\n", "then\n")),
+    }
     http = (
         route("/api/crates", 200, {"Content-Type": "application/json"}, b'{"crates": []}\n'),
         route("/dl/latest", 302, {"Location": "/dl/store/1"}, b""),
-        route("/dl/store/1", 200, {"Content-Type": "application/octet-stream"}, bytes(range(256)) * 300),
+        route(
+            "/dl/store/1",
+            200,
+            {"Content-Type": "application/octet-stream"},
+            bytes(range(256)) * 300,
+        ),
         route("/doc", 200, {"X-Tag": "1", "ETag": 'W/"a"'}, b"text\n"),
         Route("POST", "/lint", 422, {}, f"{JOB} {FINDINGS}\n".encode(), **finds),
     )

@@ -156,17 +156,44 @@ BASH = [
 ]  # fmt: skip
 PWSH = [
     # Without threads to be had .NET may also end by a signal.
-    Attack("fork-bomb", "while ($true) { Start-Process /opt/tools/bin/sleep 60 }", lambda r: r.exit_code != 0),
-    Attack("floods-stdout", "while ($true) { [Console]::Out.Write('x' * 1mb) }", lambda r: cut("stdout")(r)),
+    Attack(
+        "fork-bomb",
+        "while ($true) { Start-Process /opt/tools/bin/sleep 60 }",
+        lambda r: r.exit_code != 0,
+    ),
+    Attack(
+        "floods-stdout",
+        "while ($true) { [Console]::Out.Write('x' * 1mb) }",
+        lambda r: cut("stdout")(r),
+    ),
     Attack("sleeps", "Start-Sleep 1000", timed_out),
     Attack("reads-stdin", "[Console]::In.ReadToEnd().Length", says("0")),
-    Attack("allocates-8-gb", "$a = @(); while ($true) { $a += ,(,1 * 100mb) }", lambda r: r.exit_code != 0),
-    Attack("kills-everything", "Get-Process | Stop-Process -Force -ErrorAction Ignore; 'x'", intact, BOTH),
+    Attack(
+        "allocates-8-gb",
+        "$a = @(); while ($true) { $a += ,(,1 * 100mb) }",
+        lambda r: r.exit_code != 0,
+    ),
+    Attack(
+        "kills-everything",
+        "Get-Process | Stop-Process -Force -ErrorAction Ignore; 'x'",
+        intact,
+        BOTH,
+    ),
     Attack("reads-the-runner", "Get-Content /opt/fluency/runner.py -ErrorAction Stop", refused),
-    Attack("prints-a-result", f"'{FORGED}'; exit 3", lambda r: r.exit_code == 3 and r.stdout.data == FORGED + "\n"),
-    Attack("asks-the-network", "Invoke-WebRequest http://192.0.2.1/ -TimeoutSec 2 | Out-Null", refused),
+    Attack(
+        "prints-a-result",
+        f"'{FORGED}'; exit 3",
+        lambda r: r.exit_code == 3 and r.stdout.data == FORGED + "\n",
+    ),
+    Attack(
+        "asks-the-network", "Invoke-WebRequest http://192.0.2.1/ -TimeoutSec 2 | Out-Null", refused
+    ),
     Attack("one-megabyte-of-command", "'" + "x" * MIB + "'", lambda r: bool(r.spawn_error)),
-    Attack("background-child", "Start-Job { Start-Sleep 900 } | Out-Null; 'done'", lambda r: not r.timed_out),
+    Attack(
+        "background-child",
+        "Start-Job { Start-Sleep 900 } | Out-Null; 'done'",
+        lambda r: not r.timed_out,
+    ),
 ]
 
 
@@ -192,7 +219,13 @@ def host_marks() -> dict[str, object]:
     users = set()
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
-            users.add(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("Uid:")))
+            users.add(
+                next(
+                    line.split()[1]
+                    for line in status.read_text().splitlines()
+                    if line.startswith("Uid:")
+                )
+            )
         except (OSError, StopIteration):
             continue
     return {"ours": users & {"10001", "10002", "10003"}, "passwd": Path("/etc/passwd").read_bytes()}
@@ -232,7 +265,9 @@ def test_an_execution_finds_nothing_of_another(sandbox):
 
 def test_two_at_once_do_not_see_each_other(sandbox):
     with ThreadPoolExecutor(2) as pool:
-        writer = pool.submit(bash, sandbox, "for i in $(seq 20); do echo $i > /tmp/shared; sleep 0.1; done; echo end")
+        writer = pool.submit(
+            bash, sandbox, "for i in $(seq 20); do echo $i > /tmp/shared; sleep 0.1; done; echo end"
+        )
         reader = pool.submit(bash, sandbox, "sleep 1; ls -A /tmp; pgrep -c sleep")
     assert writer.result().stdout.data == "end\n" and reader.result().stdout.data == "0\n"
 
@@ -251,11 +286,18 @@ def test_an_answer_that_kills_the_runner_has_failed(sandbox):
         if result.lost is not None:
             break
     assert result.lost == "the memory limit ended the runner itself" and result.used.oom_killed
-    assert (result.exit_code, result.stdout.bytes) == (None, 0) and 0 < result.wall_s < 10 + MARGIN_S
-    assert len(result.processes) == len(SMALL.processes), "the facts were told before the command began"
+    assert (result.exit_code, result.stdout.bytes) == (
+        None,
+        0,
+    ) and 0 < result.wall_s < 10 + MARGIN_S
+    assert len(result.processes) == len(SMALL.processes), (
+        "the facts were told before the command began"
+    )
     verdict = judge(TASK, result, ["1"])
     headline = [HeadlineRun(11, result, verdict)]
     found = classify("ok", Extraction(strict=UNDOOMED, lenient=UNDOOMED), SHELLS["bash"], headline)
     assert (verdict.passed, found.failure_class) == (False, "resource-limit")
-    assert found.why == "World 11: nothing came back of it: the memory limit ended the runner itself."
+    assert (
+        found.why == "World 11: nothing came back of it: the memory limit ended the runner itself."
+    )
     assert bash(sandbox, "echo sane").stdout.data == "sane\n"

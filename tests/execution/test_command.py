@@ -32,7 +32,12 @@ REPLY = st.text(st.sampled_from("ab`~\n\r $>PS|'\"\0-"), max_size=50) | st.text(
         ("PS /work> ls", "PS /work> ls", "ls", False),
         ("$x = 1; $x", "$x = 1; $x", "$x = 1; $x", False),
         ("```bash\nls", "```bash\nls", "ls", False),
-        ("Use this:\n```bash\n$ ls\n```\nIt lists.", "Use this:\n```bash\n$ ls\n```\nIt lists.", "ls", False),
+        (
+            "Use this:\n```bash\n$ ls\n```\nIt lists.",
+            "Use this:\n```bash\n$ ls\n```\nIt lists.",
+            "ls",
+            False,
+        ),
         ("```\na\n```\nor\n```\nb\n```", "```\na\n```\nor\n```\nb\n```", "a", False),
         ("````\n```bash\nls\n```\n````", "````\n```bash\nls\n```\n````", "ls", False),
         ("```\n```", None, None, True),
@@ -81,7 +86,8 @@ def test_every_recorded_command_survives_a_fence(fence):
 
 
 @pytest.mark.parametrize(
-    "unit", ["x", "`", "```\n", "```a\n", "~~~\n```\n", " ", "`x", "$ ", "PS ", "> ", "\n", "```\n````\n"]
+    "unit",
+    ["x", "`", "```\n", "```a\n", "~~~\n```\n", " ", "`x", "$ ", "PS ", "> ", "\n", "```\n````\n"],
 )
 def test_ten_megabytes_are_read_quickly(unit):
     reply = (unit * (10_000_000 // len(unit) + 1))[:10_000_000]

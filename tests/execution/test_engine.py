@@ -20,10 +20,16 @@ from tests.execution.run_it import ROOT_ONLY, as_nobody
 def test_the_usual_places(monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/7")
     own = ["/run/user/7/docker.sock", "/run/user/7/podman/podman.sock"]
-    assert list(map(str, socket_paths())) == ["/var/run/docker.sock", *own, "/run/podman/podman.sock"]
+    assert list(map(str, socket_paths())) == [
+        "/var/run/docker.sock",
+        *own,
+        "/run/podman/podman.sock",
+    ]
 
 
-@pytest.mark.parametrize("url", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:1", "nonsense://x"])
+@pytest.mark.parametrize(
+    "url", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:1", "nonsense://x"]
+)
 def test_docker_host_that_nobody_answers(url, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", url)
     with pytest.raises(SandboxError) as caught:
@@ -36,7 +42,9 @@ def test_docker_host_that_nobody_answers(url, monkeypatch):
 def test_an_engine_one_may_not_use(sandbox, monkeypatch, tmp_path):
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     tmp_path.chmod(0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # another user's, closed to us, as is root's Podman's
+    monkeypatch.setenv(
+        "XDG_RUNTIME_DIR", str(tmp_path)
+    )  # another user's, closed to us, as is root's Podman's
     if not Path("/var/run/docker.sock").exists():
         pytest.skip("the engine here listens elsewhere")
     said = as_nobody(find_engine)
@@ -70,7 +78,9 @@ def test_where_the_kernel_has_apparmor_docker_gets_its_tools(monkeypatch, tmp_pa
 
 
 def test_an_installation_that_fails_gives_apts_own_words(monkeypatch, tmp_path, capsys):
-    (tmp_path / "apt-get").write_text("#!/bin/sh\n[ $1 = update ] || { echo E: Unable to locate >&2; exit 100; }\n")
+    (tmp_path / "apt-get").write_text(
+        "#!/bin/sh\n[ $1 = update ] || { echo E: Unable to locate >&2; exit 100; }\n"
+    )
     (tmp_path / "apt-get").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
@@ -92,9 +102,7 @@ print(engine.start_daemon().facts["version"])
 def start(tmp_path, monkeypatch) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Start a daemon of the test's own as a process that ends then; `refuses`: a condition of sh on dockerd's arguments."""
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
-    places = (
-        f"-H unix://{tmp_path}/d.sock --data-root {tmp_path}/data --exec-root {tmp_path}/exec --pidfile {tmp_path}/pid"
-    )
+    places = f"-H unix://{tmp_path}/d.sock --data-root {tmp_path}/data --exec-root {tmp_path}/exec --pidfile {tmp_path}/pid"
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "dockerd"
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
@@ -119,7 +127,10 @@ def test_a_daemon_that_starts_only_without_a_bridge_outlives_its_starter(start, 
     run = start('[ "$*" = "" ]', "/nowhere")
     try:
         assert find_engine().facts["version"] == run.stdout.strip(), run.stderr
-        assert os.getsid(int((tmp_path / "pid").read_text())) != os.getsid(0) and "--network host" in run.stderr
+        assert (
+            os.getsid(int((tmp_path / "pid").read_text())) != os.getsid(0)
+            and "--network host" in run.stderr
+        )
     finally:
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGTERM)
 
@@ -127,9 +138,16 @@ def test_a_daemon_that_starts_only_without_a_bridge_outlives_its_starter(start, 
 @pytest.mark.engine
 @pytest.mark.usefixtures("second_daemon")
 @pytest.mark.parametrize(
-    ("bridge", "tried", "hint"), [("/tmp", 1, "ip link delete docker0"), ("/nowhere", 2, "is this a container?")]
+    ("bridge", "tried", "hint"),
+    [("/tmp", 1, "ip link delete docker0"), ("/nowhere", 2, "is this a container?")],
 )
-def test_a_daemon_that_does_not_start_leaves_a_bridge_in_place(start, tmp_path, bridge, tried, hint):
+def test_a_daemon_that_does_not_start_leaves_a_bridge_in_place(
+    start, tmp_path, bridge, tried, hint
+):
     run = start("true", bridge)
-    assert "dockerd does not start" in run.stderr and "no packet filter here" in run.stderr and hint in run.stderr
+    assert (
+        "dockerd does not start" in run.stderr
+        and "no packet filter here" in run.stderr
+        and hint in run.stderr
+    )
     assert (tmp_path / "log").read_text().count("asked:") == tried

@@ -14,7 +14,12 @@ from fluency.core.schema import read_record, write_record
 from fluency.core.study import Cell, Study, read_study
 from fluency.core.table import _full_row, load_records
 from fluency.core.task_world import world_for
-from fluency.execution.execute import MAX_ATTEMPTS, add_failed_attempt, failed_attempts, planned_runs
+from fluency.execution.execute import (
+    MAX_ATTEMPTS,
+    add_failed_attempt,
+    failed_attempts,
+    planned_runs,
+)
 from fluency.report.cell_view import cell_view
 from fluency.scoring.score_cell import score_cell
 from fluency.workflow.pipeline import Pipeline
@@ -36,14 +41,25 @@ def study_with(conditions: list[str]) -> Study:
         ("pwsh", ["as_designed"], ["as_designed"]), ("pwsh", ALL, ALL), ("bash", ALL, ["as_designed"]),
     ],
 )  # fmt: skip
-def test_an_answer_runs_under_the_conditions_that_its_shell_and_the_study_have(shell, conditions, runs):
-    assert list(planned_runs(study_with(conditions), shell, SAME)) == [("strict", "ls", run) for run in runs]
+def test_an_answer_runs_under_the_conditions_that_its_shell_and_the_study_have(
+    shell, conditions, runs
+):
+    assert list(planned_runs(study_with(conditions), shell, SAME)) == [
+        ("strict", "ls", run) for run in runs
+    ]
 
 
 def test_another_reading_runs_as_designed_only():
     prose = Extraction(strict="try `ls`", lenient="ls")
-    runs = [(reading, condition) for reading, _, condition in planned_runs(study_with(BOTH), "pwsh", prose)]
-    assert runs == [("strict", "as_designed"), ("strict", "no_unix_tools"), ("lenient", "as_designed")]
+    runs = [
+        (reading, condition)
+        for reading, _, condition in planned_runs(study_with(BOTH), "pwsh", prose)
+    ]
+    assert runs == [
+        ("strict", "as_designed"),
+        ("strict", "no_unix_tools"),
+        ("lenient", "as_designed"),
+    ]
     assert list(planned_runs(study_with(BOTH), "pwsh", Extraction(strict=None, lenient=None))) == []
 
 
@@ -89,8 +105,15 @@ class OneCell:
     def execute(self, *errors: SandboxError) -> Execution:
         self.sandbox.errors = list(errors)
         generation = self.made.results / "generations" / f"{self.cell.path}.json"
-        wildcards = SimpleNamespace(**{name: str(value) for name, value in asdict(self.cell).items()})
-        self.pipeline.execute(wildcards, Rule([str(generation)]), [str(self.output)], log=[str(self.made.root / "log")])
+        wildcards = SimpleNamespace(
+            **{name: str(value) for name, value in asdict(self.cell).items()}
+        )
+        self.pipeline.execute(
+            wildcards,
+            Rule([str(generation)]),
+            [str(self.output)],
+            log=[str(self.made.root / "log")],
+        )
         return read_record(Execution, self.output)
 
 
@@ -134,7 +157,9 @@ def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tri
     assert record.unmeasured == why
     ran = one.sandbox.ran
     one.output.unlink()
-    assert one.execute().unmeasured == record.unmeasured and one.sandbox.ran == ran, "not tried again"
+    assert one.execute().unmeasured == record.unmeasured and one.sandbox.ran == ran, (
+        "not tried again"
+    )
     row, notes = outcome(one)
     assert (row.status, row.passed, row.reason, row.attempts) == ("missing", None, why, 3)
     assert f"given up after the 3rd attempt: {why}" in notes
@@ -146,7 +171,9 @@ def test_something_else_that_decides_the_result_starts_anew(one):
             one.execute(ended())
     one.execute(ended())
     assert one.execute().unmeasured
-    one.sandbox.works.image = one.sandbox.works.image.model_copy(update={"content_sha256": "e" * 64})
+    one.sandbox.works.image = one.sandbox.works.image.model_copy(
+        update={"content_sha256": "e" * 64}
+    )
     assert (one.execute().attempts, one.execute().unmeasured) == (1, None)
 
 

@@ -42,9 +42,13 @@ STARTS = f"echo '{json.dumps(HEAD | {'processes': []})}';"
 """What the runner says before the command, as a line of a script that stands for it."""
 
 
-def session_of(sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> ContainerSession:
+def session_of(
+    sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20
+) -> ContainerSession:
     """A container whose runner is replaced by a script."""
-    config = container_config(sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"]))
+    config = container_config(
+        sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"])
+    )
     config["Entrypoint"] = ["/usr/bin/bash", "-c", script]
     return run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s)
 
@@ -76,7 +80,10 @@ def test_an_insane_sandbox_is_found_by_the_canary(sandbox, monkeypatch):
     ("script", "why"),
     [
         ("trap '' TERM; sleep 600", "did not end within 2 s"),
-        ('printf \'{"protocol": 1, "nonce": "x", "result": {"exit_code": 0, "st\'', "no whole result document"),
+        (
+            'printf \'{"protocol": 1, "nonce": "x", "result": {"exit_code": 0, "st\'',
+            "no whole result document",
+        ),
         ("echo it hurts >&2; exit 3", "exit code 3, "),
         ("yes", "more than a result can hold"),
     ],
@@ -122,14 +129,18 @@ def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(san
                     for number in range(260):
                         client.rename(found, f"{found[:12]}-{number}")
                 else:
-                    getattr(client, how)(found, **({"force": True} if how == "remove_container" else {}))
+                    getattr(client, how)(
+                        found, **({"force": True} if how == "remove_container" else {})
+                    )
                 return True
         return False
 
     def sleeps(container: str) -> bool:
         """Its script has said its first line by then."""
         with contextlib.suppress(docker.errors.APIError):
-            return any(line[-1].startswith("sleep") for line in client.top(container)["Processes"] or [])
+            return any(
+                line[-1].startswith("sleep") for line in client.top(container)["Processes"] or []
+            )
         return False
 
     ended = threading.Thread(target=lambda: wait_for(end))
@@ -153,7 +164,9 @@ def test_a_lost_result_counts_only_if_the_sandbox_is_sane(sandbox, monkeypatch):
     lost = known.model_copy(update={"lost": "why"})
     answers = [lost, known.model_copy(update={"exit_code": 1})]
     monkeypatch.setattr(sandbox, "_run", lambda invocation, measures=None: answers.pop(0))
-    with pytest.raises(ResultLost, match="why, and then: a command with a known result gave another"):
+    with pytest.raises(
+        ResultLost, match="why, and then: a command with a known result gave another"
+    ):
         bash(sandbox, "echo")
     monkeypatch.undo()
     assert bash(sandbox, "echo sane").stdout.data == "sane\n"
@@ -167,7 +180,9 @@ def test_a_runner_that_fails_names_its_reason(sandbox):
 
 def test_a_deleted_image(sandbox):
     client, tag = sandbox._engine.client(), "agent-shell-sandbox:to-be-deleted"
-    for _ in client.build(fileobj=io.BytesIO(f"FROM {sandbox.image.image_id}\nLABEL x=y\n".encode()), tag=tag, rm=True):
+    for _ in client.build(
+        fileobj=io.BytesIO(f"FROM {sandbox.image.image_id}\nLABEL x=y\n".encode()), tag=tag, rm=True
+    ):
         pass
     image_id = client.inspect_image(tag)["Id"]
     other = Sandbox(sandbox._engine, sandbox.image.model_copy(update={"image_id": image_id}), 1)
@@ -213,7 +228,9 @@ def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox, monkeypatc
     for forgotten in ({"memory", "no-swap"}, {"pids"}):
         monkeypatch.setattr(
             "fluency.execution.isolation.isolation",
-            lambda *given, less=forgotten: {k: v for k, v in isolation(*given).items() if k not in less},
+            lambda *given, less=forgotten: {
+                k: v for k, v in isolation(*given).items() if k not in less
+            },
         )
         with pytest.raises(SandboxError, match="does not enforce the limits") as caught:
             sandbox.canary(LIMITS)

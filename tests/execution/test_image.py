@@ -9,7 +9,13 @@ from collections.abc import Iterator
 import pytest
 
 from fluency.common.errors import SandboxError
-from fluency.execution.image import CHECKOUT_LABEL, keep_image, load_image, remove_older, shared_image_path
+from fluency.execution.image import (
+    CHECKOUT_LABEL,
+    keep_image,
+    load_image,
+    remove_older,
+    shared_image_path,
+)
 from fluency.execution.image_content import REPOSITORY
 from fluency.execution.sandbox import Sandbox
 
@@ -28,7 +34,11 @@ class Shelf:
         tag = f"{repository}:{self.checkout}-{name}"
         labels = {CHECKOUT_LABEL: checkout or self.checkout, "test": tag}
         for line in self.client.build(
-            fileobj=io.BytesIO(f"FROM {self.base}\n".encode()), tag=tag, labels=labels, rm=True, decode=True
+            fileobj=io.BytesIO(f"FROM {self.base}\n".encode()),
+            tag=tag,
+            labels=labels,
+            rm=True,
+            decode=True,
         ):
             assert "error" not in line, line
         self.tags.append(tag)
@@ -37,7 +47,11 @@ class Shelf:
 
     def there(self) -> set[str]:
         """Which of them are still there, by their last word."""
-        known = {tag.rpartition("/")[2] for image in self.client.images() for tag in image["RepoTags"] or ()}
+        known = {
+            tag.rpartition("/")[2]
+            for image in self.client.images()
+            for tag in image["RepoTags"] or ()
+        }
         return {tag.rpartition("-")[2] for tag in self.tags if tag in known}
 
 
@@ -64,7 +78,9 @@ def test_the_newest_and_the_used_stay(sandbox, shelf):
     finally:
         shelf.client.remove_container(container)
     remove_older(sandbox._engine, shelf.tags[1], shelf.checkout, kept=3)
-    assert shelf.there() == {"fourth", "fifth", "other", "base"}, "a tag that is gone takes no place"
+    assert shelf.there() == {"fourth", "fifth", "other", "base"}, (
+        "a tag that is gone takes no place"
+    )
 
 
 def test_the_current_one_stays_however_old(sandbox, shelf):
@@ -84,7 +100,9 @@ def small(sandbox):
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as tar:
         tar.addfile(tarfile.TarInfo("empty"))
-    client.import_image_from_data(layer.getvalue(), repository=TAG.partition(":")[0], tag=TAG.partition(":")[2])
+    client.import_image_from_data(
+        layer.getvalue(), repository=TAG.partition(":")[0], tag=TAG.partition(":")[2]
+    )
     yield client
     client.remove_image(TAG, force=True)
 

@@ -30,12 +30,16 @@ def current_hash() -> str:
 
 def test_one_more_shell_is_another_image(monkeypatch):
     before = current_hash()
-    monkeypatch.setitem(SHELLS, "zsh", replace(FIRST, name="zsh", argv=("/usr/bin/zsh", "-c"), packages=("zsh",)))
+    monkeypatch.setitem(
+        SHELLS, "zsh", replace(FIRST, name="zsh", argv=("/usr/bin/zsh", "-c"), packages=("zsh",))
+    )
     assert current_hash() != before and build_arguments()["SHELLS"].endswith(" zsh=/usr/bin/zsh")
     assert build_arguments()["SHELL_PACKAGES"].endswith(" zsh")
 
 
-@pytest.mark.parametrize("fact", [{"argv": ("/usr/bin/bash", "-c")}, {"version_command": "echo 5"}, {"packages": ()}])
+@pytest.mark.parametrize(
+    "fact", [{"argv": ("/usr/bin/bash", "-c")}, {"version_command": "echo 5"}, {"packages": ()}]
+)
 def test_what_the_image_knows_of_a_shell_is_in_its_hash(fact, monkeypatch):
     before = current_hash()
     monkeypatch.setitem(SHELLS, FIRST.name, replace(FIRST, **fact))
@@ -47,7 +51,13 @@ def test_the_dockerfile_alone_builds_the_same():
     assert dict(re.findall(r'^ARG (SHELL\w+)="(.*)"$', text, re.MULTILINE)) == build_arguments()
 
 
-FACTS = {"image_id": "i", "content_sha256": "c" * 64, "base": "b", "architecture": "a", "packages_sha256": "d" * 64}
+FACTS = {
+    "image_id": "i",
+    "content_sha256": "c" * 64,
+    "base": "b",
+    "architecture": "a",
+    "packages_sha256": "d" * 64,
+}
 INFO = ImageInfo(shells={"bash": "5.2", "pwsh": "7.6.5"}, **FACTS)
 
 
@@ -60,7 +70,10 @@ def test_the_record_of_an_image_with_other_shells_is_forgotten(tmp_path, pwsh, k
     assert record.exists() is kept
 
 
-X64, ARM64 = (next(digest for name, digest in pinned().items() if machine in name) for machine in ("x64", "arm64"))
+X64, ARM64 = (
+    next(digest for name, digest in pinned().items() if machine in name)
+    for machine in ("x64", "arm64")
+)
 
 
 @pytest.mark.parametrize(
@@ -71,5 +84,7 @@ X64, ARM64 = (next(digest for name, digest in pinned().items() if machine in nam
         ("none", "amd64", {}, []), ("", "amd64", {}, []),
     ],
 )  # fmt: skip
-def test_the_label_tells_the_archive_and_whether_it_is_the_release(label, architecture, archives, unofficial):
+def test_the_label_tells_the_archive_and_whether_it_is_the_release(
+    label, architecture, archives, unofficial
+):
     assert archive_origin(label, architecture) == (archives, unofficial)

@@ -82,7 +82,11 @@ def test_the_measure_holds_and_without_it_nothing_does(sandbox, probe):
         pytest.skip("Podman gives a container without network no resolver, and takes none")
     isolated = run(sandbox, probe, every)
     assert isolated.stdout.data == probe.isolated, isolated
-    less = {name: part for name, part in every.items() if name != probe.measure and name not in probe.also_without}
+    less = {
+        name: part
+        for name, part in every.items()
+        if name != probe.measure and name not in probe.also_without
+    }
     bare = run(sandbox, probe, less | {"instead": probe.instead})
     assert bare.stdout.data != probe.isolated, bare
 
@@ -91,7 +95,9 @@ def test_nothing_else_is_writable(sandbox):
     """Also on engines that put file systems of their own over parts of a read-only root."""
     places = "find / -type d -writable -not -path '/proc/*' -not -path '/dev/*' 2>/dev/null | sort | tr '\\n' ' '"
     files = "find / -xdev -type f -writable -not -path '/proc/*' 2>/dev/null | wc -l"
-    found = run(sandbox, Probe("", f"{places}; {files}", ""), isolation(TIGHT, sandbox.engine["name"])).stdout.data
+    found = run(
+        sandbox, Probe("", f"{places}; {files}", ""), isolation(TIGHT, sandbox.engine["name"])
+    ).stdout.data
     assert found == "/home/agent /tmp /work /work/src 0\n"
 
 
@@ -105,15 +111,23 @@ def test_containers_go_away_and_leave_no_log(sandbox):
     label = {"label": "agent-shell-sandbox.test=log"}
 
     def ended(measures: Measures) -> list[dict[str, Any]]:
-        config = {"Image": sandbox.image.image_id, "Entrypoint": ["/usr/bin/bash", "-c", "echo seen"]}
-        config |= {"Labels": {"agent-shell-sandbox.test": "log"}, "HostConfig": host_config(measures)}
+        config = {
+            "Image": sandbox.image.image_id,
+            "Entrypoint": ["/usr/bin/bash", "-c", "echo seen"],
+        }
+        config |= {
+            "Labels": {"agent-shell-sandbox.test": "log"},
+            "HostConfig": host_config(measures),
+        }
         container = client.create_container_from_config(config)["Id"]
         client.start(container)
         client.wait(container)
         return client.containers(all=True, filters=label)
 
     every = isolation(TIGHT, sandbox.engine["name"])
-    kept = ended({k: v for k, v in every.items() if k not in ("removed-at-its-end", "no-log-on-the-host")})
+    kept = ended(
+        {k: v for k, v in every.items() if k not in ("removed-at-its-end", "no-log-on-the-host")}
+    )
     try:
         assert len(kept) == 1 and client.logs(kept[0]["Id"]) == b"seen\n"
     finally:
@@ -150,7 +164,13 @@ def test_no_secret_is_anywhere_inside(sandbox, monkeypatch):
     assert not result.timed_out and result.stdout.data.splitlines() == ["0", "13"]
     assert CANARY not in json.dumps(found)
     # Podman adds four of its own, whose values are nobody's secret; only the runner has them.
-    of_podman = {"TERM=xterm", "container=podman", "container=oci", "HOSTNAME=sandbox", "HOME=/root"}
+    of_podman = {
+        "TERM=xterm",
+        "container=podman",
+        "container=oci",
+        "HOSTNAME=sandbox",
+        "HOME=/root",
+    }
     assert set(found["Config"]["Env"]) - of_podman == {"PATH=/usr/bin"}
     assert not found["HostConfig"]["Binds"] and not found["Mounts"]
     assert found["HostConfig"]["Privileged"] is False
@@ -162,7 +182,10 @@ def test_the_search_would_find_it(sandbox):
 
 
 def test_names_of_host_user_and_project_are_unknown(sandbox):
-    seen = bash(sandbox, "hostname; cat /etc/hostname /etc/hosts /etc/resolv.conf /proc/mounts /proc/self/cgroup; env")
+    seen = bash(
+        sandbox,
+        "hostname; cat /etc/hostname /etc/hosts /etc/resolv.conf /proc/mounts /proc/self/cgroup; env",
+    )
     text = seen.stdout.data
     assert str(ROOT) + "/" not in text
     if getpass.getuser() not in ("root", "agent"):
@@ -187,7 +210,9 @@ def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(sandbox, m
 
 
 def test_a_measure_that_is_refused_twice_is_an_error(sandbox, monkeypatch):
-    monkeypatch.setattr("fluency.execution.isolation.isolation", lambda *given: isolation(*given) | REFUSED)
+    monkeypatch.setattr(
+        "fluency.execution.isolation.isolation", lambda *given: isolation(*given) | REFUSED
+    )
     with pytest.raises(MeasureRefused, match="sets no kernel limits") as caught:
         checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
     assert caught.value.group == "sysctls"

@@ -72,7 +72,9 @@ def test_at_the_start_of_a_run_old_containers_are_removed_and_young_ones_stay(sa
     client = sandbox._engine.client()
 
     def made(*, start: bool) -> str:
-        config = container_config(sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"]))
+        config = container_config(
+            sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"])
+        )
         config["Entrypoint"] = ["/usr/bin/sleep", "600"]
         found = client.create_container_from_config(config)["Id"]
         if start:
@@ -128,7 +130,9 @@ class HangingEngine:
         with contextlib.suppress(OSError), connection, socket.socket(socket.AF_UNIX) as behind:
             behind.connect(self._behind)
             answered = threading.Event()
-            threading.Thread(target=self._copy, args=(behind, connection, answered), daemon=True).start()
+            threading.Thread(
+                target=self._copy, args=(behind, connection, answered), daemon=True
+            ).start()
             waited = False
             while piece := connection.recv(PIECE):
                 first = piece.partition(b"\r\n")[0]
@@ -173,7 +177,9 @@ def _only_this_one_hurries(client: Client, call: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(
         client,
         "send",
-        lambda request, **more: send(request, **(more if call in request.url else more | {"timeout": 60})),
+        lambda request, **more: send(
+            request, **(more if call in request.url else more | {"timeout": 60})
+        ),
     )
 
 
@@ -188,7 +194,9 @@ def test_a_call_that_is_never_answered(sandbox, tmp_path, monkeypatch, call):
         assert hung.taken.is_set()
         hung.let_go.set()
         if call == "/containers/create":
-            wait_for(lambda: own_containers(real, all=True), 60)  # made late, and never started: the next hour's start
+            wait_for(
+                lambda: own_containers(real, all=True), 60
+            )  # made late, and never started: the next hour's start
             monkeypatch.setattr(container, "OLD_S", 1)
             wait_for(lambda: remove_old_containers(real), 10)
         slow._engine.client().timeout = 60

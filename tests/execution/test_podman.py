@@ -22,7 +22,10 @@ from tests.waiting import wait_for
 
 pytestmark = [
     pytest.mark.engine,
-    pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("podman"), reason="no podman is installed, or not root"),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not shutil.which("podman"),
+        reason="no podman is installed, or not root",
+    ),
 ]
 # The name space of the test's engine has no other interface, and Podman gives no resolver.
 NOT_HERE = {"no-network", "no-resolver"}
@@ -37,7 +40,9 @@ def podman(sandbox, tmp_path_factory) -> Iterator[Sandbox]:
     with (folder / "log").open("wb") as log, pytest.MonkeyPatch.context() as patch:
         patch.setenv("DOCKER_HOST", url)
         service = subprocess.Popen(
-            ["unshare", "--net", "podman", *storage, "system", "service", "--time=0", url], stdout=log, stderr=log
+            ["unshare", "--net", "podman", *storage, "system", "service", "--time=0", url],
+            stdout=log,
+            stderr=log,
         )
         try:
             wait_for((folder / "podman.sock").exists, 60)
@@ -73,7 +78,9 @@ def test_an_execution_in_each_shell(podman):
         assert pwsh(podman, "1 + 1").stdout.data == "2\n"
 
 
-@pytest.mark.parametrize("probe", [p for p in PROBES if p.measure not in NOT_HERE], ids=lambda probe: probe.measure)
+@pytest.mark.parametrize(
+    "probe", [p for p in PROBES if p.measure not in NOT_HERE], ids=lambda probe: probe.measure
+)
 def test_the_isolation_holds(podman, probe):
     assert run(podman, probe, isolation(probe.limits, "podman")).stdout.data == probe.isolated
 
@@ -81,7 +88,9 @@ def test_the_isolation_holds(podman, probe):
 def test_attacks_end_where_they_end_elsewhere(podman):
     assert bash(podman, ":(){ :|:& };:; sleep 60", timeout_s=3).timed_out
     assert bash(podman, "head -c 2G /dev/zero | tail -n 1", limits=TIGHT).used.oom_killed
-    assert bash(podman, "trap '' TERM; setsid sleep 600 & kill -TERM $$; while :; do :; done", timeout_s=3).timed_out
+    assert bash(
+        podman, "trap '' TERM; setsid sleep 600 & kill -TERM $$; while :; do :; done", timeout_s=3
+    ).timed_out
     assert bash(podman, "echo > README.md; rm -rf / 2>/dev/null; ls | wc -l").stdout.data == "0\n"
     assert bash(podman, "echo next; pgrep -c sleep").stdout.data == "next\n0\n"
     wait_for(lambda: not podman._engine.client().containers(all=True))

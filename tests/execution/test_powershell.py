@@ -74,8 +74,12 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "flipped.tar.gz").write_bytes(whole[:-8] + b"12345678")
     archive(tmp_path / "other.tar.gz", name="bin/zsh")
     damaged = "it is damaged or holds no pwsh"
-    refused = dict.fromkeys([f"{name}.tar.gz" for name in ("cut", "text", "empty", "flipped", "other")], damaged)
-    for given, why in (refused | {"nowhere": "No such file or directory", "folder": "Is a directory"}).items():
+    refused = dict.fromkeys(
+        [f"{name}.tar.gz" for name in ("cut", "text", "empty", "flipped", "other")], damaged
+    )
+    for given, why in (
+        refused | {"nowhere": "No such file or directory", "folder": "Is a directory"}
+    ).items():
         monkeypatch.setenv(powershell.VARIABLE, str(tmp_path / given))
         with pytest.raises(SandboxError) as caught:
             powershell_source()
@@ -118,12 +122,17 @@ def built(sandbox, tmp_path, monkeypatch, capsys) -> Iterator[tuple[Sandbox, lis
 def test_the_image_has_it_and_runs_it(built):
     sandbox, said, images = built
     assert images[0] == images[1]
-    assert sum("building the sandbox image" in line for line in said) == 1, "two at once build one image"
+    assert sum("building the sandbox image" in line for line in said) == 1, (
+        "two at once build one image"
+    )
     assert any("not the pinned release" in line for line in said)
     assert sandbox.image.shells["pwsh"] == "7.6.99" and sandbox.why_missing("pwsh") is None
     command = "Get-ChildItem | Where-Object { $_.Name -eq 'a b' }"
     program = "</opt/microsoft/powershell/7/pwsh><-NoProfile><-NonInteractive><-Command>"
-    assert pwsh(sandbox, command).stdout.data == f"{program}<{command}>|/opt/tools/bin:/opt/tools/pwsh|/home/agent"
+    assert (
+        pwsh(sandbox, command).stdout.data
+        == f"{program}<{command}>|/opt/tools/bin:/opt/tools/pwsh|/home/agent"
+    )
     bare = pwsh(sandbox, command, condition="no_unix_tools")
     assert bare.stdout.data == f"{program}<{command}>|/opt/empty|/home/agent"
     windows = pwsh(sandbox, command, condition="windows_aliases").stdout.data
@@ -157,7 +166,9 @@ def release(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def mirror(release):
     with Endpoint() as server:
-        server.reply_to = lambda seen: Reply(body=release.read_bytes()) if seen.path == f"/{NAME}" else Reply(404, b"")
+        server.reply_to = lambda seen: (
+            Reply(body=release.read_bytes()) if seen.path == f"/{NAME}" else Reply(404, b"")
+        )
         yield server.url
 
 
@@ -168,7 +179,10 @@ def test_a_mirror_gives_the_pinned_release_once(mirror, release, monkeypatch, fo
     assert source == sha256_file(release)
     release.unlink()
     assert powershell.powershell_source() == source, "it is kept, and not fetched again"
-    assert {path.name for path in powershell.KEPT_FOLDER.iterdir()} == {"current", f"{source}.tar.gz"}
+    assert {path.name for path in powershell.KEPT_FOLDER.iterdir()} == {
+        "current",
+        f"{source}.tar.gz",
+    }
 
 
 def test_a_mirror_with_another_content_is_refused_and_leaves_nothing(mirror, release, monkeypatch):
@@ -180,11 +194,17 @@ def test_a_mirror_with_another_content_is_refused_and_leaves_nothing(mirror, rel
 
 
 def test_a_mirror_that_does_not_give_it_is_told_in_a_sentence(mirror, release, monkeypatch):
-    for given, says in ((f"{mirror}/nowhere", "404"), ("http://127.0.0.1:9", "refused"), ("no-address", "protocol")):
+    for given, says in (
+        (f"{mirror}/nowhere", "404"),
+        ("http://127.0.0.1:9", "refused"),
+        ("no-address", "protocol"),
+    ):
         monkeypatch.setenv(powershell.MIRROR, given)
         with pytest.raises(SandboxError) as caught:
             powershell.powershell_source()
-        assert says in str(caught.value) and given in caught.value.where and NAME in caught.value.hint
+        assert (
+            says in str(caught.value) and given in caught.value.where and NAME in caught.value.hint
+        )
 
 
 def test_the_release_is_found_where_it_lies(release, tmp_path):
@@ -198,4 +218,6 @@ def test_the_release_is_found_where_it_lies(release, tmp_path):
 
 def test_both_processors_are_pinned_and_the_advice_names_this_ones():
     assert len(powershell.pinned()) == len(set(powershell.pinned().values())) == 2
-    assert ("x64" if os.uname().machine == "x86_64" else "arm64") in NAME and NAME in powershell.INSTALL_HINT
+    assert (
+        "x64" if os.uname().machine == "x86_64" else "arm64"
+    ) in NAME and NAME in powershell.INSTALL_HINT

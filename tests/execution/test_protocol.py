@@ -55,18 +55,32 @@ def test_what_is_sent_is_a_size_a_header_and_the_tar():
 
 def test_a_whole_document_is_a_result():
     result = decode(START + WHOLE, NONCE)
-    assert result.stdout.raw() == b"\xffx" and result.stdout.truncated and result.stdout.encoding == "base64"
-    assert not result.stderr.truncated and result.processes[0].args == ["--x"] and result.leftover == ["sleep"]
+    assert (
+        result.stdout.raw() == b"\xffx"
+        and result.stdout.truncated
+        and result.stdout.encoding == "base64"
+    )
+    assert (
+        not result.stderr.truncated
+        and result.processes[0].args == ["--x"]
+        and result.leftover == ["sleep"]
+    )
 
 
 @pytest.mark.parametrize(
     ("document", "says"),
     [
-        *[(data, "no whole result") for data in (b"", b"\xff\xfe", b"Segmentation fault\n", WHOLE[:-20], WHOLE * 2)],
+        *[
+            (data, "no whole result")
+            for data in (b"", b"\xff\xfe", b"Segmentation fault\n", WHOLE[:-20], WHOLE * 2)
+        ],
         *[(data, "another protocol") for data in (b"[]", DOCUMENT | {"protocol": 0})],
         *[(DOCUMENT | {"nonce": nonce}, "another execution") for nonce in ("b" * 32, None)],
         (DOCUMENT | {"error": "Traceback\nOSError: disk"}, "runner failed: OSError: disk"),
-        *[(data, "agreed form") for data in ({"protocol": PROTOCOL, "nonce": NONCE}, DOCUMENT | {"result": None})],
+        *[
+            (data, "agreed form")
+            for data in ({"protocol": PROTOCOL, "nonce": NONCE}, DOCUMENT | {"result": None})
+        ],
         (DOCUMENT | {"result": RESULT | {"wall_s": "soon"}}, "agreed form"),
         (DOCUMENT | {"result": RESULT | {"stdout": {"data": "%", "bytes": 1}}}, "agreed form"),
         (DOCUMENT | {"result": RESULT | {"used": {"disk": 1}}}, "agreed form"),

@@ -28,16 +28,22 @@ class Service:
         self.builder.routes.clear()
         self.add = self.builder.route
 
-    def ask(self, target: str, method: str = "GET", body: bytes = b"", **head: str) -> tuple[int, dict, bytes]:
+    def ask(
+        self, target: str, method: str = "GET", body: bytes = b"", **head: str
+    ) -> tuple[int, dict, bytes]:
         if self._table is None:
-            documents = [json.loads(json.dumps(route.to_json())) for route in self.builder.finish().http]
+            documents = [
+                json.loads(json.dumps(route.to_json())) for route in self.builder.finish().http
+            ]
             for document in documents:
                 document["body"] = base64.b64decode(document["body"])
             self._table = self._module.Routes(documents)
         given = {name.lower().replace("_", "-"): value for name, value in head.items()}
         return self._table.answer(method, target.encode(), given, body)
 
-    def said(self, target: str, method: str = "GET", body: bytes = b"", **head: str) -> tuple[int, Any]:
+    def said(
+        self, target: str, method: str = "GET", body: bytes = b"", **head: str
+    ) -> tuple[int, Any]:
         status, _, answer = self.ask(target, method, body, **head)
         return status, json.loads(answer)
 
@@ -50,7 +56,11 @@ def service(module):
 def test_a_path_answers_whatever_the_query_and_a_known_path_names_its_methods(service):
     service.add("/a", 200, {}, b"a")
     service.add("/a", 201, {}, b"made", method="POST")
-    assert service.ask("/a")[::2] == service.ask("/a?page=2")[::2] == service.ask("http://127.0.0.1:8765/a")[::2]
+    assert (
+        service.ask("/a")[::2]
+        == service.ask("/a?page=2")[::2]
+        == service.ask("http://127.0.0.1:8765/a")[::2]
+    )
     assert service.ask("/a", "POST")[::2] == (201, b"made")
     status, headers, _ = service.ask("/a", "DELETE")
     assert (status, headers["Allow"]) == (405, "GET, POST") and service.ask("/b")[0] == 404
@@ -61,7 +71,9 @@ def test_head_is_answered_like_get_unless_it_has_an_answer_of_its_own(service):
     service.add("/file", 200, {}, b"x")
     service.add("/file", 405, {"Allow": "GET"}, method="HEAD")
     assert service.ask("/page", "HEAD")[:2] == service.ask("/page")[:2]
-    assert service.ask("/file", "HEAD")[0] == 405 and service.ask("/file", "POST")[1]["Allow"] == "GET"
+    assert (
+        service.ask("/file", "HEAD")[0] == 405 and service.ask("/file", "POST")[1]["Allow"] == "GET"
+    )
 
 
 def test_a_method_may_be_answered_as_if_nothing_were_there(service):
@@ -89,7 +101,14 @@ def test_the_first_answer_whose_query_holds_is_given(service, query, value):
 @pytest.mark.parametrize(
     ("sent", "meant"),
     [
-        *[("a%20b", "a b"), ("a+b", "a b"), ("a%2Bb", "a+b"), ("100%25", "100%"), ("100%", "100%"), ("a=b=c", "a=b=c")],
+        *[
+            ("a%20b", "a b"),
+            ("a+b", "a b"),
+            ("a%2Bb", "a+b"),
+            ("100%25", "100%"),
+            ("100%", "100%"),
+            ("a=b=c", "a=b=c"),
+        ],
         *[("50% off", "50% off"), ("%zz%4", "%zz%4"), ("%C3%BC", "\u00fc"), ("%FF", "\ufffd")],
     ],
 )
@@ -128,23 +147,41 @@ def test_a_body_is_compared_as_json_under_its_media_type(service, content_type, 
 
 def test_what_the_rules_find_in_the_lines_of_a_body(service):
     rules = [Finding(r"== *null\b", {"code": "V4"}), Finding("TODO", {"code": "V1"})]
-    service.add("/lint", 422, JSON, f'{{"found": {FINDINGS}}}'.encode(), method="POST", findings=rules)
+    service.add(
+        "/lint", 422, JSON, f'{{"found": {FINDINGS}}}'.encode(), method="POST", findings=rules
+    )
     found = [{"line": 2, "code": "V1"}, {"line": 4, "code": "V4"}, {"line": 4, "code": "V1"}]
     assert service.said("/lint", "POST", b"ok\nTODO\n\nx ==null TODO") == (422, {"found": found})
-    assert service.said("/lint", "POST", b"ok\r\nTODO\r\n\r\nx ==null TODO\r\n\r\n") == (422, {"found": found})
-    assert service.said("/lint", "POST", b"TODO TODO \xff") == (422, {"found": [{"line": 1, "code": "V1"}]})
+    assert service.said("/lint", "POST", b"ok\r\nTODO\r\n\r\nx ==null TODO\r\n\r\n") == (
+        422,
+        {"found": found},
+    )
+    assert service.said("/lint", "POST", b"TODO TODO \xff") == (
+        422,
+        {"found": [{"line": 1, "code": "V1"}]},
+    )
     assert service.said("/lint", "POST") == (422, {"found": []})
 
 
 def test_every_job_counts_its_own_questions(service):
     steps = tuple(json.dumps({"id": JOB, "rows": rows}) for rows in (0, 5, 9))
-    service.add("/jobs", 202, JSON, f'{{"id": "{JOB}"}}'.encode(), method="POST", job=Job("/jobs/", "x7", steps))
+    service.add(
+        "/jobs",
+        202,
+        JSON,
+        f'{{"id": "{JOB}"}}'.encode(),
+        method="POST",
+        job=Job("/jobs/", "x7", steps),
+    )
     first, second = (service.said("/jobs", "POST")[1]["id"] for _ in range(2))
     assert (first, second) == ("x7-1", "x7-2")
     assert [service.said(f"/jobs/{first}")[1]["rows"] for _ in range(5)] == [0, 5, 9, 9, 9]
     assert [service.ask(f"/jobs/{second}", "HEAD")[0] for _ in range(9)] == [200] * 9
     assert service.said(f"/jobs/{second}?again") == (200, {"id": second, "rows": 0})
-    assert service.ask(f"/jobs/{second}", "DELETE")[:2] == (405, service.ask("/jobs/x7-1", "PUT")[1])
+    assert service.ask(f"/jobs/{second}", "DELETE")[:2] == (
+        405,
+        service.ask("/jobs/x7-1", "PUT")[1],
+    )
     assert service.ask("/jobs/x7-3")[0] == service.ask('/jobs/"x7-1"')[0] == 404
 
 
@@ -192,20 +229,28 @@ def packed(*members: tuple[str, bytes, bytes], form: int = tarfile.USTAR_FORMAT)
 def test_it_reads_what_tarfile_reads(tree, seed):
     data = (build_world(seed) if seed else SMALL).tar
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        wanted = [(m.name, m.mode, None if m.isdir() else archive.extractfile(m).read()) for m in archive]
-    found = [(name.rstrip("/"), mode, data and bytes(data)) for name, mode, data in tree.members(data)]
+        wanted = [
+            (m.name, m.mode, None if m.isdir() else archive.extractfile(m).read()) for m in archive
+        ]
+    found = [
+        (name.rstrip("/"), mode, data and bytes(data)) for name, mode, data in tree.members(data)
+    ]
     assert found == wanted
 
 
 def test_long_names_sizes_and_empty_files(tree):
     name = "/".join(["folder" * 5] * 6) + "/file"
-    data = packed((name, b"0", b"x" * 513), ("empty", b"0", b""), ("é", b"0", b"1"), ("d", b"5", b""))
+    data = packed(
+        (name, b"0", b"x" * 513), ("empty", b"0", b""), ("é", b"0", b"1"), ("d", b"5", b"")
+    )
     found = [(n, None if d is None else bytes(d)) for n, _, d in tree.members(data)]
     assert found == [(name, b"x" * 513), ("empty", b""), ("é", b"1"), ("d/", None)]
     assert tree.members(bytes(10240)) == []
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
+)
 def test_only_files_and_folders(tree, kind):
     with pytest.raises(ValueError, match="no file and no folder: odd"):
         tree.members(packed(("odd", kind, b"")))

@@ -36,12 +36,16 @@ def granted(rules: list[dict[str, Any]], **wanted: bool) -> set[str]:
     return {
         name
         for rule in rules
-        if rule["action"] == tool.ALLOW and bool((rule.get("includes") or {}).get("caps")) is wanted["for_capability"]
+        if rule["action"] == tool.ALLOW
+        and bool((rule.get("includes") or {}).get("caps")) is wanted["for_capability"]
         for name in rule["names"]
     }
 
 
-TO_ALL, TO_SOME = granted(DEFAULT["syscalls"], for_capability=False), granted(DEFAULT["syscalls"], for_capability=True)
+TO_ALL, TO_SOME = (
+    granted(DEFAULT["syscalls"], for_capability=False),
+    granted(DEFAULT["syscalls"], for_capability=True),
+)
 OURS = granted(json.loads(measures.profile())["syscalls"], for_capability=False)
 
 
@@ -53,14 +57,22 @@ def test_the_base_is_the_file_that_its_origin_names():
 def test_the_profile_is_the_default_less_the_list_and_nothing_more():
     assert set(named("removed")) == TO_ALL - OURS and OURS <= TO_ALL and set(named("kept")) <= OURS
     assert not set(named("never")) & (TO_ALL | TO_SOME)
-    assert '"caps"' not in measures.profile(), "nothing hangs on what the engine thinks the container may do"
+    assert '"caps"' not in measures.profile(), (
+        "nothing hangs on what the engine thinks the container may do"
+    )
     rules = json.loads(measures.profile())
     assert rules["defaultAction"] == "SCMP_ACT_ERRNO" and rules["defaultErrnoRet"] == errno.EPERM
-    assert [machine["subArchitectures"] for machine in rules["archMap"]] == [[]] * len(DEFAULT["archMap"])
+    assert [machine["subArchitectures"] for machine in rules["archMap"]] == [[]] * len(
+        DEFAULT["archMap"]
+    )
 
 
 def test_the_sandbox_has_no_capability_that_the_default_grants_calls_for():
-    asked = {cap for rule in DEFAULT["syscalls"] for cap in (rule.get("includes") or {}).get("caps") or []}
+    asked = {
+        cap
+        for rule in DEFAULT["syscalls"]
+        for cap in (rule.get("includes") or {}).get("caps") or []
+    }
     given = {f"CAP_{name}" for name in isolation(Limits(), "docker")["few-capabilities"]["CapAdd"]}
     assert len(asked) > 8 and not asked & given
 
@@ -74,26 +86,44 @@ def test_profile_and_page_are_what_the_tool_makes():
 
 # ------------------------------------------------------------ in a container
 
-SPECIAL = {"clone": [NEW_USER_NAMESPACE], "personality": [8], "userfaultfd": [1 << 20 | 1], "sync": []}
+SPECIAL = {
+    "clone": [NEW_USER_NAMESPACE],
+    "personality": [8],
+    "userfaultfd": [1 << 20 | 1],
+    "sync": [],
+}
 SPECIAL["process_vm_readv"] = [-1, 0, 0, 0, 0, 0]
 """Arguments by which the kernel itself gets as far as it can without harm; for the others -1 is as good as any."""
 
 
 def probes() -> list[tuple[str, str, list[int]]]:
     """(label, system call, arguments) of everything that is to be refused, and sockets of every family."""
-    calls = sorted({*named("removed"), *named("never"), *(TO_SOME - OURS), "clone", "clone3", "personality"})
+    calls = sorted(
+        {*named("removed"), *named("never"), *(TO_SOME - OURS), "clone", "clone3", "personality"}
+    )
     found = [(name, name, SPECIAL.get(name, [-1] * 6)) for name in calls]
     found += [(f"socket {family}", "socket", [family, NOT_THERE, 0]) for family in FAMILIES]
-    found += [(f"socketpair {family}", "socketpair", [family, NOT_THERE, 0, 0]) for family in FAMILIES]
-    found += [(f"netlink {protocol}", "socket", [NETLINK, NOT_THERE, protocol]) for protocol in range(23)]
-    found += [("the upper half", "socket", [1 << 32 | 40, NOT_THERE, 0]), ("asks", "personality", [0xFFFFFFFF])]
+    found += [
+        (f"socketpair {family}", "socketpair", [family, NOT_THERE, 0, 0]) for family in FAMILIES
+    ]
+    found += [
+        (f"netlink {protocol}", "socket", [NETLINK, NOT_THERE, protocol]) for protocol in range(23)
+    ]
+    found += [
+        ("the upper half", "socket", [1 << 32 | 40, NOT_THERE, 0]),
+        ("asks", "personality", [0xFFFFFFFF]),
+    ]
     return [*found, ("i386", "i386", []), ("x32", "x32", [])]
 
 
 ALLOWED = {
     *(f"socket {entry['family']}" for entry in LESS["sockets"]["allowed"]),
     *(f"socketpair {family}" for family in LESS["sockets"]["pairs"]),
-    *(f"netlink {entry['protocol']}" for entry in LESS["sockets"]["allowed"] if "protocol" in entry),
+    *(
+        f"netlink {entry['protocol']}"
+        for entry in LESS["sockets"]["allowed"]
+        if "protocol" in entry
+    ),
     "asks",
 }
 ABIS = {"i386", "x32"}
@@ -105,7 +135,11 @@ Answers = dict[str, Any]
 def answered(sandbox) -> Callable[[str | None], Answers]:
     """What became of every probe in a container with all measures but another seccomp profile, or with all."""
     client, every = sandbox._engine.client(), isolation(LIMITS, sandbox.engine["name"])
-    every = {name: part for name, part in every.items() if name not in ("removed-at-its-end", "no-log-on-the-host")}
+    every = {
+        name: part
+        for name, part in every.items()
+        if name not in ("removed-at-its-end", "no-log-on-the-host")
+    }
 
     def answer(instead: str | None = None) -> Answers:
         options = every | ({"seccomp": {"SecurityOpt": [f"seccomp={instead}"]}} if instead else {})
@@ -134,14 +168,22 @@ def test_every_reduction_is_refused_in_the_sandbox_and_by_it_alone(sandbox, answ
     ours = answered()
     refused = {label for label, became in ours.items() if became == errno.EPERM}
     absent = {label for label, became in ours.items() if became is None}
-    assert {label: ours[label] for label in ours.keys() - refused - absent - ALLOWED - ABIS} == {"clone3": errno.ENOSYS}
+    assert {label: ours[label] for label in ours.keys() - refused - absent - ALLOWED - ABIS} == {
+        "clone3": errno.ENOSYS
+    }
     assert not refused & ALLOWED and not absent & ALLOWED
-    assert not {ours[abi] for abi in ABIS} & {0, errno.ENOSYS}, "such a call ends the process, whatever the kernel has"
+    assert not {ours[abi] for abi in ABIS} & {0, errno.ENOSYS}, (
+        "such a call ends the process, whatever the kernel has"
+    )
     # Where the host itself refuses (a sysctl, a filter around the engine), taking the profile away shows nothing.
     if sandbox.engine["name"] == "podman":
         return
     default, bare = answered(json.dumps(DEFAULT)), answered("unconfined")
-    taken = {*named("removed"), "personality", *(label for label in ours if label.startswith(("socket ", "netlink ")))}
+    taken = {
+        *named("removed"),
+        "personality",
+        *(label for label in ours if label.startswith(("socket ", "netlink "))),
+    }
     seen = {label for label in taken & refused if default[label] != errno.EPERM}
     assert taken & refused - seen <= {label for label in taken if bare[label] == errno.EPERM}
     assert len(seen) > 70, seen
@@ -149,7 +191,10 @@ def test_every_reduction_is_refused_in_the_sandbox_and_by_it_alone(sandbox, answ
 
 @pytest.mark.engine
 def test_a_command_meets_it(sandbox):
-    said = bash(sandbox, "setarch linux32 true; sync && echo synced; (trap '' USR1; mkfifo /tmp/f; nice ls -d /tmp)")
+    said = bash(
+        sandbox,
+        "setarch linux32 true; sync && echo synced; (trap '' USR1; mkfifo /tmp/f; nice ls -d /tmp)",
+    )
     assert said.stdout.data == "synced\n/tmp\n"
     assert "failed to set personality to linux32: Operation not permitted" in said.stderr.data
     assert sandbox.engine["seccomp_profile"] == measures.profile_sha256()
@@ -165,7 +210,9 @@ def test_where_the_engine_does_not_take_it_doctor_and_record_say_so(sandbox, mon
     other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
     why = other.dropped["seccomp"]
     assert "seccomp profile" in why and other.engine["seccomp_profile"] == measures.ENGINE_DEFAULT
-    assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n", "the engine's own profile holds"
+    assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n", (
+        "the engine's own profile holds"
+    )
     if text != "{":
         return
     lines = {line.thing: line for line in doctor._known_command(sandbox._engine, sandbox.image)}

@@ -13,7 +13,9 @@ def test_a_bash_loop_that_ends_in_a_false_test_prints_the_right_lines_and_ends_w
     trapped = bash(sandbox, LOOP.format("main.rs"))
     assert (trapped.stdout.data, trapped.exit_code) == ("src/\n", 1)
     lucky = bash(sandbox, LOOP.format("README.md"))
-    assert (lucky.stdout.data, lucky.exit_code) == ("./\n", 0), "the same loop, where the last folder passes the test"
+    assert (lucky.stdout.data, lucky.exit_code) == ("./\n", 0), (
+        "the same loop, where the last folder passes the test"
+    )
 
 
 @pytest.mark.engine
@@ -30,7 +32,8 @@ def test_powershell_has_no_such_trap(sandbox):
 def test_the_language_that_is_set_translates_nothing_nor_does_one_that_an_answer_sets(sandbox):
     for language in ("", "LC_ALL=de_DE.UTF-8 ", "LC_ALL= LANG=fr_FR.UTF-8 "):
         said = bash(
-            sandbox, f"{language}ls nothing; {language}date -d 2026-01-05 '+%A %B'; {language}sort <<< $'b\\na\\nB'"
+            sandbox,
+            f"{language}ls nothing; {language}date -d 2026-01-05 '+%A %B'; {language}sort <<< $'b\\na\\nB'",
         )
         assert "No such file or directory" in said.stderr.data
         assert said.stdout.data == "Monday January\nB\na\nb\n"
@@ -39,7 +42,10 @@ def test_the_language_that_is_set_translates_nothing_nor_does_one_that_an_answer
 @pytest.mark.engine
 @pytest.mark.pwsh
 def test_powershell_s_language_translates_nothing_either(sandbox):
-    said = pwsh(sandbox, "Get-Item nothing; (Get-Date 2026-01-05).ToString('dddd MMMM'); (1234.5).ToString()")
+    said = pwsh(
+        sandbox,
+        "Get-Item nothing; (Get-Date 2026-01-05).ToString('dddd MMMM'); (1234.5).ToString()",
+    )
     assert "Cannot find path" in said.stderr.data and said.stdout.data == "Monday January\n1234.5\n"
 
 
@@ -50,7 +56,8 @@ def test_a_terminal_of_80_columns_or_none_gives_the_same_table(sandbox):
     table = f"[pscustomobject]@{{ Name = '{'n' * 100}'; Length = 5; Path = '{'p' * 60}' }} | Format-Table"
     start = '/opt/microsoft/powershell/7/pwsh -NoProfile -NonInteractive -Command "$T"'
     terminal = bash(
-        sandbox, f"T=$(cat <<'E'\n{table}\nE\n); export T; script -qec 'stty rows 24 cols 80; {start}' /dev/null"
+        sandbox,
+        f"T=$(cat <<'E'\n{table}\nE\n); export T; script -qec 'stty rows 24 cols 80; {start}' /dev/null",
     )
     none = pwsh(sandbox, table)
     assert none.exit_code == 0 and "…" in none.stdout.data

@@ -28,8 +28,15 @@ def told(result: Result) -> dict[str, list[str]]:
 
 
 def test_everything_in_it_belongs_to_the_commands_user(sandbox):
-    result = bash(sandbox, "find . ! -user agent -o ! -group agent; find . -printf '%m %y\\n' | sort -u; id -un")
-    assert result.stdout.data == "644 f\n755 d\nagent\n" and not result.tree_changed and result.changes is None
+    result = bash(
+        sandbox,
+        "find . ! -user agent -o ! -group agent; find . -printf '%m %y\\n' | sort -u; id -un",
+    )
+    assert (
+        result.stdout.data == "644 f\n755 d\nagent\n"
+        and not result.tree_changed
+        and result.changes is None
+    )
 
 
 def test_modes_and_times_are_the_worlds_and_forbid_what_they_forbid(sandbox):
@@ -48,14 +55,30 @@ def test_modes_and_times_are_the_worlds_and_forbid_what_they_forbid(sandbox):
 @pytest.mark.parametrize(
     ("command", "changes", "size"),
     [
-        ("echo new > made.txt; mkdir -p a/b; echo x > a/b/c", {"created": ["a", "a/b", "a/b/c", "made.txt"]}, 6),
+        (
+            "echo new > made.txt; mkdir -p a/b; echo x > a/b/c",
+            {"created": ["a", "a/b", "a/b/c", "made.txt"]},
+            6,
+        ),
         ("echo longer > README.md", {"changed": ["README.md"]}, 7),
-        ("cp -p README.md /tmp/r; cp -p /tmp/r README.md; touch -d @0 README.md", {"changed": ["README.md"]}, 10),
+        (
+            "cp -p README.md /tmp/r; cp -p /tmp/r README.md; touch -d @0 README.md",
+            {"changed": ["README.md"]},
+            10,
+        ),
         ("rm -r src", {"removed": ["src", "src/main.rs"]}, 0),
-        ("mv src other", {"created": ["other", "other/main.rs"], "removed": ["src", "src/main.rs"]}, 13),
+        (
+            "mv src other",
+            {"created": ["other", "other/main.rs"], "removed": ["src", "src/main.rs"]},
+            13,
+        ),
         ("chmod 700 src; chmod 600 README.md", {"changed": ["README.md", "src"]}, 10),
         ("touch t; rm t", {"changed": ["."]}, 0),
-        ("ln -s /a l; ln README.md hard; mkfifo f", {"created": ["f", "hard", "l"], "changed": ["README.md"]}, 20),
+        (
+            "ln -s /a l; ln README.md hard; mkfifo f",
+            {"created": ["f", "hard", "l"], "changed": ["README.md"]},
+            20,
+        ),
         ("printf x > $'a\\377\\nb'", {"created": ["a\\xff\nb"]}, 1),
         ("ls -laR > /tmp/list; cat README.md src/* > /dev/null", None, 0),
     ],
@@ -88,7 +111,10 @@ def left_behind(sandbox) -> dict[str, tuple[Result, float]]:
     found = {}
     for name, command in HOSTILE.items():
         began = time.monotonic()
-        found[name] = bash(sandbox, command, "http", "processes", timeout_s=10), time.monotonic() - began
+        found[name] = (
+            bash(sandbox, command, "http", "processes", timeout_s=10),
+            time.monotonic() - began,
+        )
     return found
 
 
@@ -103,14 +129,26 @@ def test_what_it_left_is_counted(left_behind):
     def of(name: str):
         return left_behind[name][0].changes
 
-    assert of("fills-it").created.paths[:3] == ["a", "b", "c"] and 100 << 20 < of("fills-it").bytes <= 128 << 20
+    assert (
+        of("fills-it").created.paths[:3] == ["a", "b", "c"]
+        and 100 << 20 < of("fills-it").bytes <= 128 << 20
+    )
     assert of("links-out").created.paths == ["proc", "root", "self", "up"]
-    assert (of("links-out").changed.paths, of("links-out").removed.paths) == (["src"], ["src/main.rs"])
+    assert (of("links-out").changed.paths, of("links-out").removed.paths) == (
+        ["src"],
+        ["src/main.rs"],
+    )
     assert of("odd-files").created.paths == ["f", "l", "src/f"]
     assert of("deletes-it").removed.count == len(SMALL.files) + len(SMALL.dirs)
-    assert of("closes-it").changed.paths == [".", "README.md", "src", "src/main.rs"] and of("closes-it").complete
+    assert (
+        of("closes-it").changed.paths == [".", "README.md", "src", "src/main.rs"]
+        and of("closes-it").complete
+    )
     closed = of("closes-what-it-made")
-    assert (closed.created.paths, closed.changed.paths) == (["a", "a/b", "a/b/c", "a/b/c/d"], ["src"])
+    assert (closed.created.paths, closed.changed.paths) == (
+        ["a", "a/b", "a/b/c", "a/b/c/d"],
+        ["src"],
+    )
     many = of("ten-thousand-files")
     assert (many.created.count, len(many.created.paths), many.complete) == (10_001, 50, True)
     assert 30 < of("deep").created.count < 300 and not of("deep").complete
@@ -134,10 +172,17 @@ RIGHT = TASK.references["bash"][0]
 def test_what_it_changes_before_it_prints_does_not_change_what_is_right(sandbox, before):
     world = world_for(TASK, 11)
     result = sandbox.run(Invocation("bash", f"{before}\n{RIGHT}", world, LIMITS, 20, TASK.needs))
-    assert result.tree_changed and not judge(TASK, result, TASK.expected(world, result.processes)).passed
-    first = sandbox.run(Invocation("bash", f'o=$({RIGHT})\n{before}\necho "$o"', world, LIMITS, 20, TASK.needs))
+    assert (
+        result.tree_changed
+        and not judge(TASK, result, TASK.expected(world, result.processes)).passed
+    )
+    first = sandbox.run(
+        Invocation("bash", f'o=$({RIGHT})\n{before}\necho "$o"', world, LIMITS, 20, TASK.needs)
+    )
     assert first.tree_changed
-    assert judge(TASK, first, TASK.expected(world, first.processes)).passed, "changing the folder is not judged"
+    assert judge(TASK, first, TASK.expected(world, first.processes)).passed, (
+        "changing the folder is not judged"
+    )
 
 
 def test_the_service_answers_what_it_always_did_whatever_became_of_the_folder(sandbox):
@@ -147,5 +192,11 @@ def test_the_service_answers_what_it_always_did_whatever_became_of_the_folder(sa
 
 def test_a_small_limit_of_files_and_memory_still_gives_a_result(sandbox):
     limits = Limits(memory_mb=256, open_files=256)
-    result = bash(sandbox, "for i in $(seq 60); do mkdir d && cd d; done; touch $(seq 5000); echo end", limits=limits)
-    assert text(result) == "end" and result.tree_changed and isinstance(result.changes.created, Paths)
+    result = bash(
+        sandbox,
+        "for i in $(seq 60); do mkdir d && cd d; done; touch $(seq 5000); echo end",
+        limits=limits,
+    )
+    assert (
+        text(result) == "end" and result.tree_changed and isinstance(result.changes.created, Paths)
+    )

@@ -39,7 +39,10 @@ def of_sample(sample):
 def found(path):
     log = read_eval_log(path)
     summaries = read_eval_log_sample_summaries(path)
-    metrics = {f"{s.name} {s.reducer}": {name: m.value for name, m in s.metrics.items()} for s in log.results.scores}
+    metrics = {
+        f"{s.name} {s.reducer}": {name: m.value for name, m in s.metrics.items()}
+        for s in log.results.scores
+    }
     return {
         "status": log.status, "model": log.eval.model, "ids": log.eval.dataset.sample_ids,
         "epochs": log.eval.config.epochs, "total": log.results.total_samples, "metrics": metrics,
@@ -56,18 +59,26 @@ if __name__ == "__main__":
         into = folder / archive.name
         sys.argv = ["logs", "--archive", str(archive), "--into", str(into)]
         assert logs.main() == 0
-        answer[archive.name] = {Path(info.name).stem: found(info.name) for info in list_eval_logs(str(into))}
+        answer[archive.name] = {
+            Path(info.name).stem: found(info.name) for info in list_eval_logs(str(into))
+        }
     with unpacked(archives[-1]) as files:
         view = read_archived_study(files).view()
         try:
-            unasked = replace(view, row=lambda cell: view.row(cell).model_copy(update={"outcome": None}))
+            unasked = replace(
+                view, row=lambda cell: view.row(cell).model_copy(update={"outcome": None})
+            )
             logs.write_logs(unasked, "unasked", "a test", folder / "unasked")
         except UserError as error:
             answer["unasked"] = str(error)
         tasks = [HeldOutTask.of(view.tasks[0]), *view.tasks[1:]]
         hidden = tasks[0].id
         held_out = replace(
-            view, tasks=tasks, row=lambda cell: held_out_row(view.row(cell)) if cell.task == hidden else view.row(cell)
+            view,
+            tasks=tasks,
+            row=lambda cell: (
+                held_out_row(view.row(cell)) if cell.task == hidden else view.row(cell)
+            ),
         )
         (path,) = logs.write_logs(held_out, "held-out", "a test", folder / "held-out")
         answer["held-out"] = found(str(path)) | {"text": read_eval_log(str(path)).model_dump_json()}

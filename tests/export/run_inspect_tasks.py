@@ -26,7 +26,9 @@ def says(shell):
         task = next(task for prompt, task in prompts.items() if prompt in messages[-1].text)
         command = (task.wrong if task.id == WRONG else task.references)[shell][0]
         refused = task.id == REFUSED
-        output = ModelOutput.from_content("m", "" if refused else command, "content_filter" if refused else "stop")
+        output = ModelOutput.from_content(
+            "m", "" if refused else command, "content_filter" if refused else "stop"
+        )
         output.usage = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
         return output
 
@@ -40,7 +42,11 @@ def asked(shell, folder):
     log = read_eval_log(log.location)
     scores = {sample.id: sample.scores["verdict"] for sample in log.samples}
     told = {
-        name: [score.value if isinstance(score.value, str) else None, score.explanation, score.answer]
+        name: [
+            score.value if isinstance(score.value, str) else None,
+            score.explanation,
+            score.answer,
+        ]
         for name, score in scores.items()
     }
     return {

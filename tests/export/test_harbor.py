@@ -35,27 +35,52 @@ def written(tmp_path_factory) -> Path:
 def texts(folder: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         data = path.read_bytes()
-        yield path.relative_to(folder).as_posix(), gzip.decompress(data) if path.suffix == ".gz" else data
+        yield (
+            path.relative_to(folder).as_posix(),
+            gzip.decompress(data) if path.suffix == ".gz" else data,
+        )
 
 
 def test_there_is_a_folder_for_every_task_and_shell_in_harbors_form(written):
-    assert {path.name for path in written.iterdir()} == {f"{task}-{shell}" for task in SAMPLE for shell in SHELLS}
+    assert {path.name for path in written.iterdir()} == {
+        f"{task}-{shell}" for task in SAMPLE for shell in SHELLS
+    }
     for folder in written.iterdir():
         config = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
-        assert config["task"]["name"] == f"agent-shell-fluency/{folder.name}" and config["schema_version"] == "1.4"
-        assert config["artifacts"] == ["/answer"] and config["verifier"]["environment_mode"] == "separate"
+        assert (
+            config["task"]["name"] == f"agent-shell-fluency/{folder.name}"
+            and config["schema_version"] == "1.4"
+        )
+        assert (
+            config["artifacts"] == ["/answer"]
+            and config["verifier"]["environment_mode"] == "separate"
+        )
         assert READY in config["environment"]["healthcheck"]["command"]
         assert READY in (folder / "environment" / "stage.py").read_text(encoding="utf-8")
-        for name in ("instruction.md", "environment/Dockerfile", "solution/solve.sh", "tests/test.sh"):
+        for name in (
+            "instruction.md",
+            "environment/Dockerfile",
+            "solution/solve.sh",
+            "tests/test.sh",
+        ):
             assert (folder / name).is_file(), name
-        assert all((folder / name).stat().st_mode & 0o111 for name in ("solution/solve.sh", "tests/test.sh"))
+        assert all(
+            (folder / name).stat().st_mode & 0o111
+            for name in ("solution/solve.sh", "tests/test.sh")
+        )
 
 
 def test_the_instruction_is_the_studys_prompt_and_says_where_the_command_goes(written):
     for task in load_tasks(SAMPLE):
         for shell in SHELLS.values():
-            told = (written / f"{task.id}-{shell.name}" / "instruction.md").read_text(encoding="utf-8")
-            assert task.prompt.strip() in told and "`/answer/command`" in told and "Output only" not in told
+            told = (written / f"{task.id}-{shell.name}" / "instruction.md").read_text(
+                encoding="utf-8"
+            )
+            assert (
+                task.prompt.strip() in told
+                and "`/answer/command`" in told
+                and "Output only" not in told
+            )
             assert shell.prompt_line.split(".")[0] in told
 
 
@@ -64,8 +89,14 @@ def test_nothing_of_the_verifier_is_in_the_environment(written):
     for task in load_tasks(SAMPLE):
         folder = written / f"{task.id}-bash"
         rule = json.loads((folder / "tests/rule.json").read_text(encoding="utf-8"))
-        hidden = [(task.folder / "answer.py").read_bytes(), (folder / "tests/verifier.py").read_bytes()]
-        hidden += [gzip.decompress((folder / f"tests/worlds/{seed}.gz").read_bytes()) for seed in rule["seeds"][1:]]
+        hidden = [
+            (task.folder / "answer.py").read_bytes(),
+            (folder / "tests/verifier.py").read_bytes(),
+        ]
+        hidden += [
+            gzip.decompress((folder / f"tests/worlds/{seed}.gz").read_bytes())
+            for seed in rule["seeds"][1:]
+        ]
         hidden += [command.encode() for command in task.references["bash"]]
         for name, data in texts(folder / "environment"):
             assert not any(secret in data for secret in hidden), name
@@ -80,9 +111,13 @@ def test_the_same_tasks_are_the_same_bytes_and_judged_by_the_studys_own_modules(
     again = dict(task_files(task, SHELLS["bash"], read_study()))
     folder = written / f"{task.id}-bash"
     for name, data in again.items():
-        assert (folder / name).read_bytes() == (data if isinstance(data, bytes) else data.encode()), name
+        assert (folder / name).read_bytes() == (
+            data if isinstance(data, bytes) else data.encode()
+        ), name
     for judge in ("scoring/checks.py", "common/words.py"):
-        assert (folder / "tests/fluency" / judge).read_bytes() == (ROOT / "scripts/fluency" / judge).read_bytes()
+        assert (folder / "tests/fluency" / judge).read_bytes() == (
+            ROOT / "scripts/fluency" / judge
+        ).read_bytes()
 
 
 def test_a_sealed_study_and_a_full_folder_are_sentences(tmp_path, monkeypatch, capsys):
@@ -102,4 +137,7 @@ def test_oracle_nobody_and_a_wrong_command_have_the_rewards_they_must_have(writt
             assert checked.task.endswith("-pwsh") and sandbox.why_missing("pwsh") in checked.skipped
         else:
             assert checked.rewards == WANTED, (checked.task, checked.why)
-            assert "there is no answer" in checked.why["nobody"] and json.loads(checked.why["oracle"])["passed"]
+            assert (
+                "there is no answer" in checked.why["nobody"]
+                and json.loads(checked.why["oracle"])["passed"]
+            )

@@ -19,7 +19,9 @@ from tests.archive.factory import Executor, archived, gather, make_study, measur
 
 EXAMPLE = next((ROOT / "example").glob("*.tar.zst"))
 TASKS = ("stale-lockfiles", "tree-size-bytes")
-REFUSED, GIVEN_UP, UNJUDGED, UNASKED = (Cell("qwen-0.5b", "bash", TASKS[0], trial) for trial in (1, 2, 3, 4))
+REFUSED, GIVEN_UP, UNJUDGED, UNASKED = (
+    Cell("qwen-0.5b", "bash", TASKS[0], trial) for trial in (1, 2, 3, 4)
+)
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +30,18 @@ def odd(tmp_path_factory):
     made = measure(tmp_path_factory.mktemp("odd"), make_study(TASKS, trials=4), shells=["bash"])
     task = next(task for task in made.tasks if task.id == TASKS[0])
     refused = load_records(made.results, REFUSED).generation
-    again(made, task, refused.model_copy(update={"answer": refused.answer.model_copy(update={"outcome": "refusal"})}))
+    again(
+        made,
+        task,
+        refused.model_copy(
+            update={"answer": refused.answer.model_copy(update={"outcome": "refusal"})}
+        ),
+    )
     again(made, task, load_records(made.results, GIVEN_UP).generation, ["the engine went away"] * 3)
-    for cell, stages in {UNJUDGED: ["scores"], UNASKED: ["generations", "executions", "scores"]}.items():
+    for cell, stages in {
+        UNJUDGED: ["scores"],
+        UNASKED: ["generations", "executions", "scores"],
+    }.items():
         for stage in stages:
             record_path(made.results, stage, cell).unlink()
     gather(made)
@@ -51,7 +62,13 @@ def again(made, task, generation, failed=()):
 def found(interop, odd, tmp_path_factory):
     """What Inspect reads: archive -> model -> what tests/export/read_inspect_logs.py tells."""
     folder = tmp_path_factory.mktemp("exported")
-    command = [interop / "python", ROOT / "tests" / "export" / "read_inspect_logs.py", folder, EXAMPLE, odd]
+    command = [
+        interop / "python",
+        ROOT / "tests" / "export" / "read_inspect_logs.py",
+        folder,
+        EXAMPLE,
+        odd,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads((folder / "found.json").read_text())
@@ -71,9 +88,18 @@ def test_one_sample_a_task_and_shell_and_an_epoch_a_trial(found, example):
     assert set(logs) == {row.model for row in rows} and len(rows) == 400
     for model, log in logs.items():
         cells = [row for row in rows if row.model == model]
-        assert (log["status"], log["epochs"], log["total"], len(log["ids"])) == ("success", 5, 200, 40)
-        assert [tuple(x) for x in log["listed"]] == sorted((f"{r.task}/{r.shell}", r.trial) for r in cells)
-        assert set(map(tuple, log["listed"])) == {(s["id"], s["epoch"]) for s in log["samples"].values()}
+        assert (log["status"], log["epochs"], log["total"], len(log["ids"])) == (
+            "success",
+            5,
+            200,
+            40,
+        )
+        assert [tuple(x) for x in log["listed"]] == sorted(
+            (f"{r.task}/{r.shell}", r.trial) for r in cells
+        )
+        assert set(map(tuple, log["listed"])) == {
+            (s["id"], s["epoch"]) for s in log["samples"].values()
+        }
 
 
 def test_inspects_metrics_are_the_studys_rates_of_each_model_and_shell(found, example):
@@ -83,11 +109,15 @@ def test_inspects_metrics_are_the_studys_rates_of_each_model_and_shell(found, ex
             of_shell = [row for row in rows if (row.model, row.shell) == (model, shell)]
             for name in ("passed", "structural_pass", "lenient_passed"):
                 rate = Fraction(sum(getattr(row, name) for row in of_shell), len(of_shell))
-                assert log["metrics"][f"{name} mean"][shell] == pytest.approx(float(rate), abs=1e-12)
+                assert log["metrics"][f"{name} mean"][shell] == pytest.approx(
+                    float(rate), abs=1e-12
+                )
             any_of_five = len({row.task for row in of_shell if row.passed})
             assert log["metrics"]["passed pass_at_5"][shell] == pytest.approx(any_of_five / 20)
     passed = found[EXAMPLE.name]["qwen-1.5b"]["metrics"]["passed mean"]
-    assert passed == {"bash": pytest.approx(0.11), "pwsh": pytest.approx(0.02)}, "the README's table"
+    assert passed == {"bash": pytest.approx(0.11), "pwsh": pytest.approx(0.02)}, (
+        "the README's table"
+    )
 
 
 def test_every_sample_has_its_cells_answer_verdict_worlds_and_tokens(found, example):
@@ -99,15 +129,25 @@ def test_every_sample_has_its_cells_answer_verdict_worlds_and_tokens(found, exam
         answer = generation.answer
         assert (sample["input"], sample["completion"]) == (answer.request.prompt, answer.text)
         assert sample["usage"] == [row.input_tokens, row.output_tokens]
-        verdict = {"value": "C" if row.passed else "I", "answer": row.command, "explanation": row.why}
+        verdict = {
+            "value": "C" if row.passed else "I",
+            "answer": row.command,
+            "explanation": row.why,
+        }
         assert sample["scores"]["passed"] == verdict
-        assert sample["worlds"] == [[w.seed, w.condition, w.reading, w.passed] for w in score.worlds]
+        assert sample["worlds"] == [
+            [w.seed, w.condition, w.reading, w.passed] for w in score.worlds
+        ]
         assert [json.loads(line) for line in sample["target"].splitlines()] == [
-            world.expected for world in score.worlds if (world.condition, world.reading) == ("as_designed", "strict")
+            world.expected
+            for world in score.worlds
+            if (world.condition, world.reading) == ("as_designed", "strict")
         ]
     for model, log in found[EXAMPLE.name].items():
         (usage,) = log["usage"].values()
-        assert usage["output_tokens"] == sum(row.output_tokens for row in rows if row.model == model)
+        assert usage["output_tokens"] == sum(
+            row.output_tokens for row in rows if row.model == model
+        )
 
 
 def test_what_was_not_measured_counts_nowhere_and_says_why(found, odd):
@@ -120,7 +160,9 @@ def test_what_was_not_measured_counts_nowhere_and_says_why(found, odd):
     assert refused["scores"]["passed"]["explanation"] == "The model declined to answer."
     given_up = samples[GIVEN_UP.path]
     assert "engine went away" in given_up["error"] and given_up["scores"] == {}
-    assert samples[UNJUDGED.path]["error"] == "no score yet" and samples[UNJUDGED.path]["scores"] == {}
+    assert (
+        samples[UNJUDGED.path]["error"] == "no score yet" and samples[UNJUDGED.path]["scores"] == {}
+    )
     assert {given_up["status"], samples[UNJUDGED.path]["status"]} == {"missing"}
     absent = [sample for path, sample in samples.items() if "/pwsh/" in path]
     assert Counter(s["status"] for s in absent) == {"not_measured": 8}
@@ -140,7 +182,12 @@ def test_of_a_private_task_the_verdicts_count_and_no_text_is_told(found, odd):
     task = load_task(ROOT / "tasks" / TASKS[0])
     assert hidden["metrics"] == shown["metrics"] and hidden["listed"] == shown["listed"]
     assert hidden["usage"] == shown["usage"] and hidden["status"] == shown["status"]
-    texts = [task.prompt.strip()[:60], *task.references["bash"], *task.wrong["bash"], "engine went away"]
+    texts = [
+        task.prompt.strip()[:60],
+        *task.references["bash"],
+        *task.wrong["bash"],
+        "engine went away",
+    ]
     assert not [text for text in texts if json.dumps(text)[1:-1] in hidden["text"]]
     assert {s["error"] for path, s in hidden["samples"].items() if TASKS[0] in path} == {
         None, "(held out)", "no score yet"

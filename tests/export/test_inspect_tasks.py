@@ -26,10 +26,19 @@ def ran(sandbox, interop, tmp_path_factory):
 def test_a_models_answers_are_judged_as_a_study_judges_them(ran):
     (task,) = load_tasks(["stale-lockfiles"])
     scores = ran["bash"]["scores"]
-    assert scores["stale-lockfiles/bash"] == ["C", "Right in every world.", task.references["bash"][0]]
+    assert scores["stale-lockfiles/bash"] == [
+        "C",
+        "Right in every world.",
+        task.references["bash"][0],
+    ]
     assert scores["tree-size-bytes/bash"] == ["I", "The model declined to answer.", None]
-    assert scores["crates-without-readme/bash"][0] == "I" and "World 11" in scores["crates-without-readme/bash"][1]
-    assert ran["bash"]["status"] == "success" and ran["bash"]["metrics"]["accuracy"] == pytest.approx(1 / 3)
+    assert (
+        scores["crates-without-readme/bash"][0] == "I"
+        and "World 11" in scores["crates-without-readme/bash"][1]
+    )
+    assert ran["bash"]["status"] == "success" and ran["bash"]["metrics"][
+        "accuracy"
+    ] == pytest.approx(1 / 3)
 
 
 def test_a_shell_that_the_image_does_not_hold_has_no_score(ran, sandbox):
@@ -41,14 +50,20 @@ def test_a_shell_that_the_image_does_not_hold_has_no_score(ran, sandbox):
 
 def test_a_sample_of_recorded_commands_has_the_recorded_verdicts(ran):
     found = ran["agreement"]
-    assert found["commands"] >= 19 and found["verdicts"] == 2 * found["commands"] and found["differences"] == []
+    assert (
+        found["commands"] >= 19
+        and found["verdicts"] == 2 * found["commands"]
+        and found["differences"] == []
+    )
 
 
 def test_the_page_tells_the_whole_campaigns_figures():
     found = json.loads(FULL.read_text())
     assert found["same"] >= 0.99 * found["verdicts"] and found["verdicts"] >= 684
     page = " ".join((ROOT / "docs" / "other-programs.md").read_text().split())
-    assert f"{found['same']} of {found['verdicts']} verdicts of {found['commands']} commands" in page
+    assert (
+        f"{found['same']} of {found['verdicts']} verdicts of {found['commands']} commands" in page
+    )
     assert f"The {found['not_measured']['pwsh']} PowerShell commands were not run" in page
     for one in found["differences"]:
         assert re.search(re.escape(one["sample"]), page), "each difference is explained"

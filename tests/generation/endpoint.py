@@ -38,7 +38,9 @@ class Reply:
     chunk_bytes: int = 0
     chunk_s: float = 0.0
     content_length: int | None = None
-    reset: str | None = None  # "before" the body was read, "after" it was read, "middle" of the reply
+    reset: str | None = (
+        None  # "before" the body was read, "after" it was read, "middle" of the reply
+    )
 
 
 @dataclass
@@ -60,7 +62,13 @@ class Seen:
 
 def message(text: str = "ls -la", *, model: str = "fake", **over: Any) -> dict[str, Any]:
     """A message as the API sends it; `over` replaces fields, and None takes one out."""
-    value = {"id": "msg_fake", "type": "message", "role": "assistant", "model": model, "stop_reason": "end_turn"}
+    value = {
+        "id": "msg_fake",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "stop_reason": "end_turn",
+    }
     value |= {"content": [{"type": "text", "text": text}], "stop_sequence": None}
     value |= {"usage": {"input_tokens": 120, "output_tokens": max(1, len(text) // 3)}} | over
     return {name: item for name, item in value.items() if item is not _LEFT_OUT}
@@ -72,7 +80,12 @@ _PATH = re.compile(
     r"/v1/messages|(?P<chat>/v1/chat/completions)|/model/[^/]+/invoke"
     r"|/v1/projects/[^/]+/locations/[^/]+/publishers/anthropic/models/[^/]+:rawPredict"
 )
-_FINISHED = {"end_turn": "stop", "max_tokens": "length", "refusal": "content_filter", "tool_use": "tool_calls"}
+_FINISHED = {
+    "end_turn": "stop",
+    "max_tokens": "length",
+    "refusal": "content_filter",
+    "tool_use": "tool_calls",
+}
 
 
 def completion(body: Any) -> Any:
@@ -89,15 +102,29 @@ def completion(body: Any) -> Any:
         return {"error": {"message": said["message"], "type": said["type"], "code": code}}
     blocks = [block for block in body["content"] or [] if isinstance(block, dict)]
     calls = [
-        {"id": "call_1", "type": "function", "function": {"name": b["name"], "arguments": json.dumps(b["input"])}}
+        {
+            "id": "call_1",
+            "type": "function",
+            "function": {"name": b["name"], "arguments": json.dumps(b["input"])},
+        }
         for b in blocks
         if b["type"] == "tool_use"
     ]
-    said = {"role": "assistant", "content": "".join(b["text"] for b in blocks if b["type"] == "text") or None}
+    said = {
+        "role": "assistant",
+        "content": "".join(b["text"] for b in blocks if b["type"] == "text") or None,
+    }
     usage = body.get("usage") or {}
-    counts = {"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens")}
+    counts = {
+        "prompt_tokens": usage.get("input_tokens"),
+        "completion_tokens": usage.get("output_tokens"),
+    }
     finished = _FINISHED.get(body.get("stop_reason"), body.get("stop_reason"))
-    choice = {"index": 0, "message": said | ({"tool_calls": calls} if calls else {}), "finish_reason": finished}
+    choice = {
+        "index": 0,
+        "message": said | ({"tool_calls": calls} if calls else {}),
+        "finish_reason": finished,
+    }
     base = {"id": "chatcmpl-fake", "object": "chat.completion", "model": body["model"]}
     return base | {"choices": [choice], "usage": counts}
 
@@ -195,7 +222,11 @@ class Endpoint(contextlib.AbstractContextManager):
     """The server. `answer(prompt)` is what it says when it behaves; `delay_s` before every default reply."""
 
     def __init__(
-        self, answer: Callable[[str], str] = lambda prompt: "ls -la", *, delay_s: float = 0.0, port: int = 0
+        self,
+        answer: Callable[[str], str] = lambda prompt: "ls -la",
+        *,
+        delay_s: float = 0.0,
+        port: int = 0,
     ) -> None:
         self.answer, self.delay_s = answer, delay_s
         self.requests: list[Seen] = []
@@ -203,7 +234,9 @@ class Endpoint(contextlib.AbstractContextManager):
         self.on_request: Callable[[Seen], None] = lambda seen: None
         self.batches: dict[str, dict[str, Any]] = {}
         self.batch_polls = 1
-        self.batch_fate: Callable[[str, dict[str, Any]], str] = lambda custom_id, params: "succeeded"
+        self.batch_fate: Callable[[str, dict[str, Any]], str] = lambda custom_id, params: (
+            "succeeded"
+        )
         self._script: deque[Reply] = deque()
         self._always: Reply | None = None
         self._when: list[tuple[Callable[[Seen], bool], Reply]] = []
@@ -211,7 +244,9 @@ class Endpoint(contextlib.AbstractContextManager):
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.endpoint = self
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), daemon=True
+        )
         self._thread.start()
 
     # ------------------------------------------------------------ what it is told
@@ -277,7 +312,9 @@ class Endpoint(contextlib.AbstractContextManager):
         if parts[0] not in self.batches:
             return error(404, "not_found_error", "no such batch")
         if parts[1:] == ["results"]:
-            return Reply(body=self._batch_results(parts[0]), headers={"content-type": "application/x-jsonl"})
+            return Reply(
+                body=self._batch_results(parts[0]), headers={"content-type": "application/x-jsonl"}
+            )
         self.batches[parts[0]]["polls"] += 1
         return Reply(body=self._batch_view(parts[0]))
 
@@ -286,7 +323,12 @@ class Endpoint(contextlib.AbstractContextManager):
         ended = batch["polls"] >= self.batch_polls
         results = f"{self.url}/v1/messages/batches/{name}/results" if ended else None
         status = "ended" if ended else "in_progress"
-        return {"id": name, "type": "message_batch", "processing_status": status, "results_url": results}
+        return {
+            "id": name,
+            "type": "message_batch",
+            "processing_status": status,
+            "results_url": results,
+        }
 
     def _batch_results(self, name: str) -> bytes:
         lines = []
@@ -357,10 +399,16 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, reply: Reply) -> None:
         body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
         number = b"%04x" % next(_NUMBERS)  # each response has an id of its own
-        body = body.replace(b'"msg_fake"', b'"msg_%b"' % number).replace(b'"chatcmpl-fake"', b'"chatcmpl-%b"' % number)
+        body = body.replace(b'"msg_fake"', b'"msg_%b"' % number).replace(
+            b'"chatcmpl-fake"', b'"chatcmpl-%b"' % number
+        )
         length = len(body) if reply.content_length is None else reply.content_length
         lines = [f"HTTP/1.1 {reply.status} Status"]
-        headers = {"content-type": "application/json", "request-id": "req_fake", "content-length": str(length)}
+        headers = {
+            "content-type": "application/json",
+            "request-id": "req_fake",
+            "content-length": str(length),
+        }
         lines += [f"{name}: {value}" for name, value in (headers | reply.headers).items()]
         head = "\r\n".join(lines).encode() + b"\r\n\r\n"
         if reply.reset == "middle":

@@ -9,9 +9,16 @@ from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
 KEY = "sk-ant-canary-0123456789abcdef0123456789"
-ENVIRON = dict.fromkeys(["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "VERTEX_ACCESS_TOKEN"], KEY)
+ENVIRON = dict.fromkeys(
+    ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "VERTEX_ACCESS_TOKEN"], KEY
+)
 QUICK = RetryPolicy(
-    attempt_s=5.0, deadline_s=20.0, attempts=4, first_wait_s=0.02, longest_wait_s=0.1, batch_poll_s=0.02
+    attempt_s=5.0,
+    deadline_s=20.0,
+    attempts=4,
+    first_wait_s=0.02,
+    longest_wait_s=0.1,
+    batch_poll_s=0.02,
 )
 
 
@@ -27,7 +34,11 @@ def prompt_of(cell: Cell) -> str:
 
 
 def generator_of(
-    study: Study, store: AnswerStore, endpoint: Endpoint, base_urls: dict[str, str] | None = None, **over: Any
+    study: Study,
+    store: AnswerStore,
+    endpoint: Endpoint,
+    base_urls: dict[str, str] | None = None,
+    **over: Any,
 ) -> Generator:
     """A generator that asks the fake endpoint for every model, or those in `base_urls` by their alias."""
     urls = {model.alias: endpoint.url for model in study.models} if base_urls is None else base_urls
@@ -49,8 +60,17 @@ SAID = {"alias": "sonnet", "temperature": 0.7, "max_tokens": 1024, "price": PRIC
 MODELS: dict[str, dict[str, Any]] = {
     "messages": {"id": "claude-sonnet-4-6"},
     "chat": {"id": "some-model", "wire": "chat"},
-    "bedrock": {"id": "us.anthropic.claude-sonnet-4-6-v1:0", "wire": "bedrock", "region": "us-east-1"},
-    "vertex": {"id": "claude-sonnet-4-6@20260217", "wire": "vertex", "region": "europe-west1", "project": "mine"},
+    "bedrock": {
+        "id": "us.anthropic.claude-sonnet-4-6-v1:0",
+        "wire": "bedrock",
+        "region": "us-east-1",
+    },
+    "vertex": {
+        "id": "claude-sonnet-4-6@20260217",
+        "wire": "vertex",
+        "region": "europe-west1",
+        "project": "mine",
+    },
 }
 SUFFIX = {"chat": "/v1", "vertex": "/v1"}
 """What the client expects in the address."""

@@ -25,7 +25,9 @@ KILLS = 100
 
 def worker(*arguments: object) -> subprocess.Popen:
     command = [sys.executable, "-m", "tests.generation.worker", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def finish(process: subprocess.Popen) -> str:
@@ -40,7 +42,9 @@ def finish(process: subprocess.Popen) -> str:
 
 def watch(endpoint: Endpoint, store, study, cells) -> tuple[dict[str, str], list[str]]:
     """The keys of all prompts, and a list that fills with requests for answers that were in the store already."""
-    keys = {prompt_of(cell): request_key(request_for(study, cell, prompt_of(cell))) for cell in cells}
+    keys = {
+        prompt_of(cell): request_key(request_for(study, cell, prompt_of(cell))) for cell in cells
+    }
     asked_again: list[str] = []
 
     def look(seen) -> None:
@@ -52,7 +56,9 @@ def watch(endpoint: Endpoint, store, study, cells) -> tuple[dict[str, str], list
     return keys, asked_again
 
 
-@pytest.mark.parametrize("wire", ["messages", "chat"])  # the clouds share the code of the Messages wire
+@pytest.mark.parametrize(
+    "wire", ["messages", "chat"]
+)  # the clouds share the code of the Messages wire
 def test_a_run_killed_at_any_moment_loses_no_answer_and_pays_for_none_twice(wire, endpoint, store):
     study, cells = the_cells(30 * KILLS, wire=wire)
     url = endpoint.url + SUFFIX.get(wire, "")
@@ -60,7 +66,10 @@ def test_a_run_killed_at_any_moment_loses_no_answer_and_pays_for_none_twice(wire
     moments = random.Random(3)
     plain = endpoint.reply_to
     endpoint.reply_to = lambda seen: replace(
-        plain(seen), first_byte_s=moments.uniform(0, 0.01), chunk_bytes=moments.choice([0, 0, 100]), chunk_s=0.0005
+        plain(seen),
+        first_byte_s=moments.uniform(0, 0.01),
+        chunk_bytes=moments.choice([0, 0, 100]),
+        chunk_s=0.0005,
     )
     report = json.loads(finish(worker("kill", url, store.folder, len(cells), 5, KILLS, wire)))
     children = report["children"]
@@ -69,7 +78,10 @@ def test_a_run_killed_at_any_moment_loses_no_answer_and_pays_for_none_twice(wire
 
     kept, cut = set(), Counter()
     for child in children:
-        steps = {name: {key for step, key in child["steps"] if step == name} for name in ("asked", "kept")}
+        steps = {
+            name: {key for step, key in child["steps"] if step == name}
+            for name in ("asked", "kept")
+        }
         assert not steps["asked"] & kept  # the promise: what was kept is never asked for again
         kept |= steps["kept"]
         cut.update(steps["asked"] - steps["kept"])
@@ -84,7 +96,9 @@ def test_a_run_killed_at_any_moment_loses_no_answer_and_pays_for_none_twice(wire
         answer = store.get(keys[prompt_of(cell)])
         assert answer.text == f"echo '{prompt_of(cell)}'" and answer.text in str(answer.raw)
     # Every repetition is explained by a kill before the answer had its name.
-    repeats = Counter(keys[prompt] for prompt in endpoint.prompts) - Counter(keys[prompt_of(cell)] for cell in touched)
+    repeats = Counter(keys[prompt] for prompt in endpoint.prompts) - Counter(
+        keys[prompt_of(cell)] for cell in touched
+    )
     assert all(repeats[key] <= cut[key] for key in repeats)
 
 

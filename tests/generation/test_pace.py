@@ -37,7 +37,9 @@ from tests.waiting import wait_for
 
 def ask_all(generator, cells, threads=16) -> list[BaseException | None]:
     with ThreadPoolExecutor(threads) as pool:
-        return [future.exception() for future in [pool.submit(ask, generator, cell) for cell in cells]]
+        return [
+            future.exception() for future in [pool.submit(ask, generator, cell) for cell in cells]
+        ]
 
 
 def test_calls_in_flight_stay_within_the_bound_and_reach_it(endpoint, store):
@@ -51,7 +53,9 @@ def test_threads_that_wake_late_do_not_lower_the_rate(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     pace = Pace(45, 4, longest_pause_s=1)
-    monkeypatch.setattr(pace._change, "wait", lambda seconds: clock.__setitem__(0, clock[0] + seconds + 0.25))
+    monkeypatch.setattr(
+        pace._change, "wait", lambda seconds: clock.__setitem__(0, clock[0] + seconds + 0.25)
+    )
     starts = []
     for _ in range(91):
         with pace.slot():
@@ -78,7 +82,10 @@ def test_the_services_rate_headers_are_heeded(endpoint, store):
     generator = generator_of(study, store, endpoint)
     cells = cells_of(study)
     reset = (dt.datetime.now(dt.UTC) + dt.timedelta(seconds=1.0)).isoformat()
-    limits = {"anthropic-ratelimit-requests-remaining": "0", "anthropic-ratelimit-requests-reset": reset}
+    limits = {
+        "anthropic-ratelimit-requests-remaining": "0",
+        "anthropic-ratelimit-requests-reset": reset,
+    }
     endpoint.script(Reply(headers=limits))
     ask(generator, cells[0])
     now = time.time()
@@ -90,7 +97,10 @@ def test_the_services_rate_headers_are_heeded(endpoint, store):
 def headers(remaining: str, seconds: float, kind: str = "tokens") -> dict[str, str]:
     reset = dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=seconds)
     name = f"anthropic-ratelimit-{kind}"
-    return {f"{name}-remaining": remaining, f"{name}-reset": reset.isoformat().replace("+00:00", "Z")}
+    return {
+        f"{name}-remaining": remaining,
+        f"{name}-reset": reset.isoformat().replace("+00:00", "Z"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -101,7 +111,14 @@ def headers(remaining: str, seconds: float, kind: str = "tokens") -> dict[str, s
         (headers("0", -10), 0, 0),
         (headers("0", 1e7), LONGEST_HEADER_PAUSE_S, 1.1 * LONGEST_HEADER_PAUSE_S),
         (headers("0", 10) | headers("0", 20, "output-tokens"), 20, 22),
-        ({"anthropic-ratelimit-tokens-remaining": "0", "anthropic-ratelimit-tokens-reset": "soon"}, 0, 0),
+        (
+            {
+                "anthropic-ratelimit-tokens-remaining": "0",
+                "anthropic-ratelimit-tokens-reset": "soon",
+            },
+            0,
+            0,
+        ),
         ({"anthropic-ratelimit-tokens-remaining": "0"}, 0, 0),
         ({}, 0, 0),
     ],
@@ -183,30 +200,46 @@ def test_the_next_call_starts_at_once_though_others_sleep_between_attempts():
 
 # ---------------------------------------------------------------- money
 
-DEAR = {"input_usd_per_mtok": 0, "output_usd_per_mtok": 10_000, "dated": "2026-11-01"}  # a dollar for 100 tokens
+DEAR = {
+    "input_usd_per_mtok": 0,
+    "output_usd_per_mtok": 10_000,
+    "dated": "2026-11-01",
+}  # a dollar for 100 tokens
 
 
 def dear_study(**budget):
-    return study_of({"alias": "m", "id": "claude-sonnet-4-6", "price": DEAR, "in_flight": 4}, budget=budget)
+    return study_of(
+        {"alias": "m", "id": "claude-sonnet-4-6", "price": DEAR, "in_flight": 4}, budget=budget
+    )
 
 
 def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(endpoint, store):
-    endpoint.always(Reply(body=message(usage={"input_tokens": 9, "output_tokens": 100}), first_byte_s=0.05))
+    endpoint.always(
+        Reply(body=message(usage={"input_tokens": 9, "output_tokens": 100}), first_byte_s=0.05)
+    )
     study = dear_study(stop_usd=5)
     generator = generator_of(study, store, endpoint)
     raised = ask_all(generator, cells_of(study, tasks=4))
     bought = len(endpoint.requests)
     assert 5 <= bought <= 5 + 4 - 1 and generator.budget.spent_usd == pytest.approx(bought)
     assert sum(isinstance(error, StopRun) for error in raised) == 24 - bought
-    assert "budget.stop_usd" in str(next(error for error in raised if error)) and verify(store).sound == bought
+    assert (
+        "budget.stop_usd" in str(next(error for error in raised if error))
+        and verify(store).sound == bought
+    )
 
     same = generator_of(study, store, endpoint, spent_usd=float(bought))
-    assert sum(isinstance(error, StopRun) for error in ask_all(same, cells_of(study, tasks=4))) == 24 - bought
+    assert (
+        sum(isinstance(error, StopRun) for error in ask_all(same, cells_of(study, tasks=4)))
+        == 24 - bought
+    )
     assert len(endpoint.requests) == bought  # the study's budget, not the run's
 
     more = generator_of(dear_study(stop_usd=100), store, endpoint, spent_usd=float(bought))
     assert not any(ask_all(more, cells_of(study, tasks=4)))
-    assert len(endpoint.requests) == 24 == pytest.approx(more.budget.spent_usd), "what the store holds costs nothing"
+    assert len(endpoint.requests) == 24 == pytest.approx(more.budget.spent_usd), (
+        "what the store holds costs nothing"
+    )
 
 
 BOUND_USD = 1024 / 100  # max_tokens at the price of DEAR
@@ -217,11 +250,18 @@ WHOLE = json.dumps(message()).encode()
     "reply",
     [
         Reply(body=WHOLE, content_length=len(WHOLE) + 100),
-        Reply(body=WHOLE + b" " * 40, chunk_bytes=len(WHOLE), chunk_s=3.0, content_length=len(WHOLE) + 100),
+        Reply(
+            body=WHOLE + b" " * 40,
+            chunk_bytes=len(WHOLE),
+            chunk_s=3.0,
+            content_length=len(WHOLE) + 100,
+        ),
     ],
     ids=["cut", "too slow"],
 )
-def test_a_reply_that_is_complete_though_its_length_promised_more_is_the_answer(reply, endpoint, store):
+def test_a_reply_that_is_complete_though_its_length_promised_more_is_the_answer(
+    reply, endpoint, store
+):
     study = dear_study(stop_usd=1000)
     generator = generator_of(study, store, endpoint, retry_policy=replace(QUICK, attempt_s=1.0))
     endpoint.script(reply)
@@ -250,14 +290,25 @@ def test_results_of_a_batch_that_are_of_no_use_count_at_its_price(fate, endpoint
 
     def spoiled(name: str) -> bytes:
         lines = honest(name).splitlines(keepends=True)
-        return b"".join([b"{broken\n" if fate == "broken" else lines[0].replace(b'"content"', b'"x"'), *lines[1:]])
+        return b"".join(
+            [
+                b"{broken\n" if fate == "broken" else lines[0].replace(b'"content"', b'"x"'),
+                *lines[1:],
+            ]
+        )
 
     endpoint._batch_results = spoiled
     generator = generator_of(study, store, endpoint)
     generator.prepare_batches((cell, prompt_of(cell)) for cell in cells)
     records = [ask(generator, cell) for cell in cells]
-    assert sorted(record.answer.transport for record in records) == ["batch", "messages", "messages"]
-    assert generator.budget.spent_usd == pytest.approx(BOUND_USD / 2 + sum(record.cost_usd for record in records))
+    assert sorted(record.answer.transport for record in records) == [
+        "batch",
+        "messages",
+        "messages",
+    ]
+    assert generator.budget.spent_usd == pytest.approx(
+        BOUND_USD / 2 + sum(record.cost_usd for record in records)
+    )
 
 
 def cells_by_model(study) -> tuple[list[Cell], list[Cell]]:
@@ -275,17 +326,23 @@ def test_a_batch_that_is_out_counts_until_it_is_collected_and_stops_only_who_ask
     generator = generator_of(study, store, endpoint)
     generator.prepare_batches((cell, prompt_of(cell)) for cell in batched)
     with ThreadPoolExecutor(5) as pool, ExitStack() as at_last:
-        at_last.callback(setattr, endpoint, "batch_polls", 0)  # whatever fails, nobody waits for ever
+        at_last.callback(
+            setattr, endpoint, "batch_polls", 0
+        )  # whatever fails, nobody waits for ever
         asked = [pool.submit(ask, generator, cell) for cell in batched]
         wait_for(lambda: endpoint.batches)
         assert ask(generator, singles[0]).answer.text, "there is still room for it"
         generator.budget.add(BOUND_USD / 2)
         for _ in range(2):
-            with pytest.raises(StopRun, match=r"\$20.48\d* reserved for batches under way") as caught:
+            with pytest.raises(
+                StopRun, match=r"\$20.48\d* reserved for batches under way"
+            ) as caught:
                 ask(generator, singles[1])
         assert caught.value.where == "budget: stop_usd"
         endpoint.batch_polls = 0
-        assert [future.result().answer.text for future in asked] == ["ls -la"] * 5, "its own batch is waited for"
+        assert [future.result().answer.text for future in asked] == ["ls -la"] * 5, (
+            "its own batch is waited for"
+        )
     with pytest.raises(StopRun, match="reserved"):  # stopped for this run
         ask(generator, singles[1])
     again = generator_of(study, store, endpoint, spent_usd=generator.budget.spent_usd)
@@ -298,7 +355,9 @@ def test_a_batch_that_is_out_counts_until_it_is_collected_and_stops_only_who_ask
         "no-usage",
         message(usage={"input_tokens": 0, "output_tokens": 0}),
         message(usage={"input_tokens": 120, "output_tokens": 0}),
-        json.dumps(message()).replace('"usage"', '"usage": {"input_tokens": 1, "output_tokens": 1}, "usage"').encode(),
+        json.dumps(message())
+        .replace('"usage"', '"usage": {"input_tokens": 1, "output_tokens": 1}, "usage"')
+        .encode(),
     ],
     ids=["none", "no-tokens", "a-text-of-no-tokens", "usage-twice"],
 )
@@ -315,13 +374,18 @@ SLOWER = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 8}
 
 
 @pytest.mark.parametrize(
-    ("name", "attempts"), [("truncated-json", 3), ("overloaded", 4), ("reset-after", 4), ("bad-key", 1)]
+    ("name", "attempts"),
+    [("truncated-json", 3), ("overloaded", 4), ("reset-after", 4), ("bad-key", 1)],
 )
-def test_while_the_first_call_waits_between_attempts_nobody_else_asks(name, attempts, endpoint, store):
+def test_while_the_first_call_waits_between_attempts_nobody_else_asks(
+    name, attempts, endpoint, store
+):
     study = study_of(SLOWER)
     endpoint.always(name)
     raised = ask_all(generator_of(study, store, endpoint), cells_of(study))
-    assert all(isinstance(error, StopRun) for error in raised) and len(endpoint.requests) == attempts
+    assert (
+        all(isinstance(error, StopRun) for error in raised) and len(endpoint.requests) == attempts
+    )
     assert len(set(endpoint.prompts)) == 1
 
 
@@ -329,7 +393,10 @@ def test_the_others_go_as_soon_as_the_first_is_answered(endpoint, store):
     study = study_of(SLOWER)
     endpoint.script("overloaded", "html", Reply(first_byte_s=0.2)).always(Reply(first_byte_s=0.1))
     assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study)))
-    assert len(set(endpoint.prompts[:3])) == 1 and endpoint.requests[3].at - endpoint.requests[2].at >= 0.2
+    assert (
+        len(set(endpoint.prompts[:3])) == 1
+        and endpoint.requests[3].at - endpoint.requests[2].at >= 0.2
+    )
     assert endpoint.most_at_once > 1
 
 
@@ -372,10 +439,14 @@ def test_a_reply_that_nests_deeply_is_an_answer_or_asked_again_in_this_run(level
     endpoint.script(Reply(body=nested.encode()))
     record = ask(generator_of(study, store, endpoint), cell)
     assert record.answer.text == "ls -la" and len(endpoint.requests) == (2 if levels > 1000 else 1)
-    assert (DEEPER in json.dumps(record.answer.raw)) == (64 <= levels <= 1000) and verify(store).sound == 1
+    assert (DEEPER in json.dumps(record.answer.raw)) == (64 <= levels <= 1000) and verify(
+        store
+    ).sound == 1
 
 
-def test_a_reply_that_a_bug_fails_to_read_counts_and_is_asked_for_again(endpoint, store, monkeypatch):
+def test_a_reply_that_a_bug_fails_to_read_counts_and_is_asked_for_again(
+    endpoint, store, monkeypatch
+):
     read, failures = model_session.answer_of, [AttributeError("a bug")]
 
     def broken_once(*arguments):

@@ -36,7 +36,9 @@ def test_the_table_holds_every_model_with_price_and_temperature():
         assert policy.temperature_sent == (0.7 if takes else None)
         assert policy.headers == {"anthropic-version": "2023-06-01" if takes else "2026-10-21"}
         assert policy.price.output_usd_per_mtok > policy.price.input_usd_per_mtok > 0
-        assert policy.max_tokens >= (8192 if policy.effort else 1024) and not (takes and policy.thinking)
+        assert policy.max_tokens >= (8192 if policy.effort else 1024) and not (
+            takes and policy.thinking
+        )
 
 
 def test_always_thinking_models_are_given_room_and_the_lowest_effort():
@@ -49,11 +51,20 @@ def test_always_thinking_models_are_given_room_and_the_lowest_effort():
 
 def test_the_config_overlays_the_table():
     policy = resolve(
-        model(temperature="provider-default", max_tokens=77, effort="low", price=PRICE, extra_headers={"X-Team": "a"})
+        model(
+            temperature="provider-default",
+            max_tokens=77,
+            effort="low",
+            price=PRICE,
+            extra_headers={"X-Team": "a"},
+        )
     )
     assert (policy.temperature_sent, policy.max_tokens, policy.effort) == (None, 77, "low")
     assert policy.headers == {"anthropic-version": "2026-10-21", "x-team": "a"}
-    assert policy.price.input_usd_per_mtok == 1 and resolve(model(temperature=0)).temperature_sent == 0.0
+    assert (
+        policy.price.input_usd_per_mtok == 1
+        and resolve(model(temperature=0)).temperature_sent == 0.0
+    )
     assert resolve(model(id="claude-opus-4-7", temperature=0.3)).temperature_sent == 0.3
 
 
@@ -96,16 +107,29 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     assert body_of(request) == said | {"max_tokens": 1024, "temperature": 0.7}
     keys = {request_key(request), request_key(request_for(base, cell, "prompt "))}
     keys.add(request_key(request_for(base, replace(cell, trial=2), "prompt")))
-    changes = [{"id": "claude-haiku-4-5"}, {"temperature": 0.6}, {"max_tokens": 5}, {"effort": "low"}]
-    changes += [{"thinking": {"type": "disabled"}}, {"extra_body": {"top_k": 5}}, {"extra_headers": {"x": "y"}}]
+    changes = [
+        {"id": "claude-haiku-4-5"},
+        {"temperature": 0.6},
+        {"max_tokens": 5},
+        {"effort": "low"},
+    ]
+    changes += [
+        {"thinking": {"type": "disabled"}},
+        {"extra_body": {"top_k": 5}},
+        {"extra_headers": {"x": "y"}},
+    ]
     changes += [{"wire": wire} for wire in ("chat", "bedrock", "vertex")]
     for entry in changes:
         other = study_of({"alias": "m", "id": "claude-sonnet-4-6"} | entry)
         keys.add(request_key(request_for(other, cell, "prompt")))
     assert len(keys) == 13
     # Nothing but the request counts: not the alias, the address, the price, the rate or the shell's name.
-    renamed = study_of({"alias": "n", "id": "claude-sonnet-4-6", "base_url": "http://x", "price": PRICE})
-    assert request_key(request_for(renamed, replace(cell, model="n"), "prompt")) == request_key(request)
+    renamed = study_of(
+        {"alias": "n", "id": "claude-sonnet-4-6", "base_url": "http://x", "price": PRICE}
+    )
+    assert request_key(request_for(renamed, replace(cell, model="n"), "prompt")) == request_key(
+        request
+    )
 
 
 def test_keys_bought_today_are_found_tomorrow():
@@ -122,7 +146,11 @@ def test_the_order_mixes_the_shells_evenly_and_follows_the_seed():
     first_half = [cell.shell for cell in cells[:100]].count("bash")
     assert 35 <= first_half <= 65
     longest = max(
-        len(run) for run in "".join(cell.shell[0] for cell in cells).replace("bp", "b p").replace("pb", "p b").split()
+        len(run)
+        for run in "".join(cell.shell[0] for cell in cells)
+        .replace("bp", "b p")
+        .replace("pb", "p b")
+        .split()
     )
     assert longest < 15
     other = study_of(trials=5, order_seed=1)
@@ -136,13 +164,20 @@ OPUS = {"alias": "opus", "id": "claude-opus-4-7", "requests_per_minute": 45}
 
 @pytest.fixture
 def paid() -> Study:
-    return study_of(OPUS, {"alias": "sonnet", "id": "claude-sonnet-4-6", "requests_per_minute": 45}, trials=5)
+    return study_of(
+        OPUS, {"alias": "sonnet", "id": "claude-sonnet-4-6", "requests_per_minute": 45}, trials=5
+    )
 
 
 def bounds(study: Study, price_in: float, price_out: float) -> tuple[float, float]:
     """Dollars of one model's 200 calls, at least and at most, by hand: 2 to 6 bytes a token."""
     size = (
-        sum(len(build_prompt(task.prompt, shell).encode()) for task in TASKS for shell in study.shells) * study.trials
+        sum(
+            len(build_prompt(task.prompt, shell).encode())
+            for task in TASKS
+            for shell in study.shells
+        )
+        * study.trials
     )
     calls = len(TASKS) * 2 * study.trials
     least = size / 6 * price_in / 1e6
@@ -154,7 +189,10 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
     assert made.calls == 400 and [model.calls for model in made.models] == [200, 200]
     for model, (price_in, price_out) in zip(made.models, [(5, 25), (3, 15)], strict=True):
         least, most = bounds(paid, price_in, price_out)
-        assert least < model.expected_usd < model.most_usd <= most * 1.0001 and model.most_usd >= most * 0.999
+        assert (
+            least < model.expected_usd < model.most_usd <= most * 1.0001
+            and model.most_usd >= most * 0.999
+        )
         assert model.minutes == pytest.approx(200 / 45)
     assert made.models[0].expected_usd < 5  # under $5 at Opus prices
     assert made.missing_keys == []
@@ -164,9 +202,14 @@ def test_the_readme_states_the_price_that_the_plan_computes():
     prices = []
     for name in ("study", "study-60", "study-demanding"):
         study = read_study(f"config/{name}.yaml")
-        made = estimate_cost(study, load_tasks(study.tasks), AnswerStore(TASKS[0].folder / "none"), ENVIRON)
+        made = estimate_cost(
+            study, load_tasks(study.tasks), AnswerStore(TASKS[0].folder / "none"), ENVIRON
+        )
         prices.append((f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}"))
-    stated = re.findall(r"about \$([\d.]+), at most\s+\$(\d+\.\d+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    stated = re.findall(
+        r"about \$([\d.]+), at most\s+\$(\d+\.\d+)",
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+    )
     assert stated == prices
 
 
@@ -178,16 +221,26 @@ def test_the_committed_study_costs_nothing():
 
 def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, store, endpoint):
     endpoint.answer = lambda prompt: "x" * 300  # a hundred tokens by the endpoint's count
-    fast = study_of(OPUS | {"requests_per_minute": 1_000_000}, trials=5)  # the rate is no part of a request
+    fast = study_of(
+        OPUS | {"requests_per_minute": 1_000_000}, trials=5
+    )  # the rate is no part of a request
     generator = generator_of(fast, store, endpoint)
     cells = [cell for cell in paid.cells([task.id for task in TASKS]) if cell.model == "opus"]
-    prompts = {(task.id, shell): build_prompt(task.prompt, shell) for task in TASKS for shell in paid.shells}
+    prompts = {
+        (task.id, shell): build_prompt(task.prompt, shell)
+        for task in TASKS
+        for shell in paid.shells
+    }
     for cell in cells[:20]:
         generator.generate(cell, prompts[cell.task, cell.shell], "0" * 64)
     made = estimate_cost(paid, TASKS, store, ENVIRON)
     opus, sonnet = made.models
     assert (opus.at_hand, opus.calls, sonnet.at_hand) == (20, 180, 0)
-    assert opus.spent_usd == pytest.approx(20 * (120 * 5 + 100 * 25) / 1e6) == generator.budget.spent_usd
+    assert (
+        opus.spent_usd
+        == pytest.approx(20 * (120 * 5 + 100 * 25) / 1e6)
+        == generator.budget.spent_usd
+    )
     assert opus.expected_usd == pytest.approx((opus.input_tokens * 5 + 180 * 100 * 25) / 1e6)
 
 
@@ -211,7 +264,9 @@ def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
 
 
 def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
-    assert {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells} == {PREAMBLE}
+    assert {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells} == {
+        PREAMBLE
+    }
     assert PREAMBLE == (
         "The current directory is the root of a Rust cargo workspace on a Linux machine. curl, jq and xmllint are "
         "installed; the Rust toolchain, git, Perl and Python are not. All paths are relative to it. Write only the "
@@ -223,7 +278,9 @@ def test_batches_cost_half_unless_they_expire_and_take_their_time(store):
     single = estimate_cost(study_of(OPUS), TASKS, store, ENVIRON)
     batch = estimate_cost(study_of(OPUS | {"transport": "batch"}), TASKS, store, ENVIRON)
     assert batch.expected_usd == pytest.approx(single.expected_usd / 2)
-    assert batch.most_usd == pytest.approx(single.most_usd)  # it may expire, and is then asked by single calls
+    assert batch.most_usd == pytest.approx(
+        single.most_usd
+    )  # it may expire, and is then asked by single calls
     assert batch.models[0].minutes is None
     assert "half for batches" in render_plan(batch) and "within an hour" in render_plan(batch)
 
@@ -239,4 +296,8 @@ def test_a_missing_key_is_said_only_where_there_is_something_to_ask(paid, store)
 def test_reasons_have_their_place(paid, store):
     reasons = {"generate": {"missing": 400}, "score": {"code has changed": 3, "missing": 400}}
     text = render_plan(estimate_cost(paid, TASKS, store, ENVIRON), reasons=reasons)
-    assert "generate: 400 to run" in text and "score: 403 to run" in text and "code has changed" in text
+    assert (
+        "generate: 400 to run" in text
+        and "score: 403 to run" in text
+        and "code has changed" in text
+    )

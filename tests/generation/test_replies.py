@@ -23,15 +23,46 @@ from tests.generation.studies import ask, cells_of, generator_of, prompt_of, stu
 from tests.waiting import wait_for
 
 PLAIN = "ok thinking-first several-blocks unknown-block unknown-stop wrong-model no-usage odd-usage no-stop-reason"
-ANSWERS = dict.fromkeys(f"{PLAIN} byte-order-mark large-numbers slow-first-byte slow-stream".split(), ("ok", "ls -la"))
-ANSWERS |= dict.fromkeys(["refusal", "refusal-bare"], ("refusal", "")) | {"empty": ("empty", "  \n")}
-ANSWERS |= {"truncated": ("truncated", "find . -na"), "thinking-only": ("truncated", ""), "no-content": ("empty", "")}
+ANSWERS = dict.fromkeys(
+    f"{PLAIN} byte-order-mark large-numbers slow-first-byte slow-stream".split(), ("ok", "ls -la")
+)
+ANSWERS |= dict.fromkeys(["refusal", "refusal-bare"], ("refusal", "")) | {
+    "empty": ("empty", "  \n")
+}
+ANSWERS |= {
+    "truncated": ("truncated", "find . -na"),
+    "thinking-only": ("truncated", ""),
+    "no-content": ("empty", ""),
+}
 ANSWERS |= {"lone-surrogate": ("ok", "echo \N{REPLACEMENT CHARACTER} x")}
 SLOW = ["never-first-byte", "endless-stream"]  # in the deadline's own tests
-BILLED = ["reset-middle", "short-body", "error-in-200", "html", "no-message", "json-list", "nothing", "not-a-number"]
+BILLED = [
+    "reset-middle",
+    "short-body",
+    "error-in-200",
+    "html",
+    "no-message",
+    "json-list",
+    "nothing",
+    "not-a-number",
+]
 BILLED += ["beyond-bounds", "deep", "truncated-json", "invalid-utf8", "huge"]
-TROUBLES = ["request-timeout", "conflict", "rate-limit", "rate-limit-ms", "rate-limit-nonsense", "ramp-limit"]
-TROUBLES += ["client-closed", "server-error", "not-implemented", "bad-gateway", "unavailable", "gateway-timeout"]
+TROUBLES = [
+    "request-timeout",
+    "conflict",
+    "rate-limit",
+    "rate-limit-ms",
+    "rate-limit-nonsense",
+    "ramp-limit",
+]
+TROUBLES += [
+    "client-closed",
+    "server-error",
+    "not-implemented",
+    "bad-gateway",
+    "unavailable",
+    "gateway-timeout",
+]
 TROUBLES += ["overloaded", "reset-before", "reset-after"]
 THIS_CELL_ONLY = ["bad-request", "too-large", "unprocessable", "no-retry", "rate-limit-absurd"]
 STOPS_RUN = ["credit-balance", "bad-key", "payment", "forbidden", "spend-cap", "contract-cap"]
@@ -47,7 +78,9 @@ def test_every_behaviour_has_an_expectation():
 @pytest.fixture
 def two_models(endpoint, store):
     """A generator whose models have both answered once, and a fresh cell of the first and of the second."""
-    study = study_of({"alias": "a", "id": "claude-sonnet-4-6"}, {"alias": "b", "id": "claude-haiku-4-5"})
+    study = study_of(
+        {"alias": "a", "id": "claude-sonnet-4-6"}, {"alias": "b", "id": "claude-haiku-4-5"}
+    )
     generator = generator_of(study, store, endpoint)
     cells = cells_of(study)
     ask(generator, cells[0])
@@ -57,13 +90,17 @@ def two_models(endpoint, store):
 
 
 @pytest.mark.parametrize("name", [*TROUBLES, *BILLED])
-def test_lasting_troubles_leave_the_cell_missing_and_the_others_alone(name, endpoint, store, two_models):
+def test_lasting_troubles_leave_the_cell_missing_and_the_others_alone(
+    name, endpoint, store, two_models
+):
     generator, cells = two_models
     endpoint.always(name)
     with pytest.raises(CallError) as caught:
         ask(generator, cells[0])
     assert not isinstance(caught.value, StopRun) and caught.value.hint
-    assert len(endpoint.requests) == (3 if name in BILLED else 4)  # a reply may have been billed: fewer attempts
+    assert len(endpoint.requests) == (
+        3 if name in BILLED else 4
+    )  # a reply may have been billed: fewer attempts
     assert verify(store).sound == 2
     endpoint.always(None)
     assert ask(generator, cells[0]).answer.outcome == "ok"
@@ -114,7 +151,9 @@ def test_a_pause_holds_for_the_whole_model_and_no_other(endpoint, two_models):
 
 @pytest.mark.parametrize("name", SLOW)
 def test_the_deadline_ends_slow_replies(name, endpoint, store):
-    policy = RetryPolicy(attempt_s=0.5, deadline_s=1.5, attempts=20, first_wait_s=0.05, longest_wait_s=0.1)
+    policy = RetryPolicy(
+        attempt_s=0.5, deadline_s=1.5, attempts=20, first_wait_s=0.05, longest_wait_s=0.1
+    )
     generator = generator_of(study_of(), store, endpoint, retry_policy=policy)
     cells = cells_of(generator.study)
     endpoint.script(name)
@@ -146,7 +185,14 @@ def test_nobody_answers_at_all(endpoint, store):
     assert caught.value.hint and generator.budget.spent_usd == 0
 
 
-ODD_PROXIES = ["socks5://127.0.0.1:1", "socks4://x", "nonsense://x", "http://[", "http://user:secret@127.0.0.1:1", "::"]
+ODD_PROXIES = [
+    "socks5://127.0.0.1:1",
+    "socks4://x",
+    "nonsense://x",
+    "http://[",
+    "http://user:secret@127.0.0.1:1",
+    "::",
+]
 PROXY_NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
 
 
@@ -158,7 +204,9 @@ def test_no_proxy_is_before_the_own_machine(proxy, host, endpoint, store, monkey
     monkeypatch.setenv("NO_PROXY", "[,::,*x")
     study = study_of()
     url = endpoint.url.replace("127.0.0.1", host)
-    assert ask(generator_of(study, store, endpoint, base_urls={"sonnet": url}), cells_of(study)[0]).answer.text
+    assert ask(
+        generator_of(study, store, endpoint, base_urls={"sonnet": url}), cells_of(study)[0]
+    ).answer.text
 
 
 @pytest.mark.parametrize("proxy", ["socks5://me:secret@127.0.0.1:1", "nonsense://secret"])
@@ -181,7 +229,10 @@ def test_a_proxy_that_can_be_used_is_used_for_other_machines(monkeypatch):
 
 @pytest.mark.parametrize(
     ("host", "own"),
-    [*[(host, True) for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost", "a.localhost")], ("192.0.2.1", False)],
+    [
+        *[(host, True) for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost", "a.localhost")],
+        ("192.0.2.1", False),
+    ],
 )
 def test_loopback(host, own):
     assert is_loopback(host) is own and not is_loopback(f"{host}.example")
@@ -192,7 +243,9 @@ def test_a_redirect_stops_the_model_and_names_its_target(endpoint, store):
     endpoint.script(Reply(307, b"", {"location": "https://elsewhere.example/v1/messages"}))
     generator = generator_of(study, store, endpoint)
     for cell in cells_of(study)[:2]:
-        with pytest.raises(StopRun, match=r"redirects \(307\) to https://elsewhere.example/v1/messages") as caught:
+        with pytest.raises(
+            StopRun, match=r"redirects \(307\) to https://elsewhere.example/v1/messages"
+        ) as caught:
             ask(generator, cell)
         assert "base_url" in caught.value.hint
     assert len(endpoint.requests) == 1
@@ -206,7 +259,10 @@ def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, headers, end
     ask(generator, cells_of(generator.study)[0])
     endpoint.always(Reply(status, body, headers))
     tracemalloc.start()
-    with pytest.raises(CallError, match={200: "larger than 4 MB", 401: "the key was not accepted", 500: "500"}[status]):
+    with pytest.raises(
+        CallError,
+        match={200: "larger than 4 MB", 401: "the key was not accepted", 500: "500"}[status],
+    ):
         ask(generator, cells_of(generator.study)[1])
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -226,22 +282,34 @@ def test_a_compressed_reply_is_read_and_one_in_another_way_is_not(endpoint, stor
 @pytest.mark.parametrize("status", [400, 404, 405, 413, 422])
 def test_a_service_that_says_try_again_is_obeyed(status, endpoint, store):
     study = study_of()
-    endpoint.script(error(status, "invalid_request_error", "temperature? not now", x_should_retry="true"))
+    endpoint.script(
+        error(status, "invalid_request_error", "temperature? not now", x_should_retry="true")
+    )
     assert ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.attempts == 2
 
 
-@pytest.mark.parametrize(("status", "kind"), [(401, "authentication_error"), (403, "permission_error"), (402, None)])
+@pytest.mark.parametrize(
+    ("status", "kind"), [(401, "authentication_error"), (403, "permission_error"), (402, None)]
+)
 def test_no_service_makes_a_run_go_on_without_key_or_money(status, kind):
-    assert from_error(status, {"type": kind, "message": "no"}, {"x-should-retry": "true"}).scope == "run"
+    assert (
+        from_error(status, {"type": kind, "message": "no"}, {"x-should-retry": "true"}).scope
+        == "run"
+    )
 
 
 def test_tokens_of_a_cache_are_priced(endpoint, store):
     usage = {"input_tokens": 100, "output_tokens": 10, "cache_read_input_tokens": 2000}
-    usage |= {"cache_creation_input_tokens": 700, "cache_creation": {"ephemeral_1h_input_tokens": 300}}
+    usage |= {
+        "cache_creation_input_tokens": 700,
+        "cache_creation": {"ephemeral_1h_input_tokens": 300},
+    }
     endpoint.script(Reply(body=message(usage=usage)))
     study = study_of()
     record = ask(generator_of(study, store, endpoint), cells_of(study)[0])
-    assert record.cost_usd == pytest.approx(((100 + 400 * 1.25 + 300 * 2 + 2000 * 0.1) * 3 + 10 * 15) / 1e6)
+    assert record.cost_usd == pytest.approx(
+        ((100 + 400 * 1.25 + 300 * 2 + 2000 * 0.1) * 3 + 10 * 15) / 1e6
+    )
 
 
 # ---------------------------------------------------------------- entries that are no answers
@@ -258,7 +326,9 @@ def a_file_as_its_folder(path):
     path.parent.write_text("")
 
 
-@pytest.mark.parametrize("harm", [*HARM.values(), a_file_as_its_folder], ids=[*HARM, "file as its folder"])
+@pytest.mark.parametrize(
+    "harm", [*HARM.values(), a_file_as_its_folder], ids=[*HARM, "file as its folder"]
+)
 def test_an_odd_entry_is_named_and_not_asked_for(harm, endpoint, store, tmp_path, capsys):
     study = study_of()
     cells = cells_of(study)
@@ -296,10 +366,16 @@ def test_a_reply_that_another_request_got_is_no_answer(endpoint, store):
     """A gateway out of step sends each reply twice; ids alone repeat on some servers, texts alone on all."""
     study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 1})
     first, second = message("first", id="msg_1"), message("second", id="msg_1")
-    endpoint.script(*(Reply(body=body) for body in (first, second, second, message("first", id="msg_2"))))
+    endpoint.script(
+        *(Reply(body=body) for body in (first, second, second, message("first", id="msg_2")))
+    )
     generator = generator_of(study, store, endpoint)
     answers = [ask(generator, cell).answer for cell in cells_of(study)[:3]]
-    assert [(answer.text, answer.attempts) for answer in answers] == [("first", 1), ("second", 1), ("first", 2)]
+    assert [(answer.text, answer.attempts) for answer in answers] == [
+        ("first", 1),
+        ("second", 1),
+        ("first", 2),
+    ]
 
 
 def test_only_the_services_own_address_keeps_connections_alive(endpoint):

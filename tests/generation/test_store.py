@@ -44,7 +44,11 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
     path.write_bytes(harmed)
     with pytest.raises(DamagedAnswer) as caught:
         ask(generator_of(study, store, endpoint), cells_of(study)[0])
-    assert caught.value.where == str(path) and "delete it" in caught.value.hint and endpoint.requests == []
+    assert (
+        caught.value.where == str(path)
+        and "delete it" in caught.value.hint
+        and endpoint.requests == []
+    )
     assert list(verify(store).damaged) == [str(path)] and main(store=store) == 1
     assert str(path) in capsys.readouterr().out
 
@@ -75,17 +79,30 @@ def test_merging_adds_keeps_and_reports(filled, endpoint, store, tmp_path):
     damaged = other.path(ask(generator, cells_of(study)[7]).answer.request_key)
     damaged.write_text("{}")
     done = merge(store, other.folder)
-    assert (done.added, done.same, len(done.different), list(done.damaged)) == (3, 1, 2, [str(damaged)])
-    assert verify(store).sound == 7 and store.get(records[3].answer.request_key) == records[3].answer
+    assert (done.added, done.same, len(done.different), list(done.damaged)) == (
+        3,
+        1,
+        2,
+        [str(damaged)],
+    )
+    assert (
+        verify(store).sound == 7 and store.get(records[3].answer.request_key) == records[3].answer
+    )
     again = merge(store, other.folder)
     assert (again.added, again.same) == (0, 4)
     with pytest.raises(UserError):
         merge(store, tmp_path / "nowhere")
 
 
-def test_the_listing_says_who_answered_with_how_many_tokens_from_day_to_day(endpoint, store, monkeypatch, capsys):
+def test_the_listing_says_who_answered_with_how_many_tokens_from_day_to_day(
+    endpoint, store, monkeypatch, capsys
+):
     study = study_of()
-    counted = [{"input_tokens": 120, "output_tokens": 7}, {}, {"input_tokens": 30, "output_tokens": 2}]
+    counted = [
+        {"input_tokens": 120, "output_tokens": 7},
+        {},
+        {"input_tokens": 30, "output_tokens": 2},
+    ]
     for day, usage, cell in zip((3, 1, 2), counted, cells_of(study), strict=False):
         now = f"2026-11-0{day}T01:02:03Z"
         monkeypatch.setattr("fluency.generation.model_session.utc_now", lambda digits, now=now: now)
@@ -95,7 +112,9 @@ def test_the_listing_says_who_answered_with_how_many_tokens_from_day_to_day(endp
     said = capsys.readouterr().out.splitlines()
     assert "3 sound answers, 0 damaged" in said[0]
     who = "claude-sonnet-4-6, temperature 0.7, by 127.0.0.1"
-    assert said[1].endswith(f"{who}: 3 answers (3 ok), 150 tokens in, 9 out, 2026-11-01 to 2026-11-03")
+    assert said[1].endswith(
+        f"{who}: 3 answers (3 ok), 150 tokens in, 9 out, 2026-11-01 to 2026-11-03"
+    )
 
 
 def test_temporaries_of_killed_runs_are_ignored_and_cleared_when_old(filled, store):
@@ -108,15 +127,24 @@ def test_temporaries_of_killed_runs_are_ignored_and_cleared_when_old(filled, sto
         part.write_text("{half")
     for part in (old, note):
         os.utime(part, (time.time() - 7200,) * 2)
-    assert verify(store).sound == 4 and [part.exists() for part in (old, new, note)] == [False, True, False]
+    assert verify(store).sound == 4 and [part.exists() for part in (old, new, note)] == [
+        False,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
     "block",
-    [lambda path: path.parent.write_text("a file"), lambda path: path.parent.symlink_to(path.parent.name)],
+    [
+        lambda path: path.parent.write_text("a file"),
+        lambda path: path.parent.symlink_to(path.parent.name),
+    ],
     ids=["a file", "a loop of links"],
 )
-def test_a_store_that_cannot_be_written_stops_the_run_before_anything_is_bought(block, endpoint, tmp_path):
+def test_a_store_that_cannot_be_written_stops_the_run_before_anything_is_bought(
+    block, endpoint, tmp_path
+):
     folder = tmp_path / "parent/answers"
     block(folder)
     study = study_of()
@@ -140,12 +168,16 @@ STEPS = {
     "writing": lambda patch: patch.setattr(Path, "write_bytes", refuse),
     "naming": lambda patch: patch.setattr(os, "link", refuse),
     "flushing the file": lambda patch: patch.setattr(store_module, "flush", refuse),
-    "flushing the folder": lambda patch: patch.setattr(store_module, "flush", refuse_folders(store_module.flush)),
+    "flushing the folder": lambda patch: patch.setattr(
+        store_module, "flush", refuse_folders(store_module.flush)
+    ),
 }
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_an_answer_that_the_disk_refuses_is_printed_whole_and_ends_the_run(step, endpoint, store, monkeypatch, capsys):
+def test_an_answer_that_the_disk_refuses_is_printed_whole_and_ends_the_run(
+    step, endpoint, store, monkeypatch, capsys
+):
     study = study_of()
     cells = cells_of(study)
     generator = generator_of(study, store, endpoint)
@@ -187,7 +219,11 @@ def test_a_file_system_without_hard_links_keeps_the_first_answer_too(endpoint, s
     monkeypatch.setattr(os, "link", no_links)
     study = study_of()
     first = ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer
-    assert store.put(first.model_copy(update={"text": "rm -r *"})) == first == store.get(first.request_key)
+    assert (
+        store.put(first.model_copy(update={"text": "rm -r *"}))
+        == first
+        == store.get(first.request_key)
+    )
 
 
 def test_a_run_under_a_file_size_limit_buys_nothing(endpoint, store):
@@ -202,7 +238,9 @@ def test_a_run_under_a_file_size_limit_buys_nothing(endpoint, store):
 
 
 @pytest.mark.parametrize("left", [0, 4096])
-def test_an_answer_that_meets_a_full_disk_is_printed_and_nothing_more_is_bought(left, endpoint, small_disk, capsys):
+def test_an_answer_that_meets_a_full_disk_is_printed_and_nothing_more_is_bought(
+    left, endpoint, small_disk, capsys
+):
     study = study_of()
     cells = cells_of(study)
     disk = small_disk(ROOM_BYTES + 1024 * 1024)

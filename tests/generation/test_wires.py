@@ -18,10 +18,22 @@ from fluency.generation.providers import PROVIDERS, chat, sdk_provider
 from fluency.generation.reply import Reading
 from fluency.generation.request import request_for
 from tests.generation.endpoint import Reply, error, message, tool_call
-from tests.generation.studies import KEY, MODELS, SUFFIX, ask, cells_of, generator_of, prompt_of, study_of, study_on
+from tests.generation.studies import (
+    KEY,
+    MODELS,
+    SUFFIX,
+    ask,
+    cells_of,
+    generator_of,
+    prompt_of,
+    study_of,
+    study_on,
+)
 from tests.generation.test_replies import ANSWERS, BILLED, SLOW, STOPS_MODEL, STOPS_RUN, TROUBLES
 
-HASTY = RetryPolicy(attempt_s=5.0, deadline_s=20.0, attempts=3, first_wait_s=0.001, longest_wait_s=0.002)
+HASTY = RetryPolicy(
+    attempt_s=5.0, deadline_s=20.0, attempts=3, first_wait_s=0.001, longest_wait_s=0.002
+)
 PATHS = {
     "messages": "/v1/messages",
     "chat": "/v1/chat/completions",
@@ -36,7 +48,9 @@ def on(wire, store, endpoint, **over):
     model = {key: over.pop(key) for key in ("transport", "interface") if key in over}
     study = study_on(wire, trials=40, **model)
     urls = {"sonnet": endpoint.url + SUFFIX.get(wire, "")}
-    return study, generator_of(study, store, endpoint, **({"base_urls": urls, "retry_policy": HASTY} | over))
+    return study, generator_of(
+        study, store, endpoint, **({"base_urls": urls, "retry_policy": HASTY} | over)
+    )
 
 
 def most_usd(study, cell) -> float:
@@ -58,13 +72,24 @@ def test_what_is_sent_and_what_is_kept(wire, endpoint, store):
     assert (seen.body["temperature"], seen.body["max_tokens"]) == (0.7, 1024)
     assert (record.cell, record.temperature_requested) == (cell, 0.7)
     assert seen.headers["authorization"] == f"Bearer {KEY}"
-    version = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}.get(study.models[0].wire)
+    version = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}.get(
+        study.models[0].wire
+    )
     assert seen.body.get("anthropic_version") == version
     assert seen.headers.get("anthropic-version") == ("2023-06-01" if wire == "messages" else None)
     assert seen.body.get("model") == (study.models[0].id if wire in ("messages", "chat") else None)
     answer = record.answer
-    assert (answer.outcome, answer.text, answer.attempts, answer.request_id) == ("ok", "ls -la", 1, "req_fake")
-    assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.server) == (120, 2, "127.0.0.1")
+    assert (answer.outcome, answer.text, answer.attempts, answer.request_id) == (
+        "ok",
+        "ls -la",
+        1,
+        "req_fake",
+    )
+    assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.server) == (
+        120,
+        2,
+        "127.0.0.1",
+    )
     assert answer.client.split()[0] == ("openai" if wire == "chat" else "anthropic")
     assert record.cost_usd == pytest.approx((120 * 3 + 2 * 15) / 1e6)
     assert answer.request.wire == study.models[0].wire
@@ -123,14 +148,23 @@ def test_what_ends_the_run_or_the_model_costs_one_call(wire, endpoint, store):
 
 
 ECHOES = [
-    error(status, "api_error", f"your key {KEY} is bad: Bearer {KEY}") for status in (400, 401, 403, 404, 413, 500)
+    error(status, "api_error", f"your key {KEY} is bad: Bearer {KEY}")
+    for status in (400, 401, 403, 404, 413, 500)
 ]
-ECHOES += [Reply(422, body) for body in (KEY.encode(), f"<html>Bearer {KEY}</html>".encode(), {"detail": [KEY]})]
-ECHOES += [Reply(200, f"<html>{KEY}</html>".encode()), Reply(307, b"", {"location": f"http://127.0.0.1:9/{KEY}"})]
+ECHOES += [
+    Reply(422, body)
+    for body in (KEY.encode(), f"<html>Bearer {KEY}</html>".encode(), {"detail": [KEY]})
+]
+ECHOES += [
+    Reply(200, f"<html>{KEY}</html>".encode()),
+    Reply(307, b"", {"location": f"http://127.0.0.1:9/{KEY}"}),
+]
 
 
 @every_wire
-def test_an_echoed_key_is_in_no_record_no_error_no_log_and_no_file(wire, endpoint, store, caplog, capfd):
+def test_an_echoed_key_is_in_no_record_no_error_no_log_and_no_file(
+    wire, endpoint, store, caplog, capfd
+):
     caplog.set_level(logging.DEBUG)
     study, generator = on(wire, store, endpoint)
     cells, texts = iter(cells_of(study)), []
@@ -149,22 +183,28 @@ def test_an_echoed_key_is_in_no_record_no_error_no_log_and_no_file(wire, endpoin
             ask(generator, cell)
     assert "revoke" in caught.value.hint and len(endpoint.requests) == requests + 1
     assert generator.budget.spent_usd - before > 0.01
-    texts += [str(caught.value), *(path.read_text() for path in store.folder.rglob("*") if path.is_file())]
+    texts += [
+        str(caught.value),
+        *(path.read_text() for path in store.folder.rglob("*") if path.is_file()),
+    ]
     everything = "\n".join([*texts, caplog.text, *capfd.readouterr()])
     assert KEY not in everything and KEY[10:30] not in everything
 
 
 @every_wire
 def test_the_environment_decides_nothing(wire, endpoint, store, monkeypatch):
-    urls = (
-        "OPENAI_BASE_URL ANTHROPIC_BASE_URL ANTHROPIC_BEDROCK_BASE_URL ANTHROPIC_VERTEX_BASE_URL HTTP_PROXY ALL_PROXY"
-    )
+    urls = "OPENAI_BASE_URL ANTHROPIC_BASE_URL ANTHROPIC_BEDROCK_BASE_URL ANTHROPIC_VERTEX_BASE_URL HTTP_PROXY ALL_PROXY"
     odd = dict.fromkeys(urls.split(), "http://127.0.0.1:9") | {"ANTHROPIC_LOG": "debug"}
-    odd |= dict.fromkeys(["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"], "sk-ant-theirs")
     odd |= dict.fromkeys(
-        ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "AWS_REGION", "AWS_PROFILE", "CLOUD_ML_REGION"], "theirs"
+        ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"], "sk-ant-theirs"
     )
-    odd |= dict.fromkeys(["OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"], "x-theirs: 1\nanthropic-beta: theirs")
+    odd |= dict.fromkeys(
+        ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "AWS_REGION", "AWS_PROFILE", "CLOUD_ML_REGION"],
+        "theirs",
+    )
+    odd |= dict.fromkeys(
+        ["OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"], "x-theirs: 1\nanthropic-beta: theirs"
+    )
     for name, value in odd.items():
         monkeypatch.setenv(name, value)
     study, generator = on(wire, store, endpoint)
@@ -217,7 +257,11 @@ def test_a_forced_call_is_the_answer_and_another_shape_is_none(wire, endpoint, s
 
 @every_wire
 def test_the_prompt_is_the_same_to_the_letter_and_one_tool_must_be_called(wire, endpoint, store):
-    schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+    schema = {
+        "type": "object",
+        "properties": {"command": {"type": "string"}},
+        "required": ["command"],
+    }
     for interface in ("reply", "tool"):
         study, generator = on(wire, store, endpoint, interface=interface)
         for cell in cells_of(study, 1)[::40]:
@@ -228,12 +272,20 @@ def test_the_prompt_is_the_same_to_the_letter_and_one_tool_must_be_called(wire, 
     told = [body["tools"] for body in bodies[2:]]
     if wire == "chat":
         assert [body["tool_choice"] for body in bodies[2:]] == ["required"] * 2
-        told = [[{"input_schema": t["function"].pop("parameters"), **t["function"]} for t in tools] for tools in told]
+        told = [
+            [{"input_schema": t["function"].pop("parameters"), **t["function"]} for t in tools]
+            for tools in told
+        ]
     else:
         names = [body["tool_choice"] for body in bodies[2:]]
-        assert names == [{"type": "tool", "name": n, "disable_parallel_tool_use": True} for n in ("bash", "powershell")]
+        assert names == [
+            {"type": "tool", "name": n, "disable_parallel_tool_use": True}
+            for n in ("bash", "powershell")
+        ]
     shells = [("bash", "Runs a Bash command."), ("powershell", "Runs a PowerShell 7 command.")]
-    assert told == [[{"name": name, "description": text, "input_schema": schema}] for name, text in shells]
+    assert told == [
+        [{"name": name, "description": text, "input_schema": schema}] for name, text in shells
+    ]
 
 
 def test_a_call_whose_arguments_are_no_json_is_none(endpoint, store):
@@ -246,7 +298,11 @@ def test_a_call_whose_arguments_are_no_json_is_none(endpoint, store):
 
 def test_a_model_that_thinks_cannot_be_made_to_call():
     with pytest.raises(UserError, match="a forced tool call cannot go with thinking"):
-        resolve(study_on("messages", interface="tool", temperature=1.0, thinking={"type": "adaptive"}).models[0])
+        resolve(
+            study_on(
+                "messages", interface="tool", temperature=1.0, thinking={"type": "adaptive"}
+            ).models[0]
+        )
 
 
 # ------------------------------------------------------------ what only one wire has
@@ -255,11 +311,16 @@ def test_a_model_that_thinks_cannot_be_made_to_call():
 def test_a_pair_of_aws_keys_is_refused_with_what_to_do(endpoint, store):
     study = study_on("bedrock", api_key_env="AWS_SECRET_ACCESS_KEY")
     with pytest.raises(StopRun, match="a pair of AWS keys") as caught:
-        ask(generator_of(study, store, endpoint, environ={"AWS_SECRET_ACCESS_KEY": KEY}), cells_of(study)[0])
+        ask(
+            generator_of(study, store, endpoint, environ={"AWS_SECRET_ACCESS_KEY": KEY}),
+            cells_of(study)[0],
+        )
     assert "Bedrock API key" in caught.value.hint and endpoint.requests == []
 
 
-@pytest.mark.parametrize(("wire", "lacking"), [("bedrock", "region"), ("vertex", "region"), ("vertex", "project")])
+@pytest.mark.parametrize(
+    ("wire", "lacking"), [("bedrock", "region"), ("vertex", "region"), ("vertex", "project")]
+)
 def test_a_cloud_needs_its_place(wire, lacking, endpoint, store):
     study = study_on(wire, **{lacking: None})
     with pytest.raises(StopRun, match=f"needs a {lacking}"):
@@ -278,7 +339,10 @@ def test_where_clouds_are():
         ("us", "aiplatform.us.rep"),
     ):
         model = where["vertex"].model_copy(update={"region": region})
-        assert PROVIDERS["vertex"].address(model, None, "") == (f"https://{host}.googleapis.com/v1", "")
+        assert PROVIDERS["vertex"].address(model, None, "") == (
+            f"https://{host}.googleapis.com/v1",
+            "",
+        )
 
 
 @pytest.mark.parametrize(
@@ -293,7 +357,10 @@ def test_where_clouds_are():
         ("messages", "https://h/api/v1", "https://h/api"),
         ("messages", "https://h/v1/", "https://h"),
         ("messages", "https://h/v1/messages", "https://h"),
-        *[("messages", odd, None) for odd in ("localhost:1234", "ftp://x", "", "http://", "https://me:secret@host")],
+        *[
+            ("messages", odd, None)
+            for odd in ("localhost:1234", "ftp://x", "", "http://", "https://me:secret@host")
+        ],
         ("messages", "http://h?key=1", None),
     ],
 )
@@ -309,7 +376,9 @@ def test_the_address_of_a_server_is_corrected_with_a_note_or_refused(wire, given
 
 
 def test_a_correction_of_the_address_is_said_once(endpoint, store, capsys):
-    generator = generator_of(study_on("messages"), store, endpoint, base_urls={"sonnet": endpoint.url + "/v1"})
+    generator = generator_of(
+        study_on("messages"), store, endpoint, base_urls={"sonnet": endpoint.url + "/v1"}
+    )
     for cell in cells_of(generator.study)[:2]:
         assert ask(generator, cell).answer.text == "ls -la"
     (said,) = capsys.readouterr().err.splitlines()
@@ -321,7 +390,10 @@ def test_one_service_calls_the_limit_otherwise():
     request = request_for(study, cells_of(study)[0], "say")
     assert request.headers == {} and chat.body_of(request, "http://h/v1")["max_tokens"] == 1024
     body = chat.body_of(request, chat.PROVIDER_URL)
-    assert (body["max_completion_tokens"], body["reasoning_effort"]) == (1024, "low") and "max_tokens" not in body
+    assert (body["max_completion_tokens"], body["reasoning_effort"]) == (
+        1024,
+        "low",
+    ) and "max_tokens" not in body
 
 
 @pytest.mark.parametrize(
@@ -342,7 +414,12 @@ def test_the_pause_that_chat_headers_ask_for(headers, seconds):
 @pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
 def test_an_empty_account_behind_chat_ends_the_run(code, endpoint, store):
     study, generator = on("chat", store, endpoint)
-    endpoint.script(Reply(429, {"error": {"message": "You exceeded your current quota", "type": code, "code": code}}))
+    endpoint.script(
+        Reply(
+            429,
+            {"error": {"message": "You exceeded your current quota", "type": code, "code": code}},
+        )
+    )
     with pytest.raises(StopRun, match="the account's money is spent"):
         ask(generator, cells_of(study)[0])
 
@@ -354,7 +431,9 @@ def test_a_refusal_that_chat_says_in_words(endpoint, store):
     assert ask(generator, cells_of(study)[0]).answer.outcome == "refusal"
 
 
-@pytest.mark.parametrize("error", [{"message": "still loading", "type": "unavailable", "code": 503}, "still loading"])
+@pytest.mark.parametrize(
+    "error", [{"message": "still loading", "type": "unavailable", "code": 503}, "still loading"]
+)
 def test_an_error_that_comes_as_a_success_is_that_error_unless_there_is_an_answer(error):
     with pytest.raises(Failure, match="still loading"):
         chat.ChatProvider.read({"error": error}, None)
@@ -365,20 +444,34 @@ def test_an_error_that_comes_as_a_success_is_that_error_unless_there_is_an_answe
 def test_a_model_that_takes_no_temperature_is_sent_none_and_its_record_says_so(endpoint, store):
     study = study_of({"alias": "opus", "id": "claude-opus-4-7"})
     record = ask(generator_of(study, store, endpoint), cells_of(study)[0])
-    assert {"temperature", "thinking", "output_config", "seed", "system"}.isdisjoint(endpoint.requests[0].body)
-    assert (record.answer.request.temperature, record.temperature_requested) == (None, "provider-default")
+    assert {"temperature", "thinking", "output_config", "seed", "system"}.isdisjoint(
+        endpoint.requests[0].body
+    )
+    assert (record.answer.request.temperature, record.temperature_requested) == (
+        None,
+        "provider-default",
+    )
 
 
 def test_an_embedded_model_gets_no_key_and_a_seed_of_its_own(endpoint, store):
-    study = study_of({"alias": "qwen", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"})
+    study = study_of(
+        {"alias": "qwen", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
+    )
     started = []
-    generator = generator_of(study, store, endpoint, address_of=lambda m: started.append(m) or endpoint.url)
+    generator = generator_of(
+        study, store, endpoint, address_of=lambda m: started.append(m) or endpoint.url
+    )
     records = [ask(generator, cell) for cell in cells_of(study)[:3]]
     assert len(started) == 1 and len({record.answer.request.seed for record in records}) == 3
-    assert [seen.body["seed"] for seen in endpoint.requests] == [record.answer.request.seed for record in records]
+    assert [seen.body["seed"] for seen in endpoint.requests] == [
+        record.answer.request.seed for record in records
+    ]
     assert KEY not in str([seen.headers for seen in endpoint.requests])
     assert all(record.cost_usd == 0 and record.answer.server == "embedded" for record in records)
-    assert all((record.answer.request.wire, record.answer.request.headers) == ("chat", {}) for record in records)
+    assert all(
+        (record.answer.request.wire, record.answer.request.headers) == ("chat", {})
+        for record in records
+    )
 
 
 class Echo(sdk_provider.Provider):
@@ -398,7 +491,9 @@ class Echo(sdk_provider.Provider):
     def read(message, tool) -> Reading:
         usage = {"input_tokens": 1, "output_tokens": 2}
         said = message["said"]
-        return Reading(outcome="ok", text=said, raw=message, stop_reason="end", model_echoed=None, usage=usage)
+        return Reading(
+            outcome="ok", text=said, raw=message, stop_reason="end", model_echoed=None, usage=usage
+        )
 
     def prepare(self, request, seconds):
         return request
@@ -406,7 +501,9 @@ class Echo(sdk_provider.Provider):
     def send(self, call, seconds):
         assert seconds > 1
         stack = traceback.extract_stack()
-        self.frames[:] = [frame.name for frame in stack if frame.filename.startswith(f"{ROOT}/scripts/")]
+        self.frames[:] = [
+            frame.name for frame in stack if frame.filename.startswith(f"{ROOT}/scripts/")
+        ]
         if self.failures:
             self.failures -= 1
             raise Failure("busy", scope="retry")
@@ -421,7 +518,13 @@ def test_a_wire_of_another_kind_is_asked_retried_and_kept(endpoint, store, monke
     cell = cells_of(study)[0]
     record = ask(generator_of(study, store, endpoint), cell)
     assert record.answer.text == f"Answer for {cell.path}"
-    assert (record.answer.client, record.answer.server, record.answer.attempts) == ("echo 1.0", "nowhere", 2)
+    assert (record.answer.client, record.answer.server, record.answer.attempts) == (
+        "echo 1.0",
+        "nowhere",
+        2,
+    )
     assert record.answer.latency_s == 0.25 and record.cost_usd is not None
     assert ask(generator_of(study, store, endpoint), cell) == record
-    assert Echo.frames == ["generate", "answer", "_ask", "_attempts", "_call"], "none of them only passes on"
+    assert Echo.frames == ["generate", "answer", "_ask", "_attempts", "_call"], (
+        "none of them only passes on"
+    )

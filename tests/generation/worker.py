@@ -38,12 +38,16 @@ LONGEST_LIFE_S = 0.06
 def the_cells(number: int, wire: str = "messages") -> tuple[Study, list[Cell]]:
     study = study_on(wire, trials=1, in_flight=THREADS)
     tasks = [f"task-{n}" for n in range((number + 1) // 2)]
-    return study, [Cell("sonnet", shell, task, 1) for task in tasks for shell in ("bash", "pwsh")][:number]
+    return study, [Cell("sonnet", shell, task, 1) for task in tasks for shell in ("bash", "pwsh")][
+        :number
+    ]
 
 
 def generate(url: str, store: AnswerStore, study, cells: list[Cell]) -> None:
     policy = RetryPolicy(attempt_s=20, deadline_s=40, first_wait_s=0.05, batch_poll_s=0.005)
-    generator = Generator(study, store=store, address_of=lambda _: url, environ=ENVIRON, retry_policy=policy)
+    generator = Generator(
+        study, store=store, address_of=lambda _: url, environ=ENVIRON, retry_policy=policy
+    )
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(lambda cell: generator.generate(cell, prompt_of(cell), "0" * 64), cells))
     generator.close()
@@ -98,7 +102,11 @@ def kill(url: str, folder: str, number: int, seed: int, kills: int, wire: str = 
 
 
 def missing(store: AnswerStore, study: Study, cells: list[Cell]) -> list[Cell]:
-    return [cell for cell in cells if not store.has(request_key(request_for(study, cell, prompt_of(cell))))]
+    return [
+        cell
+        for cell in cells
+        if not store.has(request_key(request_for(study, cell, prompt_of(cell))))
+    ]
 
 
 def forked(work: Callable[[int], None], life_s: float) -> dict[str, object]:

@@ -26,27 +26,59 @@ REQUESTS: list[tuple[str, str, bool]] = [
 
 def write_lines(path: Path, records: list[Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{record if isinstance(record, str) else json.dumps(record)}\n" for record in records))
+    path.write_text(
+        "".join(
+            f"{record if isinstance(record, str) else json.dumps(record)}\n" for record in records
+        )
+    )
     return path
 
 
 def claude_code(folder: Path, requests=REQUESTS, shell: str = "Bash") -> Path:
-    common = {"sessionId": "s1", "uuid": "u", "cwd": HOME, "version": "2.0.0", "userType": "external"}
+    common = {
+        "sessionId": "s1",
+        "uuid": "u",
+        "cwd": HOME,
+        "version": "2.0.0",
+        "userType": "external",
+    }
     records: list[Any] = [
         {"type": "summary", "summary": "x", "leafUuid": "u", "sessionId": "s1"},
-        {**common, "type": "user", "isMeta": True, "message": {"role": "user", "content": "Caveat: ignore"}},
-        {**common, "type": "user", "message": {"role": "user", "content": "<command-name>/clear</command-name>"}},
+        {
+            **common,
+            "type": "user",
+            "isMeta": True,
+            "message": {"role": "user", "content": "Caveat: ignore"},
+        },
+        {
+            **common,
+            "type": "user",
+            "message": {"role": "user", "content": "<command-name>/clear</command-name>"},
+        },
         "{broken",
     ]
     for number, (text, command, ok) in enumerate(requests):
         use = {"type": "tool_use", "id": f"toolu_{number}", "name": shell}
         use["input"] = {"command": command, "description": text}
-        result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": "out", "is_error": not ok}
+        result = {
+            "type": "tool_result",
+            "tool_use_id": f"toolu_{number}",
+            "content": "out",
+            "is_error": not ok,
+        }
         records += [
-            {**common, "type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "go on"}]}},
+            {
+                **common,
+                "type": "user",
+                "message": {"role": "user", "content": [{"type": "text", "text": "go on"}]},
+            },
             {**common, "type": "assistant", "message": {"role": "assistant", "content": [use]}},
             common
-            | {"type": "user", "message": {"role": "user", "content": [result]}, "toolUseResult": {"stdout": ""}},
+            | {
+                "type": "user",
+                "message": {"role": "user", "content": [result]},
+                "toolUseResult": {"stdout": ""},
+            },
         ]
     return write_lines(folder / "claude/-home-zaphodb/11111111-2222.jsonl", records)
 
@@ -69,11 +101,31 @@ def codex(folder: Path, requests=REQUESTS) -> Path:
         else:
             name, given = "shell", {"command": ["bash", "-lc", command], "workdir": HOME}
         records += [
-            item("response_item", type="message", role="user", content=[{"type": "input_text", "text": text}]),
+            item(
+                "response_item",
+                type="message",
+                role="user",
+                content=[{"type": "input_text", "text": text}],
+            ),
             item("event_msg", type="user_message", message=text),
-            item("response_item", type="function_call", name=name, arguments=json.dumps(given), call_id=call_id),
-            item("event_msg", type="exec_command_end", call_id=call_id, stdout="", stderr="", exit_code=0 if ok else 1),
-            item("response_item", type="function_call_output", call_id=call_id, output="Exit code: 0"),
+            item(
+                "response_item",
+                type="function_call",
+                name=name,
+                arguments=json.dumps(given),
+                call_id=call_id,
+            ),
+            item(
+                "event_msg",
+                type="exec_command_end",
+                call_id=call_id,
+                stdout="",
+                stderr="",
+                exit_code=0 if ok else 1,
+            ),
+            item(
+                "response_item", type="function_call_output", call_id=call_id, output="Exit code: 0"
+            ),
         ]
     return write_lines(folder / "codex/2026/08/01/rollout-2026-08-01-1.jsonl", records)
 
@@ -85,13 +137,25 @@ def _gemini_messages(requests) -> list[dict[str, Any]]:
         call["status"] = "success" if ok else "error"
         messages += [
             {"id": f"u{number}", "timestamp": "t", "type": "user", "content": [{"text": text}]},
-            {"id": f"g{number}", "timestamp": "t", "type": "gemini", "content": "done", "toolCalls": [call]},
+            {
+                "id": f"g{number}",
+                "timestamp": "t",
+                "type": "gemini",
+                "content": "done",
+                "toolCalls": [call],
+            },
         ]
     return messages
 
 
 def gemini(folder: Path, requests=REQUESTS, extra: list[Any] = []) -> Path:  # noqa: B006
-    head = {"sessionId": "s", "projectHash": "h", "startTime": "t", "kind": "main", "directories": [HOME]}
+    head = {
+        "sessionId": "s",
+        "projectHash": "h",
+        "startTime": "t",
+        "kind": "main",
+        "directories": [HOME],
+    }
     records = [head, *_gemini_messages(requests), {"$set": {"lastUpdated": "t"}}, "[1, 2", *extra]
     return write_lines(folder / "gemini/h/chats/session-t-12345678.jsonl", records)
 
@@ -99,7 +163,9 @@ def gemini(folder: Path, requests=REQUESTS, extra: list[Any] = []) -> Path:  # n
 def gemini_document(folder: Path, requests=REQUESTS) -> Path:
     path = folder / "gemini/h/chats/session-old.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"sessionId": "s", "projectHash": "h", "messages": _gemini_messages(requests)}))
+    path.write_text(
+        json.dumps({"sessionId": "s", "projectHash": "h", "messages": _gemini_messages(requests)})
+    )
     return path
 
 
@@ -118,18 +184,33 @@ def opencode(folder: Path, requests=REQUESTS) -> Path:
         document = json.dumps({"role": role, "path": {"cwd": HOME, "root": HOME}})
         database.execute("INSERT INTO message VALUES (?, 's', ?)", (message, document))
         data = part if isinstance(part, str) else json.dumps(part)
-        database.execute("INSERT INTO part VALUES (?, ?, 's', ?)", (f"prt_{message}", message, data))
+        database.execute(
+            "INSERT INTO part VALUES (?, ?, 's', ?)", (f"prt_{message}", message, data)
+        )
 
     for number, (text, command, ok) in enumerate(requests):
         add(number, "user", {"type": "text", "text": text})
-        state = {"status": "completed", "input": {"command": command, "description": text}, "output": ""}
+        state = {
+            "status": "completed",
+            "input": {"command": command, "description": text},
+            "output": "",
+        }
         state["metadata"] = {"exit": 0 if ok else 1}
-        add(number, "assistant", {"type": "tool", "tool": "bash", "callID": f"oc_{number}", "state": state})
+        add(
+            number,
+            "assistant",
+            {"type": "tool", "tool": "bash", "callID": f"oc_{number}", "state": state},
+        )
     add(9999, "user", "{torn")
     database.commit()
     database.close()
     return path
 
 
-FORMATS = {"Claude Code": claude_code, "Codex CLI": codex, "Gemini CLI": gemini, "Gemini CLI, old": gemini_document}
+FORMATS = {
+    "Claude Code": claude_code,
+    "Codex CLI": codex,
+    "Gemini CLI": gemini,
+    "Gemini CLI, old": gemini_document,
+}
 FORMATS |= {"opencode": opencode}

@@ -21,23 +21,46 @@ from fluency.miner.redact import GENERIC_NAMES, redact, user_names
 from fluency.miner.transcripts import unwrap
 from tests.miner import logs
 
-EXPECTED = {"file-inspection": 1, "text-processing": 2, "process-introspection": 1, "network-fetch": 1}
+EXPECTED = {
+    "file-inspection": 1,
+    "text-processing": 2,
+    "process-introspection": 1,
+    "network-fetch": 1,
+}
 
 
 def everything_below(folder: Path) -> str:
-    return "\n".join(f"{path.name}\n{path.read_text()}" for path in sorted(folder.rglob("*")) if path.is_file())
+    return "\n".join(
+        f"{path.name}\n{path.read_text()}" for path in sorted(folder.rglob("*")) if path.is_file()
+    )
 
 
 @pytest.mark.parametrize("name", logs.FORMATS)
-def test_each_agents_transcripts_give_the_same_candidates_and_nothing_private_is_written(name, tmp_path):
+def test_each_agents_transcripts_give_the_same_candidates_and_nothing_private_is_written(
+    name, tmp_path
+):
     logs.FORMATS[name](tmp_path / "logs")
     report = mine([tmp_path / "logs"], tmp_path / "out")
     assert dict(report.files) == {name.removesuffix(", old"): 1}
     assert report.tally["commands"] == len(logs.REQUESTS) and dict(report.categories) == EXPECTED
-    assert dict(report.rejected) == {"failed": 1, "more than one command": 1, "runs something else": 1}
+    assert dict(report.rejected) == {
+        "failed": 1,
+        "more than one command": 1,
+        "runs something else": 1,
+    }
     assert report.tally["malformed lines"] == (0 if name.endswith("old") else 1)
-    files = {"text-search-count", "text-search", "file-list-sort-take", "process-processes", "network-fetch"}
-    assert set(report.candidates) == files == {path.parent.name for path in (tmp_path / "out").glob("*/task.yaml")}
+    files = {
+        "text-search-count",
+        "text-search",
+        "file-list-sort-take",
+        "process-processes",
+        "network-fetch",
+    }
+    assert (
+        set(report.candidates)
+        == files
+        == {path.parent.name for path in (tmp_path / "out").glob("*/task.yaml")}
+    )
     written = everything_below(tmp_path / "out").lower()
     assert "grep -rn todo " in written and "| wc -l" in written, "what is not private stays"
     for canary in logs.CANARIES:
@@ -51,13 +74,18 @@ def test_a_candidate_is_a_draft_that_the_loader_refuses(tmp_path):
     draft = yaml.safe_load((folder / "task.yaml").read_text())
     assert draft["draft"] is True and "expected" not in json.dumps(draft)
     assert draft["prompt"] == "List the five largest files"
-    assert draft["seen"]["commands"] == {"bash": [logs.REQUESTS[1][1]]} and not (folder / "answer.py").exists()
+    assert (
+        draft["seen"]["commands"] == {"bash": [logs.REQUESTS[1][1]]}
+        and not (folder / "answer.py").exists()
+    )
     with pytest.raises(UserError):
         load_task(folder)
 
 
 def test_the_table_shows_how_frequent_each_category_and_candidate_is(tmp_path):
-    often = [("Count lines", f"wc -l src/{n}.rs", True) for n in range(6)] + [("Size", "du -sb src", True)] * 2
+    often = [("Count lines", f"wc -l src/{n}.rs", True) for n in range(6)] + [
+        ("Size", "du -sb src", True)
+    ] * 2
     logs.claude_code(tmp_path / "logs", [*often, *logs.REQUESTS])
     mine([tmp_path / "logs"], tmp_path / "out")
     page = (tmp_path / "out/README.md").read_text()
@@ -80,13 +108,19 @@ def test_a_prompt_that_led_to_several_commands_is_not_one_shot(tmp_path):
     path = logs.codex(tmp_path / "logs", [("Look around", "ls", True), ("Count", "wc -l a", True)])
     lines = path.read_text().splitlines()
     second = next(line for line in lines if '"call_1"' in line and "function_call" in line)
-    path.write_text("\n".join([*lines, second.replace("call_1", "call_2").replace("wc -l a", "wc -l b")]) + "\n")
+    path.write_text(
+        "\n".join([*lines, second.replace("call_1", "call_2").replace("wc -l a", "wc -l b")]) + "\n"
+    )
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.candidates == ["file-list"] and dict(report.rejected) == {"one of several for its prompt": 2}
+    assert report.candidates == ["file-list"] and dict(report.rejected) == {
+        "one of several for its prompt": 2
+    }
 
 
 def test_what_a_user_took_back_is_gone(tmp_path):
-    logs.gemini(tmp_path / "logs", [("List", "ls", True), ("Count", "wc -l a", True)], [{"$rewindTo": "g0"}])
+    logs.gemini(
+        tmp_path / "logs", [("List", "ls", True), ("Count", "wc -l a", True)], [{"$rewindTo": "g0"}]
+    )
     assert mine([tmp_path / "logs"], tmp_path / "out").candidates == ["file-list"]
 
 
@@ -143,7 +177,9 @@ def test_a_line_without_end_is_skipped_and_the_next_one_read(tmp_path):
     path.write_bytes(b'{"junk": "' + b"x" * (9 << 20) + b'"}\n' + data)
     report = mine([tmp_path / "logs"], tmp_path / "out")
     assert report.tally["overlong lines"] == 1
-    assert report.files["Claude Code"] == 2 and dict(report.categories) == EXPECTED, "a copied session counts once"
+    assert report.files["Claude Code"] == 2 and dict(report.categories) == EXPECTED, (
+        "a copied session counts once"
+    )
 
 
 def test_nothing_to_read_is_a_sentence(tmp_path, monkeypatch):
@@ -155,17 +191,28 @@ def test_nothing_to_read_is_a_sentence(tmp_path, monkeypatch):
         mine([tmp_path / "nowhere"], tmp_path / "out")
 
 
-def test_without_logs_the_usual_places_are_read_and_several_may_stand_in_one_argument(tmp_path, monkeypatch, capsys):
+def test_without_logs_the_usual_places_are_read_and_several_may_stand_in_one_argument(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     assert default_places() == []
     logs.claude_code(tmp_path / "x").rename(_folder(tmp_path / ".claude/projects/p") / "1.jsonl")
-    logs.codex(tmp_path / "x").rename(_folder(tmp_path / ".codex/sessions/2026") / "rollout-1.jsonl")
-    logs.gemini(tmp_path / "x").rename(_folder(tmp_path / ".gemini/tmp/h/chats") / "session-1.jsonl")
-    logs.opencode(tmp_path / "x").rename(_folder(tmp_path / ".local/share/opencode") / "opencode.db")
+    logs.codex(tmp_path / "x").rename(
+        _folder(tmp_path / ".codex/sessions/2026") / "rollout-1.jsonl"
+    )
+    logs.gemini(tmp_path / "x").rename(
+        _folder(tmp_path / ".gemini/tmp/h/chats") / "session-1.jsonl"
+    )
+    logs.opencode(tmp_path / "x").rename(
+        _folder(tmp_path / ".local/share/opencode") / "opencode.db"
+    )
     assert main([Path("")], tmp_path / "out") == 0
-    assert "1 of Claude Code, 1 of Codex CLI, 1 of Gemini CLI, 1 of opencode" in capsys.readouterr().out
+    assert (
+        "1 of Claude Code, 1 of Codex CLI, 1 of Gemini CLI, 1 of opencode"
+        in capsys.readouterr().out
+    )
     one, two = logs.claude_code(tmp_path / "a a").parent, logs.codex(tmp_path / "b").parent
     main([Path(f"'{one}' {two}")], tmp_path / "out")
     assert "1 of Claude Code, 1 of Codex CLI" in capsys.readouterr().out
@@ -206,7 +253,9 @@ def test_nothing_leaves_the_machine(tmp_path):
     touched, _ = run_watched([tmp_path / "logs", tmp_path / "out"], prefix)
     assert touched == "[]" and (tmp_path / "out/README.md").is_file()
     if not prefix:
-        pytest.skip(f"no socket was used, but a namespace without a network is not permitted here: {probe.stderr}")
+        pytest.skip(
+            f"no socket was used, but a namespace without a network is not permitted here: {probe.stderr}"
+        )
 
 
 def test_memory_does_not_grow_with_the_transcripts(tmp_path):
@@ -221,7 +270,10 @@ def test_memory_does_not_grow_with_the_transcripts(tmp_path):
             while stream.tell() < megabytes * 1_000_000:
                 number += 1
                 for line in records[-3 * len(logs.REQUESTS) :]:
-                    stream.write(line.replace("toolu_", f"toolu_{number}_").replace("src", f"src{number}") + "\n")
+                    stream.write(
+                        line.replace("toolu_", f"toolu_{number}_").replace("src", f"src{number}")
+                        + "\n"
+                    )
                 stream.write(result.replace('"out"', json.dumps("output " * 20_000)) + "\n")
         peaks[name] = run_watched([path.parent, tmp_path / f"out-{name}"])[1]
     assert peaks["large"] - peaks["small"] < 25_000, peaks
@@ -251,10 +303,29 @@ def test_an_intent_is_a_category_and_steps(shell, command, slug):
     assert isinstance(intent, Intent) and intent.slug == slug and intent.category in CATEGORIES
 
 
-CHANGES = ["rm -rf build", "find . -name x -delete", "find . -name x -exec rm {} +", "find . | xargs rm", "sort -o f f"]
-CHANGES += ["find . | xargs -n 1 chmod +x", "sed -i s/a/b/ f", "sed -Ei s/a/b/ f", "sed --in-place s/a/b/ f"]
-CHANGES += ["ls > files.txt", "ls >> files.txt", "ls &> files.txt", "ls | tee files.txt", "curl -X POST http://h/x"]
-CHANGES += [f"curl {option} http://h/x" for option in ("-d a=b", "-o f", "-sSLO", "--upload-file f")]
+CHANGES = [
+    "rm -rf build",
+    "find . -name x -delete",
+    "find . -name x -exec rm {} +",
+    "find . | xargs rm",
+    "sort -o f f",
+]
+CHANGES += [
+    "find . | xargs -n 1 chmod +x",
+    "sed -i s/a/b/ f",
+    "sed -Ei s/a/b/ f",
+    "sed --in-place s/a/b/ f",
+]
+CHANGES += [
+    "ls > files.txt",
+    "ls >> files.txt",
+    "ls &> files.txt",
+    "ls | tee files.txt",
+    "curl -X POST http://h/x",
+]
+CHANGES += [
+    f"curl {option} http://h/x" for option in ("-d a=b", "-o f", "-sSLO", "--upload-file f")
+]
 CHANGES += ["wget http://h/x", "git status", "python3 -c 'print(1)'", "sudo ls"]
 SEVERAL = [
     "ls; rm x", "ls && rm x", "ls || rm x", "sleep 9 & ls", "ls\nrm x", "echo $(rm x)", "ls `rm x`", "cat <(rm x)",
@@ -262,7 +333,10 @@ SEVERAL = [
 
 
 LEFT_OUT = [("bash", command) for command in (*CHANGES, *SEVERAL, "echo hello", "")]
-LEFT_OUT += [("pwsh", command) for command in ("Remove-Item x", "irm h -Method Post", "iwr h -OutFile f", "ls; ls")]
+LEFT_OUT += [
+    ("pwsh", command)
+    for command in ("Remove-Item x", "irm h -Method Post", "iwr h -OutFile f", "ls; ls")
+]
 
 
 @pytest.mark.parametrize(("shell", "command"), LEFT_OUT)
@@ -271,7 +345,11 @@ def test_what_changes_something_or_is_more_than_one_command_is_left_out(shell, c
 
 
 def test_separators_inside_of_quotes_and_groups_are_none():
-    assert is_single("grep 'a;b' f") and is_single('awk "{ a; b }" f') and is_single(r"find . -exec x {} \;")
+    assert (
+        is_single("grep 'a;b' f")
+        and is_single('awk "{ a; b }" f')
+        and is_single(r"find . -exec x {} \;")
+    )
     assert is_single("ls 2>&1 | head") and not is_single("ls 'a' ; b")
 
 
@@ -284,7 +362,12 @@ def test_arguments_that_call_a_shell_are_unwrapped():
     assert unwrap(["bash", "-lc", "ls | wc"]) == ("bash", "ls | wc")
     assert unwrap(["/usr/bin/pwsh", "-NoProfile", "-Command", "gci"]) == ("pwsh", "gci")
     assert unwrap(["grep", "a b", "f"]) == ("bash", "grep 'a b' f")
-    assert unwrap("ls") == ("bash", "ls") and unwrap([]) is None and unwrap([1]) is None and unwrap(None) is None
+    assert (
+        unwrap("ls") == ("bash", "ls")
+        and unwrap([]) is None
+        and unwrap([1]) is None
+        and unwrap(None) is None
+    )
 
 
 LETTERS = string.ascii_lowercase
@@ -292,9 +375,22 @@ NAME = st.text(LETTERS, min_size=5, max_size=12).map(lambda text: f"q{text}z")
 TOKEN = st.text(string.ascii_letters + string.digits, min_size=24, max_size=60).filter(
     lambda text: any(c.isdigit() for c in text) and any(c.isalpha() for c in text)
 )
-AROUND = ["{}", " {} ", "'{}'", '"{}"', "({})", "grep {} log | head", "see {}, please", "a={}", "{}: x", "[{}]"]
+AROUND = [
+    "{}",
+    " {} ",
+    "'{}'",
+    '"{}"',
+    "({})",
+    "grep {} log | head",
+    "see {}, please",
+    "a={}",
+    "{}: x",
+    "[{}]",
+]
 AROUND += ["find . -name x; {}", "Über '{}'", "a\nb {}", "--flag ({})"]
-HOST = st.tuples(NAME, st.sampled_from(["com", "internal", "co.uk", "corp", "dev", "io"])).map(".".join)
+HOST = st.tuples(NAME, st.sampled_from(["com", "internal", "co.uk", "corp", "dev", "io"])).map(
+    ".".join
+)
 PRIVATE = {
     "the name in a home folder": (
         NAME,
@@ -372,7 +468,10 @@ def test_what_is_not_private_stays(text):
 
 def test_the_sessions_folder_becomes_the_current_one():
     folder = "/home/zaphod/heart-of-gold"
-    assert redact(f"ls {folder}/src {folder} {folder}-two/x", (), folder) == "ls src . ~/heart-of-gold-two/x"
+    assert (
+        redact(f"ls {folder}/src {folder} {folder}-two/x", (), folder)
+        == "ls src . ~/heart-of-gold-two/x"
+    )
 
 
 def test_names_come_from_home_folders_but_not_the_generic_ones():

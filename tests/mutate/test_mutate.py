@@ -105,7 +105,13 @@ def test_faults_are_drawn_the_same_each_time(project):
 
 def test_each_trial_says_who_noticed(project, tmp_path, monkeypatch):
     monkeypatch.setattr(trial, "START_S", 10.0)
-    wanted = ["count >= LEAST → count > LEAST", "LEAST = 4", "count == 7 → count != 7", "a and b → a or b", "3 → 4"]
+    wanted = [
+        "count >= LEAST → count > LEAST",
+        "LEAST = 4",
+        "count == 7 → count != 7",
+        "a and b → a or b",
+        "3 → 4",
+    ]
     faults = [f for f in faults_of("src/limits.py", LIMITS) if f"{f.before} → {f.after}" in wanted]
     before = {path: path.read_bytes() for path in project.root.rglob("*.py")}
     trials = try_all(project, faults, tmp_path, workers=2)
@@ -123,12 +129,25 @@ def test_each_trial_says_who_noticed(project, tmp_path, monkeypatch):
 
     (silent,) = [each.fault for each in trials if each.by is None]
     assert reason_of(silent, [{"file": "src/other.py", "reason": "no"}]) is None
-    reasons = [{"file": "src/*.py", "function": "untested", "fault": "a and b → *", "reason": "Nobody asks."}]
+    reasons = [
+        {
+            "file": "src/*.py",
+            "function": "untested",
+            "fault": "a and b → *",
+            "reason": "Nobody asks.",
+        }
+    ]
     assert summary(trials, []) == "4 faults: 3 noticed, 0 explained, 1 survive; 75.0% accounted for"
-    assert summary(trials, reasons) == "4 faults: 3 noticed, 1 explained, 0 survive; 100.0% accounted for"
+    assert (
+        summary(trials, reasons)
+        == "4 faults: 3 noticed, 1 explained, 0 survive; 100.0% accounted for"
+    )
     page = page_of(trials, reasons, seed=1)
     assert "| `src/limits.py` | 17 | `untested` | `a and b` → `a or b` | Nobody asks. |" in page
-    assert "| `src/limits.py` | 9 | `count >= LEAST` → `count > LEAST` | `tests/test_limits.py::test_enough` |" in page
+    assert (
+        "| `src/limits.py` | 9 | `count >= LEAST` → `count > LEAST` | `tests/test_limits.py::test_enough` |"
+        in page
+    )
     assert "**survives**" in page_of(trials, [], seed=1)
 
 

@@ -10,7 +10,10 @@ from fluency.common.paths import ROOT
 from tools.bench.__main__ import ALL, BY_NAME
 
 USED_BY_SCALE = "noop"
-NEEDS_MORE = {"slices": "tests/workflow/test_slurm.py starts the same cluster", "peer_inspect": "docker compose"}
+NEEDS_MORE = {
+    "slices": "tests/workflow/test_slurm.py starts the same cluster",
+    "peer_inspect": "docker compose",
+}
 
 
 def test_every_module_is_run_or_used_and_none_can_stand_for_one_of_python():
@@ -29,7 +32,10 @@ def test_every_module_is_run_or_used_and_none_can_stand_for_one_of_python():
 )
 def test_each_runs_as_make_runs_it(name):
     done = subprocess.run(
-        ["make", "--no-print-directory", "bench", f"NAMES={name}", "SMALL=1"], capture_output=True, text=True, cwd=ROOT
+        ["make", "--no-print-directory", "bench", f"NAMES={name}", "SMALL=1"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"== {name}\n") and len(done.stdout.splitlines()) > 4, done.stdout

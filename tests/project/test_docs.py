@@ -52,7 +52,11 @@ def anchors(path: Path) -> set[str]:
     flat = MarkdownIt("commonmark").enable("table").parse(path.read_text(encoding="utf-8"))
     for before, token in itertools.pairwise(flat):
         if before.type == "heading_open":
-            text = "".join(part.content for part in token.children or () if part.type in ("text", "code_inline"))
+            text = "".join(
+                part.content
+                for part in token.children or ()
+                if part.type in ("text", "code_inline")
+            )
             found.add(re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", text.lower()).strip()))
     return found
 
@@ -81,7 +85,9 @@ def test_every_link_within_the_project_leads_to_a_file_and_an_anchor(path):
         name, _, anchor = target.partition("#")
         file = (path.parent / name).resolve() if name else path
         assert file.exists(), f"{target}: there is no such file"
-        assert not anchor or file.suffix != ".md" or anchor in anchors(file), f"{target}: there is no such heading"
+        assert not anchor or file.suffix != ".md" or anchor in anchors(file), (
+            f"{target}: there is no such heading"
+        )
 
 
 @pytest.mark.parametrize("path", named(PAGES))
@@ -91,14 +97,18 @@ def test_every_command_on_a_page_is_one(path):
             assert target in TARGETS, f"make {target}"
         for line in re.findall(r"(?:^|[\s(])make [a-z].*", text):
             assert set(re.findall(r"\b([A-Z][A-Z_]+)=", line)) <= VARIABLES, line
-            assert set(re.findall(r"FORMAT=(\w+)", line)) <= FORMATS.keys() | {"inspect", "name"}, line
+            assert set(re.findall(r"FORMAT=(\w+)", line)) <= FORMATS.keys() | {"inspect", "name"}, (
+                line
+            )
         for word in re.findall(r"(?:^|\s)fluency ([a-z]+)\b", text):
             assert word in fluency.commands, f"fluency {word}"
         for module in re.findall(r"python3? -m ([\w.]+)", text):
             assert module in MODULES or importlib.util.find_spec(module), f"python -m {module}"
         for file in re.findall(r"(?<![\w/])config/[\w.-]+\.ya?ml", text):
             assert file in OWN or (ROOT / file).is_file(), file
-        for file in re.findall(r"(?<![\w/<])(?:docs|scripts|tests|tools|envs|sandbox|example)/[\w./-]+\.\w+", text):
+        for file in re.findall(
+            r"(?<![\w/<])(?:docs|scripts|tests|tools|envs|sandbox|example)/[\w./-]+\.\w+", text
+        ):
             assert (ROOT / file).exists(), file
 
 
@@ -112,7 +122,12 @@ def test_a_page_with_each_fault_is_noticed(tmp_path, monkeypatch):
         tokens.cache_clear()
         with pytest.raises(AssertionError):
             test_every_command_on_a_page_is_one(page)
-    for fault in ("[a](absent.md)", "[a](page.md#absent)", "[a](#absent)", '<img src="absent.png">'):
+    for fault in (
+        "[a](absent.md)",
+        "[a](page.md#absent)",
+        "[a](#absent)",
+        '<img src="absent.png">',
+    ):
         page.write_text(f"# Page\n\n{fault}\n")
         tokens.cache_clear(), anchors.cache_clear()
         with pytest.raises(AssertionError):
@@ -122,9 +137,15 @@ def test_a_page_with_each_fault_is_noticed(tmp_path, monkeypatch):
 def test_every_message_that_is_explained_is_one():
     """docs/troubleshooting.md quotes what the code says; `…` stands for what varies, and f-strings are read as written."""
     sources = [*(ROOT / "scripts").rglob("*.py"), *(ROOT / "scripts").glob("*.sh")]
-    said = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text(encoding="utf-8") for path in sources))
+    said = re.sub(
+        r'"\s*\n\s*f?"', "", "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    )
     page = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
-    quoted = [text for row in re.findall(r"^\| (.*?) \|", page, re.M) for text in re.findall(r"`([^`]+)`", row)]
+    quoted = [
+        text
+        for row in re.findall(r"^\| (.*?) \|", page, re.M)
+        for text in re.findall(r"`([^`]+)`", row)
+    ]
     parts = [part for text in quoted for part in re.split("…|: |[0-9]+ ", text) if part.strip(" .")]
     assert len(quoted) > 50 and [part for part in parts if part.strip() not in said] == []
 
@@ -142,7 +163,9 @@ def site(tmp_path_factory) -> Path:
 def test_the_site_builds_strictly_in_four_parts_with_every_page(site):
     parts = [next(iter(part)) for part in yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]]
     assert parts == ["Start", "How to", "Reference", "Why"]
-    assert {path.stem for path in site.glob("*.html")} == {path.stem for path in (ROOT / "docs").glob("*.md")} | {"404"}
+    assert {path.stem for path in site.glob("*.html")} == {
+        path.stem for path in (ROOT / "docs").glob("*.md")
+    } | {"404"}
     index = (site / "index.html").read_text(encoding="utf-8")
     assert all(part in index for part in parts)
 
@@ -152,9 +175,13 @@ def test_the_site_takes_nothing_from_outside(site):
         r'<(?:script|img|iframe|source)\b[^>]*?src="?(https?:|//)[^>]*>|<link\b(?![^>]*rel="?canonical)[^>]*href="?(?:https?:|//)[^>]*>'
     )
     for page in site.rglob("*.html"):
-        assert not (found := loads.search(page.read_text(encoding="utf-8"))), f"{page.name}: {found}"
+        assert not (found := loads.search(page.read_text(encoding="utf-8"))), (
+            f"{page.name}: {found}"
+        )
     for style in site.rglob("*.css"):
-        assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:|//)", style.read_text(encoding="utf-8")), style.name
+        assert not re.search(
+            r"(?:url\(|@import)\s*[\"']?(?:https?:|//)", style.read_text(encoding="utf-8")
+        ), style.name
 
 
 def test_the_site_lists_every_command_of_the_makefile(site):
@@ -165,14 +192,23 @@ def test_the_site_lists_every_command_of_the_makefile(site):
 
 def test_the_tests_that_need_powershell_are_those_that_are_listed():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    listed = re.findall(r"- `(\S+)`", text.split("<!-- pwsh tests: begin -->")[1].split("<!-- pwsh tests: end -->")[0])
-    marked = [path for path in (ROOT / "tests").rglob("test_*.py") if "mark.pwsh" in path.read_text(encoding="utf-8")]
+    listed = re.findall(
+        r"- `(\S+)`",
+        text.split("<!-- pwsh tests: begin -->")[1].split("<!-- pwsh tests: end -->")[0],
+    )
+    marked = [
+        path
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if "mark.pwsh" in path.read_text(encoding="utf-8")
+    ]
     here = Path(__file__)
     assert listed == sorted(path.relative_to(ROOT).as_posix() for path in marked if path != here)
 
 
 def test_the_hooks_before_a_commit_are_the_parts_of_lint():
-    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))[
+        "repos"
+    ]
     assert repository["repo"] == "local", "nothing is fetched"
     entries = [hook["entry"].removeprefix(".venv/bin/") for hook in repository["hooks"]]
     (lint,) = re.findall(r"^lint:.*\n\t@(.*)$", MAKEFILE, re.M)
@@ -183,7 +219,9 @@ def test_the_hooks_before_a_commit_are_the_parts_of_lint():
 def test_a_hosted_ci_runs_what_everybody_runs():
     text = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
     (job,) = yaml.safe_load(text)["jobs"].values()
-    assert [step["run"] for step in job["steps"] if "run" in step] == ["bash .ci/run"] and (ROOT / ".ci/run").is_file()
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["bash .ci/run"] and (
+        ROOT / ".ci/run"
+    ).is_file()
 
 
 def test_the_devcontainer_builds_and_makes_what_is_there():

@@ -70,7 +70,9 @@ def test_the_page_on_architecture_names_what_is_there():
     page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
     files = set(re.findall(r"`([\w/]+\.py)`", page)) - {"__init__.py"}
     assert {name for name in files if not (PACKAGE / name).is_file()} == set()
-    functions = re.findall(r"`((?:\w+\.)+\w+)`", "".join(line for line in page.splitlines() if "→" in line))
+    functions = re.findall(
+        r"`((?:\w+\.)+\w+)`", "".join(line for line in page.splitlines() if "→" in line)
+    )
     assert len(functions) > 20
     for name in set(functions):
         assert callable(pkgutil.resolve_name(f"fluency.{name}")), name
@@ -95,7 +97,11 @@ def test_what_python_compiled_is_kept_whatever_the_shell_says():
     told = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     target = "told:; @echo $${PYTHONDONTWRITEBYTECODE-not set}"
     shown = subprocess.run(
-        ["make", "--no-print-directory", "--eval", target, "told"], cwd=ROOT, env=told, capture_output=True, text=True
+        ["make", "--no-print-directory", "--eval", target, "told"],
+        cwd=ROOT,
+        env=told,
+        capture_output=True,
+        text=True,
     )
     assert shown.stdout.strip() == "not set", shown.stderr
 
@@ -118,7 +124,9 @@ CHANGES = {
 
 def test_a_change_changes_the_stages_that_import_the_file(tmp_path):
     for folder in ("scripts/fluency", "sandbox", "report"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
     before = code_hashes.code_hashes({}, tmp_path)
     left = tmp_path / "scripts/fluency/scoring/an_earlier_package/__pycache__"
     left.mkdir(parents=True)
@@ -130,7 +138,9 @@ def test_a_change_changes_the_stages_that_import_the_file(tmp_path):
         path.write_bytes(whole + b"\n# another line\n")
         now = code_hashes.code_hashes({}, tmp_path)
         path.write_bytes(whole)
-        assert {stage for stage in code_hashes.FROZEN if now[stage] != before[stage]} == stages, name
+        assert {stage for stage in code_hashes.FROZEN if now[stage] != before[stage]} == stages, (
+            name
+        )
 
 
 def test_every_rule_has_a_stage_and_every_stage_has_its_modules():
@@ -152,16 +162,30 @@ def test_another_version_of_a_library_is_another_hash_and_every_library_is_insta
     other = code_hashes.code_hashes(versions | {"tree-sitter-pwsh": "9"})
     same = code_hashes.code_hashes(versions)
     assert same == code_hashes.code_hashes()
-    assert {stage for stage in same if same[stage] != other[stage]} == {"execute", "score", "control", "report"}
+    assert {stage for stage in same if same[stage] != other[stage]} == {
+        "execute",
+        "score",
+        "control",
+        "report",
+    }
 
 
 @pytest.mark.parametrize(
     ("text", "imported"),
     [
-        ("from fluency.core import table, tasks\n", {"fluency.core", "fluency.core.table", "fluency.core.tasks"}),
-        ("def f():\n    from a.b import (\n        c,  # why\n        d as e,\n    )\n", {"a.b", "a.b.c", "a.b.d"}),
+        (
+            "from fluency.core import table, tasks\n",
+            {"fluency.core", "fluency.core.table", "fluency.core.tasks"},
+        ),
+        (
+            "def f():\n    from a.b import (\n        c,  # why\n        d as e,\n    )\n",
+            {"a.b", "a.b.c", "a.b.d"},
+        ),
         ("import yaml, os.path as p  # type: ignore[import]\n", {"yaml", "os.path"}),
-        ('if TYPE_CHECKING:\n    from a import b\n\nTEXT = """\nimport runner\n"""\nimport c\n', {"c"}),
+        (
+            'if TYPE_CHECKING:\n    from a import b\n\nTEXT = """\nimport runner\n"""\nimport c\n',
+            {"c"},
+        ),
     ],
 )
 def test_what_counts_as_an_import(text, imported, tmp_path):

@@ -13,7 +13,9 @@ from tools.pages.observed import observed_studies
 from tools.pages.tasks import balance_table, edges, sets_table, task_page, with_balance
 
 
-def test_the_check_names_a_page_that_was_altered_and_writing_mends_it(tmp_path, monkeypatch, capsys):
+def test_the_check_names_a_page_that_was_altered_and_writing_mends_it(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr(command, "ROOT", tmp_path)
     monkeypatch.setattr(command, "MAKERS", (config.pages,))
     page, stray = tmp_path / "docs/config.md", tmp_path / "docs/schemas/old.schema.json"
@@ -42,7 +44,10 @@ def test_the_rates_are_those_of_the_archived_table(studies):
         rates = seen.rates(model, [*tasks, "no-such-task"])
         assert list(rates) == tasks
         assert all(found["bash"][1] == found["pwsh"][1] == 5 for found in rates.values())
-        assert tuple(sum(found[shell][0] for found in rates.values()) for shell in ("bash", "pwsh")) == passed
+        assert (
+            tuple(sum(found[shell][0] for found in rates.values()) for shell in ("bash", "pwsh"))
+            == passed
+        )
 
 
 def test_the_floor_and_the_ceiling_are_counted_from_the_tables(studies):
@@ -51,16 +56,26 @@ def test_the_floor_and_the_ceiling_are_counted_from_the_tables(studies):
     for seen in studies:
         for model in seen.study.models:
             for shell in seen.study.shells:
-                rows = seen.frame[(seen.frame["model"] == model.alias) & (seen.frame["shell"] == shell)]
+                rows = seen.frame[
+                    (seen.frame["model"] == model.alias) & (seen.frame["shell"] == shell)
+                ]
                 marks = rows[rows["status"] == "measured"].groupby("task")["passed"]
                 never, always = int((~marks.any()).sum()), int(marks.all().sum())
-                counts = [len(marks), int(marks.count().sum()), never, always, len(marks) - never - always]
+                counts = [
+                    len(marks),
+                    int(marks.count().sum()),
+                    never,
+                    always,
+                    len(marks) - never - always,
+                ]
                 line = next(
                     x
                     for x in text.splitlines()
                     if f"{seen.study.study}, {model.alias} " in x and SHELLS[shell].short_title in x
                 )
-                assert [cell.strip() for cell in line.split("|")][3:8] == list(map(str, counts)), line
+                assert [cell.strip() for cell in line.split("|")][3:8] == list(map(str, counts)), (
+                    line
+                )
                 classes = sum(map(int, re.findall(r" (\d+)[,| ]", line.split("|")[8] + ",")))
                 assert classes == int((rows["passed"] == False).sum())  # noqa: E712
     floor = text.split("Never passed by any of them")[1].split("\n")[0]
@@ -77,13 +92,17 @@ def test_a_prompt_that_has_changed_since_is_marked(studies):
 
 def test_the_balance_counts_every_task_of_a_set_once():
     tasks = load_tasks()
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in balance_table(tasks).splitlines()[2:]]
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in balance_table(tasks).splitlines()[2:]
+    ]
     for name, found in task_sets().items():
         there = len({task.id for task in tasks} & set(found.tasks))
         assert sum(int(row[-1]) for row in rows if row[0] == name) == there
         assert all(sum(map(int, row[2:-1])) == int(row[-1]) for row in rows)
     for _, size, *leans, mutants, _ in (
-        [cell.strip() for cell in line.split("|")[1:-1]] for line in sets_table(tasks).splitlines()[2:]
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in sets_table(tasks).splitlines()[2:]
     ):
         assert int(size) == sum(map(int, leans)) and int(mutants) > 10 * int(size)
     page = "before <!-- bank: balance -->\nold\n<!-- end --> after"

@@ -106,7 +106,9 @@ def every_module() -> Iterator[ModuleType]:
     for module in pkgutil.walk_packages(fluency.__path__, "fluency."):
         try:
             yield importlib.import_module(module.name)
-        except ModuleNotFoundError as error:  # the export for Inspect is run in Inspect's environment
+        except (
+            ModuleNotFoundError
+        ) as error:  # the export for Inspect is run in Inspect's environment
             assert error.name == "inspect_ai"
 
 
@@ -165,7 +167,9 @@ def _member(items: Any) -> str:
         return "a"
     kinds = {"CATEGORY_DIGIT": "0", "CATEGORY_SPACE": " ", "CATEGORY_WORD": "a"}
     of = {"LITERAL": lambda value: chr(value), "RANGE": lambda value: chr(value[0])}
-    return "".join(of.get(str(kind), lambda value: kinds.get(str(value), "a"))(value) for kind, value in items)
+    return "".join(
+        of.get(str(kind), lambda value: kinds.get(str(value), "a"))(value) for kind, value in items
+    )
 
 
 def nasty(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str]]:
@@ -182,7 +186,9 @@ def nasty(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "found", [found for found in every_pattern() if found.name not in NOT_LINEAR], ids=lambda found: found.name
+    "found",
+    [found for found in every_pattern() if found.name not in NOT_LINEAR],
+    ids=lambda found: found.name,
 )
 def test_every_pattern_is_linear(found):
     as_bytes = isinstance(found.pattern.pattern, bytes)
@@ -192,5 +198,9 @@ def test_every_pattern_is_linear(found):
             text = beginning + repeated * (size // len(repeated)) + "\0"
             return text.encode() if as_bytes else text
 
-        match = (lambda text: found.pattern.sub("", text)) if method == "sub" else getattr(found.pattern, method)
+        match = (
+            (lambda text: found.pattern.sub("", text))
+            if method == "sub"
+            else getattr(found.pattern, method)
+        )
         assert is_linear(match, of_size), (method, beginning, repeated)

@@ -23,7 +23,10 @@ def find_chromium() -> str | None:
         return found
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "timeout": 600}
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for words in (["update"], ["install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"]):
+    for words in (
+        ["update"],
+        ["install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
+    ):
         subprocess.run(["apt-get", *words], check=False, env=environment, **quiet)
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
@@ -32,7 +35,9 @@ class Browser:
     """One browser process; a context manager that ends it."""
 
     def __init__(self, program: str) -> None:
-        self._profile = tempfile.TemporaryDirectory(prefix="explorer-test-", ignore_cleanup_errors=True)
+        self._profile = tempfile.TemporaryDirectory(
+            prefix="explorer-test-", ignore_cleanup_errors=True
+        )
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
         options = [
@@ -69,7 +74,9 @@ class Browser:
     def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
         """One command's result; events that arrive in between are kept."""
         number = next(self._numbers)
-        message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        message = {"id": number, "method": method, "params": params} | (
+            {"sessionId": session} if session else {}
+        )
         data = json.dumps(message).encode() + b"\0"
         while data:
             data = data[os.write(self._write, data) :]
@@ -101,7 +108,13 @@ class Browser:
         page = Page(self, session, target)
         for domain in ("Page", "Runtime", "Log", "Network", "Accessibility", "DOM"):
             page.call(f"{domain}.enable")
-        page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        page.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.call("Emulation.setEmulatedMedia", features=[scheme])
         page.call("Page.bringToFront")
@@ -127,9 +140,13 @@ class Page:
 
     def run(self, expression: str) -> Any:
         """The value of an expression; an exception in it is one here."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in answer:
-            raise RuntimeError(answer["exceptionDetails"].get("exception", {}).get("description", answer))
+            raise RuntimeError(
+                answer["exceptionDetails"].get("exception", {}).get("description", answer)
+            )
         return answer["result"].get("value")
 
     def wait(self, expression: str, seconds: float = 30.0) -> None:
@@ -178,6 +195,8 @@ class Page:
                 found.append(f"{method}: {json.dumps(params)[:300]}")
             elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
                 found.append(f"log: {params['entry']['text'][:300]}")
-            elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith("file:"):
+            elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith(
+                "file:"
+            ):
                 found.append(f"request: {params['request']['url'][:300]}")
         return found

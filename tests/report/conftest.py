@@ -13,7 +13,9 @@ from tests.report.explorer_factory import Made
 def browser() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
-        pytest.skip("there is no Chromium here and this user may not install it (apt-get install chromium)")
+        pytest.skip(
+            "there is no Chromium here and this user may not install it (apt-get install chromium)"
+        )
     with Browser(program) as started:
         yield started
 

@@ -84,9 +84,17 @@ def make_task(number: int, name: str | None = None, content: str = "paths") -> T
 def make_study(
     models: int = 2, trials: int = 5, name: str = "made-up", shells: tuple[str, ...] = DESIGN_SHELLS
 ) -> Study:
-    names = ["qwen-0.5b", "qwen-3b", "opus-4-7", "sonnet-4-6", *(f"model-{n}" for n in range(5, 99))]
+    names = [
+        "qwen-0.5b",
+        "qwen-3b",
+        "opus-4-7",
+        "sonnet-4-6",
+        *(f"model-{n}" for n in range(5, 99)),
+    ]
     named = [{"alias": alias, "id": f"{alias}-instruct-2026"} for alias in names[:models]]
-    return Study.model_validate({"study": name, "trials": trials, "shells": list(shells), "models": named})
+    return Study.model_validate(
+        {"study": name, "trials": trials, "shells": list(shells), "models": named}
+    )
 
 
 def make_cell(
@@ -98,10 +106,20 @@ def make_cell(
     text: put into every field that a model or its command can fill. scale: how long failing outputs are.
     """
     rng = random.Random(cell.path)
-    state = state or rng.choice(["passed"] * 14 + ["silent-wrong"] * 4 + ["non-zero-exit"] * 3 + list(FAILURES))
-    name = {"model": cell.model, "shell": cell.shell, "task": cell.task, "trial": cell.trial, "category": task.category}
+    state = state or rng.choice(
+        ["passed"] * 14 + ["silent-wrong"] * 4 + ["non-zero-exit"] * 3 + list(FAILURES)
+    )
+    name = {
+        "model": cell.model,
+        "shell": cell.shell,
+        "task": cell.task,
+        "trial": cell.trial,
+        "category": task.category,
+    }
     if state in ("missing", "not_measured"):
-        return CellRecords(None, None, None), Row(**name, status=state, reason=text or "the image holds no PowerShell")
+        return CellRecords(None, None, None), Row(
+            **name, status=state, reason=text or "the image holds no PowerShell"
+        )
     passed = state == "passed"
     command = text or rng.choice(COMMANDS[SHELLS[cell.shell].grammar]) + (
         f" | head -n {rng.randint(1, 999)}" if rng.random() < 0.4 else ""
@@ -109,7 +127,10 @@ def make_cell(
     lenient = None
     if state == "format":
         lenient = command
-        command = text or f"Sure! Here is a command that does it:\n\n```{cell.shell}\n{command}\n```\n\nThat is all."
+        command = (
+            text
+            or f"Sure! Here is a command that does it:\n\n```{cell.shell}\n{command}\n```\n\nThat is all."
+        )
     stored = sha256(cell.path)
     answer = Answer(
         request_key=stored,
@@ -122,12 +143,18 @@ def make_cell(
         usage=Usage(input_tokens=rng.randint(120, 190), output_tokens=rng.randint(9, 140)), latency_s=rng.lognormvariate(0.5, 0.6),
         received_utc=f"2026-11-22T0{rng.randint(0, 9)}:{rng.randint(10, 59)}:{rng.randint(10, 59)}Z", server=text or "embedded", client="fluency 0.1.0",
     )  # fmt: skip
-    hashes: dict[str, Any] = {"fluency": "0.1.0", "generated_utc": answer.received_utc, "host": text or "linux"}
+    hashes: dict[str, Any] = {
+        "fluency": "0.1.0",
+        "generated_utc": answer.received_utc,
+        "host": text or "linux",
+    }
     generation = Generation(
         cell=cell, answer=answer, temperature_requested=0.7, cost_usd=0.0, price=None, task_sha256=sha256(task.id),
         provenance=hashes,
     )  # fmt: skip
-    kinds = [("as_designed", "strict")] + ([("no_unix_tools", "strict")] if cell.shell == "pwsh" else [])
+    kinds = [("as_designed", "strict")] + (
+        [("no_unix_tools", "strict")] if cell.shell == "pwsh" else []
+    )
     if lenient is not None:
         kinds.append(("as_designed", "lenient"))
     runs, worlds = [], []
@@ -142,9 +169,13 @@ def make_cell(
         runs=runs, image=IMAGE, limits=Limits(), timeout_s=30.0,
         engine={"name": "docker", "version": "20.10.24", "cgroup": 1, "kernel": text or "6.1.0"}, provenance=hashes,
     )  # fmt: skip
-    made = rng.choice(["cmdlets-only", "mixed", "unix-only"]) if cell.shell == "pwsh" else "unix-only"
+    made = (
+        rng.choice(["cmdlets-only", "mixed", "unix-only"]) if cell.shell == "pwsh" else "unix-only"
+    )
     why = text or (
-        "both worlds as expected" if passed else f"world 24: {rng.randint(1, 9)} of {rng.randint(9, 20)} lines missing"
+        "both worlds as expected"
+        if passed
+        else f"world 24: {rng.randint(1, 9)} of {rng.randint(9, 20)} lines missing"
     )
     score = Score(
         cell=cell, request_key=stored, passed=passed, structural_pass=passed, exit_ok=passed, content_ok=passed,
@@ -159,18 +190,27 @@ def make_cell(
     return CellRecords(generation, execution, score), row
 
 
-def make_run(rng, task, cell, world, condition, reading, passed, text, scale) -> tuple[Run, WorldScore]:
+def make_run(
+    rng, task, cell, world, condition, reading, passed, text, scale
+) -> tuple[Run, WorldScore]:
     fixed = random.Random(f"{task.id}:{world}")
     wanted = [
-        f"crates/vox-{n}/src/{fixed.choice(['lib', 'main', 'gen/tables'])}.rs" for n in fixed.sample(range(99), 9)
+        f"crates/vox-{n}/src/{fixed.choice(['lib', 'main', 'gen/tables'])}.rs"
+        for n in fixed.sample(range(99), 9)
     ]
     printed = list(wanted)
     if not passed:
         printed = [line for line in printed if rng.random() < 0.8]
-        printed += [f"crates/vox-{rng.randrange(10**9)}/Cargo.toml" for _ in range(rng.randint(0, 8) * scale)]
+        printed += [
+            f"crates/vox-{rng.randrange(10**9)}/Cargo.toml"
+            for _ in range(rng.randint(0, 8) * scale)
+        ]
     out = "".join(f"{'/work/' if cell.shell == 'pwsh' else ''}{line}\n" for line in printed)
     error = (
-        "" if passed else f"bash: line 1: vox-{rng.randrange(10**6)}: command not found\n" * rng.randint(0, 6 * scale)
+        ""
+        if passed
+        else f"bash: line 1: vox-{rng.randrange(10**6)}: command not found\n"
+        * rng.randint(0, 6 * scale)
     )
     if text:
         wanted, out, error = [text, *wanted], text + "\n" + out, text
@@ -179,8 +219,16 @@ def make_run(rng, task, cell, world, condition, reading, passed, text, scale) ->
         wall_s=round(rng.random(), 6), used=Used(cpu_s=round(rng.random() / 9, 4), peak_memory_bytes=rng.randrange(2**27)),
         leftover=[text] if text else [], spawn_error=text,
     )  # fmt: skip
-    run = Run(seed=world, world_sha256=sha256(str(world)), condition=condition, reading=reading, result=result)
-    why = text or ("as expected" if passed else f"{len(printed)} lines where {len(wanted)} are expected")
+    run = Run(
+        seed=world,
+        world_sha256=sha256(str(world)),
+        condition=condition,
+        reading=reading,
+        result=result,
+    )
+    why = text or (
+        "as expected" if passed else f"{len(printed)} lines where {len(wanted)} are expected"
+    )
     judged = WorldScore(
         seed=world, condition=condition, reading=reading, exit_ok=passed, structural=passed, content=passed, passed=passed,
         why=why, expected=sorted(wanted), wall_s=result.wall_s,

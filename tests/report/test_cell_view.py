@@ -24,7 +24,9 @@ def test_a_size_is_divided_by_its_unit(size: int | None, text: str | None) -> No
 
 def facts(**how) -> dict[str, str]:
     streams = {"stdout": Stream.of(b""), "stderr": Stream.of(b""), "used": Used()}
-    return dict(map(tuple, run_facts(Result(**streams | {"exit_code": None, "wall_s": 0.25} | how))))
+    return dict(
+        map(tuple, run_facts(Result(**streams | {"exit_code": None, "wall_s": 0.25} | how)))
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,20 +41,27 @@ def facts(**how) -> dict[str, str]:
         ({}, "no exit code"),
     ],
 )
-def test_the_end_of_a_command_is_its_exit_code_or_what_kept_it_from_one(how: dict, ended: str) -> None:
+def test_the_end_of_a_command_is_its_exit_code_or_what_kept_it_from_one(
+    how: dict, ended: str
+) -> None:
     assert facts(**how)["Ended"] == ended
 
 
 def test_only_what_is_out_of_the_ordinary_is_told() -> None:
     assert set(facts(exit_code=0)) == {"Ended", "Time to run"}
-    told = facts(exit_code=0, helpers_intact=False, tree_changed=True, leftover=["sleep"], spawn_error="why")
+    told = facts(
+        exit_code=0, helpers_intact=False, tree_changed=True, leftover=["sleep"], spawn_error="why"
+    )
     assert told["Helper processes harmed"] == told["Working folder changed"] == "yes"
     assert (told["Left running"], told["Not started"]) == ("sleep", "why")
 
 
 def test_what_was_done_to_the_working_folder_is_told_path_by_path() -> None:
     none = Paths(count=0, paths=[])
-    made, removed = Paths(count=60, paths=[f"f{n:02}" for n in range(50)]), Paths(count=1, paths=["a\nb"])
+    made, removed = (
+        Paths(count=60, paths=[f"f{n:02}" for n in range(50)]),
+        Paths(count=1, paths=["a\nb"]),
+    )
     changes = TreeChanges(created=made, changed=none, removed=removed, bytes=61_440, complete=False)
     said = facts(exit_code=0, tree_changed=True, changes=changes)["Working folder changed"]
     assert said.startswith("60 created: f00, f01, ")
@@ -64,24 +73,46 @@ def test_the_labels_are_words_for_readers() -> None:
     records = made.load(CELL)
     of_answer = [label for label, _ in generation_facts(records.generation)]
     of_score = [label for label, _ in score_facts(records.score)]
-    words = ["Outcome", "Model", "Temperature", "Tokens", "Cost", "Time to answer", "Asked of", "Received"]
+    words = [
+        "Outcome",
+        "Model",
+        "Temperature",
+        "Tokens",
+        "Cost",
+        "Time to answer",
+        "Asked of",
+        "Received",
+    ]
     assert of_answer == words
-    passes = ["Exit 0 and structure", "Exit 0", "Output right, any exit", "Passed when read leniently"]
+    passes = [
+        "Exit 0 and structure",
+        "Exit 0",
+        "Output right, any exit",
+        "Passed when read leniently",
+    ]
     assert of_score == ["Made of", "Commands", *passes]
 
 
 def test_a_command_that_is_not_judged_yet_is_shown_without_a_difference() -> None:
-    generation, execution, _ = make_explorer(1, 1, 1, states={CELL.path: "non-zero-exit"}).load(CELL)
+    generation, execution, _ = make_explorer(1, 1, 1, states={CELL.path: "non-zero-exit"}).load(
+        CELL
+    )
     for run in cell_view(CELL, CellRecords(generation, execution, None), None)["runs"]:
-        assert (run["passed"], run["why"], run["diff"]) == (None, "not judged", None) and run["stdout"]
+        assert (run["passed"], run["why"], run["diff"]) == (None, "not judged", None) and run[
+            "stdout"
+        ]
 
 
 def test_the_error_stands_where_an_earlier_version_quoted_curls_meter() -> None:
     made = make_explorer(1, 1, 1, states={CELL.path: "non-zero-exit"})
     generation, execution, score = made.load(CELL)
     meter = "  % Total    % Received % Xferd\n\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
-    result = execution.runs[0].result.model_copy(update={"stderr": Stream.of(f"{meter}curl: (6) No host\n".encode())})
-    execution = execution.model_copy(update={"runs": [execution.runs[0].model_copy(update={"result": result})]})
+    result = execution.runs[0].result.model_copy(
+        update={"stderr": Stream.of(f"{meter}curl: (6) No host\n".encode())}
+    )
+    execution = execution.model_copy(
+        update={"runs": [execution.runs[0].model_copy(update={"result": result})]}
+    )
     for said, told in {
         "World 11: exit code 1 ('% Total    % Received').": "World 11: exit code 1 ('curl: (6) No host').",
         "Another ('% Total').": "Another ('% Total').",

@@ -28,7 +28,9 @@ from tests.archive.fixture import FOLDER
 TASKS = [f"task-{n:02d}" for n in range(12)]
 
 
-def study(results, name, passes, models=("one",), tasks=TASKS, trials=5, shells=("bash", "pwsh"), **fields):
+def study(
+    results, name, passes, models=("one",), tasks=TASKS, trials=5, shells=("bash", "pwsh"), **fields
+):
     """Writes a study's table; `passes(model, shell, task number, trial)` is a pass, a fail, or None: missing."""
     cells = synthetic_tables.make_study(models, trials, shells)
     bank = [SimpleNamespace(id=task, category="text-processing") for task in tasks]
@@ -36,18 +38,29 @@ def study(results, name, passes, models=("one",), tasks=TASKS, trials=5, shells=
     def mark(cell):
         return passes(cell.model, cell.shell, tasks.index(cell.task), cell.trial)
 
-    write_table(results / name / "cells.csv", synthetic_tables.make_rows(cells, bank, mark, **fields))
+    write_table(
+        results / name / "cells.csv", synthetic_tables.make_rows(cells, bank, mark, **fields)
+    )
 
 
 def dice(seed, lift=0.0):
     rng = np.random.default_rng(seed)
-    rates = {shell: np.clip(rng.beta(0.8, 0.6, len(TASKS)) + lift, 0, 1) for shell in ("bash", "pwsh")}
+    rates = {
+        shell: np.clip(rng.beta(0.8, 0.6, len(TASKS)) + lift, 0, 1) for shell in ("bash", "pwsh")
+    }
     draws = {shell: rng.random((len(TASKS), 6)) for shell in rates}
-    return lambda model, shell, task, trial: bool(draws[shell][task, trial - 1] < rates[shell][task])
+    return lambda model, shell, task, trial: bool(
+        draws[shell][task, trial - 1] < rates[shell][task]
+    )
 
 
 def rates(passes, shell, trials=5):
-    return np.array([sum(passes("one", shell, t, n) for n in range(1, trials + 1)) / trials for t in range(len(TASKS))])
+    return np.array(
+        [
+            sum(passes("one", shell, t, n) for n in range(1, trials + 1)) / trials
+            for t in range(len(TASKS))
+        ]
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -69,7 +82,9 @@ def test_change_agrees_with_scipy(tmp_path, seed) -> None:
         assert (float(change.before), float(change.after)) == pytest.approx((x.mean(), y.mean()))
         expected = ttest_rel(y, x).confidence_interval(0.95)
         half = max((expected.high - expected.low) / 2, change.fixed or 0)
-        assert tuple(change.interval) == pytest.approx((max(-1, (y - x).mean() - half), min(1, (y - x).mean() + half)))
+        assert tuple(change.interval) == pytest.approx(
+            (max(-1, (y - x).mean() - half), min(1, (y - x).mean() + half))
+        )
         steps = np.rint((y - x) * 5).astype(int)
         assert change.p == sign_flip([Fraction(int(step), 5) for step in steps])
         assert change.differing == np.count_nonzero(steps)
@@ -93,7 +108,9 @@ def test_a_study_against_itself_has_changed_nowhere(tmp_path) -> None:
     for change in found.models[0].changes:
         assert change.change == 0 and change.p.value == 1 and change.interval.low < 0
     text = comparison_markdown(found)
-    assert "0 of 12 tasks changed, 12 did not" in text and "Nothing that was recorded differs." in text
+    assert (
+        "0 of 12 tasks changed, 12 did not" in text and "Nothing that was recorded differs." in text
+    )
 
 
 def test_one_task_that_changed_is_named_with_its_counts(tmp_path) -> None:
@@ -102,8 +119,18 @@ def test_one_task_that_changed_is_named_with_its_counts(tmp_path) -> None:
     found = compare("old", "new", tmp_path)
     pwsh = next(change for change in found.models[0].changes if change.what == "pwsh")
     assert pwsh.change == Fraction(3, 5) / 12 and pwsh.differing == 1
-    line = next(line for line in comparison_markdown(found).splitlines() if line.startswith("| task-04"))
-    assert [cell.strip() for cell in line.strip("|").split("|")] == ["task-04", "0/5", "0/5", "0", "0/5", "3/5", "+60"]
+    line = next(
+        line for line in comparison_markdown(found).splitlines() if line.startswith("| task-04")
+    )
+    assert [cell.strip() for cell in line.strip("|").split("|")] == [
+        "task-04",
+        "0/5",
+        "0/5",
+        "0",
+        "0/5",
+        "3/5",
+        "+60",
+    ]
     assert "task-05" not in comparison_markdown(found)
 
 
@@ -120,11 +147,18 @@ def test_tasks_and_models_of_one_study_are_listed_and_left_out(tmp_path) -> None
 def test_models_are_paired_by_alias_and_a_lone_rest_as_versions() -> None:
     assert paired_models(["a", "b"], ["b", "a"]) == [("a", "a"), ("b", "b")]
     assert paired_models(["a", "old"], ["a", "new"]) == [("a", "a"), ("old", "new")]
-    assert paired_models(["a", "x", "y"], ["a", "z"]) == [("a", "a")] and paired_models(["x", "y"], ["z"]) == []
+    assert (
+        paired_models(["a", "x", "y"], ["a", "z"]) == [("a", "a")]
+        and paired_models(["x", "y"], ["z"]) == []
+    )
 
 
 def test_too_few_measured_trials_leave_a_task_out_and_no_shell_breaks_it(tmp_path) -> None:
-    study(tmp_path, "old", lambda m, s, t, n: None if s == "pwsh" else (None if t == 0 and n > 2 else t % 2 == 0))
+    study(
+        tmp_path,
+        "old",
+        lambda m, s, t, n: None if s == "pwsh" else (None if t == 0 and n > 2 else t % 2 == 0),
+    )
     study(tmp_path, "new", lambda m, s, t, n: t % 3 == 0)
     found = compare("old", "new", tmp_path)
     (bash,) = found.models[0].changes
@@ -136,7 +170,10 @@ def test_studies_of_different_numbers_of_trials_compare(tmp_path) -> None:
     study(tmp_path, "full", lambda m, s, t, n: t < 6 or n == 1, trials=5)
     found = compare("demo", "full", tmp_path)
     assert ("trials", "1", "5") in found.differences
-    assert found.models[0].changes[0].change == Fraction(6, 12) / 5 and found.models[0].changes[0].fixed is None
+    assert (
+        found.models[0].changes[0].change == Fraction(6, 12) / 5
+        and found.models[0].changes[0].fixed is None
+    )
 
 
 SMALL = make_study(("stale-lockfiles", "tree-size-bytes"), trials=1)
@@ -209,7 +246,9 @@ def test_what_was_run_differently_is_said(kind, base, tmp_path) -> None:
     if "sandbox" in change:
         change = change | {"sandbox": executor(**change["sandbox"])}
     found = compare(base, real(tmp_path, **change))
-    differences = {what: (a, b) for what, a, b in found.differences if not what.startswith("config_files")}
+    differences = {
+        what: (a, b) for what, a, b in found.differences if not what.startswith("config_files")
+    }
     assert differences == expected  # the hash of a configuration differs with all that it says
     assert found.changed_tasks == (["stale-lockfiles"] if kind == "tasks" else [])
     text = comparison_markdown(found)
@@ -224,22 +263,37 @@ def test_what_an_older_study_did_not_record_is_said(base, tmp_path) -> None:
     assert found["limits: memory_mb"] == ("not recorded", "1024")
     assert found["conditions"] == ("not recorded", "as_designed, no_unix_tools")
     assert found["qwen-0.5b: extra_body"] == ("not recorded", "none")
-    same = {"engines: name", "images: base", "qwen-0.5b: id", "qwen-0.5b: thinking", "qwen-0.5b: effort"}
+    same = {
+        "engines: name",
+        "images: base",
+        "qwen-0.5b: id",
+        "qwen-0.5b: thinking",
+        "qwen-0.5b: effort",
+    }
     assert not found.keys() & same
 
 
 def test_a_third_shell_is_a_shell_like_the_others(tmp_path, monkeypatch) -> None:
-    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh"))
+    monkeypatch.setitem(
+        SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh")
+    )
     study(tmp_path, "old", lambda m, s, t, n: s == "zsh", shells=("bash", "pwsh", "zsh"))
     study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=("bash", "pwsh", "zsh"))
     found = compare("old", "new", tmp_path)
-    assert [(c.what, c.change) for c in found.models[0].changes] == [("bash", 1), ("pwsh", 1), ("zsh", -1), ("gap", 0)]
+    assert [(c.what, c.change) for c in found.models[0].changes] == [
+        ("bash", 1),
+        ("pwsh", 1),
+        ("zsh", -1),
+        ("gap", 0),
+    ]
     text = comparison_markdown(found)
     assert "pass@1 in Zsh 5" in text and "gap (PowerShell less Bash)" in text
     assert "| task-03" in text and "Zsh 5 change, pp" in text
 
 
-def test_without_provenance_the_table_tells_what_it_can_and_hostile_names_are_text(tmp_path) -> None:
+def test_without_provenance_the_table_tells_what_it_can_and_hostile_names_are_text(
+    tmp_path,
+) -> None:
     hostile = "<img src=x onerror=alert(1)> | [a](javascript:b) `c` \x1b[2J\u202e"
     study(tmp_path, "old", dice(1), model_echoed="m")
     study(tmp_path, "new", dice(1), model_echoed=hostile)

@@ -17,13 +17,17 @@ from tests.report.explorer_factory import make_explorer, make_task
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
 
 def ops(expected, printed: str, content: str) -> str:
-    return " ".join(f"{row.op}{row.text}" for row in difference(expected, printed.encode(), content).rows)
+    return " ".join(
+        f"{row.op}{row.text}" for row in difference(expected, printed.encode(), content).rows
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,10 @@ def test_rows_mark_what_departs(content, expected, printed, rows) -> None:
 @given(
     st.sampled_from(["set", "ordered", "paths"]),
     st.lists(st.sampled_from(["a", "b", "crates/c", "1 d/e"]), min_size=1, max_size=5),
-    st.lists(st.sampled_from(["a", "b ", "./b", "/work/crates/c", "crates/c", "1 d/e", "1 ./d/e"]), max_size=5),
+    st.lists(
+        st.sampled_from(["a", "b ", "./b", "/work/crates/c", "crates/c", "1 d/e", "1 ./d/e"]),
+        max_size=5,
+    ),
 )
 def test_nothing_is_marked_exactly_when_the_check_finds_nothing(content, expected, printed) -> None:
     text = "\n".join(printed)
@@ -63,7 +70,15 @@ def test_nothing_is_marked_exactly_when_the_check_finds_nothing(content, expecte
 
 @pytest.mark.parametrize(
     "printed",
-    ["[" * 100_000, "9" * 5_000, "1e999999999", '{"a":1e999999,"b":-1e-999999}', '"\\ud800"', "\x00\n" * 99, "NaN"],
+    [
+        "[" * 100_000,
+        "9" * 5_000,
+        "1e999999999",
+        '{"a":1e999999,"b":-1e-999999}',
+        '"\\ud800"',
+        "\x00\n" * 99,
+        "NaN",
+    ],
 )
 @pytest.mark.parametrize("content", ["json", "jsonset", "set", "hex"])
 def test_outputs_made_to_hurt_a_reader_are_only_lines(content, printed) -> None:
@@ -139,5 +154,9 @@ def test_texts_are_cut_narrower_only_where_the_wide_ones_are_too_much(monkeypatc
 
 def test_what_the_template_itself_writes_is_escaped():
     """A study's name cannot hold such signs today; the page does not rest on that."""
-    html = page({"study": "<b onclick='x'>", "models": [["<b>", "x"]], "shells": []}, {}, {"<b>": ["<b onclick=x>"]})
+    html = page(
+        {"study": "<b onclick='x'>", "models": [["<b>", "x"]], "shells": []},
+        {},
+        {"<b>": ["<b onclick=x>"]},
+    )
     assert "<b onclick" not in html and "&lt;b onclick=" in html

@@ -19,7 +19,9 @@ PASSES = {
 PASSES |= {"fetch-top-crates-3": (0, 3)}
 """Task -> trials of three that pass in Bash and in PowerShell, for qwen-3b; qwen-0.5b passes nothing."""
 GRADED = {
-    f"{model}/{shell}/{task}/{trial}": "passed" if model == "qwen-3b" and trial <= passes else "silent-wrong"
+    f"{model}/{shell}/{task}/{trial}": "passed"
+    if model == "qwen-3b" and trial <= passes
+    else "silent-wrong"
     for model in ("qwen-0.5b", "qwen-3b")
     for task, both in PASSES.items()
     for shell, passes in zip(("bash", "pwsh"), both, strict=True)
@@ -73,7 +75,9 @@ def test_what_stands_where(write, new_page, monkeypatch, width) -> None:
     for fragment, shown in SHOWN.items():
         page = new_page(width=width, height=800)
         page.open(path, fragment)
-        assert page.run(f"(() => {{ {HELPERS} return [{', '.join(shown)}]; }})()") == [*shown.values()], fragment
+        assert page.run(f"(() => {{ {HELPERS} return [{', '.join(shown)}]; }})()") == [
+            *shown.values()
+        ], fragment
 
 
 def test_the_rates_are_the_reports(write, new_page) -> None:
@@ -81,7 +85,9 @@ def test_the_rates_are_the_reports(write, new_page) -> None:
     page = new_page()
     page.open(write(made, rates=True))
     rates = model_rates(analyse(made.frame, made.study, made.tasks))
-    shown = page.run("[...document.querySelectorAll('#rates tbody td')].map((cell) => cell.textContent)")
+    shown = page.run(
+        "[...document.querySelectorAll('#rates tbody td')].map((cell) => cell.textContent)"
+    )
     assert shown == rates["qwen-3b"] + rates["qwen-0.5b"]
     assert shown[:3] == ["60.0 % (9/15)", "53.3 % (8/15)", "\u22126.7 (\u221296.4 to +83.1)"]
 
@@ -99,7 +105,9 @@ def test_the_characters_that_differ_are_marked(write, new_page, expected, printe
     def change(records: CellRecords) -> CellRecords:
         generation, execution, score = records
         run, world = execution.runs[0], score.worlds[0]
-        run = run.model_copy(update={"result": run.result.model_copy(update={"stdout": Stream.of(printed.encode())})})
+        run = run.model_copy(
+            update={"result": run.result.model_copy(update={"stdout": Stream.of(printed.encode())})}
+        )
         return CellRecords(
             generation,
             execution.model_copy(update={"runs": [run]}),
@@ -109,14 +117,22 @@ def test_the_characters_that_differ_are_marked(write, new_page, expected, printe
     page = new_page()
     made = make_explorer(1, 1, 1, states={f"{FIRST}/1": "silent-wrong"})
     page.open(write(with_records(made, change)), f"{FIRST}/1")
-    assert page.run(f"[...{DIALOG}.querySelectorAll('.diff mark')].map((e) => e.textContent)") == marked
+    assert (
+        page.run(f"[...{DIALOG}.querySelectorAll('.diff mark')].map((e) => e.textContent)")
+        == marked
+    )
 
 
 def test_one_click_copies_the_command_as_it_is(write, new_page, browser) -> None:
     command = "find . -name 'a\u202eb' |\n  sort"
     page = new_page()
-    page.open(write(make_explorer(1, 1, 1, states={f"{FIRST}/1": "silent-wrong"}, text=command)), f"{FIRST}/1")
-    browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    page.open(
+        write(make_explorer(1, 1, 1, states={f"{FIRST}/1": "silent-wrong"}, text=command)),
+        f"{FIRST}/1",
+    )
+    browser.call(
+        "Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"]
+    )
     page.run(f"{DIALOG}.querySelector('button.copy').click()")
     page.wait(f"{DIALOG}.querySelector('button.copy').textContent === 'Copied'")
     assert page.run("navigator.clipboard.readText()") == command

@@ -16,11 +16,15 @@ OURS = {
 }  # fmt: skip
 LINES = ["qwen-0.5b/crate-versions-1", "qwen-0.5b/stale-lockfiles-0"]  # by name, as nothing differs
 PATHS = [
-    f"qwen-0.5b/{shell}/{task}/1" for shell in ("bash", "pwsh") for task in ("stale-lockfiles-0", "crate-versions-1")
+    f"qwen-0.5b/{shell}/{task}/1"
+    for shell in ("bash", "pwsh")
+    for task in ("stale-lockfiles-0", "crate-versions-1")
 ]
 
 
-@pytest.mark.parametrize(("state", "view"), [("silent-wrong", "cell"), ("format", "cell"), ("silent-wrong", "task")])
+@pytest.mark.parametrize(
+    ("state", "view"), [("silent-wrong", "cell"), ("format", "cell"), ("silent-wrong", "task")]
+)
 def test_hostile_text_in_every_field_stays_text(write, new_page, state, view) -> None:
     made = make_explorer(1, 2, 1, text=WITH_NUL, states=dict.fromkeys(PATHS, state))
     page = new_page(height=2000)
@@ -29,8 +33,16 @@ def test_hostile_text_in_every_field_stays_text(write, new_page, state, view) ->
     page.run("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     assert page.run("document.getElementById('cell').open")
     assert page.run("window.canary") is None
-    assert set(page.run("[...new Set([...document.querySelectorAll('*')].map((e) => e.tagName))]")) <= OURS
-    assert page.run("document.querySelectorAll('[style],[onerror],[onload],[src],[srcdoc],[action]').length") == 0
+    assert (
+        set(page.run("[...new Set([...document.querySelectorAll('*')].map((e) => e.tagName))]"))
+        <= OURS
+    )
+    assert (
+        page.run(
+            "document.querySelectorAll('[style],[onerror],[onload],[src],[srcdoc],[action]').length"
+        )
+        == 0
+    )
     links = page.run("[...document.querySelectorAll('[href]')].map((e) => e.getAttribute('href'))")
     beside = [PATHS[0], LINES[1]] if view == "cell" else [PATHS[0], PATHS[2]]
     assert links == ["report.md", *(f"#{place}" for place in (*LINES, *beside))]
@@ -43,7 +55,9 @@ def test_hostile_text_in_every_field_stays_text(write, new_page, state, view) ->
 
 
 def test_unseen_characters_are_shown_by_number(write, new_page) -> None:
-    made = make_explorer(1, 1, 1, text=WITH_NUL, states={"qwen-0.5b/bash/stale-lockfiles-0/1": "silent-wrong"})
+    made = make_explorer(
+        1, 1, 1, text=WITH_NUL, states={"qwen-0.5b/bash/stale-lockfiles-0/1": "silent-wrong"}
+    )
     page = new_page()
     page.open(write(made), "qwen-0.5b/bash/stale-lockfiles-0/1")
     marks = set(page.run("[...document.querySelectorAll('#cell .ctl')].map((e) => e.textContent)"))
@@ -84,7 +98,9 @@ def test_the_canary_would_sing(tmp_path, new_page) -> None:
     """The control: the same texts as markup do run, so silence above means something."""
     path = tmp_path / "control.html"
     for text in (MARKUP[0], MARKUP[1], MARKUP[2]):
-        path.write_text(f"<!doctype html><html data-ready-ms=0><body>{text}</body></html>", encoding="utf-8")
+        path.write_text(
+            f"<!doctype html><html data-ready-ms=0><body>{text}</body></html>", encoding="utf-8"
+        )
         page = new_page()
         page.open(path)
         page.wait("window.canary === 1")

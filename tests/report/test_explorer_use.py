@@ -55,7 +55,9 @@ def test_keyboard_alone_finds_opens_walks_and_closes(write, new_page) -> None:
     page.press("ArrowLeft", "ArrowRight", "p", "p")  # faster than a cell is drawn
     page.wait(f"{DIALOG}.querySelector('h2').textContent.includes('trial 1')")
     page.press("Escape")
-    page.wait(f"!{DIALOG}.open && location.hash === '#?order=name'")  # the event comes a moment after the closing
+    page.wait(
+        f"!{DIALOG}.open && location.hash === '#?order=name'"
+    )  # the event comes a moment after the closing
     assert page.run(FOCUSED).startswith("qwen-0.5b, Bash, crate-versions-1, trial 1")
     page.press("?")
     assert page.run(f"{KEYS}.matches(':modal') && {KEYS}.innerText.match(/[↑↓←→]/g).length") == 6
@@ -70,8 +72,16 @@ def test_everything_one_can_reach_has_a_role_and_a_name(write, new_page) -> None
     path = write(make_explorer(2, 3, 2, states={f"{FIRST}/1": "silent-wrong"}))
     page.open(path)
     nodes = page.accessible()
-    assert [n for n in nodes if n["focusable"] and not n["name"] and n["role"] != "RootWebArea"] == []
-    assert {n["name"] for n in nodes if n["role"] == "combobox"} == {"Result", "Made of", "Category", "Model", "Order"}
+    assert [
+        n for n in nodes if n["focusable"] and not n["name"] and n["role"] != "RootWebArea"
+    ] == []
+    assert {n["name"] for n in nodes if n["role"] == "combobox"} == {
+        "Result",
+        "Made of",
+        "Category",
+        "Model",
+        "Order",
+    }
     assert {n["name"] for n in nodes if n["role"] == "searchbox"} == {"Find"}
     assert {n["name"] for n in nodes if n["role"] == "grid"} == {"Cells by model, task and shell"}
     assert {n["name"] for n in nodes if n["role"] == "search"} == {"Filter the cells"}
@@ -80,14 +90,22 @@ def test_everything_one_can_reach_has_a_role_and_a_name(write, new_page) -> None
     assert "qwen-0.5b, Bash, stale-lockfiles-0, trial 1: failed: silent wrong" in marks
     world = "World 11, as designed, strict reading"
     for fragment, dialog, parts in (
-        (f"{FIRST}/1", "stale-lockfiles-0, trial 1", {"Command", "Prompt", world, f"Expected and printed, {world}"}),
+        (
+            f"{FIRST}/1",
+            "stale-lockfiles-0, trial 1",
+            {"Command", "Prompt", world, f"Expected and printed, {world}"},
+        ),
         (LINE, "stale-lockfiles-0, both shells Bash", set()),
     ):
         page = new_page()
         page.open(path, fragment)
         page.run("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
         nodes = page.accessible()
-        reached = [n for n in nodes if n["focusable"] and n["role"] not in ("RootWebArea", "generic", "dialog")]
+        reached = [
+            n
+            for n in nodes
+            if n["focusable"] and n["role"] not in ("RootWebArea", "generic", "dialog")
+        ]
         assert all(n["name"] for n in reached)
         assert any(n["role"] == "dialog" and dialog in n["name"] for n in nodes)
         assert parts <= {n["name"] for n in nodes if n["role"] in ("region", "table")}
@@ -111,10 +129,14 @@ def test_a_cell_shows_what_was_asked_answered_run_and_expected(write, new_page) 
 
 
 def test_a_further_shells_command_is_read_by_its_grammar(write, new_page, monkeypatch) -> None:
-    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh"))
+    monkeypatch.setitem(
+        SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh")
+    )
     cell = FIRST.replace("/bash/", "/zsh/") + "/1"
     page = new_page()
-    page.open(write(make_explorer(1, 1, 1, states={cell: "passed"}, shells=("bash", "pwsh", "zsh"))), cell)
+    page.open(
+        write(make_explorer(1, 1, 1, states={cell: "passed"}, shells=("bash", "pwsh", "zsh"))), cell
+    )
     assert "Zsh 5" in page.run(f"{DIALOG}.textContent")
     assert page.run(f"{DIALOG}.querySelectorAll('.command [class^=tok-]').length") > 0
 
@@ -134,11 +156,20 @@ def test_filters_count_what_the_table_counts(write, new_page) -> None:
         ("made", "mixed", int((frame["made_of"] == "mixed").sum())),
         ("category", "network-fetch", int((frame["category"] == "network-fetch").sum())),
         ("model", "qwen-3b", total // 2),
-        ("text", "get-childitem", int(frame["command"].str.lower().str.contains("get-childitem").sum())),
+        (
+            "text",
+            "get-childitem",
+            int(frame["command"].str.lower().str.contains("get-childitem").sum()),
+        ),
     ):
         assert 0 < expected < total, field
         assert choose(page, field, value) == f"{expected} of {total} cells", field
-        assert page.run("[...document.querySelectorAll('button.mark')].filter((b) => !b.disabled).length") == expected
+        assert (
+            page.run(
+                "[...document.querySelectorAll('button.mark')].filter((b) => !b.disabled).length"
+            )
+            == expected
+        )
         choose(page, field, "")
     choose(page, "result", "passed")
     page.run("document.querySelector('button[type=reset]').click()")
@@ -151,13 +182,21 @@ def test_text_stands_out_from_its_ground(write, new_page, dark) -> None:
     page.open(write(make_explorer(1, 4, 3, states={f"{FIRST}/1": "silent-wrong"})), f"{FIRST}/1")
     lowest = page.run(CONTRAST)
     assert lowest["ratio"] >= 4.5, lowest
-    assert (page.run("getComputedStyle(document.documentElement).backgroundColor") == "rgb(13, 17, 23)") is dark
+    assert (
+        page.run("getComputedStyle(document.documentElement).backgroundColor") == "rgb(13, 17, 23)"
+    ) is dark
 
 
 def test_every_state_is_named_and_marks_differ_without_colour(write, new_page) -> None:
     states = ["passed", *FAILURES, "missing", "not_measured"]
     page = new_page()
-    page.open(write(make_explorer(1, 1, len(states), states={f"{FIRST}/{n}": s for n, s in enumerate(states, 1)})))
+    page.open(
+        write(
+            make_explorer(
+                1, 1, len(states), states={f"{FIRST}/{n}": s for n, s in enumerate(states, 1)}
+            )
+        )
+    )
     names = [node["name"] for node in page.accessible("button")]
     for failure in FAILURES:
         said = f"failed: {failure.replace('-', ' ').replace('non zero', 'non-zero')}"
@@ -170,11 +209,15 @@ def test_every_state_is_named_and_marks_differ_without_colour(write, new_page) -
 def test_a_phone_needs_no_sideways_scrolling(write, new_page, fragment) -> None:
     long = "find " + "averylongpath/" * 30
     page = new_page(width=360, height=700)
-    page.open(write(make_explorer(1, 3, 5, text=long, states={f"{FIRST}/1": "silent-wrong"})), fragment)
+    page.open(
+        write(make_explorer(1, 3, 5, text=long, states={f"{FIRST}/1": "silent-wrong"})), fragment
+    )
     assert page.run("document.documentElement.scrollWidth") <= 360
     assert page.run(f"{DIALOG}.scrollWidth") <= 360
     if fragment:
-        assert page.run(f"{DIALOG}.querySelector('.body').scrollWidth <= {DIALOG}.querySelector('.body').clientWidth")
+        assert page.run(
+            f"{DIALOG}.querySelector('.body').scrollWidth <= {DIALOG}.querySelector('.body').clientWidth"
+        )
 
 
 def test_many_cells_with_long_outputs_open_at_once(write, new_page) -> None:
@@ -190,7 +233,9 @@ def test_many_cells_with_long_outputs_open_at_once(write, new_page) -> None:
     page.wait(f"{DIALOG}.open")
     assert page.run("performance.now()") - started < 3_000
     assert page.run("document.querySelectorAll('button.mark').length") == 2400
-    assert page.run("document.querySelectorAll('*').length") < 10_000  # a cell's texts are drawn when it is opened
+    assert (
+        page.run("document.querySelectorAll('*').length") < 10_000
+    )  # a cell's texts are drawn when it is opened
 
 
 def test_a_study_without_any_record_still_opens(write, new_page) -> None:

@@ -18,12 +18,16 @@ TITLE = f"{DIALOG}.querySelector('h2').textContent"
 
 
 def fields(page) -> dict[str, str]:
-    return page.run("Object.fromEntries([...document.querySelectorAll('input, select')].map((f) => [f.id, f.value]))")
+    return page.run(
+        "Object.fromEntries([...document.querySelectorAll('input, select')].map((f) => [f.id, f.value]))"
+    )
 
 
 def click(page, name: str) -> None:
     """Click the link or button in the dialog with this text."""
-    page.run(f"[...{DIALOG}.querySelectorAll('a, button')].find((e) => e.textContent.endsWith({name!r})).click()")
+    page.run(
+        f"[...{DIALOG}.querySelectorAll('a, button')].find((e) => e.textContent.endsWith({name!r})).click()"
+    )
 
 
 def test_filters_stand_in_the_address_and_the_back_button_undoes_them(write, new_page) -> None:
@@ -51,7 +55,9 @@ def test_filters_stand_in_the_address_and_the_back_button_undoes_them(write, new
     page.wait(f"{COUNT} === {last!r} && document.getElementById('text').value === 'vox & more?'")
 
 
-def test_an_opened_cell_keeps_the_filters_and_closing_leaves_no_step_behind(write, new_page) -> None:
+def test_an_opened_cell_keeps_the_filters_and_closing_leaves_no_step_behind(
+    write, new_page
+) -> None:
     page = new_page()
     page.open(write(make_explorer(2, 2, 3, states={f"{FIRST}/{n}": "passed" for n in (1, 2, 3)})))
     choose(page, "model", "qwen-0.5b")
@@ -76,7 +82,9 @@ def test_an_opened_cell_keeps_the_filters_and_closing_leaves_no_step_behind(writ
 
 def test_an_address_alone_opens_and_closes(write, new_page) -> None:
     page = new_page()
-    page.open(write(make_explorer(2, 2, 2, states={f"{FIRST}/1": "passed"})), f"{FIRST}/1?result=passed")
+    page.open(
+        write(make_explorer(2, 2, 2, states={f"{FIRST}/1": "passed"})), f"{FIRST}/1?result=passed"
+    )
     assert page.run(TITLE).startswith("qwen-0.5b, Bash, stale-lockfiles-0, trial 1")
     click(page, "qwen-3b")
     page.wait(f"{TITLE}.startsWith('qwen-3b')")
@@ -89,12 +97,16 @@ def test_an_address_of_another_study_says_what_is_not_here(write, new_page) -> N
     path = write(make_explorer(1, 1, 1, states={f"{FIRST}/1": "passed"}))
     page = new_page()
     page.open(path, "?model=opus&result=passed")
-    assert re.fullmatch(r"[12](?: of 2)? cells; nothing in this study is Model opus", page.run(COUNT))
+    assert re.fullmatch(
+        r"[12](?: of 2)? cells; nothing in this study is Model opus", page.run(COUNT)
+    )
     page.open(path, "opus/stale-lockfiles-0")
     page.wait(f"{COUNT} === 'There is no cell opus/stale-lockfiles-0 in this study.'")
 
 
-def test_links_lead_to_the_same_trial_in_the_other_shell_and_of_the_other_models(write, new_page) -> None:
+def test_links_lead_to_the_same_trial_in_the_other_shell_and_of_the_other_models(
+    write, new_page
+) -> None:
     page = new_page()
     page.open(write(make_explorer(3, 2, 2)), f"{FIRST}/2")
     links = [node["name"] for node in page.accessible("link")]
@@ -116,7 +128,9 @@ def test_both_shells_of_a_task_stand_side_by_side(write, new_page) -> None:
     page.press(*["Tab"] * 10, "ArrowDown", "b")
     page.wait(f"{DIALOG}.open")
     assert page.run("location.hash") == f"#{LINE}?order=name"
-    assert page.run(TITLE).startswith("qwen-0.5b, stale-lockfiles-0, both shellsBash 1 of 3 passed, PowerShell 7 ")
+    assert page.run(TITLE).startswith(
+        "qwen-0.5b, stale-lockfiles-0, both shellsBash 1 of 3 passed, PowerShell 7 "
+    )
     heads = page.run(f"[...{DIALOG}.querySelectorAll('.shells th')].map((e) => e.textContent)")
     assert heads == ["Trial", "Bash", "PowerShell 7", "1", "2", "3"]
     shown = page.run(f"[...{DIALOG}.querySelectorAll('.shells td')].map((e) => e.textContent)")
@@ -124,7 +138,11 @@ def test_both_shells_of_a_task_stand_side_by_side(write, new_page) -> None:
         if cell.model == "qwen-0.5b":
             text = shown[2 * (cell.trial - 1) + (cell.shell == "pwsh")]
             generation, _, score = made.load(cell)
-            assert (generation.answer.text in text and score.why in text) if score else "Nothing has been asked" in text
+            assert (
+                (generation.answer.text in text and score.why in text)
+                if score
+                else "Nothing has been asked" in text
+            )
     click(page, "failed: silent wrong")
     page.wait(f"{TITLE}.includes('Bash, stale-lockfiles-0, trial 1')")
     page.press("b")
@@ -164,20 +182,26 @@ def test_the_attempt_at_which_a_cell_was_measured_or_given_up_is_told(write, new
         if cell.path == f"{FIRST}/2":
             execution = execution.model_copy(update={"attempts": 2})
         if cell.path == f"{FIRST}/3":
-            execution = execution.model_copy(update={"attempts": 3, "runs": [], "unmeasured": reason})
+            execution = execution.model_copy(
+                update={"attempts": 3, "runs": [], "unmeasured": reason}
+            )
             score = score_cell(task, generation, execution, no_world, code_sha256="c" * 64)
         return CellRecords(generation, execution, score)
 
     page = new_page()
     page.open(write(with_records(made, change)), f"{FIRST}/2")
     assert "passed, measured at the 2nd attempt" in page.run(TITLE)
-    assert "measured at the 2nd attempt: the engine or somebody outside" in page.run(f"{DIALOG}.textContent")
+    assert "measured at the 2nd attempt: the engine or somebody outside" in page.run(
+        f"{DIALOG}.textContent"
+    )
     page.press("p")
     page.wait(f"{TITLE}.includes('trial 1')")
     assert "attempt" not in page.run(TITLE)
     page.press("n", "n")
     page.wait(f"{TITLE}.includes('trial 3')")
-    assert page.run(TITLE).endswith(f"missing, given up after the 3rd attempt – Not measured: {reason}.")
+    assert page.run(TITLE).endswith(
+        f"missing, given up after the 3rd attempt – Not measured: {reason}."
+    )
     page.press("Escape")
     page.wait(f"!{DIALOG}.open")
     assert choose(page, "result", "again") == "2 of 6 cells"
@@ -228,4 +252,7 @@ def test_the_table_prints_on_its_own_with_what_it_was_filtered_by(write, new_pag
     assert page.run("document.getElementById('chosen').getClientRects().length") == 0
     page.call("Emulation.setEmulatedMedia", media="print")
     assert page.run("document.getElementById('chosen').innerText") == "(Find: find; Model: qwen-3b)"
-    assert page.run("getComputedStyle(document.querySelector('#cells thead')).display") == "table-header-group"
+    assert (
+        page.run("getComputedStyle(document.querySelector('#cells thead')).display")
+        == "table-header-group"
+    )

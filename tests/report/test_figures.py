@@ -53,7 +53,9 @@ def test_a_figure_says_in_words_what_it_shows_and_loads_and_runs_nothing(kind: s
     assert len(drawing.alt) > 60
     assert texts(drawing.svg) and "<script" not in drawing.svg
     assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', drawing.svg))
-    assert not re.search(r"dc:date|20\d\d-\d\d-\d\d", drawing.svg), "the day of drawing is no part of it"
+    assert not re.search(r"dc:date|20\d\d-\d\d-\d\d", drawing.svg), (
+        "the day of drawing is no part of it"
+    )
 
 
 def test_the_row_of_a_model_has_its_gap_and_three_intervals() -> None:
@@ -67,7 +69,9 @@ def test_the_row_of_a_model_has_its_gap_and_three_intervals() -> None:
 
 def test_marks_differ_in_shape_and_not_in_colour_alone() -> None:
     assert figures.BASELINE_MARK.shape != figures.CHALLENGER_MARK.shape
-    grey = re.findall(r"#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})\b", "".join(d.svg for d in usual().values()))
+    grey = re.findall(
+        r"#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})\b", "".join(d.svg for d in usual().values())
+    )
     assert grey and all(red == green == blue for red, green, blue in grey)
 
 
@@ -85,14 +89,18 @@ def test_long_names_keep_clear_of_the_plot_and_of_the_edge(monkeypatch) -> None:
     for figure in kept:
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
-        for text in figure.findobj(lambda part: isinstance(part, Text) and part.get_visible() and part.get_text()):
+        for text in figure.findobj(
+            lambda part: isinstance(part, Text) and part.get_visible() and part.get_text()
+        ):
             extent = text.get_window_extent(canvas.get_renderer())
             assert extent.x0 >= 0 and extent.x1 <= figure.bbox.x1, text.get_text()
 
 
 @pytest.mark.parametrize("count", [3, 20, 60])
 def test_more_tasks_make_longer_paper(count: int) -> None:
-    _, found = drawings(from_counts({f"task-{n + 1:02d}": (2, 3) for n in range(count)}), tasks=make_tasks(count))
+    _, found = drawings(
+        from_counts({f"task-{n + 1:02d}": (2, 3) for n in range(count)}), tasks=make_tasks(count)
+    )
     assert box(found["tasks", "model-x"].svg)[1] >= count * 0.25 * 72
 
 
@@ -101,7 +109,9 @@ LEVEL = {f"task-{n:02d}": (5, 5) if n < 4 else (0, 0) for n in range(1, 8)}
 
 def test_what_was_not_measured_is_not_drawn() -> None:
     assert drawings(lambda cell: None)[1] == {}
-    assert ("tasks", "model-x") not in drawings(from_counts(LEVEL), tasks=make_tasks(7))[1], "no task tells anything"
+    assert ("tasks", "model-x") not in drawings(from_counts(LEVEL), tasks=make_tasks(7))[1], (
+        "no task tells anything"
+    )
     _, half = drawings(lambda cell: "not_measured" if cell.shell == "pwsh" else cell.trial > 2)
     assert set(half) == {("tasks", "model-x"), ("times", "model-x")}
     assert "PowerShell" not in texts(half["tasks", "model-x"].svg)
@@ -112,7 +122,11 @@ def test_what_was_not_measured_is_not_drawn() -> None:
 @pytest.mark.parametrize(
     ("counts", "shown", "left_out"),
     [
-        ({"task-01": (5, 2)}, ["task-01"], "Not shown: 2 tasks always passed in every shell and 4 tasks never passed"),
+        (
+            {"task-01": (5, 2)},
+            ["task-01"],
+            "Not shown: 2 tasks always passed in every shell and 4 tasks never passed",
+        ),
         (
             {"task-06": (1, 1), "task-07": (0, 4), "task-05": (3, 0)},
             ["task-07", "task-06", "task-05"],
@@ -120,7 +134,9 @@ def test_what_was_not_measured_is_not_drawn() -> None:
         ),
     ],
 )
-def test_tasks_that_tell_something_are_drawn_the_challengers_leads_first(counts, shown, left_out) -> None:
+def test_tasks_that_tell_something_are_drawn_the_challengers_leads_first(
+    counts, shown, left_out
+) -> None:
     _, found = drawings(from_counts(LEVEL | counts), tasks=make_tasks(7))
     written = texts(found["tasks", "model-x"].svg)
     assert [words for words in written if words.startswith("task-")] == shown
@@ -128,11 +144,17 @@ def test_tasks_that_tell_something_are_drawn_the_challengers_leads_first(counts,
 
 
 @pytest.mark.parametrize(("passing", "drawn"), [((4, 5), False), ((5, 5), True), ((5, 4), False)])
-def test_times_are_drawn_from_five_passing_runs_of_each_shell_on(passing: tuple[int, int], drawn: bool) -> None:
-    _, found = drawings(from_counts(dict.fromkeys(LEVEL, (0, 0)) | {"task-01": passing}), tasks=make_tasks(7))
+def test_times_are_drawn_from_five_passing_runs_of_each_shell_on(
+    passing: tuple[int, int], drawn: bool
+) -> None:
+    _, found = drawings(
+        from_counts(dict.fromkeys(LEVEL, (0, 0)) | {"task-01": passing}), tasks=make_tasks(7)
+    )
     assert (("times", "model-x") in found) == drawn
     if drawn:
-        assert "time from start to exit of the command, seconds (log scale)" in texts(found["times", "model-x"].svg)
+        assert "time from start to exit of the command, seconds (log scale)" in texts(
+            found["times", "model-x"].svg
+        )
 
 
 def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
@@ -141,7 +163,9 @@ def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
     assert "← Bash better  ·  gap in points  ·  PowerShell better →" in words
     assert words.count("no rule") == 2
     for model in analysis.models:
-        assert f"{signed(model.gap.value)}  ({span(model.gap.s95)})" in words and model.model in words
+        assert (
+            f"{signed(model.gap.value)}  ({span(model.gap.s95)})" in words and model.model in words
+        )
 
 
 def test_shells_are_joined_by_a_level_line_and_a_third_one_is_below(monkeypatch) -> None:
@@ -158,20 +182,29 @@ def test_shells_are_joined_by_a_level_line_and_a_third_one_is_below(monkeypatch)
 def test_the_title_is_a_fifth_of_an_inch_below_the_edge() -> None:
     svg = usual()["tasks", "model-x"].svg
     (title,) = [
-        node for node in ElementTree.fromstring(svg).iter(f"{SVG}text") if "".join(node.itertext()) == "model-x"
+        node
+        for node in ElementTree.fromstring(svg).iter(f"{SVG}text")
+        if "".join(node.itertext()) == "model-x"
     ]
     assert float(title.attrib["y"]) == pytest.approx(14.4, abs=4)
 
 
 def test_the_gaps_axis_holds_every_interval_and_the_paper_every_name(monkeypatch) -> None:
-    analysis, kept = figures_of(monkeypatch, models=("a-model-with-an-alias-of-forty-characters", "b"))
+    analysis, kept = figures_of(
+        monkeypatch, models=("a-model-with-an-alias-of-forty-characters", "b")
+    )
     (axes,) = kept[0].axes
     reach = max(100 * abs(edge) for model in analysis.models for edge in model.gap.s95)
     _, limit = axes.get_xlim()
     assert limit % 5 == 0 and limit - 5 < reach + 3 <= limit, "the next five beyond"
     renderer = FigureCanvasAgg(kept[0]).get_renderer()
-    names = [text for text in axes.texts if text.get_text() in {model.model for model in analysis.models}]
-    assert len(names) == 2 and min(text.get_window_extent(renderer).x0 for text in names) >= 0.1 * kept[0].dpi
+    names = [
+        text for text in axes.texts if text.get_text() in {model.model for model in analysis.models}
+    ]
+    assert (
+        len(names) == 2
+        and min(text.get_window_extent(renderer).x0 for text in names) >= 0.1 * kept[0].dpi
+    )
     assert max(text.get_window_extent(renderer).x1 for text in axes.texts) <= kept[0].bbox.x1
     assert axes.get_window_extent().width > 4 * kept[0].dpi, "the plot itself is not squeezed"
 
@@ -209,9 +242,16 @@ def test_the_environment_cannot_change_a_byte_of_the_report(tmp_path) -> None:
     for name, environ in (("plain", {}), ("hostile", hostile)):
         command = [sys.executable, "-c", WRITE, str(tmp_path / name)]
         subprocess.run(
-            command, cwd=ROOT, env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT}/scripts"} | environ, check=True
+            command,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT}/scripts"} | environ,
+            check=True,
         )
-    plain = {path.relative_to(tmp_path / "plain"): path for path in (tmp_path / "plain").rglob("*") if path.is_file()}
+    plain = {
+        path.relative_to(tmp_path / "plain"): path
+        for path in (tmp_path / "plain").rglob("*")
+        if path.is_file()
+    }
     assert len(plain) == 4
     for name, path in plain.items():
         assert (tmp_path / "hostile" / name).read_bytes() == path.read_bytes(), name

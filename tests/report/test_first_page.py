@@ -16,12 +16,25 @@ from fluency.core.study import Cell
 from fluency.core.table import to_frame
 from fluency.core.tasks import load_tasks, task_sets
 from fluency.report import first_page
-from fluency.report.first_page import could_change, decides, model_sentence, printed, study_sentences
+from fluency.report.first_page import (
+    could_change,
+    decides,
+    model_sentence,
+    printed,
+    study_sentences,
+)
 from fluency.report.sentences import order_of_asking, who_is_ahead
 from fluency.report.tables import difference_table, first_table
 from tests.analysis.test_claims import GRID, MIDDLE, claimed
 from tests.report.test_report import cells
-from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, view_of
+from tests.synthetic_tables import (
+    from_counts,
+    make_frame,
+    make_rows,
+    make_study,
+    make_tasks,
+    view_of,
+)
 
 TASKS = make_tasks()
 Counts = list[tuple[int, tuple[int, int]]]
@@ -59,11 +72,17 @@ DECIDES: list[tuple[list[Counts], str]] = [
     ([OPEN], f"{NOTHING}."),
     ([FLOOR, OPEN], f"{NOTHING}."),
     ([EIGHT], f"{NOTHING}, although PowerShell is ahead for a."),
-    ([MILD, OPEN], "By the decision table PowerShell is ahead by 10 points or more for a, but the data do not "),
+    (
+        [MILD, OPEN],
+        "By the decision table PowerShell is ahead by 10 points or more for a, but the data do not ",
+    ),
     ([MILD, MILD], "for a and b, but the data do not resolve it: no change can rest on it."),
     ([AHEAD], f"PowerShell was ahead for the model: {MILD_EVIDENCE}."),
     ([AHEAD, AHEAD], f"PowerShell was ahead for every model (2 of 2): {MILD_EVIDENCE}."),
-    ([BEHIND, BEHIND], "Bash was ahead for every model (2 of 2): the PowerShell-first stance rests on policy"),
+    (
+        [BEHIND, BEHIND],
+        "Bash was ahead for every model (2 of 2): the PowerShell-first stance rests on policy",
+    ),
     ([EQUAL], "No difference of 5 points or more: change nothing."),
     ([EQUAL, OPEN], "No difference of 5 points or more for a; undecided for b."),
     (
@@ -71,12 +90,18 @@ DECIDES: list[tuple[list[Counts], str]] = [
         f"PowerShell was ahead for b: {MILD_EVIDENCE}; no difference of 5 points or more for c; undecided for a. "
         "The change is supported for b only.",
     ),
-    ([AHEAD, FLOOR], f"PowerShell was ahead for a: {MILD_EVIDENCE}; undecided for b. The change is supported for a"),
+    (
+        [AHEAD, FLOOR],
+        f"PowerShell was ahead for a: {MILD_EVIDENCE}; undecided for b. The change is supported for a",
+    ),
     (
         [AHEAD, BEHIND, AHEAD],
         "The models disagree: PowerShell is ahead for a and c and Bash is ahead for b; no common change is supported.",
     ),
-    ([EIGHT, BEHIND], "The models disagree: PowerShell is ahead for a and Bash is ahead for b; no common"),
+    (
+        [EIGHT, BEHIND],
+        "The models disagree: PowerShell is ahead for a and Bash is ahead for b; no common",
+    ),
     (
         [MISSING],
         f"{NOTHING}, although PowerShell is ahead for a. Missing runs could still change the verdict for a: finish the "
@@ -86,7 +111,9 @@ DECIDES: list[tuple[list[Counts], str]] = [
 
 
 @pytest.mark.parametrize(("models", "said"), DECIDES)
-def test_the_first_line_follows_from_the_claims_of_all_models(models: list[Counts], said: str) -> None:
+def test_the_first_line_follows_from_the_claims_of_all_models(
+    models: list[Counts], said: str
+) -> None:
     assert said in decides(study_analysis(*models))
 
 
@@ -127,7 +154,11 @@ def test_a_models_line_says_what_it_did_and_what_is_open(counts: Counts, said: s
     assert said in model_sentence(study_analysis(counts).models[0])
 
 
-EDGES = [(Fraction(0), Fraction(1, 20)), (Fraction(1), Fraction(9, 10)), (Fraction(9, 10), Fraction(9, 10))]
+EDGES = [
+    (Fraction(0), Fraction(1, 20)),
+    (Fraction(1), Fraction(9, 10)),
+    (Fraction(9, 10), Fraction(9, 10)),
+]
 ALL = {claimed(*point, rates=rates) for point in GRID for rates in (MIDDLE, *EDGES)}
 PHRASES = {
     "resolved (PowerShell)": lambda c: c.ahead == "challenger",
@@ -139,11 +170,17 @@ PHRASES = {
     "less than 10 points: resolved": lambda c: c.size == "under-ten",
     "10 points or more: open": lambda c: c.ahead and c.size == "open" and not c.edge,
     "; 10 points or more: out of reach": lambda c: len(c.out_of_reach) == 2,
-    "PowerShell by 10 points or more: out of reach on tasks this easy": lambda c: c.out_of_reach == ("challenger",),
+    "PowerShell by 10 points or more: out of reach on tasks this easy": lambda c: (
+        c.out_of_reach == ("challenger",)
+    ),
     "out of reach on tasks this hard": lambda c: c.edge == "floor" and c.out_of_reach,
     "the tasks are too easy to tell": lambda c: c.edge and not c.out_of_reach,
-    "differ by less than 5 points; easier ones may not": lambda c: c.alike_at_edge and c.edge == "floor",
-    "differ by less than 5 points; harder ones may not": lambda c: c.alike_at_edge and c.edge == "ceiling",
+    "differ by less than 5 points; easier ones may not": lambda c: (
+        c.alike_at_edge and c.edge == "floor"
+    ),
+    "differ by less than 5 points; harder ones may not": lambda c: (
+        c.alike_at_edge and c.edge == "ceiling"
+    ),
 }
 
 
@@ -158,7 +195,14 @@ def test_who_is_ahead_and_by_how_much_are_two_claims(phrase: str) -> None:
 
 def test_the_table_has_a_row_a_model_those_that_say_something_first() -> None:
     head, _, *rows = cells(first_table(study_analysis(FLOOR, BEHIND, MILD, EQUAL, EIGHT)))
-    assert head == ["model", "Bash", "PowerShell", "gap in points (95 % interval)", "who is ahead", "decision table"]
+    assert head == [
+        "model",
+        "Bash",
+        "PowerShell",
+        "gap in points (95 % interval)",
+        "who is ahead",
+        "decision table",
+    ]
     assert [(row[0], *row[-2:]) for row in rows] == [
         ("b", "Bash", "mild evidence for Bash"),
         ("c", "undecided", "mild evidence for PowerShell, not resolved"),
@@ -168,7 +212,10 @@ def test_the_table_has_a_row_a_model_those_that_say_something_first() -> None:
     ]
     assert rows[0][1:3] == ["70 %", "20 %"] and rows[4][3] == "0.0 (−6.8 to +6.8)"
     missing = cells(first_table(study_analysis(MISSING)))[-1]
-    assert missing[-2:] == ["PowerShell, on what was measured", "mild evidence for PowerShell, on what was measured"]
+    assert missing[-2:] == [
+        "PowerShell, on what was measured",
+        "mild evidence for PowerShell, on what was measured",
+    ]
 
 
 def changes(counts: Counts, **altered) -> str:
@@ -183,14 +230,23 @@ def test_definitions_of_a_pass_that_change_the_verdict_are_named_with_their_gap(
         rows = make_rows(study, TASKS, from_counts({t.id: (3, 4) for t in TASKS}), asked_utc=None)
         for place, row in enumerate(rows):
             works = row.passed and not (unix and row.trial == 4)
-            more: dict = {"no_unix_tools_passed": works if row.shell == "pwsh" and measured else None}
-            more |= {"outcome": "refusal"} if refused and row.shell == "bash" and row.trial == 4 else {}
+            more: dict = {
+                "no_unix_tools_passed": works if row.shell == "pwsh" and measured else None
+            }
+            more |= (
+                {"outcome": "refusal"} if refused and row.shell == "bash" and row.trial == 4 else {}
+            )
             rows[place] = row.model_copy(update=more)
         return " ".join(could_change(analyse(to_frame(rows), study, TASKS))["model-x"])
 
     assert "The gap without Unix tools is +20.0 as well." in of() and "less than 5" not in of()
-    assert "Counting a pass without Unix tools gives 0.0: the table would then say less than 5." in of(unix=True)
-    refused = "Counting a pass with refusals left out gives +5.0: the table would then say no rule for 5"
+    assert (
+        "Counting a pass without Unix tools gives 0.0: the table would then say less than 5."
+        in of(unix=True)
+    )
+    refused = (
+        "Counting a pass with refusals left out gives +5.0: the table would then say no rule for 5"
+    )
     assert refused in of(refused=True)
     assert "The gap without Unix tools was not measured." in of(measured=False)
 
@@ -202,10 +258,22 @@ def test_definitions_of_a_pass_that_change_the_verdict_are_named_with_their_gap(
             [(5, (1, 3)), (15, (3, 3))],
             "Without any one of these the table would say otherwise: tasks task-01, task-02, task-03, …; categories file-i",
         ),
-        ([(5, (0, 3)), (15, (0, 0))], "5 of 20 tasks decide; the others were never solved in either shell."),
-        ([(5, (2, 3)), (15, (5, 5))], "5 of 20 tasks decide; the others were always solved in both."),
-        ([(5, (2, 3)), (8, (5, 5)), (7, (0, 0))], "always solved in both or never solved in either shell."),
-        ([(2, (0, 5)), (9, (5, 5)), (9, (0, 0))], "tasks of this kind would show who is ahead if the gap is 10."),
+        (
+            [(5, (0, 3)), (15, (0, 0))],
+            "5 of 20 tasks decide; the others were never solved in either shell.",
+        ),
+        (
+            [(5, (2, 3)), (15, (5, 5))],
+            "5 of 20 tasks decide; the others were always solved in both.",
+        ),
+        (
+            [(5, (2, 3)), (8, (5, 5)), (7, (0, 0))],
+            "always solved in both or never solved in either shell.",
+        ),
+        (
+            [(2, (0, 5)), (9, (5, 5)), (9, (0, 0))],
+            "tasks of this kind would show who is ahead if the gap is 10.",
+        ),
         ([(20, (2, 0))], "PowerShell passes nearly nothing, which draws the gap towards 0."),
         ([(20, (5, 3))], "Bash passes nearly everything, which draws the gap towards 0."),
         (MISSING, "The missing runs could move the gap to anything from "),
@@ -223,7 +291,9 @@ def test_what_it_does_not_hang_on_is_not_said(word: str) -> None:
 
 def test_the_largest_gaps_are_listed_with_how_the_other_shell_failed() -> None:
     study = make_study()
-    counts = dict.fromkeys([task.id for task in TASKS], (3, 3)) | {f"task-{n:02d}": (0, n - 1) for n in range(2, 7)}
+    counts = dict.fromkeys([task.id for task in TASKS], (3, 3)) | {
+        f"task-{n:02d}": (0, n - 1) for n in range(2, 7)
+    }
     counts |= {"task-01": (5, 0), "task-07": (2, 3)}
     rows = make_rows(study, TASKS, from_counts(counts))
     rows = [row.model_copy(update={"failure_class": None if row.passed else "table-noise" if row.shell == "pwsh" else
@@ -236,7 +306,9 @@ def test_the_largest_gaps_are_listed_with_how_the_other_shell_failed() -> None:
     assert difference_table(study_analysis(FLOOR).models[0]) == ""
 
 
-ANNOUNCED = Provenance(registration=Registered(path="preregistrations/x.json", utc="2026-05-02T10:00:00Z"))
+ANNOUNCED = Provenance(
+    registration=Registered(path="preregistrations/x.json", utc="2026-05-02T10:00:00Z")
+)
 LATE = ANNOUNCED.model_copy(update={"first_answer_utc": "2026-05-01T10:00:00Z"})
 DEPARTED = ANNOUNCED.model_copy(update={"deviations": ["trials: 5 became 4", "a task changed"]})
 UNDATED = Provenance(registration=Registered(path="preregistrations/x.json"))
@@ -265,18 +337,27 @@ def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS
 def test_how_the_study_was_announced_is_said_in_its_line(provenance: Provenance, said: str) -> None:
     line = of_study(study_analysis(OPEN), provenance)
     assert said in line and ("another build" in line) == (provenance is OTHER_BUILD)
-    assert "no decision named" not in of_study(study_analysis(OPEN), Provenance(), decision="which shell")
+    assert "no decision named" not in of_study(
+        study_analysis(OPEN), Provenance(), decision="which shell"
+    )
 
 
 def test_the_studys_line_counts_the_design_and_names_the_task_set_and_what_is_missing() -> None:
     said = of_study(study_analysis(MISSING, OPEN))
-    assert "20 tasks (no named set) × 2 shells × 5 trials × 2 models, 394 of 400 runs measured." in said
+    assert (
+        "20 tasks (no named set) × 2 shells × 5 trials × 2 models, 394 of 400 runs measured."
+        in said
+    )
     assert "Missing: 6 of 100 in PowerShell for a." in said
     name = next(iter(task_sets()))
-    assert f"20 tasks ({name}) × 2" in of_study(study_analysis(OPEN), tasks=load_tasks(task_sets()[name].tasks))
+    assert f"20 tasks ({name}) × 2" in of_study(
+        study_analysis(OPEN), tasks=load_tasks(task_sets()[name].tasks)
+    )
     study = make_study()
     frame = make_frame(study, TASKS, lambda cell: "not_measured" if cell.shell == "pwsh" else True)
-    assert "To measure PowerShell, put its release's tarball" in of_study(analyse(frame, study, TASKS))
+    assert "To measure PowerShell, put its release's tarball" in of_study(
+        analyse(frame, study, TASKS)
+    )
 
 
 def test_a_study_that_grew_is_said_to_have_and_one_in_a_mixed_order_is_not() -> None:
@@ -284,12 +365,18 @@ def test_a_study_that_grew_is_said_to_have_and_one_in_a_mixed_order_is_not() -> 
 
     def asked(when) -> str:
         rows = make_rows(study, TASKS, lambda cell: cell.trial < 4)
-        times = [row.model_copy(update={"asked_utc": when(place, row.trial)}) for place, row in enumerate(rows)]
+        times = [
+            row.model_copy(update={"asked_utc": when(place, row.trial)})
+            for place, row in enumerate(rows)
+        ]
         return of_study(analyse(to_frame(times), study, TASKS))
 
     mixed = lambda place, trial: f"2026-05-01T10:{place * 37 % 60:02d}:00Z"  # noqa: E731
     assert "grew" not in asked(mixed) and "grew" not in asked(lambda place, trial: None)
-    later = lambda place, trial: mixed(place, trial).replace("05-01", "05-02" if trial > 5 else "05-01")  # noqa: E731
+
+    def later(place, trial):
+        return mixed(place, trial).replace("05-01", "05-02" if trial > 5 else "05-01")
+
     assert "The study grew after its first answers (trials beyond 5 for model-x)" in asked(later)
 
 
@@ -303,21 +390,31 @@ def test_a_study_that_grew_is_said_to_have_and_one_in_a_mixed_order_is_not() -> 
 )  # fmt: skip
 def test_what_is_said_of_the_order_of_asking_follows_from_the_times(apart, sentence, kept) -> None:
     study = make_study()
-    rows = {Cell(row.model, row.shell, row.task, row.trial): row for row in make_rows(study, TASKS, lambda cell: True)}
+    rows = {
+        Cell(row.model, row.shell, row.task, row.trial): row
+        for row in make_rows(study, TASKS, lambda cell: True)
+    }
     for place, cell in enumerate(sorted(rows, key=study.priority, reverse=True)):
         time = f"2026-05-0{1 + apart(cell, place)}T1{place // 60}:{place % 60:02d}:00Z"
         rows[cell] = rows[cell].model_copy(update={"asked_utc": time})
     analysis = analyse(to_frame(list(rows.values())), study, TASKS)
     assert order_of_asking(analysis).startswith(f"model-x: {sentence}")
     how = " ".join(first_page.how_measured(analysis, view_of(study, TASKS)))
-    assert ("One mixed, seeded order of asking (rank correlation with the planned order 1.00)." in how) == kept
-    assert ("planned order of asking was not kept (rank correlation 0.5" in of_study(analysis)) != kept
+    assert (
+        "One mixed, seeded order of asking (rank correlation with the planned order 1.00)." in how
+    ) == kept
+    assert (
+        "planned order of asking was not kept (rank correlation 0.5" in of_study(analysis)
+    ) != kept
 
 
 def test_how_it_was_measured_states_worlds_settings_and_versions() -> None:
     view = view_of(make_study(seeds=[11, 24, 30]), TASKS, OTHER_BUILD)
     said = " ".join(first_page.how_measured(study_analysis(OPEN), view))
-    assert "in 3 fresh containers without network, in 3 generated worlds" in said and "right answer in all" in said
+    assert (
+        "in 3 fresh containers without network, in 3 generated worlds" in said
+        and "right answer in all" in said
+    )
     assert "Temperature 0.7." in said and "PowerShell 7.6.5." in said
 
 
@@ -327,5 +424,10 @@ def test_the_page_is_printed_in_a_terminal_with_the_paths(tmp_path: Path) -> Non
     frame["reason"] = frame["reason"].str.replace("image", "\x1b[2Jimage")
     lines = printed(frame, view_of(study, TASKS), tmp_path).splitlines()
     assert lines[1] == "PowerShell was not measured here: this report compares nothing."
-    assert lines[3].startswith("  model-x was not compared: ") and not re.search("\x1b", "".join(lines))
-    assert lines[-2:] == [f"Report:   {tmp_path / 'report.md'}", f"Explorer: {tmp_path / 'explorer.html'}"]
+    assert lines[3].startswith("  model-x was not compared: ") and not re.search(
+        "\x1b", "".join(lines)
+    )
+    assert lines[-2:] == [
+        f"Report:   {tmp_path / 'report.md'}",
+        f"Explorer: {tmp_path / 'explorer.html'}",
+    ]

@@ -13,7 +13,14 @@ from fluency.core.records import ImageInfo
 from fluency.core.table import read_table, to_frame, write_table
 from fluency.report.report import render, write_report
 from tests.report.test_markdown import HOSTILE, Tags
-from tests.synthetic_tables import from_counts, make_rows, make_study, make_tasks, random_passes, view_of
+from tests.synthetic_tables import (
+    from_counts,
+    make_rows,
+    make_study,
+    make_tasks,
+    random_passes,
+    view_of,
+)
 
 TASKS = make_tasks()
 TAGS = set("h1,h2,h3,p,ul,li,em,strong,code,a,img,table,thead,tbody,tr,th,td".split(","))  # noqa: SIM905
@@ -39,7 +46,9 @@ PROVENANCE = Provenance(
 )  # fmt: skip
 
 
-def report(tmp_path: Path, passes, study=None, tasks=TASKS, provenance=None, altered=None, **more) -> str:
+def report(
+    tmp_path: Path, passes, study=None, tasks=TASKS, provenance=None, altered=None, **more
+) -> str:
     """altered: takes a row and its number, and gives what is otherwise in it."""
     study = study or make_study()
     rows = make_rows(study, tasks, passes, **more)
@@ -91,7 +100,10 @@ def test_the_page_begins_with_what_may_be_decided_and_stays_short(tmp_path: Path
     text = report(tmp_path, passes, study, asked_utc=None)
     lines = text.split("\n\n")
     assert lines[1].startswith("**PowerShell was ahead for every model (2 of 2): mild evidence")
-    assert "- **model-x** wrote a working command in 54 of 100 Bash and 65 of 100 PowerShell runs" in lines[2]
+    assert (
+        "- **model-x** wrote a working command in 54 of 100 Bash and 65 of 100 PowerShell runs"
+        in lines[2]
+    )
     assert lines[3].startswith("| model ") and lines[4].startswith("![Gap of each model")
     assert "For the decision: which shell prompts name" in front(text)
     assert words("\n\n".join(lines[:3])) <= 90 and words(front(text)) <= 450
@@ -104,12 +116,19 @@ def test_the_page_begins_with_what_may_be_decided_and_stays_short(tmp_path: Path
     assert "65.0 % (65/100)" in text.split("# Appendix")[1]
 
 
-def test_sections_without_content_leave_a_line_in_the_appendix_and_none_on_the_page(tmp_path: Path) -> None:
+def test_sections_without_content_leave_a_line_in_the_appendix_and_none_on_the_page(
+    tmp_path: Path,
+) -> None:
     text = report(tmp_path, lambda cell: False, make_study(trials=1))
     assert "## What could change" not in text and "## Where the shells" not in text
-    for line in ("One trial of each task: no pass@k.", "No run passed, so there is no time of a passing command."):
+    for line in (
+        "One trial of each task: no pass@k.",
+        "No run passed, so there is no time of a passing command.",
+    ):
         assert line in text
-    assert "No control run: reference and wrong commands were not run in this study's sandbox." in text
+    assert (
+        "No control run: reference and wrong commands were not run in this study's sandbox." in text
+    )
     assert "pass@5" not in text and "pass^" not in text
 
 
@@ -168,7 +187,10 @@ def test_each_state_of_a_study_is_named(tmp_path: Path, state: str) -> None:
     assert [words for words in on_page if words not in front(text)] == []
     assert [pattern for pattern in patterns if not re.search(pattern, text)] == []
     assert len(list(tmp_path.glob("figures/*.svg"))) == figures
-    assert not re.search(r"\d/100 \| +\d+/100 \| \[model-x/pwsh", text) or state not in ("no PowerShell", "nothing")
+    assert not re.search(r"\d/100 \| +\d+/100 \| \[model-x/pwsh", text) or state not in (
+        "no PowerShell",
+        "nothing",
+    )
 
 
 def test_a_table_without_any_row(tmp_path: Path) -> None:
@@ -194,8 +216,16 @@ def test_refusals_and_missing_commands_have_their_own_marks(tmp_path: Path) -> N
     def altered(row, number) -> dict:
         if row.task != "task-01" or row.trial > 2:
             return {}
-        failed = {"outcome": "refusal" if row.trial == 1 else "ok", "command": None, "passed": False, "made_of": None}
-        return failed | {"failure_class": "refusal" if row.trial == 1 else "format", "why": "said no"}
+        failed = {
+            "outcome": "refusal" if row.trial == 1 else "ok",
+            "command": None,
+            "passed": False,
+            "made_of": None,
+        }
+        return failed | {
+            "failure_class": "refusal" if row.trial == 1 else "format",
+            "why": "said no",
+        }
 
     text = report(tmp_path, lambda cell: True, altered=altered)
     assert "∅∅●●●" in row_of(text, "task-01 ")
@@ -207,7 +237,10 @@ def test_variance_worlds_and_contamination_are_described(tmp_path: Path) -> None
     text = report(tmp_path, random_passes(), worlds_passed=1)
     variance = r"variance of a run lies: \d+ % in its task, \d+ % in what the shell does to that task, \d+ % in"
     assert re.search(variance, text)
-    assert "Passed in one world and failed in another, so counted as failed: Bash 100/100, PowerShell 100/100." in text
+    assert (
+        "Passed in one world and failed in another, so counted as failed: Bash 100/100, PowerShell 100/100."
+        in text
+    )
     assert "are public, so a model may have been trained on them" in text.split("## Provenance")[1]
     assert "variance of a run" not in report(tmp_path, lambda cell: True)
 
@@ -224,20 +257,30 @@ def test_every_failure_class_links_to_its_cell(usual: str) -> None:
     assert all(shown == linked and shown.startswith("model-x/") for shown, linked in found)
 
 
-def test_what_powershell_is_made_of_stands_beside_the_headline_and_windows_aliases_do_not(usual: str) -> None:
+def test_what_powershell_is_made_of_stands_beside_the_headline_and_windows_aliases_do_not(
+    usual: str,
+) -> None:
     numbers = usual.split("## Numbers")[1].split("## ")[0]
     assert re.search(r"\| PowerShell 7 \| cmdlets-only +\| +\d+/100 \|", usual)
     assert "without Unix tools" in front(usual) and "without Unix tools" in numbers
     assert "aliases" not in front(usual) + numbers
     gap = r"the gap is \*\*[+−]\d+\.\d pp\*\* \(PowerShell \d+/100, Bash \d+/100, 20 tasks"
-    assert re.search(r"With no Unix tools on PATH for PowerShell \(Bash as designed\), " + gap, usual)
-    assert re.search(r"With the aliases of Windows for PowerShell \(Bash as designed\), " + gap, usual)
+    assert re.search(
+        r"With no Unix tools on PATH for PowerShell \(Bash as designed\), " + gap, usual
+    )
+    assert re.search(
+        r"With the aliases of Windows for PowerShell \(Bash as designed\), " + gap, usual
+    )
     assert re.search(r"\| passed without Unix tools \| passed with Windows aliases \|", usual)
 
 
 def test_times_without_latencies_are_not_given_as_zero(tmp_path: Path) -> None:
     text = report(tmp_path, random_passes(), t_gen_s=None)
-    line = next(line for line in text.split("## Times")[1].splitlines() if line.startswith("| PowerShell 7 |"))
+    line = next(
+        line
+        for line in text.split("## Times")[1].splitlines()
+        if line.startswith("| PowerShell 7 |")
+    )
     assert line.count("n/a") == 3
 
 
@@ -271,18 +314,31 @@ def test_provenance_is_printed_whole(tmp_path: Path) -> None:
 def test_attempts_and_changed_folders_are_told(tmp_path: Path) -> None:
     news = {
         0: {"attempts": 2, "side_effects": "the working folder was changed: 1 created"},
-        1: {"status": "missing", "passed": None, "attempts": 3, "reason": "its command was started 3 times"},
+        1: {
+            "status": "missing",
+            "passed": None,
+            "attempts": 3,
+            "reason": "its command was started 3 times",
+        },
         2: {"attempts": 1},
     }
     text = report(tmp_path, lambda cell: True, altered=lambda row, number: news.get(number, {}))
     first, second = (f"model-x/bash/task-01/{trial}" for trial in (1, 2))
-    assert f"[{first}](explorer.html#{first}) measured at the 2nd attempt; [{second}](explorer.html#{second})" in text
-    assert "given up after the 3rd attempt.\n\n*Missing*" in text and "its command was started 3 times (1)" in text
+    assert (
+        f"[{first}](explorer.html#{first}) measured at the 2nd attempt; [{second}](explorer.html#{second})"
+        in text
+    )
+    assert (
+        "given up after the 3rd attempt.\n\n*Missing*" in text
+        and "its command was started 3 times (1)" in text
+    )
     assert "1 measured runs (Bash 1, PowerShell 0) changed the working folder" in text
     assert "attempt at " not in report(tmp_path, lambda cell: True)
 
 
-def test_the_gap_by_lean_and_the_verdict_without_leaning_tasks_stand_in_their_sections(tmp_path: Path) -> None:
+def test_the_gap_by_lean_and_the_verdict_without_leaning_tasks_stand_in_their_sections(
+    tmp_path: Path,
+) -> None:
     leaning = make_tasks(leans=("bash", "pwsh", "neutral"))
     text = report(tmp_path, random_passes(), tasks=leaning)
     assert "| tasks lean to |" in text.split("## Tasks")[1].split("\n## ")[0]
@@ -290,11 +346,21 @@ def test_the_gap_by_lean_and_the_verdict_without_leaning_tasks_stand_in_their_se
     assert "do not say which shell they lean to" not in text
 
 
-def test_limits_say_what_was_not_measured_and_an_unregistered_study_is_exploratory(usual: str) -> None:
-    for words in ("one-shot", "safe to run", "own language instead of a shell", "not a random sample"):
+def test_limits_say_what_was_not_measured_and_an_unregistered_study_is_exploratory(
+    usual: str,
+) -> None:
+    for words in (
+        "one-shot",
+        "safe to run",
+        "own language instead of a shell",
+        "not a random sample",
+    ):
         assert words in usual.split("## Provenance")[1]
     assert "of 20 tasks (no named set), 3 come from the design document, 5 from" in usual
-    assert "Exploratory: no registration." in usual and f"Analysis plan version {VERSION}, SHA-256" in usual
+    assert (
+        "Exploratory: no registration." in usual
+        and f"Analysis plan version {VERSION}, SHA-256" in usual
+    )
 
 
 def test_the_table_and_the_provenance_on_disk_give_the_same_bytes(tmp_path: Path) -> None:
@@ -302,11 +368,19 @@ def test_the_table_and_the_provenance_on_disk_give_the_same_bytes(tmp_path: Path
     write_table(tmp_path / "cells.csv", rows)
     read = parse_provenance(PROVENANCE.model_dump_json().encode())
     write_report(tmp_path / "one" / "report.md", to_frame(rows), view_of(study, TASKS, PROVENANCE))
-    write_report(tmp_path / "two" / "report.md", read_table(tmp_path / "cells.csv"), view_of(study, TASKS, read))
-    files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
+    write_report(
+        tmp_path / "two" / "report.md",
+        read_table(tmp_path / "cells.csv"),
+        view_of(study, TASKS, read),
+    )
+    files = sorted(
+        p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file()
+    )
     assert len(files) == 4
     for file in files:
-        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), (
+            file
+        )
 
 
 @pytest.mark.parametrize("place", range(0, len(HOSTILE), 4))
@@ -314,8 +388,17 @@ def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) ->
     dirt = [HOSTILE[(place + i) % len(HOSTILE)] or "x" for i in range(4)]
 
     def altered(row, number) -> dict:
-        more = {"command": dirt[row.trial % 4], "why": dirt[(row.trial + 1) % 4], "commands": dirt[2]}
-        more |= {"model_echoed": dirt[0], "temperature_sent": dirt[1], "reason": dirt[2], "failure_class": None}
+        more = {
+            "command": dirt[row.trial % 4],
+            "why": dirt[(row.trial + 1) % 4],
+            "commands": dirt[2],
+        }
+        more |= {
+            "model_echoed": dirt[0],
+            "temperature_sent": dirt[1],
+            "reason": dirt[2],
+            "failure_class": None,
+        }
         more |= {"status": "missing", "passed": None} if row.trial == 5 else {}
         return more | {"side_effects": dirt[3]}
 
@@ -328,7 +411,9 @@ def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) ->
     found.feed(html)
     assert set(found.tags) <= TAGS
     targets = re.findall(r'<(?:a|img)[^>]*(?:href|src)="([^"]*)"', html)
-    assert targets and all(target.startswith(("explorer.html", "#", "figures/")) for target in targets)
+    assert targets and all(
+        target.startswith(("explorer.html", "#", "figures/")) for target in targets
+    )
 
 
 def test_figures_of_an_earlier_report_do_not_stay(tmp_path: Path) -> None:
@@ -347,6 +432,11 @@ def test_the_report_shows_how_the_answers_fared_over_the_time_of_asking(tmp_path
     found = report(tmp_path, lambda cell: cell.trial < 4, t_gen_s=1.5).splitlines()
     start = next(place for place, line in enumerate(found) if line.startswith("| answered, UTC"))
     head, _, first, *_, last = cells("\n".join(found[start : start + 6]))
-    assert head[1:] == ["Bash, passes", "Bash, t_gen", "PowerShell 7, passes", "PowerShell 7, t_gen"]
+    assert head[1:] == [
+        "Bash, passes",
+        "Bash, t_gen",
+        "PowerShell 7, passes",
+        "PowerShell 7, t_gen",
+    ]
     assert first == ["2026-05-01T10:01 to 2026-05-01T10:02", "30/30", "1.50 s", "20/20", "1.50 s"]
     assert last[1::2] == ["0/20", "0/30"]

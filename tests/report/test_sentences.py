@@ -25,9 +25,14 @@ STUDY, TASKS = make_study(), make_tasks()
 def test_without_trials_that_vary_too_little_is_known_of_these_tasks(fixed, why, interval) -> None:
     if why:
         claims = SimpleNamespace(these_tasks="unknown")
-        assert sentences.these_tasks(claims, ("bash", "pwsh"), fixed) == f"too little is known ({why})"
+        assert (
+            sentences.these_tasks(claims, ("bash", "pwsh"), fixed) == f"too little is known ({why})"
+        )
     assert (
-        sentences._on_these_tasks(SimpleNamespace(fixed=fixed)).removeprefix("on these tasks").lstrip(": ") == interval
+        sentences._on_these_tasks(SimpleNamespace(fixed=fixed))
+        .removeprefix("on these tasks")
+        .lstrip(": ")
+        == interval
     )
 
 
@@ -36,17 +41,24 @@ def said(*counts: dict[str, int], **more) -> str:
 
 
 def analysis_of(
-    lacked: dict[str, int], invented: dict[str, int] | None = None, older: int = 0, measured=("bash", "pwsh")
+    lacked: dict[str, int],
+    invented: dict[str, int] | None = None,
+    older: int = 0,
+    measured=("bash", "pwsh"),
 ) -> Analysis:
     """Of a model that passes every third trial alone; so many failed cells of these classes by shell."""
     left = {"missing-program": dict(lacked), "invented-command": dict(invented or {})}
     left |= {"command-not-found": {"bash": older}}
-    rows = make_rows(STUDY, TASKS, lambda cell: cell.trial == 3 if cell.shell in measured else "not_measured")
+    rows = make_rows(
+        STUDY, TASKS, lambda cell: cell.trial == 3 if cell.shell in measured else "not_measured"
+    )
     changed = []
     for row in rows:
         failure = None
         if row.passed is False:
-            failure = next((name for name, by in left.items() if by.get(row.shell, 0) > 0), "silent-wrong")
+            failure = next(
+                (name for name, by in left.items() if by.get(row.shell, 0) > 0), "silent-wrong"
+            )
             if failure in left:
                 left[failure][row.shell] -= 1
         changed.append(row.model_copy(update={"failure_class": failure}))
@@ -65,23 +77,36 @@ def test_from_three_points_on_the_gap_is_bounded_both_ways(bash: int, pwsh: int)
     text = said({"bash": bash, "pwsh": pwsh})
     assert f"**The sandbox may favour {'Bash' if bash < pwsh else 'PowerShell'}**" in text
     assert f"by {abs(bash - pwsh)}.0 points in the first, 3 or more" in text
-    assert f"{'+' if pwsh > bash else '−'}{abs(bash - pwsh)}.0 pp with all of them passed, against 0.0 pp" in text
+    assert (
+        f"{'+' if pwsh > bash else '−'}{abs(bash - pwsh)}.0 pp with all of them passed, against 0.0 pp"
+        in text
+    )
     assert "pp with those cells left out" in text
 
 
 def test_a_shell_that_is_not_measured_is_not_compared() -> None:
     text = said({"bash": 9}, measured=("bash",))
-    assert "Bash 9/100 (`missing-program`)" in text and "PowerShell" not in text and "differ" not in text
+    assert (
+        "Bash 9/100 (`missing-program`)" in text
+        and "PowerShell" not in text
+        and "differ" not in text
+    )
 
 
 def test_scores_of_before_are_not_counted_as_either() -> None:
     text = said({"bash": 9}, older=5)
-    assert "Bash 5/100, PowerShell 0/100 (`command-not-found`). These 5 cells were judged when" in text
+    assert (
+        "Bash 5/100, PowerShell 0/100 (`command-not-found`). These 5 cells were judged when" in text
+    )
     assert "missing-program" not in text
     model = analysis_of({}, older=5).models[0]
-    assert sandbox_effects(model).startswith("a command that is not there: Bash 5/100, PowerShell 0/100")
+    assert sandbox_effects(model).startswith(
+        "a command that is not there: Bash 5/100, PowerShell 0/100"
+    )
     lines = {line.key: line.estimate for line in model.sensitivities}
-    assert lines["missing_left_out"] is lines["missing_passed"] is None, "what is not known is not counted as nothing"
+    assert lines["missing_left_out"] is lines["missing_passed"] is None, (
+        "what is not known is not counted as nothing"
+    )
 
 
 def test_what_the_sandbox_did_is_counted_by_shell() -> None:
@@ -89,7 +114,9 @@ def test_what_the_sandbox_did_is_counted_by_shell() -> None:
     assert text.startswith(
         "a program that is missing here: Bash 9/100, PowerShell 1/100; stopped at the deadline: Bash 0/100"
     )
-    assert text.endswith("the right output, failed for how the command ended: Bash 0/100, PowerShell 0/100")
+    assert text.endswith(
+        "the right output, failed for how the command ended: Bash 0/100, PowerShell 0/100"
+    )
     trapped = make_rows(STUDY, TASKS, lambda cell: cell.trial < 4, content_ok=True)
     model = analyse(to_frame(trapped), STUDY, TASKS).models[0]
     assert sandbox_effects(model).endswith("ended: Bash 40/100, PowerShell 40/100")
@@ -100,4 +127,6 @@ def test_what_the_sandbox_did_is_counted_by_shell() -> None:
 def test_the_first_page_names_it_where_it_changes_the_verdict() -> None:
     said = "Counting a pass with answers that lack a program passed gives −29.0"
     assert any(said in sentence for sentence in could_change(analysis_of({"bash": 29}))["model-x"])
-    assert not any("program" in sentence for sentence in could_change(analysis_of({"bash": 4}))["model-x"])
+    assert not any(
+        "program" in sentence for sentence in could_change(analysis_of({"bash": 4}))["model-x"]
+    )

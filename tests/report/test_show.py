@@ -61,7 +61,9 @@ def test_shows_the_whole_cell(results) -> None:
     records = made.load(CELL)
     assert cell_title(CELL) in text
     answer = records.generation.answer
-    assert text.splitlines()[-1] == f"× failed (silent-wrong): {records.score.why}", "the verdict is last"
+    assert text.splitlines()[-1] == f"× failed (silent-wrong): {records.score.why}", (
+        "the verdict is last"
+    )
     facts = [answer.received_utc, f"{answer.usage.output_tokens} out", f"{answer.latency_s:.3f} s"]
     facts += [*answer.request.prompt.splitlines(), records.execution.extraction.strict]
     facts += [line for world in records.score.worlds for line in (world.why, *world.expected)]
@@ -94,7 +96,10 @@ def test_hostile_text_reaches_no_terminal(results, state) -> None:
 @given(st.text())
 def test_visible_leaves_only_what_can_be_seen(text) -> None:
     seen = escape_controls(text)
-    assert all(c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} for c in seen)
+    assert all(
+        c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+        for c in seen
+    )
     assert escape_controls(seen) == seen
 
 

@@ -26,18 +26,39 @@ class Recorded(NamedTuple):
     passed: bool
 
 
-def result(stdout: bytes | str = b"", exit_code: int | None = 0, stderr: str = "", **fields: Any) -> Result:
+def result(
+    stdout: bytes | str = b"", exit_code: int | None = 0, stderr: str = "", **fields: Any
+) -> Result:
     raw = stdout.encode() if isinstance(stdout, str) else stdout
-    return Result(exit_code=exit_code, stdout=Stream.of(raw), stderr=Stream.of(stderr.encode()), wall_s=0.2, **fields)
+    return Result(
+        exit_code=exit_code,
+        stdout=Stream.of(raw),
+        stderr=Stream.of(stderr.encode()),
+        wall_s=0.2,
+        **fields,
+    )
 
 
-def task_with(content: str, line: str | None = r"^\S.*$", lines: str = "at-least-one", **structure: Any) -> Task:
+def task_with(
+    content: str, line: str | None = r"^\S.*$", lines: str = "at-least-one", **structure: Any
+) -> Task:
     """A task that is nothing but its checks."""
     about = {"id": "made-up", "category": "file-inspection", "fixture": "none", "fairness": "none"}
-    source = {"provenance": "written", "provenance_note": "for a test", "prompt": "Print what the test expects."}
-    commands = {"references": {"bash": ["true"], "pwsh": ["$null"]}, "wrong": {"bash": ["false"], "pwsh": ["exit 1"]}}
+    source = {
+        "provenance": "written",
+        "provenance_note": "for a test",
+        "prompt": "Print what the test expects.",
+    }
+    commands = {
+        "references": {"bash": ["true"], "pwsh": ["$null"]},
+        "wrong": {"bash": ["false"], "pwsh": ["exit 1"]},
+    }
     return Task(
-        structure=Structure(line=line, lines=lines, **structure), content=content, **about, **source, **commands
+        structure=Structure(line=line, lines=lines, **structure),
+        content=content,
+        **about,
+        **source,
+        **commands,
     )
 
 

@@ -15,16 +15,22 @@ from fluency.scoring.checks import JSON_RULES
 from fluency.scoring.verdict import judge
 from tests.scoring.recordings import HANGING_S, recorded, recorded_more, result, task_with
 
-WORDS = st.lists(st.text(alphabet="abcXYZ019-_.", min_size=1, max_size=8), min_size=1, max_size=3).map(" ".join)
+WORDS = st.lists(
+    st.text(alphabet="abcXYZ019-_.", min_size=1, max_size=8), min_size=1, max_size=3
+).map(" ".join)
 LINES = st.lists(WORDS, min_size=1, max_size=8)
-PATHS = st.lists(st.from_regex(r"[a-z][a-z0-9]{0,4}(/[a-z0-9 ]?[a-z0-9]{1,4}){0,3}", fullmatch=True), min_size=1)
+PATHS = st.lists(
+    st.from_regex(r"[a-z][a-z0-9]{0,4}(/[a-z0-9 ]?[a-z0-9]{1,4}){0,3}", fullmatch=True), min_size=1
+)
 JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-9, 9)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -59,7 +65,10 @@ def test_a_line_less_more_or_twice_is_wrong(rule, lines, data):
     assert differs(rule, lines, written(lines[:place] + lines[place + 1 :])) is not None
     assert differs(rule, lines, written([*lines, lines[place]])) is not None
     assert differs(rule, lines, written([*lines, "another"])) is not None
-    assert differs(rule, lines, written([*lines[:place], lines[place] + "x", *lines[place + 1 :]])) is not None
+    assert (
+        differs(rule, lines, written([*lines[:place], lines[place] + "x", *lines[place + 1 :]]))
+        is not None
+    )
 
 
 @given(PATHS, st.data())
@@ -69,7 +78,11 @@ def test_each_path_may_be_written_in_its_own_way(paths, data):
     assert differs("paths", paths, written(ways)) is None
 
 
-KEYED = ["../api/http.md docs/src/first run.md", "gone.md docs/src/README.md", "gone.md docs/src/a.md"]
+KEYED = [
+    "../api/http.md docs/src/first run.md",
+    "gone.md docs/src/README.md",
+    "gone.md docs/src/a.md",
+]
 
 
 def test_keyed_lines_take_the_path_in_both_ways_and_the_key_as_it_is_written():
@@ -119,7 +132,10 @@ def test_no_other_list_has_its_paths_touched(expected, stdout):
 
 @given(st.text(alphabet="0123456789abcdefABCDEF", min_size=8, max_size=64))
 def test_hexadecimal_digits_have_no_case(digits):
-    assert differs("hex", digits, digits.upper()) is None and differs("hex", [digits], digits.lower()) is None
+    assert (
+        differs("hex", digits, digits.upper()) is None
+        and differs("hex", [digits], digits.lower()) is None
+    )
     assert differs("hex", digits, digits[1:]) is not None
     assert differs("hex", digits, f"{digits}\n{digits}") is not None
     assert differs("hex", digits, f"{digits} -") is not None
@@ -127,7 +143,12 @@ def test_hexadecimal_digits_have_no_case(digits):
 
 @given(JSON)
 def test_json_equals_itself_in_any_form(value):
-    for form in ({"indent": 2}, {"separators": (",", ":")}, {"sort_keys": True}, {"ensure_ascii": False}):
+    for form in (
+        {"indent": 2},
+        {"separators": (",", ":")},
+        {"sort_keys": True},
+        {"ensure_ascii": False},
+    ):
         assert differs("json", value, json.dumps(value, **form)) is None
 
 
@@ -154,7 +175,9 @@ def test_json_equality(expected, stdout, equal):
     assert (differs("json", expected, stdout) is None) == equal
 
 
-@pytest.mark.parametrize(("rule", "expected"), [("set", "a"), ("ordered", [1]), ("jsonset", {"a": 1}), ("sorted", [])])
+@pytest.mark.parametrize(
+    ("rule", "expected"), [("set", "a"), ("ordered", [1]), ("jsonset", {"a": 1}), ("sorted", [])]
+)
 def test_an_answer_that_does_not_fit_its_rule_is_the_authors_mistake(rule, expected):
     with pytest.raises(UserError):
         differs(rule, expected, "a")
@@ -190,7 +213,13 @@ ONE = task_with("set", r"^[a-z]+ \d+$")
 
 def test_a_right_output_passes():
     verdict = judge(ONE, result("a 1\nb 2\n"), ["b 2", "a 1"])
-    assert (verdict.passed, verdict.exit_ok, verdict.structural, verdict.structure_ok, verdict.content) == (True,) * 5
+    assert (
+        verdict.passed,
+        verdict.exit_ok,
+        verdict.structural,
+        verdict.structure_ok,
+        verdict.content,
+    ) == (True,) * 5
     assert verdict.why == "The answer is right."
 
 
@@ -276,7 +305,9 @@ def test_why_is_one_line_whatever_was_printed():
 
 
 TEXT = st.text(alphabet=st.sampled_from("ab0 \t\r\n\x1b[]31;mK\x07\\/.\ufeffé"), max_size=60)
-PATH_WORDS = st.lists(st.text(alphabet="abcXYZ019-_./é", min_size=1, max_size=8), min_size=1, max_size=4).map(" ".join)
+PATH_WORDS = st.lists(
+    st.text(alphabet="abcXYZ019-_./é", min_size=1, max_size=8), min_size=1, max_size=4
+).map(" ".join)
 PADDED_LINES = st.lists(PATH_WORDS, max_size=8)
 
 
@@ -297,9 +328,16 @@ def test_any_bytes_become_lines(raw):
         assert line == line.strip(" \r\t") and line and "\n" not in line
 
 
-@given(PADDED_LINES, st.integers(0, 3), st.sampled_from(["\x1b[0m", "\x1b[1;32m", "\x1b[38;5;9m", "\x1b[K", ""]))
+@given(
+    PADDED_LINES,
+    st.integers(0, 3),
+    st.sampled_from(["\x1b[0m", "\x1b[1;32m", "\x1b[38;5;9m", "\x1b[K", ""]),
+)
 def test_line_ends_marks_colour_and_padding_change_nothing(lines, pad, colour):
-    dressed = [f"{' ' * pad}{colour}{line.replace(' ', ' ' * (pad + 1))}{colour}{chr(9) * pad}" for line in lines]
+    dressed = [
+        f"{' ' * pad}{colour}{line.replace(' ', ' ' * (pad + 1))}{colour}{chr(9) * pad}"
+        for line in lines
+    ]
     assert through("\ufeff" + "\r\n".join(dressed) + "\r\n\r\n") == lines
 
 
@@ -318,7 +356,10 @@ def test_line_ends_marks_colour_and_padding_change_nothing(lines, pad, colour):
         (b"a\n\x1b]0;never ended", ["a"]),
         (b"\x1b[\x1b[31m31mx", ["[31mx"]),
         (b"a\rb\n", ["a\rb"]),
-        ("a\N{NO-BREAK SPACE}b\N{LINE SEPARATOR}c".encode(), ["a\N{NO-BREAK SPACE}b\N{LINE SEPARATOR}c"]),
+        (
+            "a\N{NO-BREAK SPACE}b\N{LINE SEPARATOR}c".encode(),
+            ["a\N{NO-BREAK SPACE}b\N{LINE SEPARATOR}c"],
+        ),
     ],
 )
 def test_the_corners(raw, lines):
@@ -352,7 +393,10 @@ def verdicts_differ(lines):
     for line in lines:
         verdict = judge(line.task, line.result, line.expected)
         text = checks.clean(line.result.stdout.raw())
-        literal = checks.design_structure_problem(line.task.structure, text, checks.output_lines(text)) is None
+        literal = (
+            checks.design_structure_problem(line.task.structure, text, checks.output_lines(text))
+            is None
+        )
         if verdict.passed != line.passed or literal != line.structural:
             wrong.append((line.name, line.command, verdict, literal))
         if verdict.structural != (literal and verdict.exit_ok):
@@ -390,7 +434,15 @@ def test_why_names_the_first_difference(task, shell, why):
 
 def test_table_noise_is_told_from_a_line_too_many():
     noisy = {
-        (line.task.id, line.shell) for line in recorded() if judge(line.task, line.result, line.expected).table_noise
+        (line.task.id, line.shell)
+        for line in recorded()
+        if judge(line.task, line.result, line.expected).table_noise
     }
-    pwsh = ("fetch-top-crates", "largest-rust-files", "lockfile-duplicates", "scheduler-children", "top-memory-process")
+    pwsh = (
+        "fetch-top-crates",
+        "largest-rust-files",
+        "lockfile-duplicates",
+        "scheduler-children",
+        "top-memory-process",
+    )
     assert noisy == {("top-memory-process", "bash"), *((task, "pwsh") for task in pwsh)}

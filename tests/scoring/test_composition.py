@@ -21,7 +21,10 @@ def test_names_errors_and_kind_are_those_of_powershells_own_parser(line):
     found = parse("pwsh", line["command"])
     assert [call.name for call in found.calls] == [command["name"] for command in line["commands"]]
     assert found.parses == (not line["parse_errors"])
-    types = {"cmdlet" if command["type"] in ("Cmdlet", "Alias") else "program" for command in line["commands"]}
+    types = {
+        "cmdlet" if command["type"] in ("Cmdlet", "Alias") else "program"
+        for command in line["commands"]
+    }
     kinds = {(): "no-commands", ("cmdlet",): "cmdlets-only", ("program",): "unix-only"}
     kind = kinds.get(tuple(types), "mixed") if found.parses else "does-not-parse"
     assert composition_of("pwsh", line["command"]).made_of == kind
@@ -30,7 +33,9 @@ def test_names_errors_and_kind_are_those_of_powershells_own_parser(line):
 def test_powershell_said_the_same_about_every_recorded_command():
     """An incomplete text makes PowerShell exit with 1 and say nothing."""
     wrong = []
-    for line in {line.command: line for line in [*recorded(), *recorded_more()] if line.shell == "pwsh"}.values():
+    for line in {
+        line.command: line for line in [*recorded(), *recorded_more()] if line.shell == "pwsh"
+    }.values():
         stderr, stdout = line.result.stderr.data, line.result.stdout.data
         incomplete = line.result.exit_code == 1 and not stderr and not stdout
         parses = parse("pwsh", line.command).parses
@@ -45,13 +50,23 @@ def test_bash_said_the_same_about_every_recorded_command():
     """The one text on which the grammar is stricter: bash looks inside backticks only when it runs them."""
     commands = {line.command for line in [*recorded(), *recorded_more()] if line.shell == "bash"}
     commands -= {line.command for line in recorded() if line.kind == "other_dialect"}
-    taken = lambda text: subprocess.run(["bash", "-n", "-c", text], capture_output=True).returncode == 0  # noqa: E731
-    wrong = [command for command in sorted(commands) if parse("bash", command).parses != taken(command)]
-    assert wrong == ['awk "/^```bash/{p=1;next} /^```/{p=0} p" docs/runbook.md'] and len(commands) > 290
+
+    def taken(text):
+        return subprocess.run(["bash", "-n", "-c", text], capture_output=True).returncode == 0
+
+    wrong = [
+        command for command in sorted(commands) if parse("bash", command).parses != taken(command)
+    ]
+    assert (
+        wrong == ['awk "/^```bash/{p=1;next} /^```/{p=0} p" docs/runbook.md']
+        and len(commands) > 290
+    )
 
 
 def test_every_bash_reference_is_made_of_unix_programs():
-    references = [line.command for line in recorded() if (line.shell, line.kind) == ("bash", "reference")]
+    references = [
+        line.command for line in recorded() if (line.shell, line.kind) == ("bash", "reference")
+    ]
     assert {composition_of("bash", command).made_of for command in references} == {"unix-only"}
 
 
@@ -68,8 +83,18 @@ def test_every_bash_reference_is_made_of_unix_programs():
         ("pwsh", "python3 -c 'print(1)'", "delegation", ["python3"]),
         ("pwsh", "function Get-It { ls } Get-It", "unix-only", ["ls", "Get-It"]),
         ("pwsh", "& $tool x", "no-commands", []),
-        ("pwsh", "1..9 | % { $_ }; foreach ($i in 0..$n) { $i }; 0..($n - 1)", "cmdlets-only", ["%"]),
-        ("pwsh", "Microsoft.PowerShell.Utility\\Get-Date", "cmdlets-only", ["Microsoft.PowerShell.Utility\\Get-Date"]),
+        (
+            "pwsh",
+            "1..9 | % { $_ }; foreach ($i in 0..$n) { $i }; 0..($n - 1)",
+            "cmdlets-only",
+            ["%"],
+        ),
+        (
+            "pwsh",
+            "Microsoft.PowerShell.Utility\\Get-Date",
+            "cmdlets-only",
+            ["Microsoft.PowerShell.Utility\\Get-Date"],
+        ),
         ("pwsh", "get-childitem", "cmdlets-only", ["get-childitem"]),
         ("pwsh", "update-alternatives x", "unix-only", ["update-alternatives"]),
         ("pwsh", "if (", "does-not-parse", []),
@@ -118,18 +143,39 @@ def test_the_data_hold_what_was_recorded():
     recorded_aliases = {each["Name"].lower(): each["Definition"] for each in aliases}
     assert alias_names() == recorded_aliases
     assert {target.lower() for target in recorded_aliases.values()} <= cmdlets()
-    known = {command["name"] for line in PARSED for command in line["commands"] if command["type"] == "Cmdlet"}
+    known = {
+        command["name"]
+        for line in PARSED
+        for command in line["commands"]
+        if command["type"] == "Cmdlet"
+    }
     assert all(is_cmdlet(name) for name in known)
     assert not any(
-        map(is_cmdlet, ["ls", "cat", "cp", "mv", "rm", "ps", "sort", "diff", "tee", "sleep", "curl", "wget"])
+        map(
+            is_cmdlet,
+            ["ls", "cat", "cp", "mv", "rm", "ps", "sort", "diff", "tee", "sleep", "curl", "wget"],
+        )
     )
 
 
 def test_interpreters():
-    names = ["bash", "/bin/sh", "python3.11", "perl", "node", "cmd.exe", "PowerShell", "pwsh", "ruby"]
+    names = [
+        "bash",
+        "/bin/sh",
+        "python3.11",
+        "perl",
+        "node",
+        "cmd.exe",
+        "PowerShell",
+        "pwsh",
+        "ruby",
+    ]
     assert all(map(is_interpreter, names))
     assert not any(
-        map(is_interpreter, ["awk", "sed", "jq", "find", "basename", "shuf", "sha256sum", "nodes", "phpunit"])
+        map(
+            is_interpreter,
+            ["awk", "sed", "jq", "find", "basename", "shuf", "sha256sum", "nodes", "phpunit"],
+        )
     )
 
 
@@ -142,8 +188,37 @@ def test_any_text_has_a_kind(shell, command):
     assert composition_of(shell, command).made_of in MadeOf.__args__
 
 
-NASTY = ["a|", "(", "-d'x' ", '"`', ") , a", "@{", "a\n", "-a,b,", " -oa,b", ",aa", "'", '"', "\\", "-", " ", "$x:"]
-NASTY += ["<+", "++=", "!--%", "\rx()\\", "}{", "${", "do ${..", "(1@", ")", "a=(", '"$(']  # long recovery from errors
+NASTY = [
+    "a|",
+    "(",
+    "-d'x' ",
+    '"`',
+    ") , a",
+    "@{",
+    "a\n",
+    "-a,b,",
+    " -oa,b",
+    ",aa",
+    "'",
+    '"',
+    "\\",
+    "-",
+    " ",
+    "$x:",
+]
+NASTY += [
+    "<+",
+    "++=",
+    "!--%",
+    "\rx()\\",
+    "}{",
+    "${",
+    "do ${..",
+    "(1@",
+    ")",
+    "a=(",
+    '"$(',
+]  # long recovery from errors
 
 
 @pytest.mark.parametrize("shell", ["bash", "pwsh"])

@@ -24,17 +24,26 @@ def cells():
     runs = defaultdict(list)
     for line in recorded():
         verdict = judge(line.task, line.result, line.expected)
-        runs[line.shell, line.kind, line.task.id, line.command].append(HeadlineRun(line.world, line.result, verdict))
-    return {key: classify("ok", extract(key[-1]), SHELLS[key[0]], found) for key, found in runs.items()}
+        runs[line.shell, line.kind, line.task.id, line.command].append(
+            HeadlineRun(line.world, line.result, verdict)
+        )
+    return {
+        key: classify("ok", extract(key[-1]), SHELLS[key[0]], found) for key, found in runs.items()
+    }
 
 
 def cell(*results, reply="some command", outcome="ok", shell="bash", task=TASK, expected=RIGHT):
-    runs = [HeadlineRun(seed, each, judge(task, each, expected)) for seed, each in zip((11, 24), results, strict=False)]
+    runs = [
+        HeadlineRun(seed, each, judge(task, each, expected))
+        for seed, each in zip((11, 24), results, strict=False)
+    ]
     return classify(outcome, extract(reply), SHELLS[shell], runs)
 
 
 def test_the_recorded_cells_fall_into_these_classes():
-    counted = Counter((shell, kind, found.failure_class) for (shell, kind, _, _), found in cells().items())
+    counted = Counter(
+        (shell, kind, found.failure_class) for (shell, kind, _, _), found in cells().items()
+    )
     assert counted == {
         ("bash", "reference", None): 20,
         ("pwsh", "reference", None): 20,
@@ -65,7 +74,9 @@ def test_the_recorded_cells_fall_into_these_classes():
         ("wrong", ("ParserError",), "does-not-parse"),
     ],
 )
-def test_what_powershell_refuses_in_the_forty_tasks_is_bash_or_broken_powershell(kind, begins, wanted):
+def test_what_powershell_refuses_in_the_forty_tasks_is_bash_or_broken_powershell(
+    kind, begins, wanted
+):
     refused = [line for line in recorded_more() if (line.shell, line.kind) == ("pwsh", kind)]
     refused = [line for line in refused if line.result.stderr.data.startswith(begins)]
     assert len(refused) > (30 if kind == "other_dialect" else 0)
@@ -95,7 +106,10 @@ CUT = Result(exit_code=0, stdout=Stream.of(b"a 1\n", 9_999_999), stderr=Stream.o
         ("resource-limit", cell(result("", 137, used={"oom_killed": True}))),
         ("resource-limit", cell(result("", 153))),
         ("resource-limit", cell(result("", None, spawn_error="argument list too long"))),
-        ("resource-limit", cell(result("", 254, "bash: fork: retry: Resource temporarily unavailable\n"))),
+        (
+            "resource-limit",
+            cell(result("", 254, "bash: fork: retry: Resource temporarily unavailable\n")),
+        ),
         ("resource-limit", cell(CUT)),
         ("non-zero-exit", cell(OK, result("a 1\nb 2\n", 1))),
         ("non-zero-exit", cell(result("", None, signal=11))),
@@ -105,7 +119,10 @@ CUT = Result(exit_code=0, stdout=Stream.of(b"a 1\n", 9_999_999), stderr=Stream.o
         ("wrong-structure", cell(result(""), result("A-1\n"))),
         ("no-output", cell(result(""), result(" \n"))),
         ("no-output", cell(result("", tree_changed=True))),
-        ("silent-wrong", cell(result("a 1\n", tree_changed=True))),  # the folder is the command's own
+        (
+            "silent-wrong",
+            cell(result("a 1\n", tree_changed=True)),
+        ),  # the folder is the command's own
         ("side-effects", cell(result("a 1\n", leftover=["sleep"]))),
         ("side-effects", cell(result("a 1\nb 2\n", helpers_intact=False))),
         ("side-effects", cell(OK, result("a 1\nb 2\n", helpers_intact=False))),
@@ -132,7 +149,13 @@ NO_SYNTAX = "bash: -c: line {}: syntax error near unexpected token `)'\n"
         ("other-dialect", "bash", "Get-ChildItem crates", 127, MISSING.format("Get-ChildItem")),
         ("other-dialect", "pwsh", "if [ -f x ]; then ls; fi", 1, "ParserError: \nLine |\n"),
         ("other-dialect", "pwsh", "export A=1", 1, UNKNOWN.format("export")),
-        ("does-not-parse", "bash", "echo 'x", 2, "bash: -c: line 1: unexpected EOF while looking for matching `''\n"),
+        (
+            "does-not-parse",
+            "bash",
+            "echo 'x",
+            2,
+            "bash: -c: line 1: unexpected EOF while looking for matching `''\n",
+        ),
         ("does-not-parse", "pwsh", "if (", 1, ""),
         ("does-not-parse", "pwsh", '$n = 1; "$n: x"', 1, "ParserError: \n"),
         ("does-not-parse", "pwsh", "gci crates | sort < x; dir >", 1, "ParserError: \n"),
@@ -166,7 +189,9 @@ def test_why_quotes_the_shell():
     found = cell(result("", 1, stderr), reply="Get-Date |", shell="pwsh")
     assert found.why == "PowerShell 7 cannot parse it ('An empty pipe element is not allowed.')."
     assert cell(NOT_FOUND, NOT_FOUND, reply="fd").why == "Bash does not find 'Here'."
-    assert cell(OK, WRONG).why.startswith("Right in another world, but in world 24: line 'b 2' is missing")
+    assert cell(OK, WRONG).why.startswith(
+        "Right in another world, but in world 24: line 'b 2' is missing"
+    )
 
 
 METER = (
@@ -180,9 +205,13 @@ METER = (
 @pytest.mark.parametrize(
     ("stderr", "quoted"),
     [
-        (METER + "curl: (6) Could not resolve host: dl\n", " ('curl: (6) Could not resolve host: dl')"),
         (
-            METER + "\r100  1248  100  1248    0     0   138k      0 --:--:-- 0:00:01 --:--:--  152k\njq: no\n",
+            METER + "curl: (6) Could not resolve host: dl\n",
+            " ('curl: (6) Could not resolve host: dl')",
+        ),
+        (
+            METER
+            + "\r100  1248  100  1248    0     0   138k      0 --:--:-- 0:00:01 --:--:--  152k\njq: no\n",
             " ('jq: no')",
         ),
         (METER + "\n", ""),
@@ -267,12 +296,26 @@ ZSH = replace(
 @pytest.mark.parametrize(
     ("command", "stderr", "exit_code", "wanted", "why"),
     [
-        ("fd | sort", "zsh:1: command not found: fd\n", 127, "missing-program", "zsh does not find 'fd'."),
+        (
+            "fd | sort",
+            "zsh:1: command not found: fd\n",
+            127,
+            "missing-program",
+            "zsh does not find 'fd'.",
+        ),
         ("ls |", "zsh:1: parse error near `|'\n", 1, "does-not-parse", "zsh cannot parse it ("),
-        ("Get-Item x", "zsh:1: command not found: Get-Item\n", 127, "other-dialect", "It is written for PowerShell 7"),
+        (
+            "Get-Item x",
+            "zsh:1: command not found: Get-Item\n",
+            127,
+            "other-dialect",
+            "It is written for PowerShell 7",
+        ),
     ],
 )
-def test_a_further_shell_is_read_by_its_own_words_and_its_grammar(command, stderr, exit_code, wanted, why):
+def test_a_further_shell_is_read_by_its_own_words_and_its_grammar(
+    command, stderr, exit_code, wanted, why
+):
     run = result("", exit_code, stderr)
     found = classify("ok", extract(command), ZSH, [HeadlineRun(11, run, judge(TASK, run, RIGHT))])
     assert found.failure_class == wanted

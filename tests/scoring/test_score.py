@@ -38,12 +38,16 @@ COMMAND = "find crates/vox-corpus -type f -printf '%s\\n' | awk '{s+=$1} END {pr
 
 
 def generation(reply=COMMAND, outcome="ok", shell="bash", task=TASK):
-    request = Request(model_id="m", prompt="p", max_tokens=100, temperature=0.7, protocol=1, trial=1)
+    request = Request(
+        model_id="m", prompt="p", max_tokens=100, temperature=0.7, protocol=1, trial=1
+    )
     said = {"outcome": outcome, "text": reply, "raw": {}, "usage": Usage(), "latency_s": 1.0}
     by = {"received_utc": "2026-11-22T00:00:00Z", "server": "embedded", "client": "anthropic"}
     answer = Answer(request_key="ab" * 32, request=request, **said, **by)
     unpaid = {"cost_usd": None, "price": None, "temperature_requested": 0.7, "provenance": {}}
-    return Generation(cell=Cell("m", shell, task.id, 1), answer=answer, task_sha256=task.sha256, **unpaid)
+    return Generation(
+        cell=Cell("m", shell, task.id, 1), answer=answer, task_sha256=task.sha256, **unpaid
+    )
 
 
 def run(seed, each, condition="as_designed", reading="strict", task=TASK):
@@ -68,8 +72,18 @@ def right(**fields):
 
 def test_right_in_both_worlds():
     score = score_cell(TASK, generation(), execution(right()), world_for, seeds=SEEDS)
-    assert score.passed and score.structural_pass and score.exit_ok and score.content_ok and score.lenient_passed
-    assert (score.failure_class, score.why, score.side_effects) == (None, "Right in every world.", [])
+    assert (
+        score.passed
+        and score.structural_pass
+        and score.exit_ok
+        and score.content_ok
+        and score.lenient_passed
+    )
+    assert (score.failure_class, score.why, score.side_effects) == (
+        None,
+        "Right in every world.",
+        [],
+    )
     assert score.no_unix_tools_passed is None
     assert [(world.seed, world.expected, world.wall_s) for world in score.worlds] == [
         (seed, [RIGHT[seed].strip()], 0.2) for seed in SEEDS
@@ -81,9 +95,21 @@ def test_right_in_both_worlds():
 
 def test_the_three_sensitivities_come_apart():
     failed = score_cell(TASK, generation(), execution(right(exit_code=1)), world_for)
-    assert (failed.passed, failed.exit_ok, failed.structural_pass, failed.content_ok) == (False, False, False, True)
-    empty = score_cell(TASK, generation(), execution([run(seed, result("")) for seed in SEEDS]), world_for)
-    assert (empty.passed, empty.exit_ok, empty.structural_pass, empty.content_ok) == (False, True, False, False)
+    assert (failed.passed, failed.exit_ok, failed.structural_pass, failed.content_ok) == (
+        False,
+        False,
+        False,
+        True,
+    )
+    empty = score_cell(
+        TASK, generation(), execution([run(seed, result("")) for seed in SEEDS]), world_for
+    )
+    assert (empty.passed, empty.exit_ok, empty.structural_pass, empty.content_ok) == (
+        False,
+        True,
+        False,
+        False,
+    )
 
 
 def test_whoever_stops_what_the_task_set_up_never_passes():
@@ -95,14 +121,21 @@ def test_whoever_stops_what_the_task_set_up_never_passes():
 
 
 def test_side_effects_are_told_of_an_answer_that_passes():
-    score = score_cell(TASK, generation(), execution(right(tree_changed=True, leftover=["sleep"])), world_for)
+    score = score_cell(
+        TASK, generation(), execution(right(tree_changed=True, leftover=["sleep"])), world_for
+    )
     assert score.passed
-    assert score.side_effects == ["the working folder was changed", "processes were left running: sleep"]
+    assert score.side_effects == [
+        "the working folder was changed",
+        "processes were left running: sleep",
+    ]
 
 
 def test_the_lenient_reading_is_judged_apart():
     made = generation(f"Use this:\n```bash\n{COMMAND}\n```")
-    failing = [run(seed, result("", 127, "bash: line 1: Use: command not found\n")) for seed in SEEDS]
+    failing = [
+        run(seed, result("", 127, "bash: line 1: Use: command not found\n")) for seed in SEEDS
+    ]
     lenient = [run(seed, result(RIGHT[seed]), reading="lenient") for seed in SEEDS]
     score = score_cell(TASK, made, execution([*failing, *lenient], made), world_for, seeds=SEEDS)
     assert (score.passed, score.lenient_passed, score.failure_class) == (False, True, "format")
@@ -125,16 +158,23 @@ def test_an_answer_that_a_condition_does_not_touch_counts_as_designed_under_it()
 
     def under_aliases(command, runs, **how):
         made = generation(command, shell="pwsh")
-        return score_cell(TASK, made, execution(runs, made), world_for, **(asked | how)).windows_aliases_passed
+        return score_cell(
+            TASK, made, execution(runs, made), world_for, **(asked | how)
+        ).windows_aliases_passed
 
     wrong = [run(seed, result("1\n")) for seed in SEEDS]
     again = [run(seed, result(RIGHT[seed]), condition="windows_aliases") for seed in SEEDS]
     assert under_aliases("Get-Date", right()) is True and under_aliases("Get-Date", wrong) is False
     assert under_aliases("ls", right()) is None, "it applies and was not run"
     assert under_aliases("ls", [*wrong, *again]) is True
-    assert under_aliases("Get-Date", right(), conditions=["as_designed"]) is None, "it was not asked for"
+    assert under_aliases("Get-Date", right(), conditions=["as_designed"]) is None, (
+        "it was not asked for"
+    )
     made = generation("find .")
-    assert score_cell(TASK, made, execution(right(), made), world_for, **asked).windows_aliases_passed is None
+    assert (
+        score_cell(TASK, made, execution(right(), made), world_for, **asked).windows_aliases_passed
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,9 +189,13 @@ def test_an_answer_that_a_condition_does_not_touch_counts_as_designed_under_it()
 )
 def test_a_reply_without_a_command_failed(outcome, reply, failure):
     made = generation(reply, outcome, shell="pwsh")
-    score = score_cell(TASK, made, execution([], made), world_for, seeds=SEEDS, conditions=list(CONDITIONS))
+    score = score_cell(
+        TASK, made, execution([], made), world_for, seeds=SEEDS, conditions=list(CONDITIONS)
+    )
     assert (score.passed, score.structural_pass, score.exit_ok, score.content_ok) == (False,) * 4
-    assert (score.lenient_passed, score.no_unix_tools_passed, score.windows_aliases_passed) == (False,) * 3
+    assert (score.lenient_passed, score.no_unix_tools_passed, score.windows_aliases_passed) == (
+        False,
+    ) * 3
     assert (score.failure_class, score.make_up, score.worlds) == (failure, None, [])
     assert score_cell(TASK, made, execution([], made), world_for).no_unix_tools_passed is None
 
@@ -159,9 +203,20 @@ def test_a_reply_without_a_command_failed(outcome, reply, failure):
 def test_a_shell_that_cannot_be_measured_is_neither_passed_nor_failed():
     made = generation("Get-ChildItem", shell="pwsh")
     score = score_cell(
-        TASK, made, execution([], made, not_measured="the image holds no PowerShell"), world_for, seeds=SEEDS
+        TASK,
+        made,
+        execution([], made, not_measured="the image holds no PowerShell"),
+        world_for,
+        seeds=SEEDS,
     )
-    assert score.passed is score.structural_pass is score.exit_ok is score.content_ok is score.lenient_passed is None
+    assert (
+        score.passed
+        is score.structural_pass
+        is score.exit_ok
+        is score.content_ok
+        is score.lenient_passed
+        is None
+    )
     assert (score.failure_class, score.not_measured) == (None, "the image holds no PowerShell")
     assert score.why == "Not measured: the image holds no PowerShell."
     assert score.make_up.made_of == "cmdlets-only"
@@ -169,9 +224,17 @@ def test_a_shell_that_cannot_be_measured_is_neither_passed_nor_failed():
 
 def test_what_a_command_is_made_of_takes_the_shells_word():
     made = generation('awk "/^```/" Cargo.toml')
-    assert score_cell(TASK, made, execution(right(), made), world_for).make_up.made_of == "unix-only"
-    broken = [run(seed, result("", 2, "bash: -c: line 1: syntax error near unexpected token `)'\n")) for seed in SEEDS]
-    assert score_cell(TASK, generation(), execution(broken), world_for).make_up.made_of == "does-not-parse"
+    assert (
+        score_cell(TASK, made, execution(right(), made), world_for).make_up.made_of == "unix-only"
+    )
+    broken = [
+        run(seed, result("", 2, "bash: -c: line 1: syntax error near unexpected token `)'\n"))
+        for seed in SEEDS
+    ]
+    assert (
+        score_cell(TASK, generation(), execution(broken), world_for).make_up.made_of
+        == "does-not-parse"
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,7 +244,10 @@ def test_what_a_command_is_made_of_takes_the_shells_word():
         (execution(right(), cell=Cell("m", "pwsh", TASK.id, 1)), None),
         (execution(right()[:1]), SEEDS),
         (execution([*right(), *right()]), SEEDS),
-        (execution([each.model_copy(update={"world_sha256": "0" * 64}) for each in right()]), SEEDS),
+        (
+            execution([each.model_copy(update={"world_sha256": "0" * 64}) for each in right()]),
+            SEEDS,
+        ),
     ],
 )
 def test_records_that_do_not_belong_together_are_refused(records, seeds):
@@ -203,12 +269,28 @@ def test_every_recorded_command_scores_as_recorded(tmp_path):
     for (name, shell, _, command), lines in cells.items():
         runs = []
         for line in lines:
-            fact = ProcessFact(pid=1, name="answer", ppid=0, rss_bytes=0, args=[json.dumps(line.expected)])
+            fact = ProcessFact(
+                pid=1, name="answer", ppid=0, rss_bytes=0, args=[json.dumps(line.expected)]
+            )
             told = line.result.model_copy(update={"processes": [fact]})
             sha = build_world(line.world).sha256
-            runs.append(Run(seed=line.world, world_sha256=sha, condition="as_designed", reading="strict", result=told))
+            runs.append(
+                Run(
+                    seed=line.world,
+                    world_sha256=sha,
+                    condition="as_designed",
+                    reading="strict",
+                    result=told,
+                )
+            )
         made = generation(command, shell=shell, task=tasks[name])
-        score = score_cell(tasks[name], made, execution(runs, made), lambda _, seed: build_world(seed), seeds=(1, 2))
+        score = score_cell(
+            tasks[name],
+            made,
+            execution(runs, made),
+            lambda _, seed: build_world(seed),
+            seeds=(1, 2),
+        )
         assert [world.passed for world in score.worlds] == [line.passed for line in lines], command
         assert score.passed == all(line.passed for line in lines)
         assert (score.failure_class is None) == score.passed

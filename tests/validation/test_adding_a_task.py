@@ -33,14 +33,24 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_answers_are_the_ones_the_page_shows(followed: Path) -> None:
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")}
     command = [sys.executable, "look.py"]
-    done = subprocess.run(command, cwd=followed, env=environ, capture_output=True, text=True, check=True)
-    assert done.stdout == (followed / "look.txt").read_text(encoding="utf-8") and done.stdout.count("\n") == 2
+    done = subprocess.run(
+        command, cwd=followed, env=environ, capture_output=True, text=True, check=True
+    )
+    assert (
+        done.stdout == (followed / "look.txt").read_text(encoding="utf-8")
+        and done.stdout.count("\n") == 2
+    )
 
 
 def test_the_other_tasks_keep_their_worlds(followed: Path) -> None:
     (added,) = load_tasks(root=followed / "tasks")
     brought = dict(world_for(added, 11).files.items() - build_world(11).files.items())
-    assert set(brought) == {"deploy/local.env", "deploy/notes.txt", "deploy/production.env", "deploy/staging.env"}
+    assert set(brought) == {
+        "deploy/local.env",
+        "deploy/notes.txt",
+        "deploy/production.env",
+        "deploy/staging.env",
+    }
     for task in load_tasks():
         assert not brought.items() & world_for(task, 11).files.items(), task.id
 

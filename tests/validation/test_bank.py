@@ -49,14 +49,19 @@ def recordings() -> list[dict[str, str]]:
 
 def recorded(task_id: str, shell: str, kind: str) -> list[str]:
     rows = recordings()
-    found = [r["command"] for r in rows if (r["task"], r["shell"], r["kind"]) == (task_id, shell, kind)]
+    found = [
+        r["command"] for r in rows if (r["task"], r["shell"], r["kind"]) == (task_id, shell, kind)
+    ]
     return list(dict.fromkeys(found))
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 def test_the_twenty_have_the_texts_worlds_and_answers_that_are_pinned(task) -> None:
     worlds = {str(seed): world_for(task, seed) for seed in (11, 24)}
-    plans = {seed: planned_processes(world) if "processes" in task.needs else [] for seed, world in worlds.items()}
+    plans = {
+        seed: planned_processes(world) if "processes" in task.needs else []
+        for seed, world in worlds.items()
+    }
     assert PINNED[task.id] == {
         "prompt_sha256": task.prompt_sha256,
         "check_sha256": task.check_sha256,
@@ -74,7 +79,11 @@ def test_there_are_twenty_tasks_of_four_kinds_and_three_origins() -> None:
         "process-introspection": 3,
         "network-fetch": 3,
     }
-    assert Counter(task.provenance for task in TASKS) == {"design": 3, "allowlist": 5, "written": 12}
+    assert Counter(task.provenance for task in TASKS) == {
+        "design": 3,
+        "allowlist": 5,
+        "written": 12,
+    }
 
 
 def test_a_task_gets_processes_or_the_service_only_if_it_asks_for_them() -> None:
@@ -102,14 +111,18 @@ def test_a_second_reference_is_another_idiom_on_one_line(task) -> None:
         fetches = task.category == "network-fetch"
         expected = 3 if fetches and (task.id, shell) != ("fetch-redirect-sha256", "pwsh") else 2
         assert len(task.references[shell]) == expected
-        in_the_folder = [c for c in task.references[shell] if re.search(r"(-o|-OutFile|Set-Content) \w+\.\w", c)]
+        in_the_folder = [
+            c for c in task.references[shell] if re.search(r"(-o|-OutFile|Set-Content) \w+\.\w", c)
+        ]
         assert bool(in_the_folder) is fetches and not any("/tmp" in command for command in commands)
 
 
 def test_no_prompt_names_a_shell_or_a_value_of_a_world() -> None:
     for task in TASKS:
         words = task.prompt.lower()
-        assert not any(word in words for word in ("bash", "powershell", "pwsh", "cmdlet", "grep", "awk"))
+        assert not any(
+            word in words for word in ("bash", "powershell", "pwsh", "cmdlet", "grep", "awk")
+        )
 
 
 def test_the_prompts_are_the_ones_the_versions_stand_for() -> None:
@@ -118,5 +131,7 @@ def test_the_prompts_are_the_ones_the_versions_stand_for() -> None:
     assert sha256(canonical_json(asked)) == PROMPTS
 
 
-def test_the_authors_of_the_forty_said_beforehand_which_shell_they_lean_to_and_how_hard_they_are() -> None:
+def test_the_authors_of_the_forty_said_beforehand_which_shell_they_lean_to_and_how_hard_they_are() -> (
+    None
+):
     assert all(task.lean and task.difficulty for task in SIXTY if task.id not in PINNED)

@@ -5,7 +5,17 @@ import re
 import pytest
 
 from fluency.core.tasks import load_tasks
-from tools.command_mutants import PAGE, Outcome, Reason, execute, mutants, page_of, plan_of, read_reasons, unexplained
+from tools.command_mutants import (
+    PAGE,
+    Outcome,
+    Reason,
+    execute,
+    mutants,
+    page_of,
+    plan_of,
+    read_reasons,
+    unexplained,
+)
 
 TASKS = load_tasks()
 
@@ -58,7 +68,9 @@ def test_mutants_are_the_same_each_time_and_no_reference_is_among_them() -> None
     assert len({(mutant.task, mutant.command) for mutant in planned}) == len(planned) > 1500
     references = {(task.id, command) for task in TASKS for command in task.references["bash"]}
     assert not references & {(mutant.task, mutant.command) for mutant in planned}
-    assert {(mutant.task, mutant.shell) for mutant in planned} == {(task.id, "bash") for task in TASKS}
+    assert {(mutant.task, mutant.shell) for mutant in planned} == {
+        (task.id, "bash") for task in TASKS
+    }
 
 
 def test_every_reason_is_of_a_mutant_that_is_made() -> None:
@@ -69,7 +81,9 @@ def test_every_reason_is_of_a_mutant_that_is_made() -> None:
 def test_the_page_is_of_these_mutants_and_leaves_none_unexplained() -> None:
     page = PAGE.read_text(encoding="utf-8")
     planned = plan_of(TASKS)
-    total = re.search(r"^\| \*\*all\*\* \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", page, re.M)
+    total = re.search(
+        r"^\| \*\*all\*\* \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", page, re.M
+    )
     count, killed, equivalent, left_out, rest = map(int, total.groups())
     assert count == len(planned), "run `make mutants` again"
     assert rest == 0 and killed + equivalent + left_out == count
@@ -79,8 +93,14 @@ def test_the_page_is_of_these_mutants_and_leaves_none_unexplained() -> None:
 
 
 def test_a_survivor_without_a_reason_is_unexplained_and_lowers_the_share() -> None:
-    outcomes = [Outcome("t", "bash", "drop-flag", text, text == "a", "no" * (text == "a")) for text in "abcd"]
-    reasons = {("t", "c"): Reason("equivalent", "Same."), ("t", "d"): Reason("left-out", "Not asked.")}
+    outcomes = [
+        Outcome("t", "bash", "drop-flag", text, text == "a", "no" * (text == "a"))
+        for text in "abcd"
+    ]
+    reasons = {
+        ("t", "c"): Reason("equivalent", "Same."),
+        ("t", "d"): Reason("left-out", "Not asked."),
+    }
     assert [mutant.command for mutant in unexplained(outcomes, reasons)] == ["b"]
     page = page_of(outcomes, reasons, (11, 24))
     assert "| t | 4 | 1 | 1 | 1 | 1 | 33% |" in page and "**Unexplained.**" in page

@@ -13,7 +13,11 @@ from fluency.core.tasks import load_tasks
 from tests.scoring.recordings import read_lines
 
 TASKS = load_tasks("demanding")
-RECORDED = {row["task"] for name in ("executions.jsonl", "executions-more.jsonl") for row in read_lines(name)}
+RECORDED = {
+    row["task"]
+    for name in ("executions.jsonl", "executions-more.jsonl")
+    for row in read_lines(name)
+}
 # What a model is asked. Another prompt is another task: bump the task's version with it.
 PROMPTS = "c492b1847c00c478c53724a567a0d424b00272ad12e768b0d07092c3b317fa8d"
 
@@ -26,8 +30,12 @@ def test_the_prompts_are_short_and_the_ones_their_versions_stand_for() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
-def test_it_declares_lean_and_difficulty_and_has_two_references_and_three_wrong_commands_a_shell(task) -> None:
+def test_it_declares_lean_and_difficulty_and_has_two_references_and_three_wrong_commands_a_shell(
+    task,
+) -> None:
     assert task.lean and task.difficulty
     for shell in DESIGN_SHELLS:
         assert len(set(task.references[shell])) == 2 and len(set(task.wrong[shell])) >= 3
-    assert task.id not in RECORDED, "compare its commands with the recorded ones, as those of the sixty are"
+    assert task.id not in RECORDED, (
+        "compare its commands with the recorded ones, as those of the sixty are"
+    )

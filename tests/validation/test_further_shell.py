@@ -22,7 +22,9 @@ REFERENCE = "print -l **/*(.) | wc -l"
 @pytest.fixture
 def tasks(tmp_path, monkeypatch):
     """Two tasks, one of which has a reference in a further shell of Bash's grammar."""
-    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="zsh", short_title="zsh"))
+    monkeypatch.setitem(
+        SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="zsh", short_title="zsh")
+    )
     for name in ("tree-size-bytes", "crate-versions"):
         values = yaml.safe_load((TASKS / name / "task.yaml").read_text(encoding="utf-8"))
         if name == "tree-size-bytes":
@@ -49,17 +51,25 @@ class RightReferences:
             for command in task.references.get(invocation.shell, ())
         }
         printed = "".join(f"{line}\n" for line in answers.get(invocation.command, ()))
-        return Result(exit_code=0, stdout=Stream.of(printed.encode()), stderr=Stream.of(b""), wall_s=0.1)
+        return Result(
+            exit_code=0, stdout=Stream.of(printed.encode()), stderr=Stream.of(b""), wall_s=0.1
+        )
 
 
 def proven(tasks, shells):
-    report = validate([], SEEDS, RightReferences(tasks, shells), repeats=2, root=tasks[0].folder.parent)
+    report = validate(
+        [], SEEDS, RightReferences(tasks, shells), repeats=2, root=tasks[0].folder.parent
+    )
     return report, [(row[0], row[1], row[-1]) for row in report.rows]
 
 
 def test_it_is_proven_like_the_others_where_there_is_a_reference(tasks):
     report, rows = proven(tasks, [*DESIGN_SHELLS, "zsh"])
-    both = [(task, shell, "sound") for shell in ("bash", "pwsh") for task in ("crate-versions", "tree-size-bytes")]
+    both = [
+        (task, shell, "sound")
+        for shell in ("bash", "pwsh")
+        for task in ("crate-versions", "tree-size-bytes")
+    ]
     assert rows == [*both, ("tree-size-bytes", "zsh", "sound")], report.text()
     assert report.deadlines[-1].startswith("zsh: slowest reference 0.10 s")
 
@@ -69,7 +79,8 @@ def test_an_image_without_it_leaves_it_unproven_and_no_task_is_blamed(tasks):
     assert report.sound and rows[-1] == ("tree-size-bytes", "zsh", "not validated")
     assert report.not_validated == {"zsh": "the sandbox image holds no zsh"}
     assert (
-        "zsh: not validated, because" in report.text() and f"{len(rows) - 1} of {len(rows)} rows sound" in report.text()
+        "zsh: not validated, because" in report.text()
+        and f"{len(rows) - 1} of {len(rows)} rows sound" in report.text()
     )
 
 
@@ -81,9 +92,17 @@ def test_a_task_without_a_reference_has_no_probe_in_it(tasks):
 
 def test_what_it_must_refuse_is_the_other_grammars_reference(tasks):
     (task,) = [task for task in tasks if "zsh" in task.references]
-    alien = {probe.command for probe in further_probes(task, ["zsh"], SEEDS, 2, {}) if probe.kind == "other-dialect"}
+    alien = {
+        probe.command
+        for probe in further_probes(task, ["zsh"], SEEDS, 2, {})
+        if probe.kind == "other-dialect"
+    }
     assert alien == {task.references["pwsh"][0]}
-    assert not [probe for probe in further_probes(task, ["zsh"], SEEDS, 2, {}) if probe.condition == "no_unix_tools"]
+    assert not [
+        probe
+        for probe in further_probes(task, ["zsh"], SEEDS, 2, {})
+        if probe.condition == "no_unix_tools"
+    ]
 
 
 def test_its_references_are_mutated_if_its_grammar_is_bash(tasks):

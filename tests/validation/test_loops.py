@@ -65,7 +65,9 @@ def _on_the_host(task, world, command, folder):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", [name for name in LOOPS if not TASKS[name].needs])
-def test_the_last_file_line_or_value_that_a_loop_visits_qualifies(name: str, seed: int, tmp_path) -> None:
+def test_the_last_file_line_or_value_that_a_loop_visits_qualifies(
+    name: str, seed: int, tmp_path
+) -> None:
     task, world = TASKS[name], world_for(TASKS[name], seed)
     verdict = judge(task, _on_the_host(task, world, LOOPS[name], tmp_path), task.expected(world))
     assert verdict.passed, verdict.why
@@ -74,7 +76,9 @@ def test_the_last_file_line_or_value_that_a_loop_visits_qualifies(name: str, see
 @pytest.mark.engine
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", [name for name in LOOPS if TASKS[name].needs])
-def test_the_last_reply_or_process_that_a_loop_visits_qualifies(name: str, seed: int, sandbox) -> None:
+def test_the_last_reply_or_process_that_a_loop_visits_qualifies(
+    name: str, seed: int, sandbox
+) -> None:
     task, world = TASKS[name], world_for(TASKS[name], seed)
     found = sandbox.run(Invocation("bash", LOOPS[name], world, Limits(), 30, task.needs))
     verdict = judge(task, found, task.expected(world, found.processes))

@@ -10,7 +10,16 @@ from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Structure, load_tasks
 from fluency.scoring.verdict import judge
 from tools import output_mutants
-from tools.output_mutants import DOCUMENT, END, SEEDS, START, kill_table, tally, variants, with_table
+from tools.output_mutants import (
+    DOCUMENT,
+    END,
+    SEEDS,
+    START,
+    kill_table,
+    tally,
+    variants,
+    with_table,
+)
 
 TASKS = {task.id: task for task in load_tasks()}
 SAMPLE = {task.id: task for task in load_tasks(PILOT)}
@@ -26,18 +35,28 @@ def tallied(name):
 @pytest.mark.parametrize("name", TASKS)
 def test_every_wrong_output_is_killed_and_every_right_one_accepted(name):
     found = tallied(name)
-    assert found.survivors == [] and found.killed == found.wrong >= 36 and found.accepted == found.right >= 20
+    assert (
+        found.survivors == []
+        and found.killed == found.wrong >= 36
+        and found.accepted == found.right >= 20
+    )
 
 
 def test_it_holds_in_other_worlds():
-    assert {name: tally(task, (7, 30)).survivors for name, task in SAMPLE.items()} == {name: [] for name in SAMPLE}
+    assert {name: tally(task, (7, 30)).survivors for name, task in SAMPLE.items()} == {
+        name: [] for name in SAMPLE
+    }
 
 
 @pytest.mark.parametrize(
     ("name", "weaker", "survivor"),
     [
         ("changelog-releases", {"content": "set"}, "swapped"),
-        ("crates-using-reqwest", {"content": "paths", "structure": Structure(line=r"^\S.*$")}, "names as paths"),
+        (
+            "crates-using-reqwest",
+            {"content": "paths", "structure": Structure(line=r"^\S.*$")},
+            "names as paths",
+        ),
         ("fetch-top-crates", {"content": "hex"}, ""),
         ("session-tool-failures", {"content": "json"}, "permuted"),
         ("largest-rust-files", {"content": "set"}, "absolute paths"),
@@ -51,7 +70,11 @@ def test_a_weaker_or_stricter_rule_is_noticed(name, weaker, survivor):
     noticed = []
     for seed in SEEDS:
         expected = task.expected(world_for(task, seed), planned_processes(world_for(task, seed)))
-        noticed += [v.name for v in variants(task, expected) if judge(other, v.result, expected).passed != v.must_pass]
+        noticed += [
+            v.name
+            for v in variants(task, expected)
+            if judge(other, v.result, expected).passed != v.must_pass
+        ]
     assert any(survivor in each for each in noticed)
 
 
@@ -59,5 +82,9 @@ def test_the_published_table_is_current(monkeypatch):
     monkeypatch.setattr(output_mutants, "tally", lambda task, seeds: tallied(task.id))
     text = DOCUMENT.read_text(encoding="utf-8")
     assert START in text and END in text
-    assert with_table(text, kill_table(list(TASKS.values()))) == text, "run: python -m tools.output_mutants"
-    assert re.search(rf"^\| all \| {len(TASKS)} \| (\d+) \| \1 \| 100.0 % \| (\d+) \| \2 \|$", text, re.M)
+    assert with_table(text, kill_table(list(TASKS.values()))) == text, (
+        "run: python -m tools.output_mutants"
+    )
+    assert re.search(
+        rf"^\| all \| {len(TASKS)} \| (\d+) \| \1 \| 100.0 % \| (\d+) \| \2 \|$", text, re.M
+    )

@@ -12,7 +12,15 @@ from fluency.core.shells import CONDITIONS, SHELLS
 from fluency.core.study import PILOT, Limits, min_deadline_s
 from fluency.core.tasks import load_tasks
 from fluency.execution.protocol import Invocation
-from fluency.validation.probes import Prober, ProbeResult, first_probes, further_probes, hard_coded, shape_of, trivial
+from fluency.validation.probes import (
+    Prober,
+    ProbeResult,
+    first_probes,
+    further_probes,
+    hard_coded,
+    shape_of,
+    trivial,
+)
 from fluency.validation.seeds import check_world_pair
 from fluency.validation.validate import (
     TITLES,
@@ -63,7 +71,10 @@ DESIGNED, BARE, WINDOWS = CONDITIONS
     ],
 )  # fmt: skip
 def test_each_way_of_being_unsound_is_a_problem(shell: str, changes: dict, problem: str) -> None:
-    for sound in ({}, {("wrong", 11, DESIGNED): True}):  # a wrong command may be right in one world by luck
+    for sound in (
+        {},
+        {("wrong", 11, DESIGNED): True},
+    ):  # a wrong command may be right in one world by luck
         whole = summary(shell, findings(shell, sound))
         assert whole.sound and whole.rows[0][-1] == "sound"
     report = summary(shell, findings(shell, changes))
@@ -73,25 +84,41 @@ def test_each_way_of_being_unsound_is_a_problem(shell: str, changes: dict, probl
 
 def test_a_reference_that_calls_an_alias_of_windows_must_pass_with_them_too() -> None:
     calling = "(ls crates/vox-corpus -Recurse -File | Measure-Object Length -Sum).Sum"
-    task = TASK.model_copy(update={"references": TASK.references | {"pwsh": [*TASK.references["pwsh"], calling]}})
-    probes = [*first_probes(task, ["pwsh"], (11, 24)), *further_probes(task, ["pwsh"], (11, 24), 2, {})]
+    task = TASK.model_copy(
+        update={"references": TASK.references | {"pwsh": [*TASK.references["pwsh"], calling]}}
+    )
+    probes = [
+        *first_probes(task, ["pwsh"], (11, 24)),
+        *further_probes(task, ["pwsh"], (11, 24), 2, {}),
+    ]
     assert [(p.kind, p.command, p.seed) for p in probes if p.condition == WINDOWS] == [
         ("reference", calling, 11),
         ("reference", calling, 24),
     ]
     for passes, problems in ((True, 0), (False, 2)):
-        passed = {probe: probe.kind == "reference" and (passes or probe.condition != WINDOWS) for probe in probes}
-        report = summary("pwsh", [ProbeResult(probe, passed[probe], "it is so") for probe in probes])
+        passed = {
+            probe: probe.kind == "reference" and (passes or probe.condition != WINDOWS)
+            for probe in probes
+        }
+        report = summary(
+            "pwsh", [ProbeResult(probe, passed[probe], "it is so") for probe in probes]
+        )
         assert len(report.problems) == problems, report.problems
-        assert dict(zip(TITLES, report.rows[0], strict=True))["with Windows aliases"] == ("2/2" if passes else "0/2")
+        assert dict(zip(TITLES, report.rows[0], strict=True))["with Windows aliases"] == (
+            "2/2" if passes else "0/2"
+        )
     assert "a reference fails with Windows aliases in world 11" in report.text()
 
 
 def test_the_slowest_reference_is_shown_and_nothing_else_counts() -> None:
     kinds = {("reference", DESIGNED): 0.5, ("reference", BARE): 7, ("wrong", DESIGNED): 9}
-    found = [replace(f, wall_s=kinds.get((f.probe.kind, f.probe.condition), 8)) for f in findings("pwsh")]
+    found = [
+        replace(f, wall_s=kinds.get((f.probe.kind, f.probe.condition), 8)) for f in findings("pwsh")
+    ]
     last = next(
-        n for n in reversed(range(len(found))) if kinds.get((found[n].probe.kind, found[n].probe.condition)) == 0.5
+        n
+        for n in reversed(range(len(found)))
+        if kinds.get((found[n].probe.kind, found[n].probe.condition)) == 0.5
     )
     found[last] = replace(found[last], wall_s=1.25)
     assert slowest_s(found) == 1.25 and summary("pwsh", found).rows[0][-2] == "1.25 s"
@@ -100,9 +127,17 @@ def test_the_slowest_reference_is_shown_and_nothing_else_counts() -> None:
 
 @pytest.mark.parametrize(
     ("slowest", "deadline", "least", "short"),
-    [(0.2, 30, 30, False), (3.0, 30, 30, False), (3.01, 30, 30.1, True), (5, 50, 50, False), (0.1, 29, 30, True)],
+    [
+        (0.2, 30, 30, False),
+        (3.0, 30, 30, False),
+        (3.01, 30, 30.1, True),
+        (5, 50, 50, False),
+        (0.1, 29, 30, True),
+    ],
 )
-def test_the_deadline_follows_the_slowest_reference(slowest: float, deadline: float, least: float, short: bool) -> None:
+def test_the_deadline_follows_the_slowest_reference(
+    slowest: float, deadline: float, least: float, short: bool
+) -> None:
     assert min_deadline_s(slowest) == pytest.approx(least)
     assert ("TOO SHORT" in deadline_sentence("Bash", deadline, slowest)) is short
     report = summary("bash", findings("bash"))
@@ -127,7 +162,10 @@ def test_one_repeat_with_another_verdict_is_flaky() -> None:
 
 @pytest.mark.parametrize("repeats", [2, 20, 33])
 def test_references_are_executed_at_least_as_often_as_asked(repeats: int) -> None:
-    planned = [*first_probes(TASK, ["bash"], (11, 24)), *further_probes(TASK, ["bash"], (11, 24), repeats, {})]
+    planned = [
+        *first_probes(TASK, ["bash"], (11, 24)),
+        *further_probes(TASK, ["bash"], (11, 24), repeats, {}),
+    ]
     runs = [p for p in planned if p.kind == "reference"]
     assert repeats <= len(runs) <= repeats + 4 and len(set(planned)) == len(planned)
 
@@ -147,7 +185,10 @@ def test_texts_are_quoted_as_each_shell_reads_them() -> None:
     assert SHELLS["bash"].print_command(["it's", "$HOME"]) == "printf '%s\\n' 'it'\"'\"'s' '$HOME'"
     assert SHELLS["pwsh"].print_command(["it's", "$HOME"]) == "'it''s', '$HOME'"
     answer = [{"tool": "Read", "failures": 6}]
-    assert hard_coded("pwsh", TASKS["session-tool-failures"], answer) == '\'[{"tool": "Read", "failures": 6}]\''
+    assert (
+        hard_coded("pwsh", TASKS["session-tool-failures"], answer)
+        == '\'[{"tool": "Read", "failures": 6}]\''
+    )
 
 
 @pytest.mark.parametrize("failures", [2, 3])
@@ -212,7 +253,10 @@ def test_two_worlds_of_one_parity_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("needs", "answer"),
-    [([], lambda *_: ["always"]), (["processes"], lambda _, facts: [p.name for p in facts if p.name == "vox-sched"])],
+    [
+        ([], lambda *_: ["always"]),
+        (["processes"], lambda _, facts: [p.name for p in facts if p.name == "vox-sched"]),
+    ],
 )
 def test_an_answer_that_two_worlds_share_is_named(needs, answer) -> None:
     same = SimpleNamespace(id="same", needs=needs, folder=PILOT_TASKS[0].folder, expected=answer)

@@ -17,16 +17,24 @@ pytestmark = pytest.mark.engine
 SEEDS = (11, 24)
 
 
-@pytest.mark.parametrize("task_id", ["session-tool-failures", "scheduler-children", "probe-endpoints"])
-def test_a_task_of_the_other_categories_is_sound_in_another_pair_of_worlds(task_id: str, sandbox) -> None:
+@pytest.mark.parametrize(
+    "task_id", ["session-tool-failures", "scheduler-children", "probe-endpoints"]
+)
+def test_a_task_of_the_other_categories_is_sound_in_another_pair_of_worlds(
+    task_id: str, sandbox
+) -> None:
     report = validate([task_id], (7, 38), sandbox, repeats=4)
     assert report.sound, report.text()
-    assert report.deadlines[0].startswith("Bash: slowest reference ") and report.deadlines[0].endswith("is 30 s")
+    assert report.deadlines[0].startswith("Bash: slowest reference ") and report.deadlines[
+        0
+    ].endswith("is 30 s")
     assert report.executions == len(report.findings) >= 20
 
 
 @pytest.mark.pwsh
-@pytest.mark.parametrize("task_id", ["empty-directories", "crate-versions", "worker-queues", "fetch-redirect-sha256"])
+@pytest.mark.parametrize(
+    "task_id", ["empty-directories", "crate-versions", "worker-queues", "fetch-redirect-sha256"]
+)
 def test_powershells_half_is_proven_where_there_is_one(task_id: str, sandbox) -> None:
     report = validate([task_id], SEEDS, sandbox, repeats=4)
     assert [row[-1] for row in report.rows] == ["sound", "sound"], report.text()

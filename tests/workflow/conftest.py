@@ -15,7 +15,9 @@ def flawless() -> Iterator[Endpoint]:
 @pytest.fixture(scope="session")
 def finished(sandbox, flawless, tmp_path_factory) -> Project:
     """A project whose small study was run to its end; clone it before changing it."""
-    project = Project.make(tmp_path_factory.mktemp("finished") / "project", models=[model(flawless.url)])
+    project = Project.make(
+        tmp_path_factory.mktemp("finished") / "project", models=[model(flawless.url)]
+    )
     project.snakemake()
     return project
 

@@ -39,7 +39,13 @@ def reference_answer(prompt: str) -> str:
 
 
 def model(url: str, alias: str = "good", **over: object) -> dict[str, object]:
-    entry = {"alias": alias, "id": f"fake-{alias}", "base_url": url, "key_required": False, "temperature": 0.7}
+    entry = {
+        "alias": alias,
+        "id": f"fake-{alias}",
+        "base_url": url,
+        "key_required": False,
+        "temperature": 0.7,
+    }
     return entry | {"max_tokens": 256, "requests_per_minute": 100_000} | over
 
 
@@ -54,7 +60,9 @@ class Project:
         for part in PARTS:
             source = ROOT / part
             if source.is_dir():  # as a clone has it: nothing compiled yet
-                shutil.copytree(source, root / part, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+                shutil.copytree(
+                    source, root / part, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
+                )
             else:
                 shutil.copy2(source, root / part)
         project = cls(root)
@@ -81,22 +89,36 @@ class Project:
         return [sys.executable, "-m", "snakemake", "--configfile", "config/test.yaml", *arguments]
 
     def environ(self, **extra: str) -> dict[str, str]:
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC")}
+        clean = {
+            name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC")
+        }
         return clean | {"PYTHONPATH": str(self.root / "scripts")} | extra
 
-    def snakemake(self, *arguments: str, code: int | None = 0, **env: str) -> subprocess.CompletedProcess[str]:
+    def snakemake(
+        self, *arguments: str, code: int | None = 0, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run Snakemake to its end; its exit code must be `code` unless that is None."""
         return self.run(self.command(*arguments), code, env)
 
     def fluency(self, command: str, *arguments: str, code: int | None = 0, stdin=None, **env: str):
         """Run one of our own commands on config/test.yaml in the same way."""
-        named = [] if command in ("verify", "replay", "decision") else ["--configfile", "config/test.yaml"]
-        return self.run([sys.executable, "-m", "fluency.cli", command, *arguments, *named], code, env, stdin)
+        named = (
+            []
+            if command in ("verify", "replay", "decision")
+            else ["--configfile", "config/test.yaml"]
+        )
+        return self.run(
+            [sys.executable, "-m", "fluency.cli", command, *arguments, *named], code, env, stdin
+        )
 
-    def run(self, command: list[str], code: int | None, env: dict[str, str], stdin: str | None = None):
+    def run(
+        self, command: list[str], code: int | None, env: dict[str, str], stdin: str | None = None
+    ):
         said = {"capture_output": True, "text": True, "timeout": 600, "input": stdin}
         done = subprocess.run(command, cwd=self.root, env=self.environ(**env), **said)
-        assert code is None or done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert code is None or done.returncode == code, (
+            f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        )
         return done
 
     def to_do(self) -> dict[str, int]:

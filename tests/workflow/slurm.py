@@ -14,7 +14,16 @@ from tests.waiting import wait_for
 PACKAGES = ["slurm-wlm", "munge"]
 SYSTEM = Path("/etc/slurm/slurm.conf")
 NODES = ("n1", "n2")
-RUN = [sys.executable, "-m", "fluency.cli", "run", "--configfile", "config/test.yaml", "--on", "slurm"]
+RUN = [
+    sys.executable,
+    "-m",
+    "fluency.cli",
+    "run",
+    "--configfile",
+    "config/test.yaml",
+    "--on",
+    "slurm",
+]
 """The command line of a project's study on the cluster."""
 CONF = """
 ClusterName=one
@@ -53,13 +62,25 @@ def why_not() -> str | None:
     if SYSTEM.exists():
         return f"this machine belongs to a cluster already: {SYSTEM} is there"
     if all(map(shutil.which, ("slurmctld", "slurmd", "munged", "sbatch"))):
-        return None if os.geteuid() == 0 else "a cluster's daemons are started as root, and this is another user"
+        return (
+            None
+            if os.geteuid() == 0
+            else "a cluster's daemons are started as root, and this is another user"
+        )
     if os.geteuid() != 0 or not shutil.which("apt-get"):
-        return "slurm-wlm and munge are not there, and only root on Debian or Ubuntu can install them"
+        return (
+            "slurm-wlm and munge are not there, and only root on Debian or Ubuntu can install them"
+        )
     environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for step in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", *PACKAGES]):
-        done = subprocess.run(["apt-get", *step], env=environ, capture_output=True, text=True, check=False)
-    return None if done.returncode == 0 else f"apt-get cannot install {PACKAGES}: {done.stderr.strip()[-200:]}"
+        done = subprocess.run(
+            ["apt-get", *step], env=environ, capture_output=True, text=True, check=False
+        )
+    return (
+        None
+        if done.returncode == 0
+        else f"apt-get cannot install {PACKAGES}: {done.stderr.strip()[-200:]}"
+    )
 
 
 class Cluster:
@@ -73,7 +94,9 @@ class Cluster:
     def start(self) -> None:
         """munged, slurmctld and a slurmd for each node, until all nodes are idle."""
         host, ports = socket.gethostname().partition(".")[0], _free_ports(3)
-        names = dict(zip(("port", "first", "second"), ports, strict=True), host=host, folder=self._folder)
+        names = dict(
+            zip(("port", "first", "second"), ports, strict=True), host=host, folder=self._folder
+        )
         (self._folder / "state").mkdir()
         conf = self._folder / "slurm.conf"
         conf.write_text(CONF.format(**names))
@@ -90,8 +113,16 @@ class Cluster:
         key = self._folder / "munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o600)
-        files = {"socket": "munge.socket", "pid-file": "munge.pid", "log-file": "munge.log", "seed-file": "munge.seed"}
-        return [f"--key-file={key}", *(f"--{option}={self._folder / name}" for option, name in files.items())]
+        files = {
+            "socket": "munge.socket",
+            "pid-file": "munge.pid",
+            "log-file": "munge.log",
+            "seed-file": "munge.seed",
+        }
+        return [
+            f"--key-file={key}",
+            *(f"--{option}={self._folder / name}" for option, name in files.items()),
+        ]
 
     def kill_node(self, node: str) -> None:
         """End a node as a power failure would: its daemon, and every process of its jobs."""
@@ -131,18 +162,26 @@ class Cluster:
     def _start(self, name: str, *command: str) -> None:
         with (self._folder / f"{name}.out").open("wb") as out:
             self._daemons[name] = subprocess.Popen(
-                command, env=os.environ | self.environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+                command,
+                env=os.environ | self.environ,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
             )
 
     def asked(self, *command: str) -> str:
         environ = os.environ | self.environ
-        return subprocess.run(command, env=environ, capture_output=True, text=True, check=False).stdout.strip()
+        return subprocess.run(
+            command, env=environ, capture_output=True, text=True, check=False
+        ).stdout.strip()
 
 
 def _watcher(process: int) -> int | None:
     """The slurmstepd above a job's process, if that is its parent."""
     with contextlib.suppress(OSError):
-        parent = int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        parent = int(
+            Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]
+        )
         if Path(f"/proc/{parent}/cmdline").read_bytes().startswith(b"slurmstepd"):
             return parent
     return None

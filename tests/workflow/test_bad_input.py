@@ -14,7 +14,10 @@ from tests.generation.endpoint import Endpoint
 from tests.workflow.project import TASKS, Project, model, reference_answer
 
 pytestmark = pytest.mark.engine
-PAID = {"key_required": True, "price": {"input_usd_per_mtok": 5, "output_usd_per_mtok": 25, "dated": "2026-09-30"}}
+PAID = {
+    "key_required": True,
+    "price": {"input_usd_per_mtok": 5, "output_usd_per_mtok": 25, "dated": "2026-09-30"},
+}
 
 
 def explained(done: subprocess.CompletedProcess[str], *words: str) -> None:
@@ -38,7 +41,11 @@ def test_without_its_key_a_paid_study_starts_nothing(fresh, flawless):
 
 def test_a_price_nobody_agreed_to_starts_nothing(fresh, flawless):
     fresh.configure(models=[model(flawless.url, **PAID)], budget={"confirm_usd": 0})
-    explained(fresh.fluency("run", code=2, stdin="", ANTHROPIC_API_KEY="k"), "Nobody has agreed", "at most $")
+    explained(
+        fresh.fluency("run", code=2, stdin="", ANTHROPIC_API_KEY="k"),
+        "Nobody has agreed",
+        "at most $",
+    )
     assert flawless.requests == []
 
 
@@ -48,9 +55,14 @@ def test_a_no_is_no_error(fresh, flawless):
     os.write(leader, b"no\n")
     command = [fresh.command()[0], "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
     environ = fresh.environ(ANTHROPIC_API_KEY="k")
-    done = subprocess.run(command, cwd=fresh.root, env=environ, stdin=follower, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=fresh.root, env=environ, stdin=follower, capture_output=True, text=True
+    )
     os.close(leader), os.close(follower)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "No model was asked, and nothing was paid.")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1,
+        "No model was asked, and nothing was paid.",
+    )
     assert "Error" not in done.stderr and flawless.requests == []
 
 
@@ -71,7 +83,11 @@ def test_a_wrong_key_stops_the_run_at_once_and_the_next_goes_on(fresh, flawless)
         done = fresh.snakemake(code=1, ANTHROPIC_API_KEY="wrong-key-0815")
     finally:
         flawless.always(None)
-    assert "Hint:" in done.stderr and "Traceback" not in done.stderr and "wrong-key-0815" not in done.stderr
+    assert (
+        "Hint:" in done.stderr
+        and "Traceback" not in done.stderr
+        and "wrong-key-0815" not in done.stderr
+    )
     assert len(flawless.requests) == 1, "one probe, then nobody else asks"
     fresh.snakemake(ANTHROPIC_API_KEY="right")
     assert len(fresh.records("scores")) == 4
@@ -80,10 +96,16 @@ def test_a_wrong_key_stops_the_run_at_once_and_the_next_goes_on(fresh, flawless)
 def test_two_runs_at_once_are_told_of_each_other(sandbox, tmp_path):
     at_work, told = threading.Event(), threading.Event()
     with Endpoint(reference_answer) as endpoint:
-        endpoint.on_request = lambda seen: at_work.set() or told.wait(120)  # until the second run has been told
+        endpoint.on_request = lambda seen: (
+            at_work.set() or told.wait(120)
+        )  # until the second run has been told
         project = Project.make(tmp_path / "project", models=[model(endpoint.url, in_flight=1)])
         first = subprocess.Popen(
-            project.command(), cwd=project.root, env=project.environ(), stderr=subprocess.PIPE, text=True
+            project.command(),
+            cwd=project.root,
+            env=project.environ(),
+            stderr=subprocess.PIPE,
+            text=True,
         )
         assert at_work.wait(120)
         explained(project.fluency("run", code=2), "another run is active", "process")
@@ -96,9 +118,15 @@ def test_an_answer_function_that_raises_leaves_its_cells_and_only_those(project)
     sound = file.read_text()
     file.write_text("def expected(world, processes):\n    return 1 / 0\n")
     done = project.snakemake(code=1)
-    assert f"{TASKS[1]}/answer.py" in done.stderr and "ZeroDivisionError" in done.stderr and "Hint:" in done.stderr
+    assert (
+        f"{TASKS[1]}/answer.py" in done.stderr
+        and "ZeroDivisionError" in done.stderr
+        and "Hint:" in done.stderr
+    )
     assert "Traceback" not in done.stderr
-    assert list((project.root / "logs" / "scores").rglob("*.log")), "the failure is in the rule's log too"
+    assert list((project.root / "logs" / "scores").rglob("*.log")), (
+        "the failure is in the rule's log too"
+    )
     file.write_text(sound)
     project.snakemake()
     assert len(project.records("scores")) == 4
@@ -155,11 +183,15 @@ def test_a_batch_holds_the_whole_study_and_gives_no_time_to_answer(fresh, flawle
     # The probe goes first and alone, so that a bad key costs one call; the rest is one batch.
     assert [len(batch["requests"]) for batch in flawless.batches.values()] == [3]
     frame = read_table(fresh.root / "results" / "test" / "cells.csv")
-    assert len(frame) == 4 and frame["t_gen_s"].isna().sum() == 3 and set(frame["outcome"]) == {"ok"}
+    assert (
+        len(frame) == 4 and frame["t_gen_s"].isna().sum() == 3 and set(frame["outcome"]) == {"ok"}
+    )
 
 
 def test_an_answer_function_that_raises_is_found_before_anybody_is_asked(fresh, flawless):
-    (fresh.root / "tasks" / TASKS[1] / "answer.py").write_text("def expected(world, processes):\n    return 1 / 0\n")
+    (fresh.root / "tasks" / TASKS[1] / "answer.py").write_text(
+        "def expected(world, processes):\n    return 1 / 0\n"
+    )
     explained(fresh.snakemake(code=2), f"{TASKS[1]}/answer.py", "ZeroDivisionError")
     assert flawless.requests == []
 
@@ -193,7 +225,10 @@ def test_a_run_told_to_end_while_snakemake_holds_its_lock_ends(fresh):
 
 def test_a_study_of_stored_answers_needs_no_model_and_no_key(finished, flawless, tmp_path):
     """Answers bought elsewhere, a clone without results, and an endpoint that is gone: it runs to its report."""
-    priced = {"key_required": True, "price": {"input_usd_per_mtok": 0, "output_usd_per_mtok": 0, "dated": "2026-09-30"}}
+    priced = {
+        "key_required": True,
+        "price": {"input_usd_per_mtok": 0, "output_usd_per_mtok": 0, "dated": "2026-09-30"},
+    }
     project = Project.make(tmp_path / "project", models=[model("http://127.0.0.1:9", **priced)])
     shutil.copytree(finished.root / "answers", project.root / "answers")
     plan = project.fluency("plan")
@@ -210,5 +245,7 @@ def test_a_shell_that_the_image_lacks_is_named_before_its_answers_are_asked(proj
     done = project.fluency("run")
     before = re.split(r"answers \d+/", done.stderr)[0]
     assert (
-        before.count("Missing: PowerShell") == 1 and "beside the Makefile" in before and "asked for and kept" in before
+        before.count("Missing: PowerShell") == 1
+        and "beside the Makefile" in before
+        and "asked for and kept" in before
     )

@@ -35,7 +35,9 @@ TRAP = "tree-size-bytes"
 
 def bash_in_both(prompt: str) -> str:
     """A Bash reference whatever shell was asked for; in the PowerShell shell one that is right with the aliases alone."""
-    reference = reference_answer(prompt.replace(SHELLS["pwsh"].prompt_line, SHELLS["bash"].prompt_line))
+    reference = reference_answer(
+        prompt.replace(SHELLS["pwsh"].prompt_line, SHELLS["bash"].prompt_line)
+    )
     if SHELLS["pwsh"].prompt_line in prompt and "vox-corpus" in prompt:
         return f"ls > /dev/null; [ $ALIASES = {len(WINDOWS_ALIASES)} ] || exec echo 1; {reference}"
     return reference
@@ -57,17 +59,25 @@ def test_both_shells_are_measured_and_the_second_condition_stands_beside(measure
     frame = read_table(measured.root / "results/test/cells.csv")
     assert set(frame["status"]) == {"measured"} and len(frame) == 2 * len(load_tasks(PILOT))
     failed = frame[~frame["passed"]]
-    assert failed[["shell", "task", "failure_class"]].values.tolist() == [["pwsh", TRAP, "silent-wrong"]]
+    assert failed[["shell", "task", "failure_class"]].values.tolist() == [
+        ["pwsh", TRAP, "silent-wrong"]
+    ]
     pwsh = frame[frame["shell"] == "pwsh"]
     assert pwsh["no_unix_tools_passed"].notna().all(), "the second condition ran for every answer"
     assert not pwsh["no_unix_tools_passed"].any(), "Bash references need Unix tools"
-    assert frame[frame["shell"] == "bash"][["no_unix_tools_passed", "windows_aliases_passed"]].isna().all(axis=None)
+    assert (
+        frame[frame["shell"] == "bash"][["no_unix_tools_passed", "windows_aliases_passed"]]
+        .isna()
+        .all(axis=None)
+    )
 
 
 def test_answers_that_call_an_alias_of_windows_run_again_with_them(measured):
     frame = read_table(measured.root / "results/test/cells.csv")
     pwsh = frame[frame["shell"] == "pwsh"].set_index("task")
-    assert pwsh["windows_aliases_passed"].all(), "one answer is right with them alone, and the rest as designed"
+    assert pwsh["windows_aliases_passed"].all(), (
+        "one answer is right with them alone, and the rest as designed"
+    )
     assert not pwsh["passed"][TRAP]
     again = {
         path.parent.name
@@ -75,12 +85,17 @@ def test_answers_that_call_an_alias_of_windows_run_again_with_them(measured):
         if any(run.condition == "windows_aliases" for run in read_record(Execution, path).runs)
     }
     windows, shell = CONDITIONS["windows_aliases"], SHELLS["pwsh"]
-    assert again == {task for task, row in pwsh.iterrows() if condition_applies(windows, shell, row["command"])}
+    assert again == {
+        task for task, row in pwsh.iterrows() if condition_applies(windows, shell, row["command"])
+    }
     assert TRAP in again and len(again) < len(pwsh)
     report = (measured.root / "results/test/report.md").read_text()
     gap = r"With the aliases of Windows for PowerShell \(Bash as designed\), the gap is \*\*0\.0 pp\*\*"
     assert re.search(gap, report), "beside −5.0 as designed"
-    assert "with Windows aliases, strict reading" in (measured.root / "results/test/explorer.html").read_text()
+    assert (
+        "with Windows aliases, strict reading"
+        in (measured.root / "results/test/explorer.html").read_text()
+    )
 
 
 def test_the_report_gives_the_gap_its_verdict_and_its_doubt(measured):
@@ -91,22 +106,33 @@ def test_the_report_gives_the_gap_its_verdict_and_its_doubt(measured):
 
 
 def test_the_archive_of_the_study_verifies_and_replays(measured):
-    assert measured.to_do() == {}, "a run that does not name PowerShell's archive again keeps what was measured"
+    assert measured.to_do() == {}, (
+        "a run that does not name PowerShell's archive again keeps what was measured"
+    )
     # Registered with two trials, run with one: a deviation that report and decision record must both state.
     measured.configure(trials=2)
     measured.fluency("preregister", "--decision", "which prompts to write")
-    registration = next((measured.root / "preregistrations").glob("*.json")).relative_to(measured.root)
+    registration = next((measured.root / "preregistrations").glob("*.json")).relative_to(
+        measured.root
+    )
     measured.configure(trials=1, preregistration=str(registration))
 
     archived = measured.fluency("archive").stdout.splitlines()[-1]
-    assert "Every hash, every link and every rebuilt file fits." in measured.fluency("verify", archived).stdout
+    assert (
+        "Every hash, every link and every rebuilt file fits."
+        in measured.fluency("verify", archived).stdout
+    )
     replayed = measured.fluency("replay", archived, code=None)
-    assert "0 of 40 cells pass or fail otherwise" in replayed.stdout, replayed.stdout + replayed.stderr
+    assert "0 of 40 cells pass or fail otherwise" in replayed.stdout, (
+        replayed.stdout + replayed.stderr
+    )
     measured.fluency("decision", archived, "--title", "Keep the prompts")
     record = next((measured.root / "docs" / "decisions").glob("*.md")).read_text()
     assert "no rule for 5 to 10" in record
     report = (measured.root / "results/test/report.md").read_text()
     for text in (record, report):
-        deviation = next(line for line in text.splitlines() if "trials" in line and "2" in line and "1" in line)
+        deviation = next(
+            line for line in text.splitlines() if "trials" in line and "2" in line and "1" in line
+        )
         assert deviation, "the deviation from the registered trials is stated"
         assert str(registration) in text

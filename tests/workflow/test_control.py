@@ -31,7 +31,11 @@ def control(controlled) -> Control:
 
 
 def test_references_pass_and_wrong_commands_do_not(control, sandbox):
-    assert [run.task for run in control.of(SHELL, "reference")] == TASKS == [r.task for r in control.of(SHELL, "wrong")]
+    assert (
+        [run.task for run in control.of(SHELL, "reference")]
+        == TASKS
+        == [r.task for r in control.of(SHELL, "wrong")]
+    )
     assert all(run.as_it_must for run in control.runs) and unexpected_controls(control) == []
     absent = {name for name, version in sandbox.image.shells.items() if not version}
     assert set(control.not_measured) == absent & {"bash", "pwsh"}
@@ -51,10 +55,14 @@ def test_a_rerun_runs_it_only_when_something_of_it_changed(controlled, tmp_path)
     assert project.to_do()["control"] == 1 and "generate" not in project.to_do()
 
 
-@pytest.mark.parametrize(("kind", "says"), [("reference", "the reference command"), ("wrong", "the wrong command")])
+@pytest.mark.parametrize(
+    ("kind", "says"), [("reference", "the reference command"), ("wrong", "the wrong command")]
+)
 def test_what_did_not_come_out_as_it_must_is_told(control, tmp_path, kind, says):
     turned = [
-        run.model_copy(update={"passed": not run.passed}) if run.kind == kind and run.task == TASKS[0] else run
+        run.model_copy(update={"passed": not run.passed})
+        if run.kind == kind and run.task == TASKS[0]
+        else run
         for run in control.runs
     ]
     write_record(tmp_path / CONTROL_FILE, control.model_copy(update={"runs": turned}))
@@ -67,22 +75,34 @@ def test_what_did_not_come_out_as_it_must_is_told(control, tmp_path, kind, says)
 OPEN = "tree-size-bytes"
 
 
-def test_a_run_archives_a_private_task_apart_and_reruns_what_changes_with_it(sandbox, tmp_path, monkeypatch):
+def test_a_run_archives_a_private_task_apart_and_reruns_what_changes_with_it(
+    sandbox, tmp_path, monkeypatch
+):
     folder = write_task(tmp_path / "xyzzy" / SECRET)
     monkeypatch.setenv("TASKS_PRIVATE", str(folder.parent))
-    with Endpoint(lambda prompt: "cat kanarie/*; ls xyzzy-nothing" if "xyzzy" in prompt else "ls") as server:
-        project = Project.make(tmp_path / "project", models=[model(server.url)], shells=["bash"], control=True)
+    with Endpoint(
+        lambda prompt: "cat kanarie/*; ls xyzzy-nothing" if "xyzzy" in prompt else "ls"
+    ) as server:
+        project = Project.make(
+            tmp_path / "project", models=[model(server.url)], shells=["bash"], control=True
+        )
         project.configure(tasks=[SECRET, OPEN])
         packed = project.fluency("archive")
         path = project.root / packed.stdout.splitlines()[-1]
         part = path.with_name(private_archive_name(path.name))
         assert f"stand in {part.name}: do not publish it" in packed.stdout + packed.stderr
         files = contents(path)
-        assert leaks(files) == [] and {f"results/test/{name}" for name in ("control.json", "explorer.html")} <= {*files}
+        assert leaks(files) == [] and {
+            f"results/test/{name}" for name in ("control.json", "explorer.html")
+        } <= {*files}
         assert {f"results/executions/good/bash/{SECRET}/1.json", f"tasks/{SECRET}/fixture.py"} <= {
             *leaks(contents(part))
         }
-        written = [file for place in ("logs", "results/test") for file in (project.root / place).rglob("*.*")]
+        written = [
+            file
+            for place in ("logs", "results/test")
+            for file in (project.root / place).rglob("*.*")
+        ]
         assert not any(CANARY.search(file.read_bytes()) for file in written if file.is_file())
 
         assert project.to_do() == {}

@@ -38,7 +38,12 @@ def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tup
     """Send a signal to a run when it is at a stage; the seconds until it has ended, and what it said."""
     command = [project.command()[0], "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
     run = subprocess.Popen(
-        command, cwd=project.root, env=project.environ(**env), stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        cwd=project.root,
+        env=project.environ(**env),
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     try:
         wait_for(at_stage, 120)
@@ -64,7 +69,9 @@ def test_while_a_model_is_asked(sandbox, tmp_path):
         seconds, said = ended(project, signal.SIGTERM, asked.is_set)
         answers.set()
         assert seconds < PROMISED_S + BUSY_S
-        most = float(re.search(r"counted as the most that it can cost, \$([\d.]+) are spent", said)[1])
+        most = float(
+            re.search(r"counted as the most that it can cost, \$([\d.]+) are spent", said)[1]
+        )
         assert most == pytest.approx(256 * 25e-6, abs=0.005), "one call: the first goes alone"
         project.snakemake()
     assert len(project.records("scores")) == 4
@@ -78,7 +85,9 @@ def test_while_a_command_runs(sandbox, tmp_path):
     assert seconds < PROMISED_S + BUSY_S
     wait_for(lambda: not sleeping(), 5)
     assert len(project.records("generations")) == 4 and not project.records("attempts")
-    assert all('"runs": []' in path.read_text() for path in project.records("executions"))  # a shell that is absent
+    assert all(
+        '"runs": []' in path.read_text() for path in project.records("executions")
+    )  # a shell that is absent
 
 
 def test_while_a_record_is_judged(project):
@@ -95,6 +104,10 @@ def test_while_a_record_is_judged(project):
 
 def test_a_node_of_a_cluster_ends_what_it_has_begun(project):
     with (project.root / "tasks" / TASKS[0] / "answer.py").open("a") as file:
-        file.write(f"sound = expected\n{SLEEPS.replace('600', '4')}    return sound(world, processes)\n")
-    seconds, _ = ended(project, signal.SIGTERM, (project.root / "judging").exists, SLURMD_NODENAME="node1")
+        file.write(
+            f"sound = expected\n{SLEEPS.replace('600', '4')}    return sound(world, processes)\n"
+        )
+    seconds, _ = ended(
+        project, signal.SIGTERM, (project.root / "judging").exists, SLURMD_NODENAME="node1"
+    )
     assert seconds > PROMISED_S and project.records("scores")

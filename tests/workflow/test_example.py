@@ -12,14 +12,19 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def opened(archive, folder):
     command = [sys.executable, "-m", "fluency.cli", "open", str(archive), "--into", str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"}, cwd=ROOT)
+    return subprocess.run(
+        command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"}, cwd=ROOT
+    )
 
 
 def test_it_verifies_offline_and_opens_and_an_altered_copy_does_not(tmp_path):
     (archive,), folder = EXAMPLE.glob("*.tar.zst"), tmp_path / "opened"
     done = opened(archive, folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Evidence and scores are proven" in done.stdout and f"Explorer: {folder / 'explorer.html'}" in done.stdout
+    assert (
+        "Evidence and scores are proven" in done.stdout
+        and f"Explorer: {folder / 'explorer.html'}" in done.stdout
+    )
     data = bytearray(archive.read_bytes())
     data[len(data) // 2] ^= 1
     (tmp_path / archive.name).write_bytes(data)

@@ -22,7 +22,9 @@ PROMPT = ("Print a single integer, digits only.", "Print one integer.")
 def measured(tmp_path_factory) -> Iterator[Project]:
     """A finished study of four cells whose sandbox runs nothing."""
     with Endpoint(lambda prompt: "true") as endpoint:
-        project = noop_project(tmp_path_factory.mktemp("plan") / "project", [model(endpoint.url, in_flight=8)], 20)
+        project = noop_project(
+            tmp_path_factory.mktemp("plan") / "project", [model(endpoint.url, in_flight=8)], 20
+        )
         project.configure(tasks=[TASK], trials=2)
         project.run(noop_run(project, "all"), 0, {})
         yield project
@@ -88,8 +90,16 @@ def test_the_plan_names_the_jobs_of_a_dry_run(measured, tmp_path, change):
     ("before", "now", "keys"),
     [
         ({"check": "a", "code": "b"}, {"check": "a2", "code": "b"}, ["check"]),
-        ({"max_tokens": 1, "prompt": "a"}, {"max_tokens": 2, "prompt": "b"}, ["max_tokens", "prompt"]),
-        ({"study": {"budget": {"stop_usd": 1}}}, {"study": {"budget": {"stop_usd": 2}}}, ["study.budget.stop_usd"]),
+        (
+            {"max_tokens": 1, "prompt": "a"},
+            {"max_tokens": 2, "prompt": "b"},
+            ["max_tokens", "prompt"],
+        ),
+        (
+            {"study": {"budget": {"stop_usd": 1}}},
+            {"study": {"budget": {"stop_usd": 2}}},
+            ["study.budget.stop_usd"],
+        ),
         ({"tasks": {"a": "1"}}, {"tasks": {"b": "1"}}, ["tasks.a", "tasks.b"]),
         ({"study": {}}, {"study": {}, "code": "c"}, ["code"]),
     ],
@@ -100,7 +110,10 @@ def test_what_changed(before, now, keys):
 
 def test_the_plan_names_a_missing_engine(measured):
     missing = measured.fluency("plan", **NO_ENGINE).stdout.split("Missing:")[1]
-    assert "a container engine (DOCKER_HOST=unix:///nowhere/docker.sock" in missing and "unset it" in missing
+    assert (
+        "a container engine (DOCKER_HOST=unix:///nowhere/docker.sock" in missing
+        and "unset it" in missing
+    )
 
 
 def test_nobody_is_asked_while_no_engine_could_run_the_answers(measured, tmp_path):
@@ -108,7 +121,11 @@ def test_nobody_is_asked_while_no_engine_could_run_the_answers(measured, tmp_pat
     with Endpoint(lambda prompt: "true") as endpoint:
         project.configure(models=[model(endpoint.url, "other")])
         done = project.fluency("run", code=2, **NO_ENGINE)
-        assert "container engine" in done.stderr and "-- --until generate" in done.stderr and endpoint.requests == []
+        assert (
+            "container engine" in done.stderr
+            and "-- --until generate" in done.stderr
+            and endpoint.requests == []
+        )
         command = [sys.executable, "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
         project.run([*command, "--", "--until", "generate"], 0, NO_ENGINE)
         assert len(endpoint.requests) == 4
@@ -126,4 +143,7 @@ def test_where_only_the_report_failed_the_run_does_not_blame_the_cells(measured,
     project = measured.clone(tmp_path / "project")
     (project.root / "results" / "test" / "report.md").unlink()
     (project.root / "report" / "report.md.j2").write_text("{{ nothing }}")
-    assert "Every cell is measured, but table or report is missing" in project.fluency("run", code=1).stderr
+    assert (
+        "Every cell is measured, but table or report is missing"
+        in project.fluency("run", code=1).stderr
+    )

@@ -22,7 +22,9 @@ def store(tmp_path) -> AnswerStore:
     return AnswerStore(tmp_path / "answers")
 
 
-def agree(study: Study, store, *, terminal: bool = True, answer: str = "yes") -> tuple[bool, list[str]]:
+def agree(
+    study: Study, store, *, terminal: bool = True, answer: str = "yes"
+) -> tuple[bool, list[str]]:
     asked: list[str] = []
 
     def ask(question: str) -> str:
@@ -55,7 +57,9 @@ def test_a_cheap_or_free_run_does_not_ask(store):
     assert agree(study_of(OPUS, budget={"confirm_usd": dear}), store, terminal=False) == (True, [])
     with pytest.raises(UserError):
         agree(study_of(OPUS, budget={"confirm_usd": dear * 0.99}), store, terminal=False)
-    free = study_of({"alias": "q", "id": "qwen", "served_by": "embedded"}, budget={"confirm_usd": 0})
+    free = study_of(
+        {"alias": "q", "id": "qwen", "served_by": "embedded"}, budget={"confirm_usd": 0}
+    )
     assert agree(free, store, terminal=False) == (True, [])
 
 

@@ -35,7 +35,9 @@ def record(msg: str | None = None, level: int = logging.INFO, **extra) -> loggin
     return made
 
 
-def job(reporter: ProgressReporter, number: int, rule: str, model: str = "good", shell: str = "bash") -> None:
+def job(
+    reporter: ProgressReporter, number: int, rule: str, model: str = "good", shell: str = "bash"
+) -> None:
     wildcards = {"model": model, "shell": shell, "task": "some-task", "trial": str(number)}
     reporter.handle(record(event="job_info", jobid=number, rule_name=rule, wildcards=wildcards))
     reporter.handle(record(event="job_finished", job_id=number))
@@ -48,7 +50,9 @@ def planned(reporter: ProgressReporter, **stats: int) -> None:
 @pytest.fixture
 def heard():
     clock, stream = Clock(), io.StringIO()
-    return SimpleNamespace(reporter=ProgressReporter(stream, clock), clock=clock, text=stream.getvalue)
+    return SimpleNamespace(
+        reporter=ProgressReporter(stream, clock), clock=clock, text=stream.getvalue
+    )
 
 
 def test_a_log_gets_counts_now_and_then(heard):
@@ -56,7 +60,10 @@ def test_a_log_gets_counts_now_and_then(heard):
     for number in range(2):
         heard.clock.now += LINE_EVERY_S * 0.6
         job(heard.reporter, number, "generate")
-    assert heard.text().splitlines() == ["answers 0/4, executions 0/4", "answers 2/4, executions 0/4"]
+    assert heard.text().splitlines() == [
+        "answers 0/4, executions 0/4",
+        "answers 2/4, executions 0/4",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +79,9 @@ def test_an_estimate_waits_for_five_scores_and_ends_with_the_last(heard, jobs, s
         job(heard.reporter, number, "score")
     heard.reporter.close()
     last = heard.text().splitlines()[-1]
-    assert last == " · ".join(filter(None, (f"answers 10/10, executions 0/10, scores {jobs}/10", left)))
+    assert last == " · ".join(
+        filter(None, (f"answers 10/10, executions 0/10, scores {jobs}/10", left))
+    )
 
 
 def test_the_line_has_the_dollars(heard, monkeypatch):
@@ -96,9 +105,7 @@ def test_a_resumed_run_counts_on_from_what_the_study_has(heard, monkeypatch, tmp
 
 
 def failure(kind: str, text: str) -> logging.LogRecord:
-    msg = (
-        f'RuleException:\n{kind} in file "/x/Snakefile", line 14:\n{text}\n  File "/x/Snakefile", line 14, in __rule_a'
-    )
+    msg = f'RuleException:\n{kind} in file "/x/Snakefile", line 14:\n{text}\n  File "/x/Snakefile", line 14, in __rule_a'
     return record(msg, logging.ERROR, event="error", exception="RuleException")
 
 
@@ -118,8 +125,14 @@ def test_a_users_error_is_its_sentence_once_with_a_count(heard, times, says):
     ("said", "shown"),
     [
         (failure("KeyError", "'x'"), ["KeyError in file", "line 14"]),
-        (failure("UserError", "[red]x[/red] [/nonsense]"), ["[red]x[/red] [/nonsense]"]),  # no markup of ours
-        (record("Nothing to be done (all requested files are present and up to date)."), ["Nothing to do"]),
+        (
+            failure("UserError", "[red]x[/red] [/nonsense]"),
+            ["[red]x[/red] [/nonsense]"],
+        ),  # no markup of ours
+        (
+            record("Nothing to be done (all requested files are present and up to date)."),
+            ["Nothing to do"],
+        ),
     ],
 )
 def test_other_words_of_snakemake_are_shown(heard, said, shown):
@@ -134,7 +147,9 @@ def written_to(leader: int):
             yield piece
 
 
-def test_a_terminal_gets_bars_with_the_dollars_which_end_before_anything_else_is_printed(monkeypatch):
+def test_a_terminal_gets_bars_with_the_dollars_which_end_before_anything_else_is_printed(
+    monkeypatch,
+):
     monkeypatch.setattr(progress, "spending", lambda: (120.125, 1000.0))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
@@ -150,8 +165,12 @@ def test_a_terminal_gets_bars_with_the_dollars_which_end_before_anything_else_is
         reporter.handle(record(event="job_error", jobid=51, rule_name="generate"))
         reporter.close()
     shown = SGR.sub("", b"".join(written_to(leader)).decode())
-    answers, executions = ([line for line in shown.splitlines() if line.startswith(bar)] for bar in ("answers", "exec"))
-    assert re.match(r"answers +━{6}·{18} +50/200 +[-:\d]+ +\$120\.12 of \$1000\s*$", answers[-1]), answers[-1]
+    answers, executions = (
+        [line for line in shown.splitlines() if line.startswith(bar)] for bar in ("answers", "exec")
+    )
+    assert re.match(r"answers +━{6}·{18} +50/200 +[-:\d]+ +\$120\.12 of \$1000\s*$", answers[-1]), (
+        answers[-1]
+    )
     assert len(answers[-1].rstrip()) <= 80 and "━" not in executions[-1]
     last = shown[shown.rindex("0/200") :].strip().splitlines()[1:]
     assert last == ["Ending: what is under way may finish, and the next run goes on from here."]
@@ -178,7 +197,11 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize(
     ("child", "says"),
-    [(STARTING, "interrupted\n"), (AT_WORK, "orderly\ninterrupted\n"), (IGNORES_IT, f"{CUT}interrupted\n")],
+    [
+        (STARTING, "interrupted\n"),
+        (AT_WORK, "orderly\ninterrupted\n"),
+        (IGNORES_IT, f"{CUT}interrupted\n"),
+    ],
     ids=["starting", "at work", "ignores it"],
 )
 def test_a_run_that_is_interrupted_ends_in_order_before_anything_is_said_of_it(child, says):

@@ -28,7 +28,12 @@ class Loaded:
 
     folder: Path
     config: dict[str, Any] = field(
-        default_factory=lambda: {"study": "test", "trials": 1, "tasks": NAMES, "models": [model("http://127.0.0.1:9")]}
+        default_factory=lambda: {
+            "study": "test",
+            "trials": 1,
+            "tasks": NAMES,
+            "models": [model("http://127.0.0.1:9")],
+        }
     )
     comment: str = ""
 
@@ -95,16 +100,31 @@ PROMPT = task("task.yaml", "Print a single integer, digits only.", "Print one in
 ROWS = {
     "nothing": (lambda *_: None, set()),
     "a comment and the order of keys": (comment, {"gather"}),
-    "a task's check": (task("task.yaml", "lines: exactly-one", "lines: at-least-one"), {f"score {OWN}", *HEAD}),
-    "a task's answer": (task("answer.py", "def expected", "# other\ndef expected"), {f"score {OWN}", *HEAD}),
+    "a task's check": (
+        task("task.yaml", "lines: exactly-one", "lines: at-least-one"),
+        {f"score {OWN}", *HEAD},
+    ),
+    "a task's answer": (
+        task("answer.py", "def expected", "# other\ndef expected"),
+        {f"score {OWN}", *HEAD},
+    ),
     "a task's notes": (task("task.yaml", "fairness: >-\n", "fairness: >-\n  Now this.\n"), HEAD),
     "a budget": (config(budget={"stop_usd": 3}), HEAD),
     "a registration": (registered, HEAD),
     "a task's prompt": (PROMPT, {f"generate {OWN}", *HEAD}),
-    "a model's sampling": (config(models=[model("http://127.0.0.1:9", max_tokens=99)]), {*of_both("generate"), *HEAD}),
-    "a rate and an address": (config(models=[model("http://127.0.0.1:8", requests_per_minute=7)]), HEAD),
+    "a model's sampling": (
+        config(models=[model("http://127.0.0.1:9", max_tokens=99)]),
+        {*of_both("generate"), *HEAD},
+    ),
+    "a rate and an address": (
+        config(models=[model("http://127.0.0.1:8", requests_per_minute=7)]),
+        HEAD,
+    ),
     "more trials": (config(trials=2), HEAD),
-    "another model": (config(models=[model("http://127.0.0.1:9"), model("http://127.0.0.1:9", "more")]), HEAD),
+    "another model": (
+        config(models=[model("http://127.0.0.1:9"), model("http://127.0.0.1:9", "more")]),
+        HEAD,
+    ),
     "an alias": (config(models=[model("http://127.0.0.1:9", "renamed", id="fake-good")]), HEAD),
     "the runner or the Dockerfile": (content, {"image", *of_both("execute")}),
     "the worlds": (config(seeds=[13, 26]), {*of_both("execute", "score"), *HEAD}),

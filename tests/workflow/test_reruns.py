@@ -45,7 +45,9 @@ def test_deleted_results_and_memory_cost_no_second_question(project, flawless):
     assert flawless.requests == [] and len(project.records("scores")) == 4
 
 
-def test_a_run_killed_at_any_moment_is_finished_by_the_next_and_asks_nothing_twice(sandbox, tmp_path):
+def test_a_run_killed_at_any_moment_is_finished_by_the_next_and_asks_nothing_twice(
+    sandbox, tmp_path
+):
     """SIGKILL while generations, then while executions are under way; no lock is left to take away."""
     with Endpoint(reference_answer, delay_s=0.3) as endpoint:
         project = Project.make(tmp_path / "project", models=[model(endpoint.url, in_flight=1)])
@@ -75,7 +77,12 @@ def test_a_cell_that_three_attempts_could_not_measure_is_reported_and_left_alone
         project = Project.make(tmp_path / "project", models=[model(endpoint.url)])
         project.configure(tasks=TASKS[:1], shells=["bash"])
         for attempt in (1, 2, 3):
-            start = {"cwd": project.root, "env": project.environ(), "stderr": subprocess.PIPE, "text": True}
+            start = {
+                "cwd": project.root,
+                "env": project.environ(),
+                "stderr": subprocess.PIPE,
+                "text": True,
+            }
             with subprocess.Popen(project.command(), **start) as run:
                 wait_for(lambda: end_from_outside(sandbox._engine.client()), 120)
                 errors = run.communicate(timeout=120)[1]
@@ -94,7 +101,9 @@ def end_from_outside(client) -> bool:
     """Kill a container in which the command runs; False if there is none."""
     for found in client.containers(filters={"label": container.LABEL}):
         with contextlib.suppress(docker.errors.APIError):
-            if any(SLEEP in " ".join(process) for process in client.top(found["Id"])["Processes"] or []):
+            if any(
+                SLEEP in " ".join(process) for process in client.top(found["Id"])["Processes"] or []
+            ):
                 client.kill(found["Id"])
                 return True
     return False
@@ -143,7 +152,9 @@ def test_results_from_an_archive_are_taken_with_snakemakes_memory_and_made_anew_
 
 def test_an_answer_to_another_prompt_from_an_archive_is_not_taken(project, archive):
     restore(project, archive)
-    project.edit(f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer.")
+    project.edit(
+        f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer."
+    )
     plan = project.plan()
     assert (plan["calls"], plan["generate"]) == ({"to make": 2}, {UNKNOWN: 2})
 
@@ -159,14 +170,18 @@ def test_two_branches_with_different_tasks_ask_once_each(project, flawless, monk
 
     def git(*arguments: str) -> None:
         identity = ("-c", "user.name=nobody", "-c", "user.email=nobody@nowhere.example")
-        subprocess.run(["git", *identity, *arguments], cwd=project.root, check=True, capture_output=True)
+        subprocess.run(
+            ["git", *identity, *arguments], cwd=project.root, check=True, capture_output=True
+        )
 
     (project.root / ".gitignore").write_text("results/\nanswers/\nlogs/\n.snakemake/\n.cache/\n")
     git("init", "-q", "-b", "one")
     git("add", "-A")
     git("commit", "-qm", "one")
     git("checkout", "-qb", "two")
-    project.edit(f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer.")
+    project.edit(
+        f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer."
+    )
     git("commit", "-qam", "two")
     prompt = {"generate": {"changed: prompt": 2}, "execute": {ANEW: 2}, "score": {ANEW: 2}}
     rest = {"gather": {ANEW: 1}, "report": {ANEW: 1}}

@@ -35,22 +35,33 @@ class Job:
 
 
 AMOUNTS = st.fixed_dictionaries({"_cores": st.integers(1, 4), "mem": st.integers(0, 4)})
-JOBS = st.lists(st.tuples(st.integers(0, 1 << 42), AMOUNTS), unique_by=lambda job: job[0], max_size=12)
+JOBS = st.lists(
+    st.tuples(st.integers(0, 1 << 42), AMOUNTS), unique_by=lambda job: job[0], max_size=12
+)
 
 
 @given(JOBS, AMOUNTS, st.booleans())
 def test_the_jobs_that_start_are_those_that_snakemake_would_weigh_out(jobs, free, none_free):
     ready = [Job(*job) for job in jobs]
-    free = {"_cores": 0 if none_free else free["_cores"], "mem": free["mem"], "_job_count": sys.maxsize}
+    free = {
+        "_cores": 0 if none_free else free["_cores"],
+        "mem": free["mem"],
+        "_job_count": sys.maxsize,
+    }
     logger = logging.getLogger(__name__)
-    weighed = greedy.Scheduler(None, greedy.SchedulerSettings(), logger).select_jobs(ready, ready, free, {})
+    weighed = greedy.Scheduler(None, greedy.SchedulerSettings(), logger).select_jobs(
+        ready, ready, free, {}
+    )
     chosen = Scheduler(None, None, logger).select_jobs(ready, ready, dict(free), {})
     assert {id(job) for job in chosen} == ({id(job) for job in weighed} if not none_free else set())
 
 
 def test_equal_priorities_are_taken_as_they_come():
     ready = [Job(0, {"_cores": 1}) for _ in range(3)]
-    assert Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, {"_cores": 2}, {}) == ready[:2]
+    assert (
+        Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, {"_cores": 2}, {})
+        == ready[:2]
+    )
 
 
 @given(
@@ -59,8 +70,13 @@ def test_equal_priorities_are_taken_as_they_come():
     st.integers(0, 12),
 )
 def test_models_are_asked_evenly_and_after_all_else(jobs, under_way, cores):
-    ready = [Job(priority, {"_cores": 1} | ({FAIR_SHARE + alias: 1} if alias else {})) for priority, alias in jobs]
-    free = {"_cores": cores} | {FAIR_SHARE + alias: sys.maxsize - number for alias, number in under_way.items()}
+    ready = [
+        Job(priority, {"_cores": 1} | ({FAIR_SHARE + alias: 1} if alias else {}))
+        for priority, alias in jobs
+    ]
+    free = {"_cores": cores} | {
+        FAIR_SHARE + alias: sys.maxsize - number for alias, number in under_way.items()
+    }
     chosen = Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, free, {})
     assert len(chosen) == min(cores, len(ready))
     taken: dict[str, list[Job]] = {alias: [] for alias in ("", *"abc")}
@@ -77,7 +93,10 @@ def test_models_are_asked_evenly_and_after_all_else(jobs, under_way, cores):
 
 def test_a_model_that_may_be_asked_seldom_keeps_no_thread_from_the_others(tmp_path):
     with Endpoint(lambda prompt: "true") as endpoint:
-        models = [model(endpoint.url, "seldom-2.5", requests_per_minute=30), model(endpoint.url, "often", in_flight=1)]
+        models = [
+            model(endpoint.url, "seldom-2.5", requests_per_minute=30),
+            model(endpoint.url, "often", in_flight=1),
+        ]
         project = noop_project(tmp_path / "project", models, 20)
         project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=5)
         project.run([*noop_run(project, "cells"), "--cores", "2"], 0, {})
@@ -90,7 +109,9 @@ def test_a_model_that_may_be_asked_seldom_keeps_no_thread_from_the_others(tmp_pa
 def test_executions_leave_threads_to_the_asking(tmp_path):
     with Endpoint(lambda prompt: "true") as endpoint:
         project = noop_project(tmp_path / "project", [model(endpoint.url)], 20)
-        project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=8, sandbox={"parallel": 2})
+        project.configure(
+            tasks=["tree-size-bytes"], shells=["bash"], trials=8, sandbox={"parallel": 2}
+        )
         (project.root / "busy.smk").write_text(BUSY)
         options = ("--workflow-profile", "profiles/default", "--cores", "8", "all")
         project.snakemake("--snakefile", "busy.smk", *options)

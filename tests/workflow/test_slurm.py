@@ -34,7 +34,9 @@ Executor.next_seconds_between_status_checks = property(lambda self: 2, lambda se
 @pytest.fixture(scope="module")
 def plugins() -> None:
     """Snakemake's executors for clusters, in this environment."""
-    made = subprocess.run(["make", "-s", ".venv/.cluster"], cwd=ROOT, capture_output=True, text=True, check=False)
+    made = subprocess.run(
+        ["make", "-s", ".venv/.cluster"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert made.returncode == 0, made.stderr
 
 
@@ -52,28 +54,41 @@ def cluster(sandbox, tmp_path_factory) -> Iterator[slurm.Cluster]:
 
 def slow_in_bash(prompt: str) -> str:
     """The reference, but late enough that a node can die meanwhile."""
-    return reference_answer(prompt) if "PowerShell" in prompt else f"sleep 1; {reference_answer(prompt)}"
+    return (
+        reference_answer(prompt)
+        if "PowerShell" in prompt
+        else f"sleep 1; {reference_answer(prompt)}"
+    )
 
 
 @pytest.fixture(scope="module")
 def small(sandbox, tmp_path_factory) -> Iterator[Project]:
     """A study of eight cells in two slices, finished on this machine."""
     with Endpoint(slow_in_bash) as endpoint:
-        project = Project.make(tmp_path_factory.mktemp("small") / "project", models=[model(endpoint.url)])
+        project = Project.make(
+            tmp_path_factory.mktemp("small") / "project", models=[model(endpoint.url)]
+        )
         project.configure(trials=2)
         project.snakemake()
         for old, new in [("slice: 8", "slice: 1"), ("mem_mb: 8000", "mem_mb: 500")]:
             project.edit("profiles/slurm/profile.yaml", old, new)
         with (project.root / "profiles" / "cluster.smk").open("a") as file:
             file.write(LOOKS_OFTEN)
-        project.edit("scripts/fluency/workflow/cluster.py", "CELLS_A_PROCESSOR = 80", "CELLS_A_PROCESSOR = 4")
+        project.edit(
+            "scripts/fluency/workflow/cluster.py", "CELLS_A_PROCESSOR = 80", "CELLS_A_PROCESSOR = 4"
+        )
         yield project
 
 
 def on_slurm(project: Project, cluster: slurm.Cluster, **environ: str) -> subprocess.Popen[str]:
     environ = project.environ(ANTHROPIC_API_KEY=KEY, **cluster.environ, **environ)
     return subprocess.Popen(
-        slurm.RUN, cwd=project.root, env=environ, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        slurm.RUN,
+        cwd=project.root,
+        env=environ,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -99,7 +114,12 @@ def in_the_middle(project: Project, node: str) -> bool:
         return False
     cells = read_slice(part)
     return (
-        0 < sum((project.root / "results" / "executions" / f"{cell.path}.json").exists() for cell in cells) < len(cells)
+        0
+        < sum(
+            (project.root / "results" / "executions" / f"{cell.path}.json").exists()
+            for cell in cells
+        )
+        < len(cells)
     )
 
 
@@ -112,14 +132,18 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
     image = project.root / "results" / "image.json"
     project.snakemake("--", "results/image.json")
     kept = json.loads(image.read_text())["image"]["image_id"]
-    engine.remove_image(kept, force=True)  # with its layers, so that another build would have another id
+    engine.remove_image(
+        kept, force=True
+    )  # with its layers, so that another build would have another id
     image.unlink()
     for stage in ("executions", "scores", "test"):
         shutil.rmtree(project.root / "results" / stage)
     try:
         with on_slurm(project, cluster) as run:
             wait_for(lambda: in_the_middle(project, "n1"), 240)
-            jobs = [environ for node in slurm.NODES for environ in cluster.processes_on(node).values()]
+            jobs = [
+                environ for node in slurm.NODES for environ in cluster.processes_on(node).values()
+            ]
             lost = slice_of(project, "n1")
             cluster.kill_node("n1")
             errors = run.communicate(timeout=600)[1]
@@ -128,8 +152,15 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
         assert json.loads(image.read_text())["image"]["image_id"] == kept
         assert jobs and not any(KEY.encode() in environ for environ in jobs)
         assert measured(project) == measured(small) and project.to_do() == {}
-        done = {path.stem: json.loads(path.read_text()) for path in (project.root / ".cache" / "slices").glob("*.done")}
-        assert sum(part["cells"] for part in done.values()) == 8 and lost and done[lost.stem]["node"] == "n2"
+        done = {
+            path.stem: json.loads(path.read_text())
+            for path in (project.root / ".cache" / "slices").glob("*.done")
+        }
+        assert (
+            sum(part["cells"] for part in done.values()) == 8
+            and lost
+            and done[lost.stem]["node"] == "n2"
+        )
         project.configure(seeds=[13, 26])  # what the nodes noted is what a run here compares with
         assert project.to_do() == {"execute": 8, "score": 8, "gather": 1, "report": 1}
     finally:
@@ -137,7 +168,9 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
             engine.remove_image(kept, force=True)
 
 
-def test_a_node_without_an_engine_or_an_image_is_named_with_the_reason(plugins, cluster, small, tmp_path):
+def test_a_node_without_an_engine_or_an_image_is_named_with_the_reason(
+    plugins, cluster, small, tmp_path
+):
     """Two studies at the same time: both fail, and wait for the cluster most of their time."""
     no_engine, no_image = small.clone(tmp_path / "no-engine"), small.clone(tmp_path / "no-image")
     for project in (no_engine, no_image):
@@ -149,7 +182,9 @@ def test_a_node_without_an_engine_or_an_image_is_named_with_the_reason(plugins, 
     ):
         errors, build_errors = one.communicate(timeout=600)[1], other.communicate(timeout=600)[1]
     assert (one.returncode, other.returncode) == (1, 1)
-    assert re.search(r"node n[12]: DOCKER_HOST=unix:///nowhere/docker.sock: no engine answers there", errors), errors
+    assert re.search(
+        r"node n[12]: DOCKER_HOST=unix:///nowhere/docker.sock: no engine answers there", errors
+    ), errors
     assert re.search(r"node n[12]: sandbox image: the build failed", build_errors), build_errors
     hint = r"Hint: the last lines of the build: [^|]* error: #error this node .* \|"
     assert re.search(hint, build_errors), build_errors
@@ -160,7 +195,18 @@ def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path
     project = small.clone(tmp_path / "project")
     shutil.rmtree(project.root / "results" / "scores")
     project.edit("profiles/kubernetes/profile.yaml", "prefix: /fluency", f"prefix: {project.root}")
-    write_slices([Cell("good", "bash", task, 1) for task in TASKS], 8, project.root / ".cache" / "slices")
-    options = ["--workflow-profile", "profiles/kubernetes", "--snakefile", "profiles/cluster.smk", "--cores", "8"]
+    write_slices(
+        [Cell("good", "bash", task, 1) for task in TASKS], 8, project.root / ".cache" / "slices"
+    )
+    options = [
+        "--workflow-profile",
+        "profiles/kubernetes",
+        "--snakefile",
+        "profiles/cluster.smk",
+        "--cores",
+        "8",
+    ]
     planned = project.snakemake("-n", *options).stdout
-    assert re.search(r"rule slice:(.|\n)*threads: 8", planned) and re.search(r"^slice +1$", planned, re.M)
+    assert re.search(r"rule slice:(.|\n)*threads: 8", planned) and re.search(
+        r"^slice +1$", planned, re.M
+    )

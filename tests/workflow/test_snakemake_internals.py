@@ -17,7 +17,9 @@ from fluency.workflow.pipeline import bring_to_present
 from fluency.workflow.snakemake_internals import check_version, read_metadata, recorded_key
 
 
-@pytest.mark.parametrize("name", ["results/image.json", f"results/scores/{'long-' * 60}/bash/task/1.json"])
+@pytest.mark.parametrize(
+    "name", ["results/image.json", f"results/scores/{'long-' * 60}/bash/task/1.json"]
+)
 def test_records_are_looked_for_where_snakemake_puts_them(tmp_path, monkeypatch, name):
     monkeypatch.setattr(snakemake_internals, "FOLDER", tmp_path)
     (tmp_path / "metadata").mkdir()
@@ -45,7 +47,9 @@ def test_the_param_is_read_back_as_it_was():
         assert recorded_key(other) is None
 
 
-@pytest.mark.parametrize(("found", "fits"), [("9.27.1", True), ("9.30.0", True), ("10.0.0", False), ("8.1", False)])
+@pytest.mark.parametrize(
+    ("found", "fits"), [("9.27.1", True), ("9.30.0", True), ("10.0.0", False), ("8.1", False)]
+)
 def test_another_major_version_is_refused(monkeypatch, found, fits):
     monkeypatch.setattr(snakemake_internals, "version", lambda name: found)
     if fits:
@@ -62,7 +66,10 @@ def test_files_from_the_future_get_the_present(tmp_path):
         os.utime(tmp_path / name, ns=(now, now + seconds * 10**9))
     bring_to_present([tmp_path / name for name in [*ages, "absent"]])
     written = {name: (tmp_path / name).stat().st_mtime for name in ages}
-    assert written["past"] < written["first"] - 3000 and written["first"] == written["second"] < time.time()
+    assert (
+        written["past"] < written["first"] - 3000
+        and written["first"] == written["second"] < time.time()
+    )
 
 
 OPEN = """
@@ -84,8 +91,22 @@ print(*sorted(set(sys.modules) & set(sys.argv[1:])))
 
 
 def test_laying_out_the_jobs_loads_no_library_that_only_their_work_needs():
-    heavy = ["pandas", "numpy", "matplotlib", "jinja2", "docker", "anthropic", "openai", "httpx2", "zstandard"]
+    heavy = [
+        "pandas",
+        "numpy",
+        "matplotlib",
+        "jinja2",
+        "docker",
+        "anthropic",
+        "openai",
+        "httpx2",
+        "zstandard",
+    ]
     done = subprocess.run(
-        [sys.executable, "-c", OPEN, "yaml", *heavy], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", OPEN, "yaml", *heavy],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.split() == ["yaml"]

@@ -92,7 +92,9 @@ def test_it_is_measured_as_a_shell_of_its_own(studied):
 def headline(report: str) -> dict[str, str]:
     """The first table of the report: column -> what stands there for the one model."""
     head, _, row = [line for line in report.splitlines() if line.startswith("| ")][:3]
-    return dict(zip(*([cell.strip() for cell in line.split("|")] for line in (head, row)), strict=True))
+    return dict(
+        zip(*([cell.strip() for cell in line.split("|")] for line in (head, row)), strict=True)
+    )
 
 
 def test_the_report_gives_its_rate_beside_the_gap_of_the_first_two(studied):

@@ -14,7 +14,18 @@ import pytest
 
 from fluency.common.files import pretty_json, sha256
 from fluency.common.paths import ROOT
-from fluency.world import Builder, Finding, Job, Rng, Route, When, World, build_world, build_world_and_answers, gzipped
+from fluency.world import (
+    Builder,
+    Finding,
+    Job,
+    Rng,
+    Route,
+    When,
+    World,
+    build_world,
+    build_world_and_answers,
+    gzipped,
+)
 
 # A change here changes every study's worlds: say so in the changelog.
 PINNED = {
@@ -36,7 +47,12 @@ def test_sixty_worlds_have_the_bytes_they_always_had():
 
 def test_another_process_with_another_hash_seed_builds_the_same_world():
     code = "from fluency.world import build_world; print(build_world(11).sha256)"
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts"), "LC_ALL": "C", "TZ": "Asia/Tokyo"}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT / "scripts"),
+        "LC_ALL": "C",
+        "TZ": "Asia/Tokyo",
+    }
     for hash_seed in ("1", "4711"):
         done = subprocess.run(
             [sys.executable, "-c", code],
@@ -91,7 +107,11 @@ def test_draws_stay_within_their_bounds_and_reach_them():
 def test_a_route_comes_back_from_its_document_and_every_rule_of_it_is_in_the_worlds_hash():
     def world(**rules: Any) -> World:
         builder = Builder.extending(build_world(24), "test")
-        headers = {"X-First": "1", "ETag": "2"} if rules.pop("ordered", False) else {"ETag": "2", "X-First": "1"}
+        headers = (
+            {"X-First": "1", "ETag": "2"}
+            if rules.pop("ordered", False)
+            else {"ETag": "2", "X-First": "1"}
+        )
         builder.route("/made", 200, headers, b"\xff", **rules)
         builder.routes.append(Route("GET", "/made", 404, {}, b""))
         return builder.finish()
@@ -113,4 +133,6 @@ def test_a_route_comes_back_from_its_document_and_every_rule_of_it_is_in_the_wor
     for one in made:
         again = [Route.from_json(json.loads(pretty_json(route.to_json()))) for route in one.http]
         assert again == list(one.http)
-        assert [list(route.headers) for route in again] == [list(route.headers) for route in one.http]
+        assert [list(route.headers) for route in again] == [
+            list(route.headers) for route in one.http
+        ]

@@ -6,7 +6,14 @@ from dataclasses import fields, replace
 
 import pytest
 
-from fluency.world import Builder, HelperSpec, When, WorldError, build_world, build_world_and_answers
+from fluency.world import (
+    Builder,
+    HelperSpec,
+    When,
+    WorldError,
+    build_world,
+    build_world_and_answers,
+)
 from fluency.world.build import check_world
 from fluency.world.model import world_sha256
 
@@ -16,11 +23,15 @@ ML = "crates/vox-ml-cli"
 
 
 def edited(path: str, old: str, new: str, count: int = -1):
-    return replace(WORLD, files={**WORLD.files, path: WORLD.text(path).replace(old, new, count).encode()})
+    return replace(
+        WORLD, files={**WORLD.files, path: WORLD.text(path).replace(old, new, count).encode()}
+    )
 
 
 def without(*paths: str):
-    return replace(WORLD, files={path: data for path, data in WORLD.files.items() if path not in paths})
+    return replace(
+        WORLD, files={path: data for path, data in WORLD.files.items() if path not in paths}
+    )
 
 
 def everywhere(old: str, new: str, suffix: str):
@@ -33,7 +44,11 @@ def everywhere(old: str, new: str, suffix: str):
 
 def resized(size: int, other: int):
     return replace(
-        WORLD, files={p: d + b" " if len(d) == size and p.endswith(".rs") else d for p, d in WORLD.files.items()}
+        WORLD,
+        files={
+            p: d + b" " if len(d) == size and p.endswith(".rs") else d
+            for p, d in WORLD.files.items()
+        },
     )
 
 
@@ -60,27 +75,47 @@ README_LESS = [name for name in CRATES if f"crates/{name}/README.md" not in WORL
 LAST = CRATES[-1]
 BROKEN = {
     "exactly 10240 and 10241": lambda: resized(10_240, 0),
-    "between 10000 and 10240 bytes": lambda: without(*(p for p, d in WORLD.under(ML).items() if 1e4 < len(d) < 10_240)),
+    "between 10000 and 10240 bytes": lambda: without(
+        *(p for p, d in WORLD.under(ML).items() if 1e4 < len(d) < 10_240)
+    ),
     "a name with blanks": lambda: without(f"{ML}/tests/data/eval gate notes.md"),
     "big and small, recent and old": lambda: replace(WORLD, ages=dict.fromkeys(WORLD.ages, 86400)),
     "a large recent file outside": lambda: replace(
         WORLD, ages={p: a if p.startswith(ML) else 30 * 86_400 for p, a in WORLD.ages.items()}
     ),
-    "larger files that are not .rs": lambda: without(*(p for p in WORLD.files if p.endswith("snap.bin"))),
+    "larger files that are not .rs": lambda: without(
+        *(p for p in WORLD.files if p.endswith("snap.bin"))
+    ),
     "hidden files": lambda: without("crates/vox-corpus/.index.bin"),
-    "the examples have one length": lambda: edited(next(p for p in WORLD.files if p[:9] == "examples/"), "fn", "fun"),
-    "first section": lambda: edited(f"crates/{CRATES[0]}/Cargo.toml", "[package]", "# head\n[package]"),
-    r"spelled \^reqwest\\.workspace": lambda: everywhere(r"^reqwest\.workspace", "reqwest = true #", "Cargo.toml"),
-    "look-alike reqwest-middleware": lambda: everywhere("^reqwest-middleware", "middleware", "Cargo.toml"),
+    "the examples have one length": lambda: edited(
+        next(p for p in WORLD.files if p[:9] == "examples/"), "fn", "fun"
+    ),
+    "first section": lambda: edited(
+        f"crates/{CRATES[0]}/Cargo.toml", "[package]", "# head\n[package]"
+    ),
+    r"spelled \^reqwest\\.workspace": lambda: everywhere(
+        r"^reqwest\.workspace", "reqwest = true #", "Cargo.toml"
+    ),
+    "look-alike reqwest-middleware": lambda: everywhere(
+        "^reqwest-middleware", "middleware", "Cargo.toml"
+    ),
     "look-alike # reqwest": lambda: everywhere("^# reqwest", "# request", "Cargo.toml"),
     'look-alike "dep:reqwest"': lambda: everywhere('"dep:reqwest"', '"dep:request"', "Cargo.toml"),
-    "three .dependencies.turso. tables": lambda: everywhere(r"^\[dependencies\.turso\]", "[x]", "Cargo.toml"),
+    "three .dependencies.turso. tables": lambda: everywhere(
+        r"^\[dependencies\.turso\]", "[x]", "Cargo.toml"
+    ),
     "a folder that is no crate": lambda: replace(
         without("crates/scratch-notes/notes.md", "crates/scratch-notes/draft/Cargo.toml"), dirs=()
     ),
-    "lockfile is stale": lambda: replace(WORLD, ages={**WORLD.ages, f"crates/{LAST}/Cargo.lock": 1}),
-    "7 to 9 crates with a lockfile": lambda: without(*(f"crates/{name}/Cargo.lock" for name in CRATES[:-1])),
-    "has docs/README.md": lambda: without(*(f"crates/{name}/docs/README.md" for name in README_LESS)),
+    "lockfile is stale": lambda: replace(
+        WORLD, ages={**WORLD.ages, f"crates/{LAST}/Cargo.lock": 1}
+    ),
+    "7 to 9 crates with a lockfile": lambda: without(
+        *(f"crates/{name}/Cargo.lock" for name in CRATES[:-1])
+    ),
+    "has docs/README.md": lambda: without(
+        *(f"crates/{name}/docs/README.md" for name in README_LESS)
+    ),
     r"TODOS": lambda: everywhere("TODOS", "Notes", ".rs"),
     r"todo!": lambda: everywhere("todo!", "panic!", ".rs"),
     "TODO_": lambda: everywhere("TODO_LIMIT", "NOTE_LIMIT", ".rs"),
@@ -107,7 +142,9 @@ BROKEN = {
     "not the scheduler's child": lambda: helpers(
         lambda h: replace(h, parent="sched" if h.name == "vox-worker" else h.parent)
     ),
-    "a grandchild": lambda: helpers(lambda h: replace(h, parent="sched" if h.name == "vox-lspd" else h.parent)),
+    "a grandchild": lambda: helpers(
+        lambda h: replace(h, parent="sched" if h.name == "vox-lspd" else h.parent)
+    ),
 }
 
 
@@ -141,21 +178,36 @@ def test_a_list_of_one_item_or_with_an_item_twice_is_refused():
         (lambda b: b.file("docs/crlf.sh", b"a\r\nb\n"), "LF only"),
         (lambda b: b.file("docs/lf.md", "a\n", crlf=True), "or `crlf` and CRLF"),
         *[
-            (lambda b, name=name: b.file(f"docs/{name}", "x", any_name=True), "printable ASCII names only")
+            (
+                lambda b, name=name: b.file(f"docs/{name}", "x", any_name=True),
+                "printable ASCII names only",
+            )
             for name in ("a\\b", "a\tb", "?/../b")
         ],
         (lambda b: b.folder("docs/[id]"), "plain ASCII names only"),
         (lambda b: b.file("docs/new.md", "a", age_days=6.5), "no age near seven days"),
         (lambda b: b.route("/readyz", 200, {}), "one route a path"),
-        (lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})) for _ in range(2)], "one route a path"),
+        (
+            lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})) for _ in range(2)],
+            "one route a path",
+        ),
         (lambda b: b.route("/readyz", 200, {}, when=When(query={"q": "a"})), "one route a path"),
-        (lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})), b.finish()], "every request comes last"),
+        (
+            lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})), b.finish()],
+            "every request comes last",
+        ),
         *[
-            (lambda b, name=name: b.process(HelperSpec("x", name)), "process names of at most 15 characters")
+            (
+                lambda b, name=name: b.process(HelperSpec("x", name)),
+                "process names of at most 15 characters",
+            )
             for name in ("", "v" * 16)
         ],
         *[
-            (lambda b, name=name: b.process(HelperSpec("x", "vox-x", threads=(name,))), "threads have plain names")
+            (
+                lambda b, name=name: b.process(HelperSpec("x", "vox-x", threads=(name,))),
+                "threads have plain names",
+            )
             for name in ("io 1", "sixteen-letters-", "io\x1f1")
         ],
         (lambda b: b.process(HelperSpec("x", "vox-x", parent="nobody")), "its parent comes first"),
@@ -176,7 +228,9 @@ def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name():
     builder.file("docs/cut", "no line feed")
     builder.process(HelperSpec("long", "v" * 15))
     world = builder.finish()
-    assert world.files[name] == b"a\r\nb\n" and {"docs/[id]", "docs/[id]/host:8080"} <= set(world.dirs)
+    assert world.files[name] == b"a\r\nb\n" and {"docs/[id]", "docs/[id]/host:8080"} <= set(
+        world.dirs
+    )
     assert (world.files["docs/nothing"], world.files["docs/cut"]) == (b"", b"no line feed")
 
 
@@ -185,7 +239,13 @@ def test_no_name_ends_in_upper_case():
 
 
 PLAIN = HelperSpec("a", "vox-a", ("--x", "1"), "b", 3, 4)
-FURTHER = {"threads": ("io-1", ""), "own_session": True, "subreaper": True, "ends": True, "ids": "another-digit"}
+FURTHER = {
+    "threads": ("io-1", ""),
+    "own_session": True,
+    "subreaper": True,
+    "ends": True,
+    "ids": "another-digit",
+}
 
 
 def sha(helper: HelperSpec) -> str:
@@ -193,7 +253,14 @@ def sha(helper: HelperSpec) -> str:
 
 
 def test_a_helper_without_further_fields_is_what_it_always_was():
-    first = {"key": "a", "name": "vox-a", "args": ["--x", "1"], "parent": "b", "rss_mb": 3, "virt_mb": 4}
+    first = {
+        "key": "a",
+        "name": "vox-a",
+        "args": ["--x", "1"],
+        "parent": "b",
+        "rss_mb": 3,
+        "virt_mb": 4,
+    }
     assert PLAIN.to_json() == first
     # As worlds hashed it before there were others: computed then.
     assert sha(PLAIN) == "eee9fa3ceb38a6bfe3678ff52b77eaf9d5ef56e208fc0ea480f460d4a52822ce"

@@ -33,11 +33,15 @@ def chosen(arguments: Sequence[str] | None = None) -> tuple[list[str], bool]:
     """The benchmarks that the command line names, or all; and whether to run them small."""
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(ALL + BY_NAME))
-    parser.add_argument("--small", action="store_true", help="a few seconds of each: whether it works, not how fast")
+    parser.add_argument(
+        "--small", action="store_true", help="a few seconds of each: whether it works, not how fast"
+    )
     given = parser.parse_args(arguments)
     names = given.names
     if unknown := sorted(set(names) - {*ALL, *BY_NAME}):
-        parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(ALL + BY_NAME)}")
+        parser.error(
+            f"there is no benchmark {', '.join(unknown)}; there are {', '.join(ALL + BY_NAME)}"
+        )
     return names or list(ALL), given.small
 
 
@@ -51,7 +55,8 @@ def main() -> None:
         seconds = round(time.monotonic() - started, 1)
         if not small:
             write_atomic(
-                RESULTS / f"{name}.json", pretty_json({"machine": about, "seconds": seconds, "figures": figures})
+                RESULTS / f"{name}.json",
+                pretty_json({"machine": about, "seconds": seconds, "figures": figures}),
             )
         for key, value in figures.items():
             print(f"  {key}: {value}")

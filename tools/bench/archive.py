@@ -35,15 +35,26 @@ def main(small: bool = False) -> dict[str, object]:
     figures["archive / bare pack"] = round(steps["archive"]["s"] / steps["bare pack"]["s"], 2)
     figures["verify / bare judging"] = round(steps["verify"]["s"] / steps["bare judging"]["s"], 2)
     figures[f"within {LIMIT_S} s and {LIMIT_MB} MB"] = all(
-        steps[step]["s"] <= LIMIT_S and steps[step]["MB"] <= LIMIT_MB for step in ("archive", "verify")
+        steps[step]["s"] <= LIMIT_S and steps[step]["MB"] <= LIMIT_MB
+        for step in ("archive", "verify")
     )
     return figures
 
 
 def _child(step: str, root: Path, models: int, trials: int) -> dict[str, float]:
     """Run a step in a fresh process, so that its memory is its own."""
-    command = [sys.executable, "-m", "tools.bench.archive", step, str(root), str(models), str(trials)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    command = [
+        sys.executable,
+        "-m",
+        "tools.bench.archive",
+        step,
+        str(root),
+        str(models),
+        str(trials),
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -77,7 +88,9 @@ def _bare_pack(root: Path, models: int, trials: int) -> dict[str, float]:
 
     from fluency.archive.tar_format import LEVEL
 
-    tar = subprocess.Popen(["tar", "-cf", "-", "-C", str(root), "results", "answers"], stdout=subprocess.PIPE)
+    tar = subprocess.Popen(
+        ["tar", "-cf", "-", "-C", str(root), "results", "answers"], stdout=subprocess.PIPE
+    )
     assert tar.stdout is not None
     with (root / "bare").open("wb") as out:
         zstandard.ZstdCompressor(level=LEVEL).copy_stream(tar.stdout, out)
@@ -96,7 +109,9 @@ def _bare_judging(root: Path, models: int, trials: int) -> dict[str, float]:
     for cell in made.cells:
         generation, execution, _ = load_records(made.results, cell)
         assert generation is not None and execution is not None
-        score_cell(tasks[cell.task], generation, execution, world_for, code_sha256=code_sha256("score"))
+        score_cell(
+            tasks[cell.task], generation, execution, world_for, code_sha256=code_sha256("score")
+        )
     return {}
 
 

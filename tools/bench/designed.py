@@ -36,7 +36,9 @@ def main(small: bool = False) -> dict[str, object]:
         tempfile.TemporaryDirectory() as folder,
         Endpoint(lambda prompt: WORK + reference_answer(prompt), delay_s=LATENCY_S) as endpoint,
     ):
-        models = [model(endpoint.url, alias, requests_per_minute=per_minute) for alias in ("one", "other")]
+        models = [
+            model(endpoint.url, alias, requests_per_minute=per_minute) for alias in ("one", "other")
+        ]
         project = Project.make(Path(folder) / "project", models=models)
         trials = 1 if small else CELLS // (len(models) * len(tasks))
         project.configure(tasks=[task.id for task in tasks], shells=["bash"], trials=trials)
@@ -69,7 +71,10 @@ def _back_to_back(tasks: Sequence[Task], trials: int) -> float:
     Half of the study's: once before it and once after, so that other load on the machine slows both.
     """
     sandbox = open_sandbox(SandboxConfig())
-    limits, seeds = SandboxConfig().limits, Study.model_fields["seeds"].get_default(call_default_factory=True)
+    limits, seeds = (
+        SandboxConfig().limits,
+        Study.model_fields["seeds"].get_default(call_default_factory=True),
+    )
     invocations = [
         Invocation("bash", WORK + task.references["bash"][0], world_for(task, seed), limits, limits.timeout_s["bash"],
                    task.needs)

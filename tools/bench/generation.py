@@ -36,13 +36,19 @@ MESSAGE = {
 async def serve() -> None:
     """Answer every POST after DELAY_S; print the port first."""
     body = json.dumps(MESSAGE).encode()
-    reply = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+    reply = (
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        % len(body)
+        + body
+    )
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()
-                await reader.readexactly(int(head.partition(b"content-length:")[2].split(b"\r\n")[0]))
+                await reader.readexactly(
+                    int(head.partition(b"content-length:")[2].split(b"\r\n")[0])
+                )
                 await asyncio.sleep(DELAY_S)
                 writer.write(reply)
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -55,8 +61,12 @@ async def serve() -> None:
 
 def bare(port: int, cells: int) -> float:
     """Answers a second of the bare loop."""
-    body = json.dumps({"model": "m", "max_tokens": 1024, "messages": [{"role": "user", "content": "x" * 400}]}).encode()
-    request = b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+    body = json.dumps(
+        {"model": "m", "max_tokens": 1024, "messages": [{"role": "user", "content": "x" * 400}]}
+    ).encode()
+    request = (
+        b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+    )
 
     def loop(number: int) -> None:
         with socket.create_connection(("127.0.0.1", port)) as connection:
@@ -77,7 +87,9 @@ def sdk_alone(port: int, cells: int) -> float:
     import anthropic
 
     http = anthropic.DefaultHttpxClient(trust_env=False, verify=False)
-    client = anthropic.Anthropic(api_key="k", base_url=f"http://127.0.0.1:{port}", max_retries=0, http_client=http)
+    client = anthropic.Anthropic(
+        api_key="k", base_url=f"http://127.0.0.1:{port}", max_retries=0, http_client=http
+    )
 
     def ask(number: int) -> None:
         prompt = {"role": "user", "content": f"{'x' * 400} {number}"}
@@ -96,8 +108,15 @@ def generated(port: int, cells: int, folder: Path) -> float:
     from fluency.generation.generator import Generator
     from fluency.generation.store import AnswerStore
 
-    entry = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": IN_FLIGHT, "requests_per_minute": 1_000_000}
-    study = validate_study({"study": "bench", "trials": 100, "models": [entry], "budget": {"stop_usd": 1e6}})
+    entry = {
+        "alias": "m",
+        "id": "claude-sonnet-4-6",
+        "in_flight": IN_FLIGHT,
+        "requests_per_minute": 1_000_000,
+    }
+    study = validate_study(
+        {"study": "bench", "trials": 100, "models": [entry], "budget": {"stop_usd": 1e6}}
+    )
     asked = [Cell("m", "bash", f"task-{n // 100}", n % 100 + 1) for n in range(cells + 1)]
     generator = Generator(
         study,
@@ -124,7 +143,9 @@ def main(small: bool = False) -> dict[str, object]:
     command = [sys.executable, "-m", "tools.bench.generation", "serve"]
     bare_speeds, sdk_speeds, speeds = [], [], []
     with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as server,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+        ) as server,
         # On the project's disk, and removed after the last round: ext4 makes files slowly after many removals.
         tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder,
     ):
@@ -145,7 +166,9 @@ def main(small: bool = False) -> dict[str, object]:
         "sdk_alone_per_s": [round(speed, 1) for speed in sdk_speeds],
         "generated_per_s": [round(speed, 1) for speed in speeds],
         "ratio": round(statistics.median(ratios), 3),
-        "ratio_to_the_sdk_alone": round(statistics.median(map(operator.truediv, speeds, sdk_speeds)), 3),
+        "ratio_to_the_sdk_alone": round(
+            statistics.median(map(operator.truediv, speeds, sdk_speeds)), 3
+        ),
     }
 
 

@@ -28,14 +28,21 @@ from fluency.world import build_world
 from tools.bench.sandbox import docker_run
 
 ROUNDS, AT_A_TIME = 3, (2, 8)
-COMMANDS = [f"find /usr/share -maxdepth {1 + n % 4} | LC_ALL=C sort | sha256sum | cut -c1-{n + 8}" for n in range(40)]
+COMMANDS = [
+    f"find /usr/share -maxdepth {1 + n % 4} | LC_ALL=C sort | sha256sum | cut -c1-{n + 8}"
+    for n in range(40)
+]
 
 
 def main(small: bool = False) -> dict[str, object]:
     """Seconds of each loop, and as a multiple of ours; medians over the rounds."""
     subprocess.run(["make", "-s", ".venv-interop/.made"], check=True, cwd=ROOT)
-    if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode:
-        raise SystemExit("Inspect AI's sandbox needs Docker's compose plugin, 2.21 or newer\nHint: install it")
+    if subprocess.run(
+        ["docker", "compose", "version"], capture_output=True, check=False
+    ).returncode:
+        raise SystemExit(
+            "Inspect AI's sandbox needs Docker's compose plugin, 2.21 or newer\nHint: install it"
+        )
     image = open_sandbox(SandboxConfig()).image.image_id
     figures: dict[str, object] = {}
     for at_once in AT_A_TIME:
@@ -46,9 +53,15 @@ def main(small: bool = False) -> dict[str, object]:
         if len({one["digest"] for turns in found.values() for one in turns}) > 1:
             raise RuntimeError(f"the loops printed different things: {found}")
         for name, turns in found.items():
-            figures[f"{at_once} at a time, {name}, s"] = round(statistics.median(t["seconds"] for t in turns), 1)
-            ratios = [t["seconds"] / ours["seconds"] for t, ours in zip(turns, found["ours"], strict=True)]
-            figures[f"{at_once} at a time, {name}, as a multiple of ours"] = round(statistics.median(ratios), 2)
+            figures[f"{at_once} at a time, {name}, s"] = round(
+                statistics.median(t["seconds"] for t in turns), 1
+            )
+            ratios = [
+                t["seconds"] / ours["seconds"] for t, ours in zip(turns, found["ours"], strict=True)
+            ]
+            figures[f"{at_once} at a time, {name}, as a multiple of ours"] = round(
+                statistics.median(ratios), 2
+            )
     return figures
 
 
@@ -73,7 +86,9 @@ def ours(image: str) -> Callable[[int], list[str]]:
         raise SystemExit(f"the image is {sandbox.image.image_id}, not {image}")
 
     def one(command: str) -> str:
-        result = sandbox.run(Invocation("bash", command, world, Limits(), 60, ("processes", "http")))
+        result = sandbox.run(
+            Invocation("bash", command, world, Limits(), 60, ("processes", "http"))
+        )
         return result.stdout.raw().decode()
 
     return lambda at_once: threads(one, at_once)
@@ -81,7 +96,9 @@ def ours(image: str) -> Callable[[int], list[str]]:
 
 def bare(image: str) -> Callable[[int], list[str]]:
     """`docker run` alone."""
-    return lambda at_once: threads(lambda command: docker_run(image, SHELLS["bash"].argv, command), at_once)
+    return lambda at_once: threads(
+        lambda command: docker_run(image, SHELLS["bash"].argv, command), at_once
+    )
 
 
 def inspect(image: str) -> Callable[[int], list[str]]:
@@ -115,9 +132,16 @@ def inspect(image: str) -> Callable[[int], list[str]]:
         with tempfile.TemporaryDirectory() as folder:
             compose = Path(folder) / "compose.yaml"
             compose.write_text(json.dumps({"services": {"default": service}}), encoding="utf-8")
-            samples = [Sample(input=command, id=number) for number, command in enumerate(COMMANDS, 1)]
+            samples = [
+                Sample(input=command, id=number) for number, command in enumerate(COMMANDS, 1)
+            ]
             task = Task(MemoryDataset(samples), solver=run_it(), sandbox=("docker", str(compose)))
-            options = {"display": "none", "log_dir": folder, "max_samples": at_once, "max_sandboxes": at_once}
+            options = {
+                "display": "none",
+                "log_dir": folder,
+                "max_samples": at_once,
+                "max_sandboxes": at_once,
+            }
             (log,) = run_eval(task, model=model, **options)
             return [sample.output.completion for sample in log.samples or []]
 
@@ -134,7 +158,12 @@ def run_loop(name: str, image: str, at_once: str) -> None:
     began = time.monotonic()
     printed = loop(int(at_once))
     seconds = time.monotonic() - began
-    print(json.dumps({"seconds": seconds, "digest": hashlib.sha256("".join(printed).encode()).hexdigest()}), file=out)
+    print(
+        json.dumps(
+            {"seconds": seconds, "digest": hashlib.sha256("".join(printed).encode()).hexdigest()}
+        ),
+        file=out,
+    )
 
 
 if __name__ == "__main__":

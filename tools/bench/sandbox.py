@@ -22,7 +22,10 @@ from fluency.world import World, build_world
 ROUNDS = 3
 PER_ROUND = {1: 4, 2: 10, 8: 12}
 MEMORY_RUNS = 100
-COMMAND = {"bash": "find / -xdev -type d 2>/dev/null | wc -l", "pwsh": "(Get-ChildItem -Recurse /usr/share).Count"}
+COMMAND = {
+    "bash": "find / -xdev -type d 2>/dev/null | wc -l",
+    "pwsh": "(Get-ChildItem -Recurse /usr/share).Count",
+}
 TARGETS = {"bash": 1.3, "pwsh": 1.1}
 EVERYTHING = ("processes", "http")
 
@@ -35,7 +38,9 @@ def main(small: bool = False) -> dict[str, object]:
     for shell in [shell for shell in COMMAND if not sandbox.why_missing(shell)]:
         loops: dict[str, Callable[[], object]] = {
             "sandbox, tree alone": lambda shell=shell: execute(sandbox, world, shell, ()),
-            "sandbox, with processes and service": lambda shell=shell: execute(sandbox, world, shell, EVERYTHING),
+            "sandbox, with processes and service": lambda shell=shell: execute(
+                sandbox, world, shell, EVERYTHING
+            ),
         }
         if shutil.which("docker"):
             bare = (sandbox.image.image_id, SHELLS[shell].argv, COMMAND[shell])
@@ -56,7 +61,18 @@ def execute(sandbox: Sandbox, world: World, shell: str, needs: tuple[str, ...]) 
 
 def docker_run(image: str, argv: Sequence[str], command: str) -> str:
     """One turn of the bare loop. Without a network, as ours: the engine's bridge costs a quarter more."""
-    run = ["docker", "run", "--rm", "--network", "none", "--entrypoint", argv[0], image, *argv[1:], command]
+    run = [
+        "docker",
+        "run",
+        "--rm",
+        "--network",
+        "none",
+        "--entrypoint",
+        argv[0],
+        image,
+        *argv[1:],
+        command,
+    ]
     return subprocess.run(run, capture_output=True, check=True, text=True).stdout
 
 
@@ -96,5 +112,7 @@ def memory(sandbox: Sandbox, world: World, runs: int) -> dict[str, object]:
     return {
         f"memory: MiB after {runs // 10} executions": round(early, 1),
         f"memory: MiB after {runs} executions": round(late, 1),
-        "memory: KiB more for each further execution": round(1024 * (late - early) / (runs - runs // 10), 2),
+        "memory: KiB more for each further execution": round(
+            1024 * (late - early) / (runs - runs // 10), 2
+        ),
     }

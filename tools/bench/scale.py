@@ -46,13 +46,17 @@ def main(small: bool = False) -> dict[str, object]:
         for size in sizes:
             project = noop_project(Path(folder) / str(size), [entry(endpoint.url, 0)], size)
             fresh, again = cost(project, "all"), cost(project, "all", nothing_to_do=True)
-            figures |= as_figures(f"fresh run of {size}", fresh) | as_figures(f"no-op of {size}", again)
+            figures |= as_figures(f"fresh run of {size}", fresh) | as_figures(
+                f"no-op of {size}", again
+            )
             milliseconds = (fresh.processor_s - again.processor_s) / (JOBS_PER_CELL * size) * 1000
             figures[f"overhead a job of {size}, processor ms"] = round(milliseconds, 1)
         project.configure(models=[entry(endpoint.url, number) for number in range(FOLD)])
         for number in range(1, FOLD):
             copy_cells(project.root, "m0", f"m{number}")
-        figures |= as_figures(f"no-op of {FOLD * sizes[-1]}, cells alone", cost(project, "cells", nothing_to_do=True))
+        figures |= as_figures(
+            f"no-op of {FOLD * sizes[-1]}, cells alone", cost(project, "cells", nothing_to_do=True)
+        )
     return figures
 
 
@@ -65,7 +69,9 @@ def cost(project: Project, target: str, *, nothing_to_do: bool = False) -> Cost:
     """What a run to the target took; `nothing_to_do` is checked against what Snakemake says."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(noop_run(project, target), cwd=project.root, env=project.environ(), stderr=output)
+        process = subprocess.Popen(
+            noop_run(project, target), cwd=project.root, env=project.environ(), stderr=output
+        )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
@@ -110,7 +116,9 @@ def noop_project(root: Path, models: list[dict[str, object]], cells: int) -> Pro
 
 def noop_run(project: Project, target: str) -> list[str]:
     """The command line of a run with the sandbox that runs nothing."""
-    return project.command("--snakefile", "tools/bench/noop.smk", "--workflow-profile", "profiles/default", target)
+    return project.command(
+        "--snakefile", "tools/bench/noop.smk", "--workflow-profile", "profiles/default", target
+    )
 
 
 def processor_s() -> float:

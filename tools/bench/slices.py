@@ -42,16 +42,29 @@ def main(small: bool = False) -> dict[str, object]:
         project.edit("profiles/slurm/profile.yaml", "slice: 8", "slice: 1")
         try:
             cluster.start()
-            subprocess.run(slurm.RUN, cwd=project.root, env=project.environ(**cluster.environ), check=True)
+            subprocess.run(
+                slurm.RUN, cwd=project.root, env=project.environ(**cluster.environ), check=True
+            )
             jobs = cluster.asked("scontrol", "show", "job", "-o").splitlines()
         finally:
             cluster.stop()
         found: dict[str, object] = {}
         shares = []
-        for number, path in enumerate(sorted((project.root / ".cache" / "slices").glob("*.json")), 1):
-            job = next(dict(part.partition("=")[::2] for part in line.split()) for line in jobs if path.stem in line)
-            began, ended = (datetime.fromisoformat(job[name]).timestamp() for name in ("StartTime", "EndTime"))
-            records = [record_path(project.root / "results", "executions", cell) for cell in read_slice(path)]
+        for number, path in enumerate(
+            sorted((project.root / ".cache" / "slices").glob("*.json")), 1
+        ):
+            job = next(
+                dict(part.partition("=")[::2] for part in line.split())
+                for line in jobs
+                if path.stem in line
+            )
+            began, ended = (
+                datetime.fromisoformat(job[name]).timestamp() for name in ("StartTime", "EndTime")
+            )
+            records = [
+                record_path(project.root / "results", "executions", cell)
+                for cell in read_slice(path)
+            ]
             first = min(record.stat().st_mtime for record in records)
             shares.append((first - began) / (ended - first))
             found[f"slice {number} of {len(records)} cells: start-up, work, s"] = (

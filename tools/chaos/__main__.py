@@ -35,14 +35,22 @@ def kinds(count: int, seed: int, possible: Sequence[str]) -> list[str]:
 def code_sha256() -> str:
     """Changes with the code of a run: trials of other code are not reused."""
     paths = [ROOT / part for part in PARTS]
-    files = [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
+    files = [
+        file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])
+    ]
     wanted = [file for file in files if file.is_file() and not {"__pycache__"} & set(file.parts)]
     return sha256(
-        "".join(f"{file.relative_to(ROOT)} {sha256_file(file)}\n" for file in wanted if ".egg" not in str(file))
+        "".join(
+            f"{file.relative_to(ROOT)} {sha256_file(file)}\n"
+            for file in wanted
+            if ".egg" not in str(file)
+        )
     )
 
 
-def campaign(count: int, seed: int, size: Size, gone_s: float, folder: Path) -> tuple[list[Trial], float, list[str]]:
+def campaign(
+    count: int, seed: int, size: Size, gone_s: float, folder: Path
+) -> tuple[list[Trial], float, list[str]]:
     """The trials, those of an earlier call included; the seconds of an undisturbed run; what cannot be done here."""
     why = {kind: fault.why_not() for kind, fault in FAULTS.items()}
     possible = [kind for kind, reason in why.items() if reason is None]
@@ -75,9 +83,7 @@ def campaign(count: int, seed: int, size: Size, gone_s: float, folder: Path) -> 
 
 
 def _in_words(trial: Trial) -> str:
-    done = (
-        f"disturbed at {trial.records_before} records, finished after {trial.runs_after} more in {trial.finish_s:.0f} s"
-    )
+    done = f"disturbed at {trial.records_before} records, finished after {trial.runs_after} more in {trial.finish_s:.0f} s"
     return f"{done}; {'; '.join(trial.problems)}" if trial.problems else done
 
 
@@ -92,11 +98,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
     size = Size(options.tasks, options.trials)
-    folder = CACHE / "chaos" / f"{code_sha256()[:16]}-{options.seed}-{size.tasks}x{size.trials}-{options.gone_s:g}"
+    folder = (
+        CACHE
+        / "chaos"
+        / f"{code_sha256()[:16]}-{options.seed}-{size.tasks}x{size.trials}-{options.gone_s:g}"
+    )
     trials, seconds, skipped = campaign(options.n, options.seed, size, options.gone_s, folder)
     write_atomic(options.page, page_of(trials, seconds, options.seed, skipped))
     failed = [trial for trial in trials if trial.problems]
-    print(f"{len(trials)} trials of {size.cells} cells: {len(trials) - len(failed)} passed; see {options.page}")
+    print(
+        f"{len(trials)} trials of {size.cells} cells: {len(trials) - len(failed)} passed; see {options.page}"
+    )
     return 1 if failed else 0
 
 

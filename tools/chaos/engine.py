@@ -43,11 +43,17 @@ class OwnEngine:
         with (self.folder / "log").open("ab") as log:
             # In the machine's own network, --bridge=none removes docker0 from the machine's engine.
             alone = f"unshare --net dockerd -H {self.url} {places} --bridge=none --iptables=false --ip6tables=false"
-            self._daemon = subprocess.Popen(alone.split(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self._daemon = subprocess.Popen(
+                alone.split(), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
         deadline = time.monotonic() + STARTS_WITHIN_S
         while subprocess.run(self._docker("version"), capture_output=True, check=False).returncode:
             if time.monotonic() > deadline or self._daemon.poll() is not None:
-                raise UserError("a second engine does not start", where=f"{self.folder}/log", hint="read the log")
+                raise UserError(
+                    "a second engine does not start",
+                    where=f"{self.folder}/log",
+                    hint="read the log",
+                )
             time.sleep(0.1)
 
     def kill(self) -> None:
@@ -59,7 +65,9 @@ class OwnEngine:
     def stop(self) -> None:
         """End it in order, its containerd too."""
         if self._daemon is None or self._daemon.poll() is not None:
-            with contextlib.suppress(UserError):  # a killed one left a containerd, which a new one takes over and ends
+            with contextlib.suppress(
+                UserError
+            ):  # a killed one left a containerd, which a new one takes over and ends
                 self.start()
         if self._daemon is not None:
             self._daemon.terminate()
@@ -87,7 +95,12 @@ class OwnEngine:
             check=True,
         ).stdout.split()
         with subprocess.Popen(["docker", "save", *names], stdout=subprocess.PIPE) as saved:
-            subprocess.run(self._docker("load", "-q"), stdin=saved.stdout, stdout=subprocess.DEVNULL, check=True)
+            subprocess.run(
+                self._docker("load", "-q"),
+                stdin=saved.stdout,
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
 
     def _docker(self, *arguments: str) -> list[str]:
         return ["docker", "-H", self.url, *arguments]

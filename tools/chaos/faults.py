@@ -104,7 +104,12 @@ FAULTS: Mapping[str, Fault] = {
     "interrupt": Fault("SIGINT to the whole group, as Ctrl-C", _signal_group(signal.SIGINT)),
     "terminate": Fault("SIGTERM to the process that was started", _terminate),
     "kill": Fault("SIGKILL to the whole group", _signal_group(signal.SIGKILL), may_repeat=True),
-    "engine": Fault("the engine killed, up again within 10 s", _kill_engine, needs_engine=True, why_not=why_no_engine),
+    "engine": Fault(
+        "the engine killed, up again within 10 s",
+        _kill_engine,
+        needs_engine=True,
+        why_not=why_no_engine,
+    ),
     "disk": Fault(
         "the disk full until the run has ended",
         _fill_disk,

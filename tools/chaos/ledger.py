@@ -55,13 +55,19 @@ class Ledger:
             asked.cut = True
             return Reply(reset="before")
         asked.answered = True
-        return Reply(body=message(self.answer(seen.prompt), id=f"msg_{number}", model=(seen.body or {}).get("model")))
+        return Reply(
+            body=message(
+                self.answer(seen.prompt), id=f"msg_{number}", model=(seen.body or {}).get("model")
+            )
+        )
 
     def _note_if_repeated(self, asked: Request) -> None:
         """Note a request although all answers to its prompt are stored or in flight."""
         places = self.answers_to[asked.prompt]
         stored = sum(path.exists() for path in places)
-        in_flight = sum(other.prompt == asked.prompt and other.in_flight(self.run) for other in self.requests)
+        in_flight = sum(
+            other.prompt == asked.prompt and other.in_flight(self.run) for other in self.requests
+        )
         if stored + in_flight >= len(places):
             self.repeated_requests.append(asked.prompt)
 
@@ -69,7 +75,11 @@ class Ledger:
         """Requests that were answered and whose answer is not in the store at the end."""
         paths = (path for places in self.answers_to.values() for path in places if path.exists())
         kept = {json.loads(path.read_bytes())["answer"]["raw"]["id"] for path in paths}
-        return [asked for n, asked in enumerate(self.requests) if asked.answered and f"msg_{n}" not in kept]
+        return [
+            asked
+            for n, asked in enumerate(self.requests)
+            if asked.answered and f"msg_{n}" not in kept
+        ]
 
 
 class Service:

@@ -36,7 +36,9 @@ _HEAD = (
 )
 
 
-def page_of(trials: Sequence[Trial], undisturbed_s: float, seed: int, skipped: Sequence[str]) -> str:
+def page_of(
+    trials: Sequence[Trial], undisturbed_s: float, seed: int, skipped: Sequence[str]
+) -> str:
     """The page: one row a fault, then what failed."""
     cells = trials[0].cells if trials else 0
     passed = sum(not trial.problems for trial in trials)
@@ -49,7 +51,9 @@ def page_of(trials: Sequence[Trial], undisturbed_s: float, seed: int, skipped: S
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     if trials and (len(trials) < USUAL or cells < Size().cells):
-        lines[1] += f" `make chaos` does {USUAL} trials of {Size().cells} cells; this page is of fewer or smaller ones."
+        lines[1] += (
+            f" `make chaos` does {USUAL} trials of {Size().cells} cells; this page is of fewer or smaller ones."
+        )
     for kind, fault in FAULTS.items():
         if group := [trial for trial in trials if trial.fault == kind]:
             lines.append(_row(fault.title, group))
@@ -58,12 +62,18 @@ def page_of(trials: Sequence[Trial], undisturbed_s: float, seed: int, skipped: S
     lines += [f"\nNot done here: {sentence}." for sentence in skipped]
     if failed := [trial for trial in trials if trial.problems]:
         lines += ["", "## Not passed", ""]
-        lines += [f"- trial {trial.number}, {trial.fault}: {'; '.join(trial.problems)}" for trial in failed]
+        lines += [
+            f"- trial {trial.number}, {trial.fault}: {'; '.join(trial.problems)}"
+            for trial in failed
+        ]
     return "\n".join(lines) + "\n"
 
 
 def _row(title: str, group: Sequence[Trial]) -> str:
-    kept, stood = sum(trial.kept for trial in group), sum(trial.kept + trial.made_again for trial in group)
+    kept, stood = (
+        sum(trial.kept for trial in group),
+        sum(trial.kept + trial.made_again for trial in group),
+    )
     columns = [
         title,
         str(len(group)),

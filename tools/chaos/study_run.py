@@ -28,7 +28,15 @@ from tools.chaos.ledger import Ledger, Service
 
 CONFIG = "config/test.yaml"
 LONGEST_S = 1800
-MEASURED = ("t_gen_s", "asked_utc", "t_exec_s", "peak_memory_bytes", "cpu_s", "peak_processes", "written_bytes")
+MEASURED = (
+    "t_gen_s",
+    "asked_utc",
+    "t_exec_s",
+    "peak_memory_bytes",
+    "cpu_s",
+    "peak_processes",
+    "written_bytes",
+)
 """Columns of the table that hold a time or a use of the machine, and so differ between any two runs."""
 COUNTED = ("attempts",)
 """Columns that count what happened to a cell."""
@@ -63,12 +71,16 @@ def answer_of(prompt: str) -> str:
 class StudyRun:
     """One study in its own folder, and the endpoint that it asks."""
 
-    def __init__(self, folder: Path, size: Size, engine: str | None = None, root: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, size: Size, engine: str | None = None, root: Path | None = None
+    ) -> None:
         self.folder, self.size, self._engine = folder, size, engine
         self._started: subprocess.Popen[bytes] | None = None
         self.project = Project.make((root or folder) / "project")
         tasks = task_sets()[PILOT].tasks[: size.tasks]
-        self.project.configure(study="chaos", trials=size.trials, tasks=tasks, conditions=["as_designed"])
+        self.project.configure(
+            study="chaos", trials=size.trials, tasks=tasks, conditions=["as_designed"]
+        )
         bank()  # read before the first request waits for it
         self.ledger = Ledger(answer_of, {})
         self.service = Service(self.ledger)
@@ -84,11 +96,15 @@ class StudyRun:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start `fluency run` in its own process group, as a terminal would."""
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script, and inherited from here
+        if (
+            signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        ):  # in the background of a script, and inherited from here
             signal.signal(signal.SIGINT, signal.default_int_handler)
         self.ledger.run += 1
         command = [sys.executable, "-m", "fluency.cli", "run", "--configfile", CONFIG]
-        more = {"XDG_CACHE_HOME": str(self.folder / "cache")} | ({"DOCKER_HOST": self._engine} if self._engine else {})
+        more = {"XDG_CACHE_HOME": str(self.folder / "cache")} | (
+            {"DOCKER_HOST": self._engine} if self._engine else {}
+        )
         with self.log.open("ab") as log:
             self._started = subprocess.Popen(
                 command,
@@ -126,8 +142,13 @@ class StudyRun:
 
     def table(self) -> list[Mapping[str, str]]:
         """The table of cells without what differs between any two runs."""
-        with (self.project.root / "results" / "chaos" / "cells.csv").open(encoding="utf-8", newline="") as file:
-            return [{k: v for k, v in row.items() if k not in MEASURED + COUNTED} for row in csv.DictReader(file)]
+        with (self.project.root / "results" / "chaos" / "cells.csv").open(
+            encoding="utf-8", newline=""
+        ) as file:
+            return [
+                {k: v for k, v in row.items() if k not in MEASURED + COUNTED}
+                for row in csv.DictReader(file)
+            ]
 
     def answers(self) -> Verified:
         """The store, checked against its hashes."""

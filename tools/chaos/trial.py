@@ -51,14 +51,22 @@ def undisturbed(size: Size) -> tuple[Table, float]:
         try:
             code = study.run()
             if code != 0 or len(study.ledger.requests) != size.cells:
-                raise RuntimeError(f"the undisturbed run ended with {code}: {study.log.read_text()}")
+                raise RuntimeError(
+                    f"the undisturbed run ended with {code}: {study.log.read_text()}"
+                )
             return study.table(), time.monotonic() - began
         finally:
             study.close()
 
 
 def try_fault(
-    number: int, kind: str, size: Size, expected: Table, chance: Random, engine: OwnEngine | None, gone_s: float
+    number: int,
+    kind: str,
+    size: Size,
+    expected: Table,
+    chance: Random,
+    engine: OwnEngine | None,
+    gone_s: float,
 ) -> Trial:
     """Disturb one run with a fault at a random moment, let further runs finish it, and check the result."""
     fault = FAULTS[kind]
@@ -111,7 +119,9 @@ def try_fault(
     return trial
 
 
-def _problems(study: StudyRun, expected: Table, code: int | None, last: int | None, allowed: int) -> list[str]:
+def _problems(
+    study: StudyRun, expected: Table, code: int | None, last: int | None, allowed: int
+) -> list[str]:
     """Every promise that was not kept, in words. `allowed`: answers that the run could not keep."""
     found = []
     if code is None:
@@ -124,7 +134,9 @@ def _problems(study: StudyRun, expected: Table, code: int | None, last: int | No
     if answers.damaged or answers.sound != study.size.cells:
         found.append(f"its store: {answers.sound} sound, damaged {answers.damaged}")
     if study.ledger.repeated_requests:
-        found.append(f"{len(study.ledger.repeated_requests)} request(s) came for an answer that was stored")
+        found.append(
+            f"{len(study.ledger.repeated_requests)} request(s) came for an answer that was stored"
+        )
     lost = len(study.ledger.lost())
     if lost > allowed:
         found.append(f"{lost} answer(s) arrived and were asked for again")

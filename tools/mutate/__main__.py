@@ -42,7 +42,11 @@ def drawn(project: Project, count: int, seed: int) -> list[Fault]:
 
 
 def try_all(
-    project: Project, faults: Sequence[Fault], cache: Path, workers: int, say: Callable[[str], object] = lambda _: None
+    project: Project,
+    faults: Sequence[Fault],
+    cache: Path,
+    workers: int,
+    say: Callable[[str], object] = lambda _: None,
 ) -> list[Trial]:
     """The trial of each fault; those in `cache` that are still valid are not run again."""
     files = project.hashes()
@@ -55,20 +59,30 @@ def try_all(
             (folder / "baseline").mkdir()
             project.copy_to(folder / "baseline")
             baseline = measure(project, folder / "baseline", cache / "baseline.json")
-            say(f"{len(baseline.seconds)} tests pass without a fault, in {sum(baseline.seconds.values()):.0f} s")
+            say(
+                f"{len(baseline.seconds)} tests pass without a fault, in {sum(baseline.seconds.values()):.0f} s"
+            )
             with log.open("a", encoding="utf-8") as stream:
-                for number, trial in enumerate(Trials(project, baseline, folder, workers).run(todo), 1):
+                for number, trial in enumerate(
+                    Trials(project, baseline, folder, workers).run(todo), 1
+                ):
                     known[trial.fault] = trial
                     stream.write(json.dumps({"of": _of(trial, files)} | asdict(trial)) + "\n")
                     stream.flush()
                     fault = trial.fault
-                    say(f"{number}/{len(todo)} {fault.file}:{fault.line} {trial.by or 'NOT NOTICED: ' + fault.after}")
+                    say(
+                        f"{number}/{len(todo)} {fault.file}:{fault.line} {trial.by or 'NOT NOTICED: ' + fault.after}"
+                    )
     return [known[fault] for fault in faults]
 
 
 def _of(trial: Trial, files: Mapping[str, str]) -> str:
     """Hash of the files that a trial is valid for: a noticed fault's own and its test's, else the whole tree."""
-    parts = files if trial.by is None else {trial.fault.file, trial.by.partition("::")[0]} & files.keys()
+    parts = (
+        files
+        if trial.by is None
+        else {trial.fault.file, trial.by.partition("::")[0]} & files.keys()
+    )
     return sha256("".join(f"{name} {files[name]}\n" for name in sorted(parts)))
 
 
@@ -95,9 +109,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     faults = drawn(PRODUCT, options.n, options.seed)
     trials = try_all(PRODUCT, faults, CACHE / "mutate", options.workers, log_line)
     write_atomic(options.page, page_of(trials, reasons, options.seed))
-    left = [trial.fault for trial in trials if trial.by is None and reason_of(trial.fault, reasons) is None]
+    left = [
+        trial.fault
+        for trial in trials
+        if trial.by is None and reason_of(trial.fault, reasons) is None
+    ]
     for fault in left:
-        print(f"survives: {fault.file}:{fault.line} {fault.function}: {fault.before} → {fault.after}")
+        print(
+            f"survives: {fault.file}:{fault.line} {fault.function}: {fault.before} → {fault.after}"
+        )
     print(summary(trials, reasons))
     return 1 if left else 0
 

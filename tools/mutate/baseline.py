@@ -34,12 +34,18 @@ class Project:
     def files(self) -> list[str]:
         """The files of the tree, relative: those that git knows or would add."""
         command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-        listed = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            command, cwd=self.root, capture_output=True, text=True, check=True
+        ).stdout
         return sorted(name for name in listed.splitlines() if (self.root / name).is_file())
 
     def mutable(self) -> list[str]:
         """The files that faults are put into."""
-        return [n for n in self.files() if n.endswith(".py") and n.startswith(tuple(f"{s}/" for s in self.sources))]
+        return [
+            n
+            for n in self.files()
+            if n.endswith(".py") and n.startswith(tuple(f"{s}/" for s in self.sources))
+        ]
 
     def hashes(self) -> dict[str, str]:
         """The SHA-256 of each file of the tree that matters: results of other files are not reused."""
@@ -52,7 +58,9 @@ class Project:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(self.root / name, folder / name)
         for name in self.mutable():
-            (folder / name).write_text(normal_form((folder / name).read_text(encoding="utf-8")), encoding="utf-8")
+            (folder / name).write_text(
+                normal_form((folder / name).read_text(encoding="utf-8")), encoding="utf-8"
+            )
         if (self.root / ".venv").exists():
             (folder / ".venv").symlink_to((self.root / ".venv").resolve())
 
@@ -82,7 +90,9 @@ class Baseline:
         """What `to_json` gave."""
         names = list(value["seconds"])
         covered = {
-            file: {int(line): {names[number] for number in numbers} for line, numbers in lines.items()}
+            file: {
+                int(line): {names[number] for number in numbers} for line, numbers in lines.items()
+            }
             for file, lines in value["covered"].items()
         }
         return cls(value["seconds"], covered)
@@ -98,7 +108,11 @@ class Baseline:
 
     def without(self, files: set[str]) -> Baseline:
         """The same without the tests of these files."""
-        seconds = {test: spent for test, spent in self.seconds.items() if test.partition("::")[0] not in files}
+        seconds = {
+            test: spent
+            for test, spent in self.seconds.items()
+            if test.partition("::")[0] not in files
+        }
         covered = {
             file: {line: tests & seconds.keys() for line, tests in lines.items()}
             for file, lines in self.covered.items()
@@ -156,7 +170,9 @@ def measure(project: Project, folder: Path, kept: Path) -> Baseline:
     if known is None or not all(Path(name).name.startswith("test_") for name in other):
         found = _measured(project, folder, project.tests)
     elif other:
-        found = known.without(other).with_more(_measured(project, folder, sorted(other & files.keys())))
+        found = known.without(other).with_more(
+            _measured(project, folder, sorted(other & files.keys()))
+        )
     else:
         return known
     kept.parent.mkdir(parents=True, exist_ok=True)
@@ -171,8 +187,17 @@ def _read(kept: Path) -> tuple[dict[str, str], Baseline]:
 
 def _measured(project: Project, folder: Path, tests: Sequence[str]) -> Baseline:
     times, data, settings = folder / "times.json", folder / "coverage.data", folder / "coverage.ini"
-    settings.write_text(f"[run]\nsource = {project.package_root}\ndata_file = {data}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", *project.pytest(folder)[1:]]
+    settings.write_text(
+        f"[run]\nsource = {project.package_root}\ndata_file = {data}\n", encoding="utf-8"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "coverage",
+        "run",
+        f"--rcfile={settings}",
+        *project.pytest(folder)[1:],
+    ]
     environment = project.environment(folder, MUTATE_TIMES=str(times))
     subprocess.run([*command, *tests], cwd=folder, env=environment, check=False)
     ran = json.loads(times.read_text(encoding="utf-8"))
@@ -181,7 +206,8 @@ def _measured(project: Project, folder: Path, tests: Sequence[str]) -> Baseline:
     measured.read()
     covered = {
         str(Path(path).relative_to(folder)): {
-            line: seconds.keys() & set(names) for line, names in measured.contexts_by_lineno(path).items()
+            line: seconds.keys() & set(names)
+            for line, names in measured.contexts_by_lineno(path).items()
         }
         for path in measured.measured_files()
     }

@@ -80,7 +80,9 @@ def faults_of(file: str, source: str) -> list[Fault]:
         for variant, change in enumerate(_changes(site)):
             line = site.statement.lineno if site.statement else 1
             before, after = ast.unparse(site.node), ast.unparse(change.node)
-            found.append(Fault(file, line, site.function, change.kind, before, after, place, variant))
+            found.append(
+                Fault(file, line, site.function, change.kind, before, after, place, variant)
+            )
     return found
 
 
@@ -108,7 +110,11 @@ def lines_of(source: str, fault: Fault) -> range:
     if statement is None:
         return range(1, 2)
     body = getattr(statement, "body", None)
-    last = body[0].lineno - 1 if isinstance(body, list) and body else statement.end_lineno or statement.lineno
+    last = (
+        body[0].lineno - 1
+        if isinstance(body, list) and body
+        else statement.end_lineno or statement.lineno
+    )
     return range(statement.lineno, max(last, statement.lineno) + 1)
 
 
@@ -135,7 +141,9 @@ def _below(node: ast.AST, statement: ast.stmt | None, function: str) -> Iterator
 def _is_guard(node: ast.AST) -> bool:
     """`if TYPE_CHECKING` and `if __name__ == "__main__"`, which no test runs."""
     tested = ast.walk(node.test) if isinstance(node, ast.If) else ()
-    return any(isinstance(part, ast.Name) and part.id in ("TYPE_CHECKING", "__name__") for part in tested)
+    return any(
+        isinstance(part, ast.Name) and part.id in ("TYPE_CHECKING", "__name__") for part in tested
+    )
 
 
 def _changes(site: _Site) -> Iterator[_Change]:
@@ -152,7 +160,9 @@ def _changes(site: _Site) -> Iterator[_Change]:
             yield _Change("logic", ast.BoolOp(other_op, node.values))
         case ast.UnaryOp(op=ast.Not()):
             yield _Change("logic", node.operand)
-        case ast.BinOp() | ast.AugAssign() if type(node.op) in _ARITHMETIC and not _joins_texts(node):
+        case ast.BinOp() | ast.AugAssign() if type(node.op) in _ARITHMETIC and not _joins_texts(
+            node
+        ):
             changed_op = copy.deepcopy(node)
             changed_op.op = _ARITHMETIC[type(node.op)]()
             yield _Change("number", changed_op)
@@ -162,10 +172,16 @@ def _changes(site: _Site) -> Iterator[_Change]:
             yield _Change("number", ast.Constant(number + 1))
             yield _Change("number", ast.Constant(number - 1))
         case ast.Call(func=ast.Name(id=name)) if name in _TWINS:
-            yield _Change("number" if name in ("min", "max") else "logic", _called(node, _TWINS[name]))
+            yield _Change(
+                "number" if name in ("min", "max") else "logic", _called(node, _TWINS[name])
+            )
         case ast.Call(args=[first, second, *_]) if _may_swap(node, first, second):
-            yield _Change("arguments", ast.Call(node.func, [second, first, *node.args[2:]], node.keywords))
-    if site.field in ("test", "ifs") and isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+            yield _Change(
+                "arguments", ast.Call(node.func, [second, first, *node.args[2:]], node.keywords)
+            )
+    if site.field in ("test", "ifs") and isinstance(
+        node, ast.Name | ast.Attribute | ast.Call | ast.Subscript
+    ):
         yield _Change("logic", ast.UnaryOp(ast.Not(), node))
 
 

@@ -36,7 +36,11 @@ def read_reasons(path: Path = EXPLAINED) -> Reasons:
 
 def reason_of(fault: Fault, reasons: Reasons) -> str | None:
     """Why a fault need not be noticed; None without an entry."""
-    described = {"file": fault.file, "function": fault.function, "fault": f"{fault.before} → {fault.after}"}
+    described = {
+        "file": fault.file,
+        "function": fault.function,
+        "fault": f"{fault.before} → {fault.after}",
+    }
     for entry in reasons:
         if all(fnmatchcase(text, _literal(entry.get(key, "*"))) for key, text in described.items()):
             return entry["reason"]
@@ -51,7 +55,9 @@ def _literal(pattern: str) -> str:
 def summary(trials: Sequence[Trial], reasons: Reasons) -> str:
     """One line: of how many faults how many were noticed, explained, neither."""
     noticed = sum(trial.by is not None for trial in trials)
-    explained = sum(trial.by is None and reason_of(trial.fault, reasons) is not None for trial in trials)
+    explained = sum(
+        trial.by is None and reason_of(trial.fault, reasons) is not None for trial in trials
+    )
     left = len(trials) - noticed - explained
     share = 1 - left / max(len(trials), 1)
     return f"{len(trials)} faults: {noticed} noticed, {explained} explained, {left} survive; {share:.1%} accounted for"
@@ -67,16 +73,22 @@ def page_of(trials: Sequence[Trial], reasons: Reasons, seed: int) -> str:
     for name, group in sorted(packages.items()):
         silent = [trial for trial in group if trial.by is None]
         known = sum(reason_of(trial.fault, reasons) is not None for trial in silent)
-        lines.append(f"| `{name}` | {len(group)} | {len(group) - len(silent)} | {known} | {len(silent) - known} |")
+        lines.append(
+            f"| `{name}` | {len(group)} | {len(group) - len(silent)} | {known} | {len(silent) - known} |"
+        )
     lines += ["", "## Not noticed", ""]
     lines += ["| File | Line | Function | Fault | Why |", "|---|---:|---|---|---|"]
     for trial in (trial for trial in trials if trial.by is None):
         fault, why = trial.fault, reason_of(trial.fault, reasons) or "**survives**"
-        lines.append(f"| `{fault.file}` | {fault.line} | `{fault.function}` | {_change(fault)} | {_cell(why)} |")
+        lines.append(
+            f"| `{fault.file}` | {fault.line} | `{fault.function}` | {_change(fault)} | {_cell(why)} |"
+        )
     lines += ["", "## All", "", "| File | Line | Fault | Noticed by |", "|---|---:|---|---|"]
     for trial in trials:
         by = _cell(f"`{trial.by}`") if trial.by else "-"
-        lines.append(f"| `{trial.fault.file}` | {trial.fault.line} | {_change(trial.fault)} | {by} |")
+        lines.append(
+            f"| `{trial.fault.file}` | {trial.fault.line} | {_change(trial.fault)} | {by} |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -14,7 +14,9 @@ from pathlib import Path
 import coverage
 import pytest
 
-MEMORY_BYTES = 8 << 30  # of data: a fault may make a loop endless; a browser only reserves more than that
+MEMORY_BYTES = (
+    8 << 30
+)  # of data: a fault may make a loop endless; a browser only reserves more than that
 _times: dict[str, dict[str, float | str]] = {}
 
 
@@ -53,4 +55,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         wanted = json.loads(Path(os.environ["MUTATE_TESTS"]).read_text(encoding="utf-8"))
         place = {name: number for number, name in enumerate(wanted)}
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in place])
-        items[:] = sorted((item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid])
+        items[:] = sorted(
+            (item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid]
+        )

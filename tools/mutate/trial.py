@@ -56,8 +56,12 @@ class Trials:
 
     def _trial(self, fault: Fault) -> Trial:
         source = (self._project.root / fault.file).read_text(encoding="utf-8")
-        own = self._within(OWN_TESTS_S, set(), self._baseline.tests_of(fault.file, lines_of(source, fault)))
-        further = self._within(FURTHER_TESTS_S, set(own), self._baseline.further_tests_of(fault.file))
+        own = self._within(
+            OWN_TESTS_S, set(), self._baseline.tests_of(fault.file, lines_of(source, fault))
+        )
+        further = self._within(
+            FURTHER_TESTS_S, set(own), self._baseline.further_tests_of(fault.file)
+        )
         copy = self._copies.get()
         try:
             with _changed(copy / fault.file, with_fault(source, fault)):
@@ -80,7 +84,9 @@ class Trials:
         listed, times = copy / "mutate-tests.json", copy / "mutate-times.json"
         listed.write_text(json.dumps(tests), encoding="utf-8")
         times.unlink(missing_ok=True)
-        environment = self._project.environment(copy, MUTATE_TESTS=str(listed), MUTATE_TIMES=str(times))
+        environment = self._project.environment(
+            copy, MUTATE_TESTS=str(listed), MUTATE_TIMES=str(times)
+        )
         files = sorted({test.partition("::")[0] for test in tests})
         limit_s = START_S + TIMES_SLOWER * sum(self._baseline.seconds[test] for test in tests)
         code = _exit_code([*self._project.pytest(copy), "-x", *files], copy, environment, limit_s)
@@ -92,7 +98,9 @@ class Trials:
         return next((test for test, each in ran.items() if each["outcome"] == "failed"), "import")
 
 
-def _exit_code(command: Sequence[str], folder: Path, environment: dict[str, str], limit_s: float) -> int | None:
+def _exit_code(
+    command: Sequence[str], folder: Path, environment: dict[str, str], limit_s: float
+) -> int | None:
     """A command's exit code; None if it and all that it started had to be killed at the limit."""
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True

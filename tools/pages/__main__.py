@@ -20,11 +20,21 @@ WHOLE_FOLDERS = ("docs/schemas", "example/figures")
 def main(arguments: list[str] | None = None) -> int:
     """Write the pages, or with `--check` name those that differ and return 1."""
     parser = argparse.ArgumentParser(prog="python -m tools.pages", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing, name the pages that differ")
-    parser.add_argument("--pictures", action="store_true", help="also take README's pictures, by a headless Chromium")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, name the pages that differ"
+    )
+    parser.add_argument(
+        "--pictures",
+        action="store_true",
+        help="also take README's pictures, by a headless Chromium",
+    )
     options = parser.parse_args(arguments)
     made = {name: text for maker in MAKERS for name, text in maker().items()}
-    there = {path.relative_to(ROOT).as_posix() for folder in WHOLE_FOLDERS for path in (ROOT / folder).glob("*")}
+    there = {
+        path.relative_to(ROOT).as_posix()
+        for folder in WHOLE_FOLDERS
+        for path in (ROOT / folder).glob("*")
+    }
     stale = there - made.keys()
     differ = {name for name, text in made.items() if not _is(ROOT / name, text)}
     if options.check:

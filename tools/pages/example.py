@@ -25,9 +25,14 @@ def pages() -> dict[str, str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write_opened(folder)
-        decision = write_decision(_archive(), TITLE, folder, utc_date=DATE).read_text(encoding="utf-8")
+        decision = write_decision(_archive(), TITLE, folder, utc_date=DATE).read_text(
+            encoding="utf-8"
+        )
         paths = [folder / "report.md", folder / "explorer.html", *(folder / "figures").iterdir()]
-        made = {f"example/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8") for path in paths}
+        made = {
+            f"example/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8")
+            for path in paths
+        }
     found = re.search(r"^\| model +\|.*?\n\n", made["example/report.md"], re.M | re.S)
     assert found, "the report has no table of results"
     before, rest = (ROOT / "README.md").read_text(encoding="utf-8").split("<!-- example:begin -->")
@@ -51,7 +56,9 @@ def take_pictures() -> None:
     program = find_chromium()
     assert program, "no Chromium here"
     model = CELL.split("/")[0]
-    choose = f"e => {{ e.value = '{model}'; e.dispatchEvent(new Event('change', {{bubbles: true}})) }}"
+    choose = (
+        f"e => {{ e.value = '{model}'; e.dispatchEvent(new Event('change', {{bubbles: true}})) }}"
+    )
     with tempfile.TemporaryDirectory() as folder, Browser(program) as browser:
         _write_opened(Path(folder))
         explorer = Path(folder) / "explorer.html"

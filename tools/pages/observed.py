@@ -33,14 +33,19 @@ class ObservedStudy:
         asked = [task for task in tasks if task in self.prompts]
         outcomes = count_outcomes(self._rows(model), asked, self.study.trials, self.study.shells)
         return {
-            task: {shell: (counts.passes[place], counts.scored[place]) for shell, counts in outcomes.by_shell.items()}
+            task: {
+                shell: (counts.passes[place], counts.scored[place])
+                for shell, counts in outcomes.by_shell.items()
+            }
             for place, task in enumerate(asked)
         }
 
     def failures(self, model: str, shell: str, tasks: Sequence[str]) -> dict[str, int]:
         """Failure class -> measured trials of these tasks that failed so, the most frequent first."""
         rows = self._rows(model)
-        failed = rows[(rows["shell"] == shell) & rows["task"].isin(tasks) & (rows["status"] == "measured")]
+        failed = rows[
+            (rows["shell"] == shell) & rows["task"].isin(tasks) & (rows["status"] == "measured")
+        ]
         failed = failed[failed["passed"].eq(False).fillna(False)]
         counts = Counter(failed["failure_class"].fillna("unclassified"))
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
@@ -59,4 +64,6 @@ def _read(folder: Path) -> Iterator[ObservedStudy]:
         with unpacked(path) as archive:
             archived = read_archived_study(archive)
             frame = read_table(archived.products / "cells.csv")
-            yield ObservedStudy(archived.study, frame, {task.id: task.prompt_sha256 for task in archived.tasks})
+            yield ObservedStudy(
+                archived.study, frame, {task.id: task.prompt_sha256 for task in archived.tasks}
+            )

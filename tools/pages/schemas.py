@@ -51,7 +51,12 @@ def schema_of(name: str) -> dict[str, Any]:
 
 def columns() -> Iterator[tuple[str, str, str]]:
     """Name, type and meaning of each column of the table, in order."""
-    kinds = {"string": "text", "integer": "whole number", "number": "number", "boolean": "True or False"}
+    kinds = {
+        "string": "text",
+        "integer": "whole number",
+        "number": "number",
+        "boolean": "True or False",
+    }
     for name, found in schema_of("row")["properties"].items():
         forms = [form["type"] for form in found.get("anyOf", [found]) if form.get("type") != "null"]
         yield name, kinds[forms[0]], found["description"]
@@ -59,7 +64,10 @@ def columns() -> Iterator[tuple[str, str, str]]:
 
 def schema_list() -> str:
     """A table of the schemas as Markdown."""
-    rows = [f"| [{name}](schemas/{name}.schema.json) | {where} |" for name, (_, where) in SCHEMAS.items()]
+    rows = [
+        f"| [{name}](schemas/{name}.schema.json) | {where} |"
+        for name, (_, where) in SCHEMAS.items()
+    ]
     return "\n".join(["| schema | what is of it |", "|---|---|", *rows])
 
 

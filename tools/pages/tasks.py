@@ -104,7 +104,9 @@ def _lines(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[
 
 def sets_table(tasks: Sequence[Task]) -> str:
     """The sets by size, by lean and by what became of their references' mutants."""
-    found = re.findall(r"^\| ([a-z0-9-]+) \| (\d+) \| (\d+) \| (\d+) \|", MUTANTS.read_text(encoding="utf-8"), re.M)
+    found = re.findall(
+        r"^\| ([a-z0-9-]+) \| (\d+) \| (\d+) \| (\d+) \|", MUTANTS.read_text(encoding="utf-8"), re.M
+    )
     mutants = {name: tuple(map(int, counts)) for name, *counts in found}
     leans = [*(SHELLS[shell].short_title for shell in DESIGN_SHELLS), NEUTRAL, UNDECLARED]
     rows = []
@@ -112,7 +114,9 @@ def sets_table(tasks: Sequence[Task]) -> str:
         own = [task for task in tasks if task.id in set(chosen.tasks)]
         if not own:
             continue
-        made, killed, equivalent = (sum(counts) for counts in zip(*(mutants[task.id] for task in own), strict=True))
+        made, killed, equivalent = (
+            sum(counts) for counts in zip(*(mutants[task.id] for task in own), strict=True)
+        )
         leaning = Counter(map(_lean, own))
         share = f"{killed / (made - equivalent):.1%}"
         rows.append([f"`{name}`", len(own), *(leaning[lean] for lean in leans), made, share])
@@ -127,7 +131,9 @@ def _observed(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> dict[s
         shells = " / ".join(SHELLS[shell].short_title for shell in seen.study.shells)
         for model in seen.study.models:
             columns[f"{seen.study.study}, {model.alias}: {shells}"] = {
-                task: " / ".join(f"{passes} of {of}" if of else "-" for passes, of in counts.values())
+                task: " / ".join(
+                    f"{passes} of {of}" if of else "-" for passes, of in counts.values()
+                )
                 + ("" if seen.prompts[task] == present[task] else " *")
                 for task, counts in seen.rates(model.alias, list(present)).items()
             }
@@ -160,27 +166,47 @@ def edges(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[s
     asked = {task for _, _, found, _ in measured for task in found}
     floor = [f"`{name}`" for name in names if name in asked - once]
     yield f"\nNever passed by any of them ({len(floor)} of {len(asked)} tasks asked): {', '.join(floor) or 'none'}."
-    always = sorted({(task, of) for _, _, found, _ in measured for task, (passes, of) in found.items() if passes == of})
+    always = sorted(
+        {
+            (task, of)
+            for _, _, found, _ in measured
+            for task, (passes, of) in found.items()
+            if passes == of
+        }
+    )
     full = ", ".join(f"`{name}` ({of} of {of})" for name, of in always)
     yield f"\nPassed in every trial by one of them: {full or 'none'}."
     yield _TEXT.rstrip()
 
 
-def _measured(seen: ObservedStudy, names: Sequence[str]) -> Iterator[tuple[str, str, Found, dict[str, int]]]:
+def _measured(
+    seen: ObservedStudy, names: Sequence[str]
+) -> Iterator[tuple[str, str, Found, dict[str, int]]]:
     """Title of the model, shell, what was found and the failures by class, of each shell that was measured."""
     for model in seen.study.models:
         rates = seen.rates(model.alias, names)
         for shell in seen.study.shells:
             found = {task: counts[shell] for task, counts in rates.items() if counts[shell][1]}
             if found:
-                yield f"{seen.study.study}, {model.alias}", shell, found, seen.failures(model.alias, shell, list(found))
+                yield (
+                    f"{seen.study.study}, {model.alias}",
+                    shell,
+                    found,
+                    seen.failures(model.alias, shell, list(found)),
+                )
 
 
 def _row(model: str, shell: str, found: Found, failures: dict[str, int]) -> list[object]:
     never = sum(not passes for passes, _ in found.values())
     always = sum(passes == of for passes, of in found.values())
     classes = ", ".join(f"{name} {count}" for name, count in failures.items()) or "-"
-    counts = [len(found), sum(of for _, of in found.values()), never, always, len(found) - never - always]
+    counts = [
+        len(found),
+        sum(of for _, of in found.values()),
+        never,
+        always,
+        len(found) - never - always,
+    ]
     return [model, SHELLS[shell].short_title, *counts, classes]
 
 

@@ -20,7 +20,10 @@ def main(arguments: list[str]) -> int:
         for name, (table, count) in TABLES.items():
             start = time.monotonic()
             found[name] = {"studies": count, "rows": table(count)}
-            print(f"{name}: {len(found[name]['rows'])} rows, {time.monotonic() - start:.0f} s", flush=True)
+            print(
+                f"{name}: {len(found[name]['rows'])} rows, {time.monotonic() - start:.0f} s",
+                flush=True,
+            )
         FIGURES.write_text(dump(found), encoding="utf-8")
     write_pages()
     return 0
@@ -31,15 +34,20 @@ def dump(found: dict) -> str:
     parts = []
     for name, table in found.items():
         rows = ",\n".join(
-            f"   {json.dumps(rounded(row), ensure_ascii=False, allow_nan=False)}" for row in table["rows"]
+            f"   {json.dumps(rounded(row), ensure_ascii=False, allow_nan=False)}"
+            for row in table["rows"]
         )
-        parts.append(f' {json.dumps(name)}: {{"studies": {table["studies"]}, "rows": [\n{rows}\n ]}}')
+        parts.append(
+            f' {json.dumps(name)}: {{"studies": {table["studies"]}, "rows": [\n{rows}\n ]}}'
+        )
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def rounded(row: dict) -> dict:
     """Shares to a tenth of a per cent."""
-    return {key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()}
+    return {
+        key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()
+    }
 
 
 if __name__ == "__main__":

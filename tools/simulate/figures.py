@@ -26,7 +26,12 @@ def rng_for(*words: object) -> np.random.Generator:
 
 def design(count: int) -> list[Row]:
     """20 tasks x 5 trials by scenario and true gap: rows of the table, claims, coverage, widths, leaving tasks out."""
-    return [design_row(name, gap, count) for name in SCENARIOS for gap in GAPS if gap <= SCENARIOS[name].largest_gap]
+    return [
+        design_row(name, gap, count)
+        for name in SCENARIOS
+        for gap in GAPS
+        if gap <= SCENARIOS[name].largest_gap
+    ]
 
 
 def design_row(name: str, gap: float, count: int) -> Row:
@@ -34,7 +39,11 @@ def design_row(name: str, gap: float, count: int) -> Row:
     found = studies(population(name, gap), count, 20, 5, rng_for("design", name, gap))
     d = methods.differences(found)
     row = methods.rows_of(found.steps.sum(axis=1), 100)
-    ends, near, fixed = methods.report_interval(found), methods.report_interval(found, 0.90), methods.fixed_half(found)
+    ends, near, fixed = (
+        methods.report_interval(found),
+        methods.report_interval(found, 0.90),
+        methods.fixed_half(found),
+    )
     plain, floored = methods.t_interval(d), methods.floored_interval(d)
     side, p = methods.ahead(found), methods.flip_p(found)
     own = d.mean(axis=1)
@@ -44,7 +53,9 @@ def design_row(name: str, gap: float, count: int) -> Row:
         "gap": gap,
         **{band: share(row == place) for place, band in enumerate(BANDS)},
         "resolved direction": share((side == 1) & (row == 0) | (side == -1) & (row == 3)),
-        "resolved false direction": share((side == -1) & (row == 3) | (side == 1) & (row == 0) & (gap == 0)),
+        "resolved false direction": share(
+            (side == -1) & (row == 3) | (side == 1) & (row == 0) & (gap == 0)
+        ),
         "resolved noise": share(noise & (near[0] > -0.05) & (near[1] < 0.05)),
         "S covers": methods.covered(ends, found.truth),
         "t covers": methods.covered(plain, found.truth),
@@ -70,10 +81,13 @@ def resampling(count: int) -> list[Row]:
     for name in SCENARIOS:
         for gap in (0.0, 0.10):
             found = studies(population(name, gap), count, 20, 5, rng_for("resampling", name, gap))
-            percentile, corrected = methods.bootstraps(methods.differences(found), rng_for("weights", name, gap))
+            percentile, corrected = methods.bootstraps(
+                methods.differences(found), rng_for("weights", name, gap)
+            )
             covers = {"percentile": percentile, "BCa": corrected}
             rows.append(
-                {"scenario": name, "gap": gap} | {k: methods.covered(v, found.truth) for k, v in covers.items()}
+                {"scenario": name, "gap": gap}
+                | {k: methods.covered(v, found.truth) for k, v in covers.items()}
             )
     return rows
 
@@ -87,7 +101,9 @@ def sizes(count: int) -> list[Row]:
                 rows.append({"scenario": name, "question": question, "gap": gap, "tasks": None})
                 continue
             rates = population(name, gap)
-            spread = sqrt(np.var(rates[1] - rates[0]) + np.mean(sum(r * (1 - r) for r in rates)) / 5)
+            spread = sqrt(
+                np.var(rates[1] - rates[0]) + np.mean(sum(r * (1 - r) for r in rates)) / 5
+            )
             # About the size that the normal approximation gives; the answer is read off between its neighbours.
             quantiles = 1.96 + 0.84 if question != NO_DIFFERENCE else 1.645 + 1.2816
             about = (quantiles * spread / margin) ** 2
@@ -96,7 +112,9 @@ def sizes(count: int) -> list[Row]:
             for tasks in tried:
                 found = studies(rates, count, tasks, 5, rng_for("sizes", name, question, tasks))
                 shares.append(share(answered(found)))
-            rows.append({"scenario": name, "question": question, "gap": gap, "tasks": at_80(tried, shares)})
+            rows.append(
+                {"scenario": name, "question": question, "gap": gap, "tasks": at_80(tried, shares)}
+            )
     return rows
 
 
@@ -123,7 +141,11 @@ def says_noise(found: Studies) -> np.ndarray:
     return (low > -0.05) & (high < 0.05)
 
 
-AHEAD, BY_TEN, NO_DIFFERENCE = "who is ahead", "ahead by 10 points or more", "no difference: within 5 points"
+AHEAD, BY_TEN, NO_DIFFERENCE = (
+    "who is ahead",
+    "ahead by 10 points or more",
+    "no difference: within 5 points",
+)
 QUESTIONS: tuple[tuple[str, float, float, Callable[[Studies], np.ndarray]], ...] = (
     (AHEAD, 0.10, 0.10, says_ahead),
     (BY_TEN, 0.20, 0.10, says_ten),
@@ -133,22 +155,34 @@ QUESTIONS: tuple[tuple[str, float, float, Callable[[Studies], np.ndarray]], ...]
 
 def weak_places(count: int) -> list[Row]:
     """Coverage where the t interval for tasks like these is at its worst."""
-    designs = [(20, mean, gap) for mean in (0.05, 0.10, 0.90, 0.95) for gap in (-0.10, -0.05, 0.0, 0.05, 0.10)]
+    designs = [
+        (20, mean, gap)
+        for mean in (0.05, 0.10, 0.90, 0.95)
+        for gap in (-0.10, -0.05, 0.0, 0.05, 0.10)
+    ]
     designs += [
-        (tasks, mean, gap) for tasks in (60, 100) for mean in (0.90, 0.95, 0.97) for gap in (-0.10, -0.05, 0.0, 0.02)
+        (tasks, mean, gap)
+        for tasks in (60, 100)
+        for mean in (0.90, 0.95, 0.97)
+        for gap in (-0.10, -0.05, 0.0, 0.02)
     ]
     rows = []
     for tasks, mean, gap in designs:
         if 0.01 <= mean + gap <= 0.99:
             rng = rng_for("weak", tasks, mean, gap)
-            rows.append(_coverage(mean, gap, studies(population("D", gap, mean), count, tasks, 5, rng)))
+            rows.append(
+                _coverage(mean, gap, studies(population("D", gap, mean), count, tasks, 5, rng))
+            )
     return rows
 
 
 def shared_effects(count: int) -> list[Row]:
     """Coverage at a true gap of 0 where the tasks of a category share an effect, up to `spread` either way."""
     spreads = (0.05, 0.10, 0.15)
-    return [{"spread": s} | _coverage(0.5, 0.0, by_category(s, count, rng_for("category", s))) for s in spreads]
+    return [
+        {"spread": s} | _coverage(0.5, 0.0, by_category(s, count, rng_for("category", s)))
+        for s in spreads
+    ]
 
 
 def _coverage(mean: float, gap: float, found: Studies) -> Row:
@@ -180,7 +214,10 @@ def said_ahead(count: int) -> list[Row]:
         for tasks in (20, 60)
     ]
     for mean in (0.90, 0.95):
-        cases += [(f"D, Bash passes {mean:.0%}", tasks, 0.0, population("D", 0.0, mean)) for tasks in (20, 60)]
+        cases += [
+            (f"D, Bash passes {mean:.0%}", tasks, 0.0, population("D", 0.0, mean))
+            for tasks in (20, 60)
+        ]
     for tasks, below, above in ((20, 0.85, 0.95), (60, 0.90, 0.95)):
         words = f"Bash passes {below:.0%}, PowerShell {above:.0%}"
         cases.append((words, tasks, round(above - below, 2), passing(below, above)))
@@ -188,7 +225,10 @@ def said_ahead(count: int) -> list[Row]:
     for words, tasks, gap, rates in cases:
         found = studies(rates, count, tasks, 5, rng_for("ahead", words, tasks))
         sides = {"mid-p": methods.ahead(found), "full p": methods.ahead(found, methods.full_p)}
-        said = {name: share(side * np.sign(gap) > 0 if gap else side != 0) for name, side in sides.items()}
+        said = {
+            name: share(side * np.sign(gap) > 0 if gap else side != 0)
+            for name, side in sides.items()
+        }
         rows.append({"place": words, "tasks": tasks, "gap": gap} | said)
     return rows
 
@@ -233,7 +273,9 @@ def optional_stopping(count: int) -> list[Row]:
             chosen = rng.integers(0, len(rates[0]), size=(count, 20))
             steps, looks = np.zeros((count, 20), dtype=np.int64), []
             for look in range(1, 5):
-                steps = steps + rng.binomial(5, rates[1][chosen]) - rng.binomial(5, rates[0][chosen])
+                steps = (
+                    steps + rng.binomial(5, rates[1][chosen]) - rng.binomial(5, rates[0][chosen])
+                )
                 seen = Studies(np.zeros_like(steps), steps, 5 * look, 0.0, np.zeros(count))
                 looks.append(methods.flip_p(seen) <= 0.05)
             rows.append(
@@ -256,10 +298,12 @@ def shares_of_resamples(count: int) -> list[Row]:
         gaps = np.clip(np.round(rng.normal(0, 8, count)), -20, 20) / 100
         claimed: dict[str, list[bool]] = {"0.6 to 0.8": [], "0.8 to 0.9": [], "0.9 to 1": []}
         for gap in sorted(set(gaps.tolist())):
-            found = studies(population(name, gap), int((gaps == gap).sum()), 20, 5, rng_for("shares", name, gap))
-            drawn = np.round(methods.resampled(methods.differences(found), rng_for("weights", name, gap)) * 100).astype(
-                int
+            found = studies(
+                population(name, gap), int((gaps == gap).sum()), 20, 5, rng_for("shares", name, gap)
             )
+            drawn = np.round(
+                methods.resampled(methods.differences(found), rng_for("weights", name, gap)) * 100
+            ).astype(int)
             truth = methods.rows_of(np.array([round(100 * gap)]), 100)[0]
             rows_drawn = methods.rows_of(drawn, 100)
             for place in range(len(BANDS)):
@@ -276,7 +320,8 @@ def shares_of_resamples(count: int) -> list[Row]:
                     if words:
                         claimed[words].append(bool(truth == place))
         rows += [
-            {"scenario": name, "share": k, "studies": len(v), "right": share(np.array(v))} for k, v in claimed.items()
+            {"scenario": name, "share": k, "studies": len(v), "right": share(np.array(v))}
+            for k, v in claimed.items()
         ]
     return rows
 

@@ -27,7 +27,9 @@ def report_interval(found: Studies, level: float = 0.95, *, near_edge: bool = Tr
     passed = np.array([found.baseline.sum(axis=1), found.challenger.sum(axis=1)]) / runs
     edge = ((passed <= float(FLOOR)) | (passed >= float(CEILING))).any(axis=0)
     floored = np.where(edge & near_edge, half(floored_interval(d, level)), 0)
-    return around(d, np.maximum.reduce([half(t_interval(d, level)), floored, fixed_half(found, level)]))
+    return around(
+        d, np.maximum.reduce([half(t_interval(d, level)), floored, fixed_half(found, level)])
+    )
 
 
 def t_interval(d: np.ndarray, level: float = 0.95) -> Ends:
@@ -51,13 +53,17 @@ def floored_interval(d: np.ndarray, level: float = 0.95) -> Ends:
     """Two pseudo-tasks at ±1/2 in the variance."""
     size = d.shape[1]
     squares = ((d - d.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) + 0.5
-    return around(d, student.ppf((1 + level) / 2, size + 1) * np.sqrt(squares / ((size + 1) * (size + 2))))
+    return around(
+        d, student.ppf((1 + level) / 2, size + 1) * np.sqrt(squares / ((size + 1) * (size + 2)))
+    )
 
 
 def fixed_half(found: Studies, level: float = 0.95) -> np.ndarray:
     """F: the half-width on these tasks."""
     m = found.trials
-    variance = sum((c * (m - c) / m**2 / (m - 1)).sum(axis=1) for c in (found.baseline, found.challenger))
+    variance = sum(
+        (c * (m - c) / m**2 / (m - 1)).sum(axis=1) for c in (found.baseline, found.challenger)
+    )
     return norm.ppf((1 + level) / 2) * np.sqrt(variance) / found.baseline.shape[1]
 
 
@@ -156,5 +162,8 @@ def ahead(found: Studies, p: Callable[[Studies], np.ndarray] = flip_p) -> np.nda
     low, high = report_interval(found, near_edge=False)
     side = np.where(low > 0, 1, np.where(high < 0, -1, 0))
     asked = np.flatnonzero(side)
-    side[asked] *= p(replace(found, baseline=found.baseline[asked], challenger=found.challenger[asked])) <= 0.05 + 1e-12
+    side[asked] *= (
+        p(replace(found, baseline=found.baseline[asked], challenger=found.challenger[asked]))
+        <= 0.05 + 1e-12
+    )
     return side

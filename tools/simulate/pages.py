@@ -34,10 +34,14 @@ def write_pages() -> None:
 
 def pages() -> dict[Path, str]:
     """Each page as it has to read."""
-    found = {name: part["rows"] for name, part in json.loads(FIGURES.read_text(encoding="utf-8")).items()}
+    found = {
+        name: part["rows"] for name, part in json.loads(FIGURES.read_text(encoding="utf-8")).items()
+    }
     written = {CONSTANTS: _constants(found)}
     for path in MARKED:
-        written[path] = PLACE.sub(lambda m: m[1] + BLOCKS[m[2]](found) + "\n" + m[3], path.read_text(encoding="utf-8"))
+        written[path] = PLACE.sub(
+            lambda m: m[1] + BLOCKS[m[2]](found) + "\n" + m[3], path.read_text(encoding="utf-8")
+        )
     return written
 
 
@@ -54,7 +58,14 @@ def of(rows: list[dict[str, Any]], key: str, **where: object) -> list[float]:
 
 
 def _rows(found: Found) -> str:
-    keys = ("challenger", "inconclusive", "falsified", "baseline", "resolved direction", "resolved noise")
+    keys = (
+        "challenger",
+        "inconclusive",
+        "falsified",
+        "baseline",
+        "resolved direction",
+        "resolved noise",
+    )
     rows = [
         [f"{100 * gap:.0f}", *(span(of(found["design"], key, gap=gap)) for key in keys)]
         for gap in (0.0, 0.05, 0.10, 0.20)
@@ -70,7 +81,10 @@ def _widths(found: Found) -> str:
 
 
 def _false(found: Found) -> str:
-    wrong, noise = (span(of(found["design"], f"resolved {key}", gap=0.0), 1) for key in ("false direction", "noise"))
+    wrong, noise = (
+        span(of(found["design"], f"resolved {key}", gap=0.0), 1)
+        for key in ("false direction", "noise")
+    )
     return (
         f"At a true gap of zero, {wrong} of studies show a resolved false direction, and {noise} show resolved noise: "
         "**20 tasks cannot show that there is no difference.**"
@@ -97,7 +111,10 @@ def _tasks(count: float | None) -> str:
 def _intervals(found: Found) -> str:
     rows = [
         ["S, the report's", span(of(found["design"], "S covers"))],
-        ["paired t over tasks, floored where all differ alike", span(of(found["design"], "t covers"))],
+        [
+            "paired t over tasks, floored where all differ alike",
+            span(of(found["design"], "t covers")),
+        ],
         ["floored over tasks (two pseudo-tasks)", span(of(found["design"], "floored covers"))],
         ["all runs of a shell as independent", span(of(found["design"], "runs independent cover"))],
         ["percentile bootstrap over tasks", span(of(found["resampling"], "percentile"))],
@@ -131,7 +148,8 @@ def _survives(found: Found) -> str:
 
 def _shares(found: Found) -> str:
     rows = [
-        [row["scenario"], row["share"], row["studies"], span([row["right"]])] for row in found["shares_of_resamples"]
+        [row["scenario"], row["share"], row["studies"], span([row["right"]])]
+        for row in found["shares_of_resamples"]
     ]
     return table(["scenario", "a verdict's share", "cases", "the true gap has it"], rows, "lrrr")
 
@@ -148,12 +166,22 @@ def _near_edge(found: Found) -> str:
         for row in found["weak_places"]
         if row["baseline"] >= 0.9
     ]
-    heads = ["tasks", "Bash passes", "true gap", "paired t covers", "S covers", "rightly ahead", "wrongly ahead"]
+    heads = [
+        "tasks",
+        "Bash passes",
+        "true gap",
+        "paired t covers",
+        "S covers",
+        "rightly ahead",
+        "wrongly ahead",
+    ]
     return table([*heads, "cannot tell"], rows, "r" * 8)
 
 
 def _ahead(found: Found) -> str:
-    null, other = ([row for row in found["said_ahead"] if bool(row["gap"]) == power] for power in (False, True))
+    null, other = (
+        [row for row in found["said_ahead"] if bool(row["gap"]) == power] for power in (False, True)
+    )
     mid, full = (span([max(of(null, name))], 1) for name in ("mid-p", "full p"))
     power = [
         f"{span([row['mid-p']])} ({span([row['full p']])}) of studies of {row['tasks']} tasks where "
@@ -182,7 +210,10 @@ def _floor(found: Found) -> str:
 def _edges(found: Found) -> str:
     """Of the rows in which the shell matters."""
     rows = [row for row in found["no_room"] if row["effect"]]
-    middle, lowest = max(rows, key=lambda row: row["gap"]), min(rows, key=lambda row: row["baseline"])
+    middle, lowest = (
+        max(rows, key=lambda row: row["gap"]),
+        min(rows, key=lambda row: row["baseline"]),
+    )
     outer = [row["cannot tell"] for row in rows if not 0.04 < row["baseline"] < 0.96]
     inner = [row["cannot tell"] for row in rows if 0.2 < row["baseline"] < 0.8]
     return (
@@ -196,7 +227,9 @@ def _edges(found: Found) -> str:
 
 
 def _stopping(found: Found) -> str:
-    first, last, ever = (span(of(found["optional_stopping"], key), 1) for key in ("first", "last", "any"))
+    first, last, ever = (
+        span(of(found["optional_stopping"], key), 1) for key in ("first", "last", "any")
+    )
     return (
         f"In simulations of no difference, p is at most 0.05 in {first} of studies at 5 trials, in {last} at 20, and "
         f"in {ever} at one of 5, 10, 15 and 20."
@@ -215,7 +248,13 @@ def _outlook(found: Found) -> str:
     rates, rows = (0.6, 0.8, 0.9, 0.95), []
     for name, chosen in task_sets().items():
         at = [outlook(rate, len(chosen.tasks), 5) for rate in rates]
-        rows.append([name, len(chosen.tasks), *(f"{100 * o.gap:.0f} / {100 * o.cannot_tell:.0f} %" for o in at)])
+        rows.append(
+            [
+                name,
+                len(chosen.tasks),
+                *(f"{100 * o.gap:.0f} / {100 * o.cannot_tell:.0f} %" for o in at),
+            ]
+        )
     return table(["set", "tasks", *(f"at {100 * rate:.0f} %" for rate in rates)], rows, "lrrrrr")
 
 
@@ -240,15 +279,26 @@ BLOCKS: dict[str, Callable[[Found], str]] = {
 
 def _constants(found: Found) -> str:
     design = found["design"]
-    false = [b + c for b, c in zip(of(design, "baseline", gap=0.0), of(design, "challenger", gap=0.0), strict=True)]
+    false = [
+        b + c
+        for b, c in zip(
+            of(design, "baseline", gap=0.0), of(design, "challenger", gap=0.0), strict=True
+        )
+    ]
     texts = {
         "NOISE_AT_0": (
             span(of(design, "falsified", gap=0.0)),
             "studies of a true gap of 0 that the table reads as noise",
         ),
         "FALSE_DIRECTION_AT_0": (span(false), "those that it reads as a direction"),
-        "SURVIVES": (span(of(design, "survives", gap=0.0)), "those whose row survives every deletion of a task"),
-        "SURVIVES_AT_10": (span(of(design, "survives", gap=0.10)), "the same at a true gap of 10 points"),
+        "SURVIVES": (
+            span(of(design, "survives", gap=0.0)),
+            "those whose row survives every deletion of a task",
+        ),
+        "SURVIVES_AT_10": (
+            span(of(design, "survives", gap=0.10)),
+            "the same at a true gap of 10 points",
+        ),
         "SHARES_RIGHT": (
             span(of(found["shares_of_resamples"], "right", share="0.8 to 0.9")),
             "how often a share of resamples of 80 to 90 % named the true row",
@@ -261,7 +311,10 @@ def _constants(found: Found) -> str:
     lines = [f'{name} = "{value}"  # {words}' for name, (value, words) in texts.items()]
     questions = (AHEAD, BY_TEN, NO_DIFFERENCE)
     tasks = {
-        name: tuple(of(found["sizes"], "tasks", scenario=name, question=question)[0] for question in questions)
+        name: tuple(
+            of(found["sizes"], "tasks", scenario=name, question=question)[0]
+            for question in questions
+        )
         for name in SCENARIOS
     }
     return "\n".join(

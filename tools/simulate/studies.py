@@ -34,7 +34,11 @@ class Studies:
 
 
 def studies(
-    rates: tuple[np.ndarray, np.ndarray], count: int, tasks: int, trials: int, rng: np.random.Generator
+    rates: tuple[np.ndarray, np.ndarray],
+    count: int,
+    tasks: int,
+    trials: int,
+    rng: np.random.Generator,
 ) -> Studies:
     """`count` studies of a population of tasks, given by its true rates in both shells."""
     chosen = rng.integers(0, len(rates[0]), size=(count, tasks))
@@ -49,7 +53,9 @@ def population(name: str, gap: float, mean: float | None = None) -> tuple[np.nda
     """A scenario's true rates; `mean` puts another baseline's mean in its place."""
     scenario = SCENARIOS[name]
     if mean is not None:
-        scenario = Scenario(name, scenario.words, mean, scenario.precision, scenario.tie, scenario.traps)
+        scenario = Scenario(
+            name, scenario.words, mean, scenario.precision, scenario.tie, scenario.traps
+        )
     return draw_rates(scenario, gap, POOL, np.random.default_rng(round(1000 * (gap + 1)) + 7))
 
 
@@ -75,4 +81,6 @@ def by_category(spread: float, count: int, rng: np.random.Generator) -> Studies:
     below = np.clip(population("A2", 0.0)[0][rng.integers(0, POOL, size=(count, 20))], 0.15, 0.85)
     effects = np.repeat(rng.uniform(-spread, spread, size=(count, 4)), 5, axis=1)
     above = np.clip(below + effects, 0, 1)
-    return Studies(rng.binomial(5, below), rng.binomial(5, above), 5, 0.0, (above - below).mean(axis=1))
+    return Studies(
+        rng.binomial(5, below), rng.binomial(5, above), 5, 0.0, (above - below).mean(axis=1)
+    )

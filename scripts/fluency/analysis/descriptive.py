@@ -13,7 +13,15 @@ import numpy as np
 import pandas as pd
 
 from fluency.analysis.intervals import task_sd
-from fluency.analysis.outcomes import Outcomes, PairedRates, cells_in, mean, one_model, pass_at_1, trial_noise
+from fluency.analysis.outcomes import (
+    Outcomes,
+    PairedRates,
+    cells_in,
+    mean,
+    one_model,
+    pass_at_1,
+    trial_noise,
+)
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell, Study
@@ -78,7 +86,9 @@ class FailureLine:
     example: FailureExample
 
 
-def category_lines(outcomes: Outcomes, paired: PairedRates, categories: Mapping[str, str]) -> tuple[CategoryLine, ...]:
+def category_lines(
+    outcomes: Outcomes, paired: PairedRates, categories: Mapping[str, str]
+) -> tuple[CategoryLine, ...]:
     """Means over the compared tasks by category, in the order the categories first appear."""
     by_task = dict(zip(paired.tasks, paired.differences, strict=True))
     lines = []
@@ -87,14 +97,24 @@ def category_lines(outcomes: Outcomes, paired: PairedRates, categories: Mapping[
         found = {shell: pass_at_1(outcomes, shell, chosen) for shell in outcomes.by_shell}
         rates = {shell: rate.value if rate else None for shell, rate in found.items()}
         differences = [by_task[task] for task in chosen]
-        lines.append(CategoryLine(category, len(chosen), rates, mean(differences), sum(d != 0 for d in differences)))
+        lines.append(
+            CategoryLine(
+                category, len(chosen), rates, mean(differences), sum(d != 0 for d in differences)
+            )
+        )
     return tuple(lines)
 
 
 def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> ShellComposition:
     """What one model's answers in one shell are made of."""
     one_model(rows)
-    columns = ["made_of", "passed", "commands", "status", *(condition.score_field for condition in EXTRA_CONDITIONS)]
+    columns = [
+        "made_of",
+        "passed",
+        "commands",
+        "status",
+        *(condition.score_field for condition in EXTRA_CONDITIONS),
+    ]
     answered = rows.loc[(rows["shell"] == shell) & rows["outcome"].notna(), columns]
     known = answered[answered["made_of"].notna()]
     lines, kinds = [], set(known["made_of"])
@@ -102,14 +122,24 @@ def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> ShellCompositio
         if kind in kinds:
             part = known[known["made_of"] == kind]
             marks = part["passed"].dropna()
-            under = {condition.name: part[condition.score_field].dropna() for condition in EXTRA_CONDITIONS}
+            under = {
+                condition.name: part[condition.score_field].dropna()
+                for condition in EXTRA_CONDITIONS
+            }
             passed_under = {name: (int(known.sum()), len(known)) for name, known in under.items()}
             lines.append(MadeOfLine(kind, len(part), len(marks), int(marks.sum()), passed_under))
-    names = Counter(name for text in known["commands"].dropna() for name in dict.fromkeys(text.split()))
+    names = Counter(
+        name for text in known["commands"].dropna() for name in dict.fromkeys(text.split())
+    )
     ranked = sorted(names.items(), key=lambda item: (-item[1], item[0]))
     measured = int((answered["status"] == "measured").sum())
     return ShellComposition(
-        shell, len(answered), measured, len(answered) - len(known), tuple(lines), tuple(ranked[:top])
+        shell,
+        len(answered),
+        measured,
+        len(answered) - len(known),
+        tuple(lines),
+        tuple(ranked[:top]),
     )
 
 
@@ -152,7 +182,9 @@ def retried_cells(rows: pd.DataFrame) -> tuple[RetriedCell, ...]:
     one_model(rows)
     part = rows[rows["attempts"].notna() & (rows["attempts"] > 1).fillna(False)]
     found = zip(cells_in(part), part["attempts"], part["status"], strict=True)
-    return tuple(RetriedCell(cell, int(attempts), status == "measured") for cell, attempts, status in found)
+    return tuple(
+        RetriedCell(cell, int(attempts), status == "measured") for cell, attempts, status in found
+    )
 
 
 class Spread(NamedTuple):
@@ -237,7 +269,9 @@ def _time_slice(part: pd.DataFrame, shells: list[str]) -> TimeSlice:
     for shell in shells:
         own = part[part["shell"] == shell]
         taken = [float(value) for value in own["t_gen_s"].dropna()]
-        by_shell[shell] = ShellTimeSlice(int(own["passed"].sum()), len(own), median(taken) if taken else None)
+        by_shell[shell] = ShellTimeSlice(
+            int(own["passed"].sum()), len(own), median(taken) if taken else None
+        )
     return TimeSlice(part["asked_utc"].iloc[0], part["asked_utc"].iloc[-1], by_shell)
 
 
@@ -250,7 +284,10 @@ def trials_added_later(rows: pd.DataFrame) -> tuple[int, ...]:
     """
     one_model(rows)
     asked = rows[rows["asked_utc"].notna()]
-    trials, times = asked["trial"].to_numpy(), np.unique(asked["asked_utc"].tolist(), return_inverse=True)[1]
+    trials, times = (
+        asked["trial"].to_numpy(),
+        np.unique(asked["asked_utc"].tolist(), return_inverse=True)[1],
+    )
     found = []
     for last in np.unique(trials)[:-1]:
         early, late = np.sort(times[trials == last]), np.sort(times[trials == last + 1])
@@ -301,11 +338,17 @@ def asking_order(rows: pd.DataFrame, model: str, study: Study) -> AskingOrder:
     if len(asked) < ENOUGH_FOR_ORDER or times.nunique() == 1:
         return AskingOrder(None, {}, 0, batch)
     cells = map(Cell, *(asked[name].tolist() for name in ("model", "shell", "task", "trial")))
-    planned, came = (pd.Series(v).rank().to_numpy() for v in ([-study.priority(cell) for cell in cells], times))
+    planned, came = (
+        pd.Series(v).rank().to_numpy() for v in ([-study.priority(cell) for cell in cells], times)
+    )
     places = {shell: came[asked["shell"] == shell] for shell in study.shells}
     return AskingOrder(
         correlation=float(np.corrcoef(planned, came)[0, 1]),
-        mean_places={shell: float((own.mean() - 1) / (len(came) - 1)) for shell, own in places.items() if len(own)},
+        mean_places={
+            shell: float((own.mean() - 1) / (len(came) - 1))
+            for shell, own in places.items()
+            if len(own)
+        },
         runs=1 + int((times.sort_values().diff().dt.total_seconds() > PAUSE_S).sum()),
     )
 

@@ -66,8 +66,13 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
         return None
     differences, fixed = paired.differences, intervals.fixed_task_halfwidth(outcomes, paired)
     spread, p = intervals.task_sd(differences), intervals.sign_flip(differences)
-    tested, floored = task_interval(differences, least=fixed), intervals.floored_interval(differences)
-    s95, s90 = (gap_interval(outcomes, paired, level) for level in (intervals.LEVEL, 1 - 2 * plan.ALPHA))
+    tested, floored = (
+        task_interval(differences, least=fixed),
+        intervals.floored_interval(differences),
+    )
+    s95, s90 = (
+        gap_interval(outcomes, paired, level) for level in (intervals.LEVEL, 1 - 2 * plan.ALPHA)
+    )
     rates = (paired.baseline_rate.value, paired.challenger_rate.value)
     return GapEstimate(
         paired=paired,
@@ -97,10 +102,14 @@ def judge_gap(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str,
     if refused or gap is None:
         return Verdict(None, refused, False, False)
     claims, within = gap.claims, plan.bands_within(*gap.bounds)
-    return Verdict(claims.band, (), {claims.band, *within} != {claims.band}, claims.resolved, claims.edge)
+    return Verdict(
+        claims.band, (), {claims.band, *within} != {claims.band}, claims.resolved, claims.edge
+    )
 
 
-def refusals(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]) -> tuple[str, ...]:
+def refusals(
+    outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]
+) -> tuple[str, ...]:
     """Why there is no verdict; empty if there is one."""
     reasons = []
     for shell in outcomes.contrast:
@@ -192,11 +201,17 @@ def _size(ahead: plan.Direction | None, s95: Interval, s90: Interval) -> Size:
     if ahead and (s95.low >= plan.DIRECTION or s95.high <= -plan.DIRECTION):
         return "ten-or-more"
     if max(abs(s90.low), abs(s90.high)) < plan.DIRECTION:
-        return "five-to-ten" if ahead and (s90.low >= plan.NOISE or s90.high <= -plan.NOISE) else "under-ten"
+        return (
+            "five-to-ten"
+            if ahead and (s90.low >= plan.NOISE or s90.high <= -plan.NOISE)
+            else "under-ten"
+        )
     return "open"
 
 
-def _on_these_tasks(gap: Fraction, fixed: float | None) -> plan.Direction | Literal["open", "unknown"]:
+def _on_these_tasks(
+    gap: Fraction, fixed: float | None
+) -> plan.Direction | Literal["open", "unknown"]:
     """Without a trial that varied there is no interval to lean on, at any gap."""
     if not fixed:
         return "unknown"

@@ -9,7 +9,11 @@ from math import gcd, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv, ndtri, stdtrit  # the import of scipy.stats takes half a second
+from scipy.special import (
+    betaincinv,
+    ndtri,
+    stdtrit,
+)  # the import of scipy.stats takes half a second
 
 from fluency.analysis import plan
 from fluency.analysis.outcomes import Outcomes, PairedRates, integers, mean, trial_noise
@@ -42,7 +46,9 @@ def t_interval(differences: Sequence[Fraction], level: float = LEVEL) -> Interva
     spread = task_sd(differences)
     if size < 2 or spread == 0:
         return None
-    return _around(mean(differences), float(stdtrit(size - 1, (1 + level) / 2)) * spread / sqrt(size))
+    return _around(
+        mean(differences), float(stdtrit(size - 1, (1 + level) / 2)) * spread / sqrt(size)
+    )
 
 
 def floored_interval(differences: Sequence[Fraction], level: float = LEVEL) -> Interval:
@@ -58,7 +64,11 @@ def floored_interval(differences: Sequence[Fraction], level: float = LEVEL) -> I
 
 
 def task_interval(
-    differences: Sequence[Fraction], level: float = LEVEL, *, near_edge: bool = False, least: float | None = None
+    differences: Sequence[Fraction],
+    level: float = LEVEL,
+    *,
+    near_edge: bool = False,
+    least: float | None = None,
 ) -> Interval:
     """S as reported: the t interval; the floored one where there is no t, and near an edge where that is wider.
 
@@ -74,15 +84,23 @@ def task_interval(
 
 def gap_interval(outcomes: Outcomes, paired: PairedRates, level: float = LEVEL) -> Interval:
     """S of a gap."""
-    near_edge = any(plan.edge_of(rate.value) for rate in (paired.baseline_rate, paired.challenger_rate))
+    near_edge = any(
+        plan.edge_of(rate.value) for rate in (paired.baseline_rate, paired.challenger_rate)
+    )
     fixed = fixed_task_halfwidth(outcomes, paired, level)
     return task_interval(paired.differences, level, near_edge=near_edge, least=fixed)
 
 
-def fixed_task_halfwidth(outcomes: Outcomes, paired: PairedRates, level: float = LEVEL) -> float | None:
+def fixed_task_halfwidth(
+    outcomes: Outcomes, paired: PairedRates, level: float = LEVEL
+) -> float | None:
     """F: z(level) · √(mean over the compared tasks of Σ p(1-p)/(n-1) / T); None where a task has one trial."""
     noise = trial_noise(outcomes, paired)
-    return None if noise is None else float(ndtri((1 + level) / 2)) * sqrt(noise[1] / len(paired.tasks))
+    return (
+        None
+        if noise is None
+        else float(ndtri((1 + level) / 2)) * sqrt(noise[1] / len(paired.tasks))
+    )
 
 
 def band_shares(differences: Sequence[Fraction]) -> dict[plan.Band, Fraction]:
@@ -101,7 +119,11 @@ def band_shares(differences: Sequence[Fraction]) -> dict[plan.Band, Fraction]:
 def clopper_pearson(successes: int, size: int, level: float = LEVEL) -> tuple[float, float]:
     """Exact interval of a binomial share (Clopper and Pearson 1934); (0, 1) when nothing was seen."""
     low = float(betaincinv(successes, size - successes + 1, (1 - level) / 2)) if successes else 0.0
-    high = float(betaincinv(successes + 1, size - successes, (1 + level) / 2)) if successes < size else 1.0
+    high = (
+        float(betaincinv(successes + 1, size - successes, (1 + level) / 2))
+        if successes < size
+        else 1.0
+    )
     return low, high
 
 
@@ -127,7 +149,11 @@ def sign_flip(differences: Sequence[Fraction]) -> PValue:
     observed, sizes = abs(sum(steps)), sorted(map(abs, steps), reverse=True)
     if not observed:
         return PValue(Fraction(1))
-    return _sampled_p(sizes, observed) if sum(sizes) > plan.MAX_EXACT_UNITS else PValue(_exact_p(sizes, observed))
+    return (
+        _sampled_p(sizes, observed)
+        if sum(sizes) > plan.MAX_EXACT_UNITS
+        else PValue(_exact_p(sizes, observed))
+    )
 
 
 def reduced_steps(differences: Sequence[Fraction]) -> list[int]:
@@ -153,11 +179,16 @@ def _sampled_p(sizes: Sequence[int], observed: int) -> PValue:
 
     In shares of the largest difference, since the units can be too small for machine integers.
     """
-    rng, values = np.random.default_rng(plan.RESAMPLE_SEED), np.array([size / sizes[0] for size in sizes])
+    rng, values = (
+        np.random.default_rng(plan.RESAMPLE_SEED),
+        np.array([size / sizes[0] for size in sizes]),
+    )
     halves, edge = 1, observed / sizes[0]
     for size in [plan.SIGN_FLIP_SAMPLES // 10] * 10:
         signs = 2.0 * rng.integers(0, 2, size=(size, len(values)), dtype=np.int8) - 1
         far = np.abs(signs @ values)
         halves += int((far > edge - 1e-9).sum() + (far > edge + 1e-9).sum())
     p = Fraction(halves, 2 * (plan.SIGN_FLIP_SAMPLES + 1))
-    return PValue(p, sqrt(max(float(p * (1 - p)), 1 / plan.SIGN_FLIP_SAMPLES) / plan.SIGN_FLIP_SAMPLES))
+    return PValue(
+        p, sqrt(max(float(p * (1 - p)), 1 / plan.SIGN_FLIP_SAMPLES) / plan.SIGN_FLIP_SAMPLES)
+    )

@@ -42,9 +42,14 @@ def count_cells(rows: pd.DataFrame, shell: str, tasks: Sequence[str], trials: in
     """Count one shell of one model; a cell of the design that has no row is missing."""
     if len(rows):
         one_model(rows)
-    cells = rows[(rows["shell"] == shell) & rows["task"].isin(tasks) & rows["trial"].between(1, trials)]
+    cells = rows[
+        (rows["shell"] == shell) & rows["task"].isin(tasks) & rows["trial"].between(1, trials)
+    ]
     planned = len(tasks) * trials
-    counts = {status: int((cells["status"] == status).sum()) for status in ("measured", "missing", "not_measured")}
+    counts = {
+        status: int((cells["status"] == status).sum())
+        for status in ("measured", "missing", "not_measured")
+    }
     absent = planned - len(cells)
     unmeasured = cells.loc[cells["status"] != "measured", "reason"].fillna("no reason recorded")
     reasons = list(unmeasured.value_counts(sort=False).items())
@@ -159,14 +164,20 @@ def count_outcomes(
         mark = rows[columns if isinstance(columns, str) else columns[shell]]
         known = measured & rows["shell"].eq(shell) & mark.notna()
         passes, scored = (Counter(rows["task"][chosen]) for chosen in (known & mark, known))
-        by_shell[shell] = ShellPasses(tuple(passes[task] for task in tasks), tuple(scored[task] for task in tasks))
+        by_shell[shell] = ShellPasses(
+            tuple(passes[task] for task in tasks), tuple(scored[task] for task in tasks)
+        )
     return Outcomes(model, tuple(tasks), trials, by_shell, gap_shells(shells))
 
 
 def pass_at_1(outcomes: Outcomes, shell: str, tasks: Collection[str] | None = None) -> Rate | None:
     """Pass@1 of one shell alone, over those of the tasks that have enough measured trials in it; None without any."""
     counts = outcomes.by_shell[shell]
-    kept = [i for i in well_measured(outcomes.min_trials, counts) if tasks is None or outcomes.tasks[i] in tasks]
+    kept = [
+        i
+        for i in well_measured(outcomes.min_trials, counts)
+        if tasks is None or outcomes.tasks[i] in tasks
+    ]
     return rate_over(counts, kept) if kept else None
 
 
@@ -179,7 +190,9 @@ def well_measured(least: int, *shells: ShellPasses) -> list[int]:
 def rate_over(counts: ShellPasses, places: Sequence[int]) -> Rate:
     """Pass@1 of one shell over some tasks, by their places: at least one, each with a measured trial."""
     passes, scored = [counts.passes[i] for i in places], [counts.scored[i] for i in places]
-    value = sum((Fraction(c, n) for c, n in zip(passes, scored, strict=True)), Fraction()) / len(places)
+    value = sum((Fraction(c, n) for c, n in zip(passes, scored, strict=True)), Fraction()) / len(
+        places
+    )
     return Rate(value, sum(passes), sum(scored), len(places))
 
 
@@ -219,7 +232,9 @@ def pair_by_task(outcomes: Outcomes) -> PairedRates | None:
     kept = well_measured(outcomes.min_trials, *contrasted)
     if not kept:
         return None
-    baseline, challenger = (tuple(Fraction(counts.passes[i], counts.scored[i]) for i in kept) for counts in contrasted)
+    baseline, challenger = (
+        tuple(Fraction(counts.passes[i], counts.scored[i]) for i in kept) for counts in contrasted
+    )
     baseline_rate, challenger_rate = (rate_over(counts, kept) for counts in contrasted)
     return PairedRates(
         tasks=tuple(outcomes.tasks[i] for i in kept),
@@ -252,7 +267,10 @@ def trial_noise(outcomes: Outcomes, paired: PairedRates) -> tuple[float, float] 
     None where a task has a single trial in a shell.
     """
     shells = (outcomes.baseline, outcomes.challenger)
-    tasks = [[(c.passes[i], c.scored[i]) for c in shells] for i in map(outcomes.tasks.index, paired.tasks)]
+    tasks = [
+        [(c.passes[i], c.scored[i]) for c in shells]
+        for i in map(outcomes.tasks.index, paired.tasks)
+    ]
     if min(n for cells in tasks for _, n in cells) < 2:
         return None
     of_one = [sum(c * (n - c) / n / (n - 1) for c, n in cells) for cells in tasks]

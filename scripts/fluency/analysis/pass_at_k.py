@@ -58,8 +58,12 @@ def pass_k(outcomes: Outcomes) -> PassK:
 
     return PassK(
         k=k,
-        any_of={shell: _share_of_tasks(counts, 1, k) for shell, counts in outcomes.by_shell.items()},
-        all_of={shell: _share_of_tasks(counts, k, k) for shell, counts in outcomes.by_shell.items()},
+        any_of={
+            shell: _share_of_tasks(counts, 1, k) for shell, counts in outcomes.by_shell.items()
+        },
+        all_of={
+            shell: _share_of_tasks(counts, k, k) for shell, counts in outcomes.by_shell.items()
+        },
         both=table[True, True],
         challenger_only=table[False, True],
         baseline_only=table[True, False],
@@ -72,7 +76,13 @@ def pass_k(outcomes: Outcomes) -> PassK:
 
 
 def _share_of_tasks(counts: ShellPasses, least: int, k: int) -> ShareOfTasks:
-    found = [passes >= least for passes, scored in zip(counts.passes, counts.scored, strict=True) if scored >= k]
+    found = [
+        passes >= least
+        for passes, scored in zip(counts.passes, counts.scored, strict=True)
+        if scored >= k
+    ]
     if not found:
         return ShareOfTasks(None, 0, None)
-    return ShareOfTasks(Fraction(sum(found), len(found)), len(found), clopper_pearson(sum(found), len(found)))
+    return ShareOfTasks(
+        Fraction(sum(found), len(found)), len(found), clopper_pearson(sum(found), len(found))
+    )

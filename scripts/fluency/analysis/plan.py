@@ -41,7 +41,8 @@ def bands_within(low: Fraction | float, high: Fraction | float) -> tuple[Band, .
     """The bands that an interval from low to high meets, from the challenger's to the baseline's."""
     meets: dict[Band, bool] = {
         "challenger": high >= DIRECTION,
-        "inconclusive": (high >= NOISE and low < DIRECTION) or (low <= -NOISE and high > -DIRECTION),
+        "inconclusive": (high >= NOISE and low < DIRECTION)
+        or (low <= -NOISE and high > -DIRECTION),
         "falsified": low < NOISE and high > -NOISE,
         "baseline": low <= -DIRECTION,
     }
@@ -147,7 +148,9 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
     return {
         "version": VERSION,
         "gap": f"pass@1({challenger}) - pass@1({baseline}), equal task weight, exact fractions, one model at a time",
-        "bands": {names.get(band, band): words.rule for band, words in band_words(contrast).items()},
+        "bands": {
+            names.get(band, band): words.rule for band, words in band_words(contrast).items()
+        },
         "states": {
             "fail": [
                 "timeout of the command",
@@ -188,7 +191,8 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
         "time_horizon_s": HORIZON_S,
         "missing_programs_apart": str(MISSING_PROGRAM_GAP),
         "conditions": {
-            shell: {c.name: f"{c.setting}. {c.caveat}" for c in SHELLS[shell].conditions} for shell in contrast
+            shell: {c.name: f"{c.setting}. {c.caveat}" for c in SHELLS[shell].conditions}
+            for shell in contrast
         },
         "models": "never pooled, not ranked",
     }

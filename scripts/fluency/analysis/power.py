@@ -36,7 +36,9 @@ def noncentrality(tasks: int) -> float:
     low, high = 0.5, 30.0
     while high - low > 1e-6:
         middle = (low + high) / 2
-        low, high = (low, middle) if finds(middle / sqrt(tasks), tasks) > plan.POWER else (middle, high)
+        low, high = (
+            (low, middle) if finds(middle / sqrt(tasks), tasks) > plan.POWER else (middle, high)
+        )
     return low
 
 
@@ -124,7 +126,9 @@ def outlook(rate: float, tasks: int, trials: int, count: int = 4000) -> Outlook:
     """By scenario D with another mean; a Beta is symmetric, so a ceiling is computed as the floor it mirrors."""
     scenario = replace(SCENARIOS["D"], mean=min(rate, 1 - rate))
     rng = np.random.default_rng(plan.RESAMPLE_SEED)
-    rates = np.array(draw_rates(scenario, 0.0, 20_000, rng))[:, rng.integers(0, 20_000, size=(count, tasks))]
+    rates = np.array(draw_rates(scenario, 0.0, 20_000, rng))[
+        :, rng.integers(0, 20_000, size=(count, tasks))
+    ]
     passes = rng.binomial(trials, rates).sum(axis=2)
     cannot_tell = float((passes.max(axis=0) <= plan.FLOOR * tasks * trials).mean())
     return Outlook(cannot_tell, detectable_like(scenario_variance(scenario), tasks, trials))
@@ -137,7 +141,11 @@ def outlook_lines(study: Study, tasks: int) -> list[str]:
         return []
     if tasks < plan.MIN_TASKS:
         return [f"A verdict needs {plan.MIN_TASKS} tasks, this study has {tasks}."]
-    found, words, at = outlook(rate, tasks, study.trials), plan.band_words(contrast), f"{100 * rate:g} %"
+    found, words, at = (
+        outlook(rate, tasks, study.trials),
+        plan.band_words(contrast),
+        f"{100 * rate:g} %",
+    )
     side, space = ("below" if rate < 0.5 else "above"), min(rate, 1 - rate)
     lines = [
         f"If both shells pass {at} of runs (`assume: {rate:g}`), {100 * found.cannot_tell:.0f} % of studies end with "
@@ -146,7 +154,9 @@ def outlook_lines(study: Study, tasks: int) -> list[str]:
     ]
     if excluded := plan.rows_out_of_reach((Fraction(str(rate)),) * 2):
         rows = ", ".join(words[band].condition for band in excluded)
-        lines.append(f"Rows of the table out of reach at that rate: {rows}. Harder tasks can tell more.")
+        lines.append(
+            f"Rows of the table out of reach at that rate: {rows}. Harder tasks can tell more."
+        )
     return lines
 
 
@@ -158,10 +168,17 @@ MEASURES: Mapping[str, Callable[[Variance, int, int], float]] = {
 """The columns: half-width of the 95 % interval for tasks like these, and the smallest true gaps that are found."""
 
 
-def set_rows(sources: Sequence[tuple[str, Variance]], sets: Mapping[str, int], trials: int) -> list[list[str]]:
+def set_rows(
+    sources: Sequence[tuple[str, Variance]], sets: Mapping[str, int], trials: int
+) -> list[list[str]]:
     """A row for each source and set: both names, tasks, and each measure in points; `n/a` where nothing varies."""
     return [
-        [title, name, str(tasks), *(_points(measure(variance, tasks, trials)) for measure in MEASURES.values())]
+        [
+            title,
+            name,
+            str(tasks),
+            *(_points(measure(variance, tasks, trials)) for measure in MEASURES.values()),
+        ]
         for title, variance in sources
         for name, tasks in sets.items()
         if tasks > 1
@@ -172,7 +189,10 @@ def columns(rows: Sequence[Sequence[object]]) -> str:
     """Rows in plain text: the first column to the left, the others to the right."""
     texts = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    return "\n".join("  ".join([head.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]) for head, *rest in texts)
+    return "\n".join(
+        "  ".join([head.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
+        for head, *rest in texts
+    )
 
 
 def _points(gap: float) -> str:
@@ -216,26 +236,36 @@ def pilot_variance(outcomes: Outcomes) -> Pilot | None:
     return Pilot(max(0.0, total - of_means), within, max(0.0, largest - of_means))
 
 
-def power_text(pilots: Sequence[tuple[str, Pilot]], tasks: int, trials: int, sets: Mapping[str, int]) -> str:
+def power_text(
+    pilots: Sequence[tuple[str, Pilot]], tasks: int, trials: int, sets: Mapping[str, int]
+) -> str:
     """The tables in plain text: of each pilot (name, variances) if there are any, else of the scenarios.
 
     `sets` names sets of tasks with their sizes, to be compared.
     """
     unseen = "; no variance between tasks was seen, so the end of its 95 % interval is used"
     sources: list[tuple[str, Variance]] = [
-        (f"from the results of {name}{'' if pilot.between else unseen}", pilot.at) for name, pilot in pilots
+        (f"from the results of {name}{'' if pilot.between else unseen}", pilot.at)
+        for name, pilot in pilots
     ] or [(f"scenario {s.name}: {s.words}", scenario_variance(s)) for s in SCENARIOS.values()]
     lines = [
         f"Smallest true gap, in points, that is found {plan.POWER:.0%} of the time (two-sided {plan.ALPHA:.0%}).",
         f"This design: {tasks} tasks x {trials} trials, one model. inf: as many trials as one likes.",
     ]
     if not pilots:
-        lines.append("There are no results with two trials a cell yet, so the scenarios of docs/method.md are used.")
-    shown = [(title.split(":")[0].removeprefix("from the "), variance) for title, variance in sources]
+        lines.append(
+            "There are no results with two trials a cell yet, so the scenarios of docs/method.md are used."
+        )
+    shown = [
+        (title.split(":")[0].removeprefix("from the "), variance) for title, variance in sources
+    ]
     rows = [["source", "set", "tasks", *MEASURES], *set_rows(shown, sets, trials)]
     lines += ["", f"The sets of tasks side by side, with {trials} trials:", columns(rows)]
     for title, variance in sources:
-        for words, detect in (("tasks like these", detectable_like), ("exactly these tasks", detectable_these)):
+        for words, detect in (
+            ("tasks like these", detectable_like),
+            ("exactly these tasks", detectable_these),
+        ):
             lines += ["", f"{title}; {words}", _table(variance, detect, tasks, trials)]
     return "\n".join(
         [
@@ -253,9 +283,17 @@ def power_text(pilots: Sequence[tuple[str, Pilot]], tasks: int, trials: int, set
 
 def _table(variance: Variance, detect: Detect, tasks: int, trials: int) -> str:
     """The gap found by tasks and trials; the design's own is marked."""
-    counts = [count for count in sorted({*TRIALS, trials}) if count != inf or detect is detectable_like]
+    counts = [
+        count for count in sorted({*TRIALS, trials}) if count != inf or detect is detectable_like
+    ]
     rows = [
-        [size, *(_points(detect(variance, size, count)) + "*" * ((size, count) == (tasks, trials)) for count in counts)]
+        [
+            size,
+            *(
+                _points(detect(variance, size, count)) + "*" * ((size, count) == (tasks, trials))
+                for count in counts
+            ),
+        ]
         for size in sorted({*TASKS, tasks} - {0, 1})
     ]
     return columns([["tasks", *(f"{count:g} tr." for count in counts)], *rows])
@@ -266,10 +304,18 @@ def _sizes(pilots: Sequence[tuple[str, Pilot]], trials: int) -> str:
     rows: list[tuple[str, tuple[int | None, ...]]] = list(SAMPLE_SIZES.items())
     if pilots:
         found = [(name, sample_sizes(sqrt(p.at(0.0)[0] + p.within / trials))) for name, p in pilots]
-        rows = [(name, (n.ahead, n.ahead, n.no_difference) if n else (None,) * 3) for name, n in found]
+        rows = [
+            (name, (n.ahead, n.ahead, n.no_difference) if n else (None,) * 3) for name, n in found
+        ]
     heads = ["", "who is ahead", f"{plan.DIRECTION_PP} or more", "no difference"]
     gaps = ["true gap", plan.DIRECTION_PP, 2 * plan.DIRECTION_PP, 0]
-    return columns([heads, gaps, *([name, *("n/a" if n is None else n for n in needed)] for name, needed in rows)])
+    return columns(
+        [
+            heads,
+            gaps,
+            *([name, *("n/a" if n is None else n for n in needed)] for name, needed in rows),
+        ]
+    )
 
 
 def main(study: Study, results: Path = RESULTS) -> int:

@@ -9,8 +9,21 @@ from fractions import Fraction
 import pandas as pd
 
 from fluency.analysis.intervals import Interval, PValue, gap_interval, sign_flip
-from fluency.analysis.outcomes import PairedRates, count_outcomes, mean, ordered_shells, pair_by_task
-from fluency.analysis.plan import MIN_DIFFERING, MIN_INFORMATIVE, Band, band_of, common_edge, edge_of
+from fluency.analysis.outcomes import (
+    PairedRates,
+    count_outcomes,
+    mean,
+    ordered_shells,
+    pair_by_task,
+)
+from fluency.analysis.plan import (
+    MIN_DIFFERING,
+    MIN_INFORMATIVE,
+    Band,
+    band_of,
+    common_edge,
+    edge_of,
+)
 from fluency.core.records import EARLIER_CLASS, FailureClass
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition, gap_shells
 
@@ -62,7 +75,9 @@ def leave_out(paired: PairedRates, part_of: Mapping[str, str]) -> LeaveOut | Non
     if len(parts) < 2:
         return None
     by_task = dict(zip(paired.tasks, paired.differences, strict=True))
-    gaps = {part: mean([d for task, d in by_task.items() if part_of[task] != part]) for part in parts}
+    gaps = {
+        part: mean([d for task, d in by_task.items() if part_of[task] != part]) for part in parts
+    }
     full = band_of(paired.gap)
     flips = tuple(part for part, gap in gaps.items() if band_of(gap) != full)
     return LeaveOut(min(gaps.values()), max(gaps.values()), flips, len(parts))
@@ -72,7 +87,8 @@ def ceiling_and_floor(paired: PairedRates, contrast: tuple[str, str]) -> Ceiling
     """Tasks at the ceiling, at the floor, informative; with warnings where the design has little to go on."""
     both = list(zip(paired.baseline, paired.challenger, strict=True))
     at_ceiling, at_floor = (
-        tuple(task for task, (b, c) in zip(paired.tasks, both, strict=True) if b == c == edge) for edge in (1, 0)
+        tuple(task for task, (b, c) in zip(paired.tasks, both, strict=True) if b == c == edge)
+        for edge in (1, 0)
     )
     ceiling, floor = len(at_ceiling), len(at_floor)
     informative = len(both) - ceiling - floor
@@ -84,7 +100,9 @@ def ceiling_and_floor(paired: PairedRates, contrast: tuple[str, str]) -> Ceiling
         )
     rates = (paired.baseline_rate.value, paired.challenger_rate.value)
     if edge := common_edge(rates):
-        warnings.append(f"pass@1 is at the {edge} in both shells: these tasks cannot tell, a gap hardly fits there")
+        warnings.append(
+            f"pass@1 is at the {edge} in both shells: these tasks cannot tell, a gap hardly fits there"
+        )
     else:
         warnings += [
             f"pass@1 in {SHELLS[shell].short_title} is at the {edge}, which biases the gap towards 0"
@@ -102,13 +120,29 @@ def ceiling_and_floor(paired: PairedRates, contrast: tuple[str, str]) -> Ceiling
 DEFINITIONS: tuple[tuple[str, str, Mapping[str, str] | str], ...] = (
     ("headline", "headline: exit 0, structure and content; command read strictly", "passed"),
     ("lenient", "lenient reading: a command is also taken out of prose", "lenient_passed"),
-    ("structural", "structure only: exit 0 and structure, the design document's literal check", "structural_pass"),
+    (
+        "structural",
+        "structure only: exit 0 and structure, the design document's literal check",
+        "structural_pass",
+    ),
     ("exit", "exit only: exit code 0, whatever the output", "exit_ok"),
     ("output", "output only: structure and content, whatever the exit code", "content_ok"),
     ("no_refusals", "refusals left out instead of failed", "_no_refusals"),
-    ("no_delegation", "answers that hand over to another shell or language failed", "_no_delegation"),
-    ("missing_left_out", "answers that failed for a program which this sandbox lacks left out", "_missing_left_out"),
-    ("missing_passed", "answers that failed for a program which this sandbox lacks passed", "_missing_passed"),
+    (
+        "no_delegation",
+        "answers that hand over to another shell or language failed",
+        "_no_delegation",
+    ),
+    (
+        "missing_left_out",
+        "answers that failed for a program which this sandbox lacks left out",
+        "_missing_left_out",
+    ),
+    (
+        "missing_passed",
+        "answers that failed for a program which this sandbox lacks passed",
+        "_missing_passed",
+    ),
 )
 MISSING_PROGRAM: FailureClass = "missing-program"
 
@@ -122,7 +156,9 @@ def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
     no_command = rows["command"].isna() & rows["passed"].eq(False).fillna(False)
     rows = rows.copy()
     rows["_no_refusals"] = rows["passed"].mask(rows["outcome"].eq("refusal").fillna(False))
-    rows["_no_delegation"] = rows["passed"].mask(rows["made_of"].eq("delegation").fillna(False), False)
+    rows["_no_delegation"] = rows["passed"].mask(
+        rows["made_of"].eq("delegation").fillna(False), False
+    )
     lacked = rows["failure_class"].eq(MISSING_PROGRAM).fillna(False)
     older = rows["failure_class"].eq(EARLIER_CLASS[MISSING_PROGRAM]).fillna(False).any()
     known = rows["passed"].where(rows["passed"].isna()) if older else rows["passed"]
@@ -160,7 +196,10 @@ def sensitivities(
     contrast, definitions = gap_shells(shells), [*DEFINITIONS]
     for condition in conditions_of(contrast):
         under = shells_under(condition, contrast)
-        by_shell = {shell: f"_{condition.name}" if shell in under else "passed" for shell in ordered_shells(shells)}
+        by_shell = {
+            shell: f"_{condition.name}" if shell in under else "passed"
+            for shell in ordered_shells(shells)
+        }
         definitions.append((condition.name, setting_for(condition, contrast), by_shell))
     lines = []
     for key, label, marks in definitions:

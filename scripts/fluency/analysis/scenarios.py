@@ -35,13 +35,23 @@ class Scenario:
 SCENARIOS = {
     "A": Scenario("A", "most tasks easy or hard, shells much alike", 0.55, 0.4, 0.9),
     "A2": Scenario("A2", "difficulties milder, shells much alike", 0.55, 1.0, 0.9),
-    "B": Scenario("B", "most tasks easy or hard, and the shells matter differently from task to task", 0.55, 0.4, 0.6),
-    "C": Scenario("C", "a quarter of the tasks are traps for one of the shells", 0.55, 0.4, 1.0, traps=True),
+    "B": Scenario(
+        "B",
+        "most tasks easy or hard, and the shells matter differently from task to task",
+        0.55,
+        0.4,
+        0.6,
+    ),
+    "C": Scenario(
+        "C", "a quarter of the tasks are traps for one of the shells", 0.55, 0.4, 1.0, traps=True
+    ),
     "D": Scenario("D", "most tasks easy, shells much alike", 0.78, 0.4, 0.9),
 }
 
 
-def draw_rates(scenario: Scenario, gap: float, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def draw_rates(
+    scenario: Scenario, gap: float, size: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """True pass rates of `size` tasks in baseline and challenger, shape (size,) each."""
     first = rng.standard_normal(size)
     if scenario.traps:
@@ -58,9 +68,13 @@ def draw_rates(scenario: Scenario, gap: float, size: int, rng: np.random.Generat
 
 
 @cache
-def moments(scenario: Scenario, gap: float, size: int = 20_000, seed: int = 1) -> tuple[float, float]:
+def moments(
+    scenario: Scenario, gap: float, size: int = 20_000, seed: int = 1
+) -> tuple[float, float]:
     """Variance between tasks of the true difference, and mean trial variance of one trial in both shells."""
-    baseline, challenger = draw_rates(scenario, min(gap, scenario.largest_gap), size, np.random.default_rng(seed))
+    baseline, challenger = draw_rates(
+        scenario, min(gap, scenario.largest_gap), size, np.random.default_rng(seed)
+    )
     within = baseline * (1 - baseline) + challenger * (1 - challenger)
     return float(np.var(challenger - baseline)), float(np.mean(within))
 

@@ -25,7 +25,15 @@ from fluency.analysis.outcomes import (
 from fluency.analysis.pass_at_k import PassK, pass_k
 from fluency.analysis.plan import Band, BandWords, band_words, plan_for, plan_sha256
 from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
-from fluency.analysis.subgroups import AliasPair, Sets, Subset, alias_pairs, by_set, lean_lines, without_leaning
+from fluency.analysis.subgroups import (
+    AliasPair,
+    Sets,
+    Subset,
+    alias_pairs,
+    by_set,
+    lean_lines,
+    without_leaning,
+)
 from fluency.analysis.times import Times, times
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.held_out import HeldOutTask
@@ -95,7 +103,9 @@ class ModelAnalysis:
 
     def under(self, condition: Condition) -> BriefEstimate | None:
         """The gap where a shell's answers ran again under a condition; None where that was not measured."""
-        return next((line.estimate for line in self.sensitivities if line.key == condition.name), None)
+        return next(
+            (line.estimate for line in self.sensitivities if line.key == condition.name), None
+        )
 
 
 def analyse_model(
@@ -155,20 +165,28 @@ def analyse_model(
 def blank(rows: pd.DataFrame, model: str, shell: str) -> pd.DataFrame:
     """One row that says nothing but the model's name, so that a model without rows is analysed like any other."""
     empty = rows.reindex([0])
-    return empty.assign(model=model, shell=shell, task="", trial=0, status="missing").astype(rows.dtypes)
+    return empty.assign(model=model, shell=shell, task="", trial=0, status="missing").astype(
+        rows.dtypes
+    )
 
 
 def trial_marks(
     rows: pd.DataFrame, tasks: tuple[str, ...], trials: int, shells: tuple[str, ...]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
     """How every trial ended by (task, shell): `passed`, `missing`, `not_measured`, a failure class, `unclassified`."""
-    marks = {(task, shell): ["missing"] * trials for task in tasks for shell in ordered_shells(shells)}
+    marks = {
+        (task, shell): ["missing"] * trials for task in tasks for shell in ordered_shells(shells)
+    }
     columns = ("task", "shell", "trial", "status", "passed", "failure_class")
-    for task, shell, trial, status, passed, failure in zip(*(rows[c] for c in columns), strict=True):
+    for task, shell, trial, status, passed, failure in zip(
+        *(rows[c] for c in columns), strict=True
+    ):
         if (task, shell) not in marks or not 1 <= trial <= trials:
             continue
         failed = "unclassified" if pd.isna(failure) else str(failure)
-        marks[task, shell][trial - 1] = status if status != "measured" else "passed" if passed else failed
+        marks[task, shell][trial - 1] = (
+            status if status != "measured" else "passed" if passed else failed
+        )
     return {key: tuple(value) for key, value in marks.items()}
 
 
@@ -183,7 +201,9 @@ def _answer_summary(rows: pd.DataFrame) -> AnswerSummary:
         outcomes=_counted(answered["outcome"]),
         input_tokens=int(answered["input_tokens"].sum()),
         output_tokens=int(answered["output_tokens"].sum()),
-        cost_usd=float(Fraction(0) + sum(Fraction(str(cost)) for cost in costs)) if len(costs) else None,
+        cost_usd=float(Fraction(0) + sum(Fraction(str(cost)) for cost in costs))
+        if len(costs)
+        else None,
         costed=len(costs),
         first_utc=days[0] if days else None,
         last_utc=days[-1] if days else None,
@@ -192,7 +212,9 @@ def _answer_summary(rows: pd.DataFrame) -> AnswerSummary:
 
 def _counted(values: pd.Series) -> tuple[tuple[str, int], ...]:
     counts = values.fillna("not recorded").value_counts()
-    return tuple(sorted(((str(k), int(n)) for k, n in counts.items()), key=lambda item: (-item[1], item[0])))
+    return tuple(
+        sorted(((str(k), int(n)) for k, n in counts.items()), key=lambda item: (-item[1], item[0]))
+    )
 
 
 @dataclass(frozen=True)
@@ -238,7 +260,8 @@ def analyse(
     shells = tuple(study.shells)
     by_model = {model.alias: frame[frame["model"] == model.alias] for model in study.models}
     models = tuple(
-        analyse_model(rows, name, shells, categories, study.trials, leans, sets) for name, rows in by_model.items()
+        analyse_model(rows, name, shells, categories, study.trials, leans, sets)
+        for name, rows in by_model.items()
     )
     return Analysis(
         study=study.study,
@@ -248,6 +271,8 @@ def analyse(
         tasks=tuple(categories),
         categories=categories,
         models=models,
-        orders={name: descriptive.asking_order(rows, name, study) for name, rows in by_model.items()},
+        orders={
+            name: descriptive.asking_order(rows, name, study) for name, rows in by_model.items()
+        },
         pairs=alias_pairs(study.models, {model.model: model.outcomes for model in models}),
     )

@@ -10,7 +10,15 @@ from itertools import combinations
 from fluency.analysis.descriptive import CategoryLine, category_lines
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
 from fluency.analysis.intervals import Interval, task_interval
-from fluency.analysis.outcomes import Outcomes, PairedRates, PoolingError, ShellPasses, Tally, mean, well_measured
+from fluency.analysis.outcomes import (
+    Outcomes,
+    PairedRates,
+    PoolingError,
+    ShellPasses,
+    Tally,
+    mean,
+    well_measured,
+)
 from fluency.analysis.plan import edge_of
 from fluency.core.study import ModelConfig
 
@@ -29,21 +37,39 @@ class Subset:
     verdict: Verdict
 
 
-def lean_lines(outcomes: Outcomes, paired: PairedRates, leans: Mapping[str, str]) -> tuple[CategoryLine, ...]:
+def lean_lines(
+    outcomes: Outcomes, paired: PairedRates, leans: Mapping[str, str]
+) -> tuple[CategoryLine, ...]:
     """Means over the compared tasks by lean: the contrasted shells first, then the others by name."""
-    lines = category_lines(outcomes, paired, {task: leans.get(task) or UNDECLARED for task in paired.tasks})
+    lines = category_lines(
+        outcomes, paired, {task: leans.get(task) or UNDECLARED for task in paired.tasks}
+    )
     first = {shell: place for place, shell in enumerate(outcomes.contrast)}
-    return tuple(sorted(lines, key=lambda line: (first.get(line.category, len(first)), line.category)))
+    return tuple(
+        sorted(lines, key=lambda line: (first.get(line.category, len(first)), line.category))
+    )
 
 
 def without_leaning(
-    outcomes: Outcomes, tallies: Mapping[str, Tally], leans: Mapping[str, str], categories: Mapping[str, str]
+    outcomes: Outcomes,
+    tallies: Mapping[str, Tally],
+    leans: Mapping[str, str],
+    categories: Mapping[str, str],
 ) -> tuple[Subset, ...]:
     """Without the tasks that lean to the one contrasted shell, to the other, and to either, where there are such."""
-    found = [shell for shell in outcomes.contrast if any(leans.get(task) == shell for task in outcomes.tasks)]
+    found = [
+        shell
+        for shell in outcomes.contrast
+        if any(leans.get(task) == shell for task in outcomes.tasks)
+    ]
     groups = [(shell,) for shell in found] + ([tuple(found)] if len(found) > 1 else [])
-    kept = [(group, {task for task in outcomes.tasks if leans.get(task) not in group}) for group in groups]
-    return tuple(_subset(outcomes, tallies, categories, group, tasks) for group, tasks in kept if tasks)
+    kept = [
+        (group, {task for task in outcomes.tasks if leans.get(task) not in group})
+        for group in groups
+    ]
+    return tuple(
+        _subset(outcomes, tallies, categories, group, tasks) for group, tasks in kept if tasks
+    )
 
 
 def by_set(
@@ -64,10 +90,14 @@ def _subset(
     """Whether enough was measured is asked of the study's `tallies`, and of the number of tasks."""
     places = [place for place, task in enumerate(outcomes.tasks) if task in tasks]
     by_shell = {
-        shell: ShellPasses(*(tuple(column[place] for place in places) for column in (counts.passes, counts.scored)))
+        shell: ShellPasses(
+            *(tuple(column[place] for place in places) for column in (counts.passes, counts.scored))
+        )
         for shell, counts in outcomes.by_shell.items()
     }
-    kept = replace(outcomes, tasks=tuple(outcomes.tasks[place] for place in places), by_shell=by_shell)
+    kept = replace(
+        outcomes, tasks=tuple(outcomes.tasks[place] for place in places), by_shell=by_shell
+    )
     gap = estimate_gap(kept, categories)
     return Subset(names, len(places), gap, judge_gap(kept, gap, tallies))
 
@@ -98,7 +128,9 @@ class AliasPair:
     model_id: str = ""
 
 
-def alias_pairs(models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes]) -> tuple[AliasPair, ...]:
+def alias_pairs(
+    models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes]
+) -> tuple[AliasPair, ...]:
     """Every two aliases of one model id, in the study's order, but one that is asked for a reply before a tool call."""
     found = []
     for pair in combinations(sorted(models, key=lambda model: model.interface == "tool"), 2):
@@ -110,7 +142,11 @@ def alias_pairs(models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes])
 
 def compare_aliases(first: Outcomes, second: Outcomes) -> AliasPair:
     """The comparison of two models' outcomes; PoolingError if they are not of the same tasks, trials and contrast."""
-    if (first.tasks, first.trials, first.contrast) != (second.tasks, second.trials, second.contrast):
+    if (first.tasks, first.trials, first.contrast) != (
+        second.tasks,
+        second.trials,
+        second.contrast,
+    ):
         raise PoolingError("these outcomes are not of one design")
     pairs = [(shell, (first.by_shell[shell], second.by_shell[shell])) for shell in first.contrast]
     lines = [_difference(shell, both, first.min_trials, (1,)) for shell, both in pairs]
@@ -119,7 +155,9 @@ def compare_aliases(first: Outcomes, second: Outcomes) -> AliasPair:
     return AliasPair(first.model, second.model, (*lines, gaps))
 
 
-def _difference(name: str, compared: Sequence[ShellPasses], least: int, signs: Sequence[int]) -> AliasDifference:
+def _difference(
+    name: str, compared: Sequence[ShellPasses], least: int, signs: Sequence[int]
+) -> AliasDifference:
     """The mean over tasks of the signed sum, over pairs of shells, of the second's rate less the first's."""
     kept = well_measured(least, *compared)
     if not kept:
@@ -127,7 +165,8 @@ def _difference(name: str, compared: Sequence[ShellPasses], least: int, signs: S
     rates = [[Fraction(counts.passes[i], counts.scored[i]) for i in kept] for counts in compared]
     pairs = list(zip(signs, rates[::2], rates[1::2], strict=True))
     firsts, seconds = (
-        [sum((sign * pair[side][n] for sign, *pair in pairs), Fraction()) for n in range(len(kept))] for side in (0, 1)
+        [sum((sign * pair[side][n] for sign, *pair in pairs), Fraction()) for n in range(len(kept))]
+        for side in (0, 1)
     )
     differences = [b - a for a, b in zip(firsts, seconds, strict=True)]
     # The intervals are made for values within ±1: what lies within ±2 is halved for them, and they are doubled.

@@ -92,14 +92,18 @@ def times(rows: pd.DataFrame, trials: int, shells: Sequence[str]) -> Times:
     one_model(rows)
     cells: dict[str, dict[str, list[Trial]]] = {shell: {} for shell in ordered_shells(shells)}
     columns = ("shell", "task", "trial", "status", "passed", "t_gen_s", "t_exec_s")
-    for shell, task, number, status, passed, t_gen, t_exec in zip(*(rows[name] for name in columns), strict=True):
+    for shell, task, number, status, passed, t_gen, t_exec in zip(
+        *(rows[name] for name in columns), strict=True
+    ):
         if shell in cells and status == "measured" and not pd.isna(passed):
             trial = Trial(int(number), bool(passed), _known(t_gen), _known(t_exec))
             cells[shell].setdefault(task, []).append(trial)
     firsts = {shell: _firsts(tasks, trials) for shell, tasks in cells.items() if tasks}
     paired = set.intersection(*(set(known) for known in firsts.values())) if firsts else set()
     by_shell = {
-        shell: _shell_times(list(tasks.values()), shell, [firsts[shell][task] for task in tasks if task in paired])
+        shell: _shell_times(
+            list(tasks.values()), shell, [firsts[shell][task] for task in tasks if task in paired]
+        )
         for shell, tasks in cells.items()
     }
     return Times(by_shell, _ratio(*(cells[shell] for shell in gap_shells(shells))))
@@ -117,13 +121,21 @@ def _shell_times(tasks: list[list[Trial]], shell: str, firsts: list[float]) -> S
         spent = [trial.spent for trial in task if trial.spent is not None]
         passes = sum(trial.passed for trial in task)
         if len(spent) == len(task):
-            expected.append(fsum(spent) / passes if passes else inf)  # the same in any order of trials
+            expected.append(
+                fsum(spent) / passes if passes else inf
+            )  # the same in any order of trials
     passed = [trial for task in tasks for trial in task if trial.passed]
     return ShellTimes(
         shell=shell,
         passes=len(passed),
         scored=sum(map(len, tasks)),
-        t_run=_quartiles([trial.spent for trial in passed if trial.spent is not None and trial.t_exec is not None]),
+        t_run=_quartiles(
+            [
+                trial.spent
+                for trial in passed
+                if trial.spent is not None and trial.t_exec is not None
+            ]
+        ),
         t_exec=_quartiles([trial.t_exec for trial in passed if trial.t_exec is not None]),
         t_first=fmean(firsts) if firsts else None,
         first_tasks=len(firsts),
@@ -163,7 +175,9 @@ def _quartiles(values: list[float]) -> Quartiles | None:
     return Quartiles(middle, low, high, len(values))
 
 
-def _ratio(baseline: Mapping[str, list[Trial]], challenger: Mapping[str, list[Trial]]) -> ExecRatio | None:
+def _ratio(
+    baseline: Mapping[str, list[Trial]], challenger: Mapping[str, list[Trial]]
+) -> ExecRatio | None:
     """exp of the per-task log-ratio of median t_exec of passing runs; 95 % t interval over tasks for its mean."""
     logs = []
     for task in baseline:

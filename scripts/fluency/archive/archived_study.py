@@ -70,18 +70,28 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
     study = as_record(Study, value, STUDY_FILE)
     if not hashes_to(value, archive.manifest.study_sha256) or study.study != archive.manifest.study:
         raise ArchiveError("it is not the study whose hash the manifest states", where=STUDY_FILE)
-    names = sorted({name.split("/")[1] for name in archive.manifest.files if name.startswith("tasks/")})
+    names = sorted(
+        {name.split("/")[1] for name in archive.manifest.files if name.startswith("tasks/")}
+    )
     if len(names) > MAX_TASKS:
         raise ArchiveError(f"it holds {len(names):,} tasks; {MAX_TASKS} are read", where=STUDY_FILE)
     size = len(names) * len(study.models) * len(study.shells) * study.trials
     if size > MAX_CELLS:
-        raise ArchiveError(f"it is a study of {size:,} cells; {MAX_CELLS:,} are read", where=STUDY_FILE)
-    hidden = parse_record(HiddenTasks, archive.read(HELD_OUT), HELD_OUT) if archive.manifest.held_out else None
+        raise ArchiveError(
+            f"it is a study of {size:,} cells; {MAX_CELLS:,} are read", where=STUDY_FILE
+        )
+    hidden = (
+        parse_record(HiddenTasks, archive.read(HELD_OUT), HELD_OUT)
+        if archive.manifest.held_out
+        else None
+    )
     absent = {name.split("/")[1] for name in archive.absent if name.startswith("tasks/")}
     facts = {fact.id: fact for fact in hidden.tasks} if hidden else {}
     if unknown := absent - facts.keys():
         raise ArchiveError(f"it does not describe the task {min(unknown)}", where=HELD_OUT)
-    tasks: list[Task | HeldOutTask] = [facts[name] if name in absent else _task(archive, name) for name in names]
+    tasks: list[Task | HeldOutTask] = [
+        facts[name] if name in absent else _task(archive, name) for name in names
+    ]
     if not isinstance(study.tasks, str) and set(study.tasks) != set(names):
         raise ArchiveError("the archived tasks are not those of the study", where=STUDY_FILE)
     runnable, text_changed = runnable_tasks(archive, tasks)
@@ -105,7 +115,9 @@ def check_yaml(archive: UnpackedArchive, where: str) -> None:
         raise ArchiveError(f"it is larger than {MAX_YAML_BYTES:,} bytes", where=where)
     try:
         for event in yaml.parse(data, yaml.CSafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+                event, yaml.CollectionEndEvent
+            )
             if depth > MAX_YAML_DEPTH:
                 raise ArchiveError(f"it nests deeper than {MAX_YAML_DEPTH} levels", where=where)
         nodes = [(0, yaml.compose(data, yaml.CSafeLoader))]
@@ -114,7 +126,9 @@ def check_yaml(archive: UnpackedArchive, where: str) -> None:
                 return
             depth, node = nodes.pop()
             if depth > MAX_YAML_DEPTH:
-                raise ArchiveError(f"its aliases nest deeper than {MAX_YAML_DEPTH} levels", where=where)
+                raise ArchiveError(
+                    f"its aliases nest deeper than {MAX_YAML_DEPTH} levels", where=where
+                )
             if isinstance(node, yaml.MappingNode):
                 nodes += [(depth + 1, part) for pair in node.value for part in pair]
             elif isinstance(node, yaml.SequenceNode):
@@ -140,12 +154,18 @@ def runnable_tasks(
         if isinstance(task, HeldOutTask):
             continue
         theirs, mine = _files_in(archive, task.id), ours.get(task.id)
-        present: Files = {name: path.read_bytes() for name, path in task_files(mine).items()} if mine else {}
+        present: Files = (
+            {name: path.read_bytes() for name, path in task_files(mine).items()} if mine else {}
+        )
         if mine and theirs == present:
             runnable[task.id] = mine
         elif ancestor and theirs == _files_at(commit, task.id):
             runnable[task.id] = task
-        elif mine and {**theirs, TEXT: b""} == {**present, TEXT: b""} and _check(task) == _check(mine):
+        elif (
+            mine
+            and {**theirs, TEXT: b""} == {**present, TEXT: b""}
+            and _check(task) == _check(mine)
+        ):
             runnable[task.id] = task
             text_changed.add(task.id)
     return runnable, frozenset(text_changed)
@@ -160,7 +180,9 @@ def present_tasks(ids: Iterable[str]) -> dict[str, Task]:
 def _files_in(archive: UnpackedArchive, task: str) -> Files:
     start = f"tasks/{task}/"
     names = [name for name in archive.manifest.files if name.startswith(start)]
-    return {name[len(start) :]: archive.read(name) if archive.holds(name) else None for name in names}
+    return {
+        name[len(start) :]: archive.read(name) if archive.holds(name) else None for name in names
+    }
 
 
 def _files_at(commit: str, task: str) -> Files:
@@ -224,18 +246,29 @@ class ArchivedStudy:
         value = parse_untrusted(self.unpacked.read(WORLD_INDEX), WORLD_INDEX)
         seeds = {str(seed) for seed in self.study.seeds}
         if not isinstance(value, dict) or set(value) != {task.id for task in self.tasks}:
-            raise ArchiveError("it does not name the worlds of exactly the study's tasks", where=WORLD_INDEX)
+            raise ArchiveError(
+                "it does not name the worlds of exactly the study's tasks", where=WORLD_INDEX
+            )
         for task, worlds in value.items():
             where = f"{WORLD_INDEX}: {task}"
             if not isinstance(worlds, dict) or set(worlds) != seeds:
-                raise ArchiveError("it does not name a world for each of the study's seeds", where=where)
-            if any(f"{folder}/tree.tar" not in self.unpacked.manifest.files for folder in worlds.values()):
+                raise ArchiveError(
+                    "it does not name a world for each of the study's seeds", where=where
+                )
+            if any(
+                f"{folder}/tree.tar" not in self.unpacked.manifest.files
+                for folder in worlds.values()
+            ):
                 raise ArchiveError("it names a world that the archive does not hold", where=where)
         folders = {folder for worlds in value.values() for folder in worlds.values()}
-        for name, most in ({"tree.tar": MAX_TREES} | dict.fromkeys(WORLD_DOCUMENTS, MAX_WORLD_DOCUMENTS)).items():
+        for name, most in (
+            {"tree.tar": MAX_TREES} | dict.fromkeys(WORLD_DOCUMENTS, MAX_WORLD_DOCUMENTS)
+        ).items():
             paths = (self.root / folder / name for folder in folders)
             if (size := sum(path.stat().st_size for path in paths if path.is_file())) > most:
-                raise ArchiveError(f"the worlds' {name} hold {size:,} bytes; {most:,} are read", where=WORLD_INDEX)
+                raise ArchiveError(
+                    f"the worlds' {name} hold {size:,} bytes; {most:,} are read", where=WORLD_INDEX
+                )
         return value
 
     @cached_property
@@ -253,7 +286,11 @@ class ArchivedStudy:
         if folder not in self._worlds:
             ours = None
             with suppress(UserError):  # `same_worlds` names it
-                ours = world_for(task, seed) if isinstance(task, Task) and task.id in self.runnable else None
+                ours = (
+                    world_for(task, seed)
+                    if isinstance(task, Task) and task.id in self.runnable
+                    else None
+                )
             self._worlds[folder] = load_world(self.root, folder, ours)
         return self._worlds[folder]
 
@@ -270,7 +307,10 @@ class ArchivedStudy:
         """A cell's records; ArchiveError names a file that is no record of a schema this version knows."""
         if cell in self._kept:
             return self._kept[cell]
-        parts = [self._record(kind, f"results/{stage}/{cell.path}.json") for stage, kind in RECORD_TYPES.items()]
+        parts = [
+            self._record(kind, f"results/{stage}/{cell.path}.json")
+            for stage, kind in RECORD_TYPES.items()
+        ]
         records = CellRecords(*cast(Any, parts))
         if self._kept_bytes <= KEEP_BYTES:
             self._kept[cell] = records
@@ -287,13 +327,17 @@ class ArchivedStudy:
         """A cell's row; ArchiveError once the rows hold more text than a table that can be read."""
         if cell.task not in self.open_tasks:
             if cell not in self.declared_rows:
-                raise ArchiveError("it states no row of this cell", where=f"{HELD_OUT}: {cell.path}")
+                raise ArchiveError(
+                    "it states no row of this cell", where=f"{HELD_OUT}: {cell.path}"
+                )
             row = self.declared_rows[cell]
         else:
             row = cell_row(cell, self.shown_tasks[cell.task], records)
         self._in_rows += sum(len(value) for value in dict(row).values() if isinstance(value, str))
         if self._in_rows > MAX_TABLE:
-            raise ArchiveError(f"the rows of its cells hold more than {MAX_TABLE:,} characters", where=cell.path)
+            raise ArchiveError(
+                f"the rows of its cells hold more than {MAX_TABLE:,} characters", where=cell.path
+            )
         return row
 
     def table(self) -> pd.DataFrame:
@@ -301,7 +345,9 @@ class ArchivedStudy:
         path = self.products / "cells.csv"
         if not path.is_file():
             where = str(self.unpacked.path)
-            raise UserError("the archive holds no table", where=where, hint="archive the finished study")
+            raise UserError(
+                "the archive holds no table", where=where, hint="archive the finished study"
+            )
         return read_table(path)
 
     def view(self, provenance: Provenance | None = None) -> StudyView:
@@ -319,7 +365,10 @@ class ArchivedStudy:
 
 def same_worlds(archived: ArchivedStudy, task: Task) -> bool:
     """Whether this checkout's generator makes the worlds that were archived; asked of runnable tasks only."""
-    return all(world_for(task, seed).sha256 == archived.world(task, seed).sha256 for seed in archived.study.seeds)
+    return all(
+        world_for(task, seed).sha256 == archived.world(task, seed).sha256
+        for seed in archived.study.seeds
+    )
 
 
 def write_opened(archived: ArchivedStudy, folder: Path) -> tuple[Path, Path]:
@@ -328,5 +377,7 @@ def write_opened(archived: ArchivedStudy, folder: Path) -> tuple[Path, Path]:
     Nothing is rescored: the words are this checkout's, the numbers follow from the archived table.
     """
     table = archived.table()
-    write_products(archived.view(read_provenance(archived.products / "provenance.json")), table, folder)
+    write_products(
+        archived.view(read_provenance(archived.products / "provenance.json")), table, folder
+    )
     return folder / "report.md", folder / "explorer.html"

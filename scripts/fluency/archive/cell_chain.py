@@ -50,7 +50,9 @@ class Relation(NamedTuple):
     code: str | None = None
 
 
-def check_cell(archived: ArchivedStudy, report: VerifyReport, cell: Cell, task: Task, records: CellRecords) -> None:
+def check_cell(
+    archived: ArchivedStudy, report: VerifyReport, cell: Cell, task: Task, records: CellRecords
+) -> None:
     """Every link of one cell, as far as its records go."""
     if records.generation is None:
         return
@@ -64,7 +66,9 @@ def check_cell(archived: ArchivedStudy, report: VerifyReport, cell: Cell, task: 
         for relation in relations:
             report.check(relation.holds(facts), where, relation.what, "links", relation.code)
     if records.score is not None and records.score.task_sha256 != task.sha256:
-        report.add_note(f"results/scores/{cell.path}.json", "judged by an earlier version of the task")
+        report.add_note(
+            f"results/scores/{cell.path}.json", "judged by an earlier version of the task"
+        )
 
 
 def _check_answer(facts: CellFacts, report: VerifyReport) -> None:
@@ -75,19 +79,40 @@ def _check_answer(facts: CellFacts, report: VerifyReport) -> None:
     with report.collecting_errors():
         document = parse_untrusted(facts.archived.unpacked.read(name), name)
         try:
-            report.check(answer_in(document, key) == answer, where, f"its answer is not the one in {name}", "links")
+            report.check(
+                answer_in(document, key) == answer,
+                where,
+                f"its answer is not the one in {name}",
+                "links",
+            )
         except (ValueError, KeyError, TypeError):
-            report.check(False, name, "it is no stored answer, or hash, request and name do not fit", "links")
+            report.check(
+                False, name, "it is no stored answer, or hash, request and name do not fit", "links"
+            )
     prompt = _prompt(facts, report)
-    report.check(answer.request.prompt == prompt, where, "the model was asked another prompt", "links", "generate")
+    report.check(
+        answer.request.prompt == prompt,
+        where,
+        "the model was asked another prompt",
+        "links",
+        "generate",
+    )
     with report.collecting_errors(facts.cell.path):
         forms = forms_of(request_for(study, facts.cell, prompt))
-        report.check(answer.request in forms, where, "the study asks another request", "links", "generate")
+        report.check(
+            answer.request in forms, where, "the study asks another request", "links", "generate"
+        )
         policy = resolve(study.model(facts.cell.model))
         price = policy.price_of(answer.transport)
         stated = (generation.cost_usd, generation.price, generation.temperature_requested)
-        holds = stated == (cost_of(policy, answer), price and price.model_dump(), policy.temperature_requested)
-        report.check(holds, where, "price, cost or temperature are not the policy's", "links", "generate")
+        holds = stated == (
+            cost_of(policy, answer),
+            price and price.model_dump(),
+            policy.temperature_requested,
+        )
+        report.check(
+            holds, where, "price, cost or temperature are not the policy's", "links", "generate"
+        )
     if generation.task_sha256 != facts.task.sha256:
         report.add_note(where, "asked with an earlier version of the task; the prompt is the same")
 
@@ -148,7 +173,9 @@ def _runs_fit(facts: CellFacts) -> bool:
 
 def _worlds_fit(facts: CellFacts) -> bool:
     runs = [run for run in facts.execution.runs if run.seed in facts.archived.study.seeds]
-    return all(run.world_sha256 == facts.archived.world(facts.task, run.seed).sha256 for run in runs)
+    return all(
+        run.world_sha256 == facts.archived.world(facts.task, run.seed).sha256 for run in runs
+    )
 
 
 def _limits_fit(facts: CellFacts) -> bool:
@@ -160,7 +187,10 @@ def _limits_fit(facts: CellFacts) -> bool:
 def is_archived_image(archived: ArchivedStudy, image: ImageInfo) -> bool:
     """Whether an image is the one in results/image.json; its record has grown, and what both say is compared."""
     stated = archived.image_file.image if archived.image_file else image
-    return all(getattr(image, key) == getattr(stated, key) for key in image.model_fields_set & stated.model_fields_set)
+    return all(
+        getattr(image, key) == getattr(stated, key)
+        for key in image.model_fields_set & stated.model_fields_set
+    )
 
 
 def _is_in_time(facts: CellFacts, time: object, earliest: str = "") -> bool:
@@ -168,7 +198,9 @@ def _is_in_time(facts: CellFacts, time: object, earliest: str = "") -> bool:
     if not is_time(time):
         return False
     done, day = parse_time(str(time)), parse_time(facts.archived.unpacked.manifest.utc_date)
-    return done < day + timedelta(days=1) and (not is_time(earliest) or done + CLOCK_SKEW >= parse_time(earliest))
+    return done < day + timedelta(days=1) and (
+        not is_time(earliest) or done + CLOCK_SKEW >= parse_time(earliest)
+    )
 
 
 def _are_plausible(*numbers: float | None) -> bool:
@@ -178,7 +210,9 @@ def _are_plausible(*numbers: float | None) -> bool:
 def _is_result_plausible(result: Result) -> bool:
     used = result.used
     sizes = (used.peak_rss_bytes, used.peak_memory_bytes, used.peak_processes, used.written_bytes)
-    return _are_plausible(result.wall_s, used.cpu_s, *sizes) and (result.exit_code is None or result.signal is None)
+    return _are_plausible(result.wall_s, used.cpu_s, *sizes) and (
+        result.exit_code is None or result.signal is None
+    )
 
 
 def _is_size_right(result: Result) -> bool:
@@ -187,7 +221,9 @@ def _is_size_right(result: Result) -> bool:
         sizes = [(stream, len(stream.raw())) for stream in (result.stdout, result.stderr)]
     except ValueError:  # no base64
         return False
-    return all(stream.bytes > kept if stream.truncated else stream.bytes == kept for stream, kept in sizes)
+    return all(
+        stream.bytes > kept if stream.truncated else stream.bytes == kept for stream, kept in sizes
+    )
 
 
 # fmt: off

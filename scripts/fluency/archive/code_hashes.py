@@ -39,7 +39,10 @@ STAGES: Mapping[str, Stage] = {
     # A list, else every edit of core would redo all executions. What else changes one is in the rule's param.
     "execute": Stage(
         files=(
-            *(f"scripts/fluency/execution/{name}.py" for name in ("execute", "extract", "protocol")),
+            *(
+                f"scripts/fluency/execution/{name}.py"
+                for name in ("execute", "extract", "protocol")
+            ),
             *(f"scripts/fluency/execution/{name}.py" for name in ("isolation", "container")),
             "scripts/fluency/core/grammar.py",
             "sandbox/seccomp/*",
@@ -52,7 +55,13 @@ STAGES: Mapping[str, Stage] = {
     "analyse": Stage(("fluency.analysis.study_analysis",)),
     "report": Stage(
         ("fluency.report.report",),
-        ("report/report.md.j2", "report/sections/*", "report/explorer*", "report/explorer/*", "tasks/sets.yaml"),
+        (
+            "report/report.md.j2",
+            "report/sections/*",
+            "report/explorer*",
+            "report/explorer/*",
+            "tasks/sets.yaml",
+        ),
     ),
     "archive": Stage(("fluency.archive.pack", "fluency.archive.registration")),
 }
@@ -79,7 +88,9 @@ def code_hashes(versions: Mapping[str, str] | None = None, root: Path = ROOT) ->
     hashes = {}
     for stage in STAGES:
         files, libraries = sources(stage, root)
-        hashes[stage] = hash_sources(files, {name: versions.get(name, "absent") for name in libraries}, root)
+        hashes[stage] = hash_sources(
+            files, {name: versions.get(name, "absent") for name in libraries}, root
+        )
     return hashes
 
 
@@ -93,5 +104,9 @@ def sources(stage: str, root: Path = ROOT) -> tuple[set[str], set[str]]:
     """The files, relative to the project, and the libraries that decide a stage."""
     made = STAGES[stage]
     files, libraries = import_closure(made.modules, _WITHOUT, root)
-    matched = {path.relative_to(root).as_posix() for pattern in made.files for path in root.glob(pattern)}
-    return files | {name for name in matched if (root / name).is_file()}, libraries | set(made.libraries)
+    matched = {
+        path.relative_to(root).as_posix() for pattern in made.files for path in root.glob(pattern)
+    }
+    return files | {name for name in matched if (root / name).is_file()}, libraries | set(
+        made.libraries
+    )

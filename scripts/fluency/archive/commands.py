@@ -47,27 +47,43 @@ The last two keep an answer by RFC 3161 of the time-stamping service whose addre
 
 def preregister(loaded: LoadedStudy, decision: str) -> int:
     """Freeze a study's design into a file to be committed, and print how the study names it."""
-    path = freeze(loaded.study, loaded.tasks, decision or loaded.study.decision, ROOT / "preregistrations")
+    path = freeze(
+        loaded.study, loaded.tasks, decision or loaded.study.decision, ROOT / "preregistrations"
+    )
     frozen, name = read_registration(path), path.relative_to(ROOT)
-    text = _REGISTERED.format(name=name, decision=json.dumps(frozen["decision"], ensure_ascii=False), path=path)
+    text = _REGISTERED.format(
+        name=name, decision=json.dumps(frozen["decision"], ensure_ascii=False), path=path
+    )
     print_lines([*text.split("\n"), *outlook_lines(loaded.study, len(loaded.tasks))])
     if frozen["commit"] is None or frozen["dirty"]:
         print("No commit holds the code it was made by: commit your changes before you register.")
     return 0
 
 
-def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = False, with_private: bool = False) -> Path:
+def pack_study(
+    loaded: LoadedStudy, *, partial: bool = False, image: bool = False, with_private: bool = False
+) -> Path:
     """Write the archive of a study as it is in results/ and return its path; private tasks go into a second file.
 
     UserError if no cell has a record yet.
     """
-    if not any(record_path(RESULTS, stage, cell).exists() for stage in RECORD_TYPES for cell in loaded.cells):
+    if not any(
+        record_path(RESULTS, stage, cell).exists()
+        for stage in RECORD_TYPES
+        for cell in loaded.cells
+    ):
         what = "there is nothing to archive: no cell has a record"
         raise UserError(what, where=loaded.study.study, hint="`make run`")
     commit, dirty = git_state()
     if commit is None:
-        log_line("Git knows no commit here, so the archive is named `nocommit`, and nobody can look up its code.")
-    logs = [ROOT / "logs" / stage / f"{cell.path}.log" for stage in RECORD_TYPES for cell in loaded.cells]
+        log_line(
+            "Git knows no commit here, so the archive is named `nocommit`, and nobody can look up its code."
+        )
+    logs = [
+        ROOT / "logs" / stage / f"{cell.path}.log"
+        for stage in RECORD_TYPES
+        for cell in loaded.cells
+    ]
     logs += (ROOT / "logs" / loaded.study.study).glob("*.log")
     packed = make_archive(
         loaded.view(),
@@ -121,7 +137,9 @@ def next_step(report: VerifyReport) -> str:
     return "Its commit is not in this checkout's history: fetch it, and verify in a checkout of it."
 
 
-def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = False, show: bool = True) -> int:
+def open_archive(
+    archive: Path, into: Path | None = None, *, verbose: bool = False, show: bool = True
+) -> int:
     """Verify an archive, write its report and explorer, and open them where there is a screen.
 
     The exit code is the verification's, but 0 where only the report's words differ. Of an altered archive nothing is
@@ -135,7 +153,9 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
         elif report.proven:
             print_lines([report.conclusion])
         else:
-            print("Evidence and scores are proven; the report is worded by newer code (VERBOSE=1 shows what differs).")
+            print(
+                "Evidence and scores are proven; the report is worded by newer code (VERBOSE=1 shows what differs)."
+            )
         if archived is None or not report.ok:
             return report.exit_code
         folder = into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst")
@@ -148,12 +168,19 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
 
 
 def replay(
-    archive: Path, stage: Literal["score", "execute"], allowed: Collection[str] = (), markdown: Path | None = None
+    archive: Path,
+    stage: Literal["score", "execute"],
+    allowed: Collection[str] = (),
+    markdown: Path | None = None,
 ) -> int:
     """Rescore or re-execute an archive with the present code and image; print the differences, and write them."""
     if allowed and stage == "score":
         limits = f"ALLOW={','.join(allowed)}"
-        raise UserError("limits count only where commands run", where=limits, hint="leave it out, or STAGE=execute")
+        raise UserError(
+            "limits count only where commands run",
+            where=limits,
+            hint="leave it out, or STAGE=execute",
+        )
     sandbox = open_sandbox(SandboxConfig()) if stage == "execute" else None
     found = replay_archive(archive, sandbox, utc=utc_now(), allowed=allowed).markdown()
     print_lines(found.splitlines())

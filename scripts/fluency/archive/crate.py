@@ -25,10 +25,19 @@ _PARTS: dict[str, tuple[str, str]] = {
     "MANIFEST.json": (_JSON, "The SHA-256 and size of every other file, and what the archive is."),
     "README.md": (_MARKDOWN, "How to verify the archive and to run it again."),
     "study.json": (_JSON, "The merged configuration of the study."),
-    "results/{study}/cells.csv": ("text/csv", "The results, one row for each cell; its columns are variableMeasured."),
-    "results/{study}/report.md": (_MARKDOWN, "The report: rates, gap, intervals and verdict of each model."),
+    "results/{study}/cells.csv": (
+        "text/csv",
+        "The results, one row for each cell; its columns are variableMeasured.",
+    ),
+    "results/{study}/report.md": (
+        _MARKDOWN,
+        "The report: rates, gap, intervals and verdict of each model.",
+    ),
     "results/{study}/explorer.html": ("text/html", "A page in which every cell can be opened."),
-    "results/{study}/provenance.json": (_JSON, "Where the numbers come from: code, libraries, image, sampling."),
+    "results/{study}/provenance.json": (
+        _JSON,
+        "Where the numbers come from: code, libraries, image, sampling.",
+    ),
     "held_out.json": (_JSON, "Of private tasks: their hashes, and the rows of their cells."),
     "results/image.json": (_JSON, "The container image that commands ran in."),
     "prices/policies.yaml": (_YAML, "Sampling policies and dated prices."),
@@ -48,7 +57,9 @@ _PARTS: dict[str, tuple[str, str]] = {
 def crate_bytes(study: Study, facts: dict[str, Any], names: Collection[str]) -> bytes:
     """The file. facts: the manifest's fields, less those about files. names: the archive's other files."""
     parts = list(_parts(study, [*names, "MANIFEST.json"]))
-    return pretty_json({"@context": _CONTEXT, "@graph": list(_entities(study, facts, parts))}).encode()
+    return pretty_json(
+        {"@context": _CONTEXT, "@graph": list(_entities(study, facts, parts))}
+    ).encode()
 
 
 def _parts(study: Study, names: Collection[str]) -> Iterator[Entity]:
@@ -60,13 +71,26 @@ def _parts(study: Study, names: Collection[str]) -> Iterator[Entity]:
 
 
 def _entities(study: Study, facts: dict[str, Any], parts: list[Entity]) -> Iterator[Entity]:
-    models = [{"@id": f"#model-{m.alias}", "@type": "SoftwareApplication", "name": m.id} for m in study.models]
+    models = [
+        {"@id": f"#model-{m.alias}", "@type": "SoftwareApplication", "name": m.id}
+        for m in study.models
+    ]
     columns = [
-        {"@id": f"#cells.{name}", "@type": "PropertyValue", "name": name, "description": field.description}
+        {
+            "@id": f"#cells.{name}",
+            "@type": "PropertyValue",
+            "name": name,
+            "description": field.description,
+        }
         for name, field in Row.model_fields.items()
     ]
     state = f"{len(facts['missing'])} of them missing" if facts["partial"] else "complete"
-    yield {"@id": CRATE_FILE, "@type": "CreativeWork", "conformsTo": _ref(_PROFILE), "about": _ref("./")}
+    yield {
+        "@id": CRATE_FILE,
+        "@type": "CreativeWork",
+        "conformsTo": _ref(_PROFILE),
+        "about": _ref("./"),
+    }
     yield {
         "@id": "./",
         "@type": "Dataset",

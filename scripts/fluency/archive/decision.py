@@ -23,7 +23,9 @@ from fluency.report.sentences import headline_of
 TEMPLATE = "decision.md.j2"
 
 
-def write_decision(archive: Path, title: str, out_folder: Path, *, utc_date: str | None = None) -> Path:
+def write_decision(
+    archive: Path, title: str, out_folder: Path, *, utc_date: str | None = None
+) -> Path:
     """Write `<date>-<title>.md` from a verified archive and return its path.
 
     UserError without a title, when a record of that name is there already (a decision may be in it), and
@@ -31,11 +33,17 @@ def write_decision(archive: Path, title: str, out_folder: Path, *, utc_date: str
     """
     slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].strip("-")
     if not slug:
-        raise UserError("a decision needs a title", where="title", hint='`make decision ARCHIVE=… TITLE="…"`')
+        raise UserError(
+            "a decision needs a title", where="title", hint='`make decision ARCHIVE=… TITLE="…"`'
+        )
     date = utc_date or clock.utc_date()
     path = Path(out_folder) / f"{date}-{slug}.md"
     if path.exists():
-        raise UserError("there is a record of this name", where=str(path), hint="give another title, or move it away")
+        raise UserError(
+            "there is a record of this name",
+            where=str(path),
+            hint="give another title, or move it away",
+        )
     with unpacked(Path(archive)) as files:
         report, archived = verify_unpacked(files)
         if archived is None or not report.ok:
@@ -92,4 +100,9 @@ def _lines(model: ModelAnalysis) -> dict[str, str]:
         changes, stays = model.words[band].changes, model.words[band].stays
         if not model.verdict.resolved:
             changes = f"By the table: {changes} But the verdict is not resolved, and a change could not rest on it."
-    return {"model": model.model, "headline": headline_of(model), "changes": changes, "stays": stays}
+    return {
+        "model": model.model,
+        "headline": headline_of(model),
+        "changes": changes,
+        "stays": stays,
+    }

@@ -16,7 +16,12 @@ from fluency.common.words import plural
 Aspect = Literal["evidence", "scores", "wording"]
 """evidence: bytes, links and what was measured. scores: what passed, and the numbers that follow. wording: classes,
 reasons, report, figures and explorer, which a later version may put otherwise."""
-ASPECT_OF: dict[str, Aspect] = {"scores": "scores", "table": "scores", "wording": "wording", "products": "wording"}
+ASPECT_OF: dict[str, Aspect] = {
+    "scores": "scores",
+    "table": "scores",
+    "wording": "wording",
+    "products": "wording",
+}
 """Kind of check -> aspect; every other kind is evidence."""
 
 
@@ -61,13 +66,17 @@ class VerifyReport:
     seconds: float = 0
     _seen: set[tuple[str, Finding]] = field(default_factory=set)
 
-    def check(self, holds: bool, where: str, what: str, kind: str, stage: str | None = None) -> bool:
+    def check(
+        self, holds: bool, where: str, what: str, kind: str, stage: str | None = None
+    ) -> bool:
         """Count a check; if it fails, note it: a problem, or unproven where the stage's code is not the archive's."""
         self.checked[kind] += 1
         if not holds and (stage is None or stage in self.same_code_stages):
             self.add_problem(where, what, kind)
         elif not holds:
-            self.add_unproven(where, f"{what}, by this checkout's code, which is not the archive's", kind)
+            self.add_unproven(
+                where, f"{what}, by this checkout's code, which is not the archive's", kind
+            )
         return holds
 
     def add_problem(self, where: str, what: str, kind: str = "") -> None:
@@ -128,8 +137,12 @@ class VerifyReport:
         if self.verdict("scores") == "unproven":
             lost, tasks = self.not_rescored.total(), ", ".join(sorted(self.not_rescored))
             of_all = f"{lost:,} of {lost + self.checked['scores']:,} scores"
-            which = f"{of_all} could not be judged by this checkout: those of {tasks}. " if lost else ""
-            return f"UNPROVEN: scores not reproduced. {which}{_firsts(_of('scores', self.unproven))}"
+            which = (
+                f"{of_all} could not be judged by this checkout: those of {tasks}. " if lost else ""
+            )
+            return (
+                f"UNPROVEN: scores not reproduced. {which}{_firsts(_of('scores', self.unproven))}"
+            )
         found = _firsts(_of("evidence", self.unproven))
         return f"UNPROVEN in part: the scores were reproduced, not all of the evidence. {found}"
 
@@ -137,19 +150,31 @@ class VerifyReport:
         """The report for a terminal, at most so many lines of each weight."""
         lines = [self.path.name, f"SHA-256 {self.sha256}", f"checked in {self.seconds:.1f} s:"]
         for aspect in get_args(Aspect):
-            counts = [f"{n:,} {kind}" for kind, n in self.checked.items() if _aspect(kind) == aspect]
+            counts = [
+                f"{n:,} {kind}" for kind, n in self.checked.items() if _aspect(kind) == aspect
+            ]
             lines.append(f"  {aspect:9}  {self.verdict(aspect):8}  {', '.join(counts)}".rstrip())
         if self.manifest.partial:
-            lines.append(f"PARTIAL: {len(self.manifest.missing)} of {self.manifest.cells} cells are missing")
-        lines += [f"not measured: {shell}: {why}" for shell, why in self.manifest.not_measured.items()]
-        for title, found in (("PROBLEM", self.problems), ("UNPROVEN", self.unproven), ("note", self.notes)):
+            lines.append(
+                f"PARTIAL: {len(self.manifest.missing)} of {self.manifest.cells} cells are missing"
+            )
+        lines += [
+            f"not measured: {shell}: {why}" for shell, why in self.manifest.not_measured.items()
+        ]
+        for title, found in (
+            ("PROBLEM", self.problems),
+            ("UNPROVEN", self.unproven),
+            ("note", self.notes),
+        ):
             ordered = [finding for aspect in get_args(Aspect) for finding in _of(aspect, found)]
             lines += [f"{title} {finding}" for finding in ordered[:most]]
             if len(found) > most:
                 lines.append(f"{title} … and {len(found) - most:,} more")
         places = Counter(name.split("/")[0] + "/" * ("/" in name) for name in self.unchecked_files)
         if places:
-            files = (f"{place} ({n:,})" if place.endswith("/") else place for place, n in places.items())
+            files = (
+                f"{place} ({n:,})" if place.endswith("/") else place for place, n in places.items()
+            )
             lines.append(f"checked by hash only: {', '.join(files)}")
         clean = "uncommitted changes" if self.manifest.dirty else "no uncommitted change"
         stated = f"version {self.manifest.made_by}, {clean}, the versions of Python and libraries, and the day"

@@ -40,19 +40,33 @@ class Manifest(FrozenModel):
     made_by: Version = Field(description="Version of this project.")
     study: str = Field(pattern=STUDY_NAME)
     study_sha256: Digest = Field(description="Of the study's canonical JSON.")
-    utc_date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$"), AfterValidator(lambda day: parse_time(day) and day)]
-    commit: str = Field(pattern=r"^([0-9a-f]{40}|nocommit)$", description="nocommit: git could not tell.")
+    utc_date: Annotated[
+        str,
+        Field(pattern=r"^\d{4}-\d\d-\d\d$"),
+        AfterValidator(lambda day: parse_time(day) and day),
+    ]
+    commit: str = Field(
+        pattern=r"^([0-9a-f]{40}|nocommit)$", description="nocommit: git could not tell."
+    )
     dirty: bool = Field(description="Whether the work tree held changes that the commit does not.")
     partial: bool
     image_included: bool
     cells: int = Field(ge=0)
-    not_measured: dict[CellPath, str] = Field(description="Model/shell -> why it could not be measured.")
+    not_measured: dict[CellPath, str] = Field(
+        description="Model/shell -> why it could not be measured."
+    )
     missing: list[CellPath] = Field(description="Cells without a score; empty unless partial.")
     code: dict[Word, Digest] = Field(description="Stage -> SHA-256 of its code.")
-    environment: dict[Word, Version] = Field(description="Versions of Python and of what draws and counts.")
+    environment: dict[Word, Version] = Field(
+        description="Versions of Python and of what draws and counts."
+    )
     files: dict[str, FileFact]
-    held_out: list[str] = Field([], description="Those of the files that are in the private part; since schema 3.")
-    config: list[str] = Field([], description="The configuration files in the order of merging; empty: an earlier one.")
+    held_out: list[str] = Field(
+        [], description="Those of the files that are in the private part; since schema 3."
+    )
+    config: list[str] = Field(
+        [], description="The configuration files in the order of merging; empty: an earlier one."
+    )
     sha256: Digest
 
 

@@ -13,8 +13,19 @@ from typing import Any
 from fluency import __version__
 from fluency.archive.code_hashes import code_hashes, environment
 from fluency.archive.crate import CRATE_FILE, crate_bytes
-from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, archive_name, manifest_bytes, private_archive_name
-from fluency.archive.private_part import HELD_OUT, hidden_file_names, hidden_tasks, hidden_tasks_json
+from fluency.archive.manifest import (
+    MANIFEST_NAME,
+    SCHEMA_VERSION,
+    archive_name,
+    manifest_bytes,
+    private_archive_name,
+)
+from fluency.archive.private_part import (
+    HELD_OUT,
+    hidden_file_names,
+    hidden_tasks,
+    hidden_tasks_json,
+)
 from fluency.archive.registration import siblings
 from fluency.archive.tar_format import Entry, write_tar
 from fluency.archive.world_files import world_entries
@@ -60,12 +71,16 @@ class Coverage:
 
     @property
     def missing(self) -> list[str]:
-        return [Cell(r.model, r.shell, r.task, r.trial).path for r in self.rows if r.status == "missing"]
+        return [
+            Cell(r.model, r.shell, r.task, r.trial).path for r in self.rows if r.status == "missing"
+        ]
 
     @property
     def not_measured(self) -> dict[str, str]:
         """Model/shell -> the reason why it cannot be measured; such cells are complete."""
-        return {f"{r.model}/{r.shell}": r.reason or "" for r in self.rows if r.status == "not_measured"}
+        return {
+            f"{r.model}/{r.shell}": r.reason or "" for r in self.rows if r.status == "not_measured"
+        }
 
 
 def require_complete(coverage: Coverage, products: Path, partial: bool) -> None:
@@ -78,7 +93,9 @@ def require_complete(coverage: Coverage, products: Path, partial: bool) -> None:
         raise UserError(what, where=", ".join(missing[:3]) + more, hint=hint)
     absent = [name for name in PRODUCTS if not (products / name).is_file()]
     if absent and not partial:
-        raise UserError(f"{absent[0]} has not been made", where=str(products), hint="run the study to its end")
+        raise UserError(
+            f"{absent[0]} has not been made", where=str(products), hint="run the study to its end"
+        )
     rows = to_frame(coverage.rows).to_csv(index=False, lineterminator="\n")
     if table.is_file() and table.read_text(encoding="utf-8") != rows:
         hint = "run the study again; it rebuilds the table and the report"
@@ -101,12 +118,22 @@ def config_names(study: Study, files: Sequence[Path]) -> list[str]:
     `confirm` is no part of a study: it says who was asked before the run.
     """
     derived, where = read_study(*files[1:]).model_dump(), ", ".join(map(str, files))
-    if differ := [key for key, value in study.model_dump().items() if value != derived[key] and key != "confirm"]:
+    if differ := [
+        key
+        for key, value in study.model_dump().items()
+        if value != derived[key] and key != "confirm"
+    ]:
         hint = "put values of the command line into a file, and name it with CONFIG="
-        raise UserError(f"the study's `{differ[0]}` is not that of its configuration files", where=where, hint=hint)
+        raise UserError(
+            f"the study's `{differ[0]}` is not that of its configuration files",
+            where=where,
+            hint=hint,
+        )
     names = ["config.yaml", *(config_name(file.name) for file in files[1:])]
     if len(set(names)) < len(names):
-        raise UserError("two configuration files have the same name", where=where, hint="rename one of them")
+        raise UserError(
+            "two configuration files have the same name", where=where, hint="rename one of them"
+        )
     return names
 
 
@@ -122,10 +149,15 @@ def archive_entries(
     study = view.study
     files: dict[str, bytes | Path] = {name: ROOT / source for source, name in PROJECT_FILES.items()}
     files.update(more_files)
-    files |= {STUDY_FILE: pretty_json(study.model_dump(mode="json")).encode(), "README.md": _README.encode()}
+    files |= {
+        STUDY_FILE: pretty_json(study.model_dump(mode="json")).encode(),
+        "README.md": _README.encode(),
+    }
     folders = {f"results/{study.study}": results / study.study, "sandbox": ROOT / "sandbox"}
     for name, folder in (folders | {f"tasks/{task.id}": task.folder for task in tasks}).items():
-        files |= {f"{name}/{path.relative_to(folder).as_posix()}": path for path in plain_files(folder)}
+        files |= {
+            f"{name}/{path.relative_to(folder).as_posix()}": path for path in plain_files(folder)
+        }
     if (results / "image.json").is_file():
         files["results/image.json"] = results / "image.json"
     if study.preregistration:
@@ -139,11 +171,19 @@ def archive_entries(
         if generation := view.load(cell).generation:
             key = generation.answer.request_key
             if not answers.path(key).is_file():
-                where, hint = f"{cell.path} ({answers.path(key)})", "restore the answers/ folder from a copy"
-                raise UserError("the answer store has lost this cell's answer", where=where, hint=hint)
+                where, hint = (
+                    f"{cell.path} ({answers.path(key)})",
+                    "restore the answers/ folder from a copy",
+                )
+                raise UserError(
+                    "the answer store has lost this cell's answer", where=where, hint=hint
+                )
             files[f"answers/{key[:2]}/{key}.json"] = answers.path(key)
     worlds = world_entries(tasks, study.seeds, world_for)
-    return {entry.name: entry for entry in (*worlds, *(Entry(name, source) for name, source in files.items()))}
+    return {
+        entry.name: entry
+        for entry in (*worlds, *(Entry(name, source) for name, source in files.items()))
+    }
 
 
 def make_archive(
@@ -181,10 +221,16 @@ def make_archive(
     entries = entries_for(tasks)
     hidden: list[str] = []
     if private := [] if with_private else hidden_tasks(tasks, study):
-        hidden = hidden_file_names(entries, entries_for([task for task in tasks if task not in private]))
-        entries[HELD_OUT] = Entry(HELD_OUT, hidden_tasks_json(private, study, coverage.rows, world_for))
+        hidden = hidden_file_names(
+            entries, entries_for([task for task in tasks if task not in private])
+        )
+        entries[HELD_OUT] = Entry(
+            HELD_OUT, hidden_tasks_json(private, study, coverage.rows, world_for)
+        )
     fields = manifest_fields(study, coverage, names, commit=commit, dirty=dirty, utc_date=utc_date)
-    target = out_folder / archive_name(study.study, utc_date, commit, dirty=dirty, partial=bool(coverage.missing))
+    target = out_folder / archive_name(
+        study.study, utc_date, commit, dirty=dirty, partial=bool(coverage.missing)
+    )
     with TemporaryDirectory(prefix="fluency-image-") as folder:
         if save_image:
             facts, image = results / "image.json", Path(folder) / "image.tar"
@@ -199,7 +245,13 @@ def make_archive(
 
 
 def manifest_fields(
-    study: Study, coverage: Coverage, config: Sequence[str], *, commit: str, dirty: bool, utc_date: str
+    study: Study,
+    coverage: Coverage,
+    config: Sequence[str],
+    *,
+    commit: str,
+    dirty: bool,
+    utc_date: str,
 ) -> dict[str, Any]:
     """The manifest's fields that are not about files."""
     return {
@@ -222,7 +274,10 @@ def manifest_fields(
 
 
 def write_entries(
-    target: Path, entries: Mapping[str, Entry], fields: Mapping[str, object], hidden: Collection[str] = ()
+    target: Path,
+    entries: Mapping[str, Entry],
+    fields: Mapping[str, object],
+    hidden: Collection[str] = (),
 ) -> None:
     """Write the archive of these entries in the order of their names; the hidden ones into a private part.
 
@@ -231,7 +286,10 @@ def write_entries(
     ordered, files = [entries[name] for name in sorted(entries)], {}
     for entry in ordered:
         with entry.open() as source:
-            files[entry.name] = {"sha256": hashlib.file_digest(source, "sha256").hexdigest(), "bytes": entry.size}
+            files[entry.name] = {
+                "sha256": hashlib.file_digest(source, "sha256").hexdigest(),
+                "bytes": entry.size,
+            }
     document = {**fields, "files": files} | ({"held_out": sorted(hidden)} if hidden else {})
     head = Entry(MANIFEST_NAME, manifest_bytes(document))
     write_tar(target, [head, *(entry for entry in ordered if entry.name not in hidden)])

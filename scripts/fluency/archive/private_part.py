@@ -51,17 +51,25 @@ def hidden_tasks_json(
     """The bytes of `held_out.json` for these private tasks; `rows` are the table's."""
     ids = {task.id for task in tasks}
     worlds = {
-        task.id: {str(seed): WorldHash(sha256=world_for(task, seed).sha256) for seed in study.seeds} for task in tasks
+        task.id: {str(seed): WorldHash(sha256=world_for(task, seed).sha256) for seed in study.seeds}
+        for task in tasks
     }
     document = HiddenTasks(
-        tasks=[HeldOutTask.of(task) for task in tasks], worlds=worlds, rows=[row for row in rows if row.task in ids]
+        tasks=[HeldOutTask.of(task) for task in tasks],
+        worlds=worlds,
+        rows=[row for row in rows if row.task in ids],
     )
     return pretty_json(document.model_dump(mode="json")).encode()
 
 
 def hidden_file_names(everything: Collection[str], public: Collection[str]) -> list[str]:
     """The names of the private part: those of the private tasks' entries alone, and every log."""
-    return sorted({*set(everything).difference(public), *(name for name in everything if name.startswith("logs/"))})
+    return sorted(
+        {
+            *set(everything).difference(public),
+            *(name for name in everything if name.startswith("logs/")),
+        }
+    )
 
 
 def belongs_to_private_task(name: str, ids: Collection[str]) -> bool:

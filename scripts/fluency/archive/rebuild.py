@@ -31,7 +31,14 @@ from fluency.core.tasks import Task
 from fluency.report.report import write_products
 from fluency.scoring.score_cell import score_cell
 
-_OUTCOMES = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed", "no_unix_tools_passed")
+_OUTCOMES = (
+    "passed",
+    "structural_pass",
+    "exit_ok",
+    "content_ok",
+    "lenient_passed",
+    "no_unix_tools_passed",
+)
 _MARKS = (*_OUTCOMES, *(c.score_field for c in EXTRA_CONDITIONS if c.score_field not in _OUTCOMES))
 COPIED = ("model", "shell", "task", "trial", "status", *_OUTCOMES, "worlds_passed", "worlds_run")
 """Columns that are in the records as they are in the table, made by any code."""
@@ -52,15 +59,27 @@ COUNTED = frozenset({
 # fmt: on
 
 
-def rescored(archived: ArchivedStudy, task: Task, generation: Generation, execution: Execution) -> Score:
+def rescored(
+    archived: ArchivedStudy, task: Task, generation: Generation, execution: Execution
+) -> Score:
     """The score by this checkout's code in the archived worlds: a rescoring changes the judge, never what a command
     met. Whether this checkout's generator makes the same worlds is checked apart.
     """
     code, seeds, conditions = code_sha256("score"), archived.study.seeds, archived.study.conditions
-    return score_cell(task, generation, execution, archived.world, code_sha256=code, seeds=seeds, conditions=conditions)
+    return score_cell(
+        task,
+        generation,
+        execution,
+        archived.world,
+        code_sha256=code,
+        seeds=seeds,
+        conditions=conditions,
+    )
 
 
-def rebuild_score(archived: ArchivedStudy, report: VerifyReport, cell: Cell, task: Task, records: CellRecords) -> None:
+def rebuild_score(
+    archived: ArchivedStudy, report: VerifyReport, cell: Cell, task: Task, records: CellRecords
+) -> None:
     """Score a cell again; its score must come out the same."""
     if records.generation is None or records.execution is None or records.score is None:
         return
@@ -70,11 +89,15 @@ def rebuild_score(archived: ArchivedStudy, report: VerifyReport, cell: Cell, tas
     except UserError as error:
         report.check(False, where, f"it cannot be rescored: {error.what}", "scores", "score")
         return
-    kept: dict[str, Any] = {key: getattr(records.score, key) for key in ("schema_version", "task_sha256")}
+    kept: dict[str, Any] = {
+        key: getattr(records.score, key) for key in ("schema_version", "task_sha256")
+    }
     same_code = "score" in report.same_code_stages
     if not same_code:
         kept["provenance"] = records.score.provenance
-        if EARLIER_CLASS.get(made.failure_class or "") == records.score.failure_class:  # a finer word for the same
+        if (
+            EARLIER_CLASS.get(made.failure_class or "") == records.score.failure_class
+        ):  # a finer word for the same
             kept["failure_class"] = records.score.failure_class
     made = made.model_copy(update=kept)
     what = "" if made == records.score else _difference(made, records.score)
@@ -88,10 +111,17 @@ def rebuild_score(archived: ArchivedStudy, report: VerifyReport, cell: Cell, tas
 def _outcome(score: Score) -> dict[str, object]:
     """What a score says of passing, of the cell and of each world, without classes and reasons."""
     worlds = {
-        (world.seed, world.condition, world.reading): (world.passed, world.exit_ok, world.structural, world.content)
+        (world.seed, world.condition, world.reading): (
+            world.passed,
+            world.exit_ok,
+            world.structural,
+            world.content,
+        )
         for world in score.worlds
     }
-    marks = {name: getattr(score, name) for name in ("cell", "request_key", "not_measured", *_MARKS)}
+    marks = {
+        name: getattr(score, name) for name in ("cell", "request_key", "not_measured", *_MARKS)
+    }
     return marks | {"worlds": worlds}
 
 
@@ -106,16 +136,24 @@ def _difference(made: Score, archived: Score) -> str:
     return "in its form"
 
 
-def rebuild_products(archived: ArchivedStudy, report: VerifyReport, rows: Sequence[Row]) -> set[str]:
+def rebuild_products(
+    archived: ArchivedStudy, report: VerifyReport, rows: Sequence[Row]
+) -> set[str]:
     """Rebuild table, provenance, report, figures and explorer; returns the names of the files compared."""
     provenance, compared = None, set[str]()
     with report.collecting_errors():
         provenance = check_provenance(archived, report)
     if provenance is not None:
-        compared = {f"results/{archived.study.study}/provenance.json", LOCK, *map(config_name, provenance.config_files)}
+        compared = {
+            f"results/{archived.study.study}/provenance.json",
+            LOCK,
+            *map(config_name, provenance.config_files),
+        }
     table = archived.products / TABLE
     if table.is_file():
-        compared |= _rebuild(archived, report, "gather", lambda folder: write_table(folder / TABLE, list(rows)))
+        compared |= _rebuild(
+            archived, report, "gather", lambda folder: write_table(folder / TABLE, list(rows))
+        )
     shown = [archived.products / name for name in ("report.md", "explorer.html")]
     if provenance is not None and table.is_file() and any(path.is_file() for path in shown):
         view, frame = archived.view(provenance), archived.table()
@@ -124,11 +162,15 @@ def rebuild_products(archived: ArchivedStudy, report: VerifyReport, rows: Sequen
             if order.state == "departed":
                 what = f"{model} was not asked in the planned order: rank correlation with it {order.correlation:.2f}"
                 report.add_note(f"results/{archived.study.study}/{TABLE}", what)
-        compared |= _rebuild(archived, report, "report", lambda folder: write_products(view, frame, folder))
+        compared |= _rebuild(
+            archived, report, "report", lambda folder: write_products(view, frame, folder)
+        )
     return compared
 
 
-def _rebuild(archived: ArchivedStudy, report: VerifyReport, stage: str, write: Callable[[Path], None]) -> set[str]:
+def _rebuild(
+    archived: ArchivedStudy, report: VerifyReport, stage: str, write: Callable[[Path], None]
+) -> set[str]:
     """Write products into an empty folder and compare each with the archived one."""
     names, start = set(), f"results/{archived.study.study}"
     with TemporaryDirectory(prefix="fluency-rebuild-") as folder:
@@ -138,14 +180,24 @@ def _rebuild(archived: ArchivedStudy, report: VerifyReport, stage: str, write: C
             report.check(False, start, f"it cannot be rebuilt: {error.what}", "products", stage)
         for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             part = path.relative_to(folder).as_posix()
-            theirs, where, what = archived.products / part, f"{start}/{part}", "rebuilt it has other bytes"
+            theirs, where, what = (
+                archived.products / part,
+                f"{start}/{part}",
+                "rebuilt it has other bytes",
+            )
             names.add(where)
             same = theirs.is_file() and sha256_file(theirs) == sha256_file(path)
             if part != TABLE:
                 report.check(same, where, what, "products", stage)
                 continue
             differs = "" if same else table_difference(theirs.read_bytes(), path.read_bytes())
-            report.check(differs in ("", "words"), where, what, "table", None if differs == "records" else stage)
+            report.check(
+                differs in ("", "words"),
+                where,
+                what,
+                "table",
+                None if differs == "records" else stage,
+            )
             if differs == "words":
                 report.check(False, where, what, "wording", stage)
     return names
@@ -164,7 +216,9 @@ def table_difference(archived: bytes, made: bytes) -> Literal["records", "number
 def _columns(data: bytes) -> dict[str, list[str]]:
     """A table's columns as texts; none where it is no table."""
     try:
-        frame = pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False, encoding_errors="replace")
+        frame = pd.read_csv(
+            io.BytesIO(data), dtype=str, keep_default_na=False, encoding_errors="replace"
+        )
     except ValueError:
         return {}
     return {str(name): list(frame[name]) for name in frame.columns}
@@ -180,7 +234,9 @@ def check_provenance(archived: ArchivedStudy, report: VerifyReport) -> Provenanc
     start_up_s = file.start_up_s if file else {}
     try:
         stated = parse_provenance(data)
-        made = collect_provenance(study, archived.tasks, archived.cells, [], archived.records, start_up_s=start_up_s)
+        made = collect_provenance(
+            study, archived.tasks, archived.cells, [], archived.records, start_up_s=start_up_s
+        )
     except ValueError as error:
         why = first_problem(error) if isinstance(error, ValidationError) else error
         report.check(False, where, f"it or what the records give is no provenance: {why}", "facts")
@@ -188,21 +244,31 @@ def check_provenance(archived: ArchivedStudy, report: VerifyReport) -> Provenanc
     if stated.schema_version == 1:
         made = made.in_schema_1()
     # Older code did not write every field; this checkout's code writes them all.
-    written = stated.model_fields_set if "gather" not in report.same_code_stages else Provenance.model_fields.keys()
+    written = (
+        stated.model_fields_set
+        if "gather" not in report.same_code_stages
+        else Provenance.model_fields.keys()
+    )
     for key in sorted(written - AT_WRITING):
         same = getattr(made, key) == getattr(stated, key)
         if not same and key in COUNTED and len(archived.open_tasks) < len(archived.tasks):
-            report.add_unproven(where, f"`{key}` counts the cells of the private part, too", "facts")
+            report.add_unproven(
+                where, f"`{key}` counts the cells of the private part, too", "facts"
+            )
         else:
             report.check(same, where, f"`{key}` is not what the records say", "facts", "gather")
     _check_files(archived, report, where, stated)
     return stated
 
 
-def _check_files(archived: ArchivedStudy, report: VerifyReport, where: str, stated: Provenance) -> None:
+def _check_files(
+    archived: ArchivedStudy, report: VerifyReport, where: str, stated: Provenance
+) -> None:
     """What provenance says of files: config and lock are the archived ones, and the registration is."""
     files = archived.unpacked.manifest.files
-    digests = {config_name(name): digest for name, digest in stated.config_files.items()} | {LOCK: stated.lock_sha256}
+    digests = {config_name(name): digest for name, digest in stated.config_files.items()} | {
+        LOCK: stated.lock_sha256
+    }
     for name, digest in digests.items():
         same = name in files and files[name].sha256 == digest
         report.check(same, name, f"it is not the file that {where} names", "files")
@@ -218,22 +284,32 @@ def _check_files(archived: ArchivedStudy, report: VerifyReport, where: str, stat
         report.check(holds, where, "it names a registration, the study none", "files")
 
 
-def _check_registration(archived: ArchivedStudy, report: VerifyReport, where: str, stated: Provenance) -> None:
+def _check_registration(
+    archived: ArchivedStudy, report: VerifyReport, where: str, stated: Provenance
+) -> None:
     """The deviations the report states are those this checkout finds, if its code is the archive's."""
     name = registration_name(archived.study.preregistration or "")
     path = archived.root / name
-    if not report.check(path.is_file(), name, "the archive does not hold the registration", "files"):
+    if not report.check(
+        path.is_file(), name, "the archive does not hold the registration", "files"
+    ):
         return
     with report.collecting_errors(name):
         own, theirs = registered(archived.study.preregistration or "", path), stated.registration
         given = theirs.model_fields_set if theirs else set()  # older code stated less
-        named = Registered.model_fields.keys() if "registration" in report.same_code_stages else given
+        named = (
+            Registered.model_fields.keys() if "registration" in report.same_code_stages else given
+        )
         same = {"path", "sha256"} <= given and all(
             getattr(own, key) == getattr(theirs, key) for key in named if key != "siblings"
         )
         report.check(same, name, f"it is not the registration that {where} describes", "files")
-        there = not theirs or theirs.siblings.items() <= own.siblings.items()  # one may have come since
-        report.check(there, name, f"registrations that {where} names are not in the archive", "files")
+        there = (
+            not theirs or theirs.siblings.items() <= own.siblings.items()
+        )  # one may have come since
+        report.check(
+            there, name, f"registrations that {where} names are not in the archive", "files"
+        )
         if own.among:
             report.add_note(name, f"it is {own.among}")
         first, world_for = stated.first_answer_utc, archived.world_or_hash

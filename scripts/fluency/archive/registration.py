@@ -30,9 +30,27 @@ from fluency.generation.request import PREAMBLE, PROTOCOL
 SCHEMA_VERSION = 2
 """2: hashes are of RFC 8785 JSON; 1: of Python's own."""
 KIND = "pre-registration"
-_NOT_DESIGN = {"kind", "schema_version", "registered", "registered_utc", "commit", "dirty", "earlier_sha256", KEY}
+_NOT_DESIGN = {
+    "kind",
+    "schema_version",
+    "registered",
+    "registered_utc",
+    "commit",
+    "dirty",
+    "earlier_sha256",
+    KEY,
+}
 """Keys that say what a registration is, when and where it was made; `registered` stands in earlier ones."""
-_OF_MODEL = {"served_by", "base_url", "transport", "on_refused_temperature", "wire", "interface", "region", "project"}
+_OF_MODEL = {
+    "served_by",
+    "base_url",
+    "transport",
+    "on_refused_temperature",
+    "wire",
+    "interface",
+    "region",
+    "project",
+}
 _NOT_SAMPLING = {"model_id", "effort_default", "price", "expected_output_tokens", "note", "source"}
 """A policy's fields that change no request."""
 EXCLUSIONS = [
@@ -48,9 +66,13 @@ def read_registration(path: Path) -> dict[str, Any]:
     try:
         document = parse_untrusted(Path(path).read_bytes(), where)
     except OSError as error:
-        raise UserError(f"there is no such registration: {error.strerror}", where=where, hint=hint) from None
+        raise UserError(
+            f"there is no such registration: {error.strerror}", where=where, hint=hint
+        ) from None
     except ArchiveError as error:
-        raise UserError(f"this is not a registration: {error.what}", where=where, hint=hint) from None
+        raise UserError(
+            f"this is not a registration: {error.what}", where=where, hint=hint
+        ) from None
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise UserError("this is not a registration", where=where, hint=hint)
     version, made = document.get("schema_version"), str(document.get("registered_utc"))
@@ -63,12 +85,16 @@ def read_registration(path: Path) -> dict[str, Any]:
         raise UserError(what, where=where, hint=hint)
     if not (made.endswith("Z") and is_time(made)) or parse_time(made) > parse_time(utc_now()):
         what = f"the registration says it was made at {ascii(made)[:40]}, which is no time or has not come yet"
-        raise UserError(what, where=where, hint="set this machine's clock right; if it is right, register again")
+        raise UserError(
+            what, where=where, hint="set this machine's clock right; if it is right, register again"
+        )
     return document
 
 
 def design(
-    study: Study, tasks: Sequence[Task | HeldOutTask], world_for: Callable[[Any, int], Any] = world_for
+    study: Study,
+    tasks: Sequence[Task | HeldOutTask],
+    world_for: Callable[[Any, int], Any] = world_for,
 ) -> dict[str, Any]:
     """Everything a result depends on and nothing of the machine, as it reads back from JSON.
 
@@ -96,7 +122,10 @@ def design(
         "seeds": study.seeds_sealed or list(study.seeds),
         "order_seed": study.order_seed,
         "limits": study.sandbox.limits.model_dump(mode="json"),
-        "prompt": {"preamble": PREAMBLE, **{shell: SHELLS[shell].prompt_line for shell in study.shells}},
+        "prompt": {
+            "preamble": PREAMBLE,
+            **{shell: SHELLS[shell].prompt_line for shell in study.shells},
+        },
         "analysis": {"version": plan["version"], "sha256": plan_sha256(plan), "plan": plan},
         "code": {stage: code_sha256(stage) for stage in FROZEN},
         "sandbox_sha256": content_sha256(),
@@ -114,7 +143,9 @@ def _sampling(model: ModelConfig) -> dict[str, Any]:
     return {"id": policy.model_id} | model.model_dump(include=_OF_MODEL) | sent
 
 
-def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *, utc: str | None = None) -> Path:
+def preregister(
+    study: Study, tasks: Sequence[Task], decision: str, out: Path, *, utc: str | None = None
+) -> Path:
     """Write `<study>-<UTC date>.json` into the folder `out` and return its path; `utc` is now where it is not given.
 
     A frozen file is never written over: the same design registered again on its day leaves the earlier file, with its
@@ -139,7 +170,9 @@ def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *
         write_atomic(path, pretty_json(with_self_hash(frozen | moment)))
     elif _frozen(read_registration(path)) != frozen:
         hint = "a registration is not changed; name the study otherwise, or register it tomorrow"
-        raise UserError("there is a registration of this study and day already", where=str(path), hint=hint)
+        raise UserError(
+            "there is a registration of this study and day already", where=str(path), hint=hint
+        )
     return path
 
 
@@ -149,7 +182,9 @@ def with_registration(provenance: Provenance, study: Study, tasks: Sequence[Task
         return provenance
     path = ROOT / study.preregistration
     found = deviations(study, tasks, path, provenance.first_answer_utc)
-    return provenance.model_copy(update={"registration": registered(study.preregistration, path), "deviations": found})
+    return provenance.model_copy(
+        update={"registration": registered(study.preregistration, path), "deviations": found}
+    )
 
 
 def registered(name: str, path: Path) -> Registered:
@@ -172,7 +207,9 @@ def siblings(path: Path) -> list[Path]:
     (models, tasks), found = _models_and_tasks(path), []
     for other in sorted(path.parent.glob("*.json")):
         with suppress(UserError):
-            same_models, same_tasks = map(set.intersection, (models, tasks), _models_and_tasks(other))
+            same_models, same_tasks = map(
+                set.intersection, (models, tasks), _models_and_tasks(other)
+            )
             if other.name != path.name and same_models and 2 * len(same_tasks) >= len(tasks):
                 found.append(other)
     return found
@@ -198,8 +235,14 @@ def deviations(
     document = read_registration(registration_path)
     frozen, present = _frozen(document), design(study, tasks, world_for)
     made, found = document["registered_utc"], []
-    if first_answer_utc and is_time(first_answer_utc) and parse_time(made) >= parse_time(first_answer_utc):
-        found.append(f"registered after the first answer: registered {made}, the first answer came {first_answer_utc}")
+    if (
+        first_answer_utc
+        and is_time(first_answer_utc)
+        and parse_time(made) >= parse_time(first_answer_utc)
+    ):
+        found.append(
+            f"registered after the first answer: registered {made}, the first answer came {first_answer_utc}"
+        )
     if isinstance(sealed := frozen.get("seeds"), str):
         if sealed != (study.seeds_sealed or seed_commitment(study.seeds, study.seeds_salt)):
             found.append("seeds: these seeds and this salt do not open the registered commitment")
@@ -217,7 +260,9 @@ def _differences(place: str, was: object, now: object, depth: int = 3) -> Iterat
     """A sentence for each value that differs between two JSON documents, down to `tasks.<id>.<key>`."""
     if isinstance(was, dict) and isinstance(now, dict) and depth:
         for key in sorted(was.keys() | now.keys()):
-            yield from _differences(f"{place}.{key}".lstrip("."), was.get(key), now.get(key), depth - 1)
+            yield from _differences(
+                f"{place}.{key}".lstrip("."), was.get(key), now.get(key), depth - 1
+            )
     elif was is None and now is not None:
         yield f"{place}: in the study, not registered"
     elif now is None and was is not None:

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fluency.analysis.study_analysis import analyse
-from fluency.archive.archived_study import ArchivedStudy, present_tasks, read_archived_study, same_worlds
+from fluency.archive.archived_study import (
+    ArchivedStudy,
+    present_tasks,
+    read_archived_study,
+    same_worlds,
+)
 from fluency.archive.rebuild import rescored
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
@@ -28,7 +33,11 @@ from fluency.report.sentences import headline_of
 if TYPE_CHECKING:
     from fluency.execution.sandbox import Sandbox
 
-MARKS = ("structural_pass", "lenient_passed", *(condition.score_field for condition in EXTRA_CONDITIONS))
+MARKS = (
+    "structural_pass",
+    "lenient_passed",
+    *(condition.score_field for condition in EXTRA_CONDITIONS),
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,9 @@ class Replay:
         """The differences and the effect on the verdict."""
         lines = [f"# {self.heading}", "", f"Archive {code(self.archive)}. No model was asked.", ""]
         lines += [f"- {text(note, 500)}" for note in self.notes] + [""] * bool(self.notes)
-        changed, others = ([d for d in self.differences if d.pass_changed == flag] for flag in (True, False))
+        changed, others = (
+            [d for d in self.differences if d.pass_changed == flag] for flag in (True, False)
+        )
         lines += [f"{len(changed)} of {self.cells} cells pass or fail otherwise than archived.", ""]
         lines += _table(changed)
         lines += [f"{len(others)} further cells differ without that changing.", ""]
@@ -69,12 +80,18 @@ class Replay:
             if before == after:
                 lines.append(f"- {model}: unchanged. {text(before, 4000)}")
             else:
-                lines += [f"- {model} archived: {text(before, 4000)}", f"- {model} now: {text(after, 4000)}"]
+                lines += [
+                    f"- {model} archived: {text(before, 4000)}",
+                    f"- {model} now: {text(after, 4000)}",
+                ]
         return "\n".join(lines) + "\n"
 
 
 def _table(differences: list[CellDifference]) -> list[str]:
-    rows = [[code(d.cell), text(d.archived, 300), text(d.now, 300), text(d.details, 300)] for d in differences]
+    rows = [
+        [code(d.cell), text(d.archived, 300), text(d.now, 300), text(d.details, 300)]
+        for d in differences
+    ]
     return [table(["cell", "archived", "now", "details"], rows), ""] if rows else []
 
 
@@ -105,7 +122,9 @@ def replay_archive(
                 if number % 100 == 0:
                     log_line(f"replayed {number:,} of {len(archived.cells):,} cells")
         return Replay(
-            heading="Run again in the present image" if sandbox else "Scored again by the present checks",
+            heading="Run again in the present image"
+            if sandbox
+            else "Scored again by the present checks",
             archive=path.name,
             cells=len(after),
             differences=differences,
@@ -118,13 +137,23 @@ def replay_archive(
 
 def _check_limits(archived: ArchivedStudy, allowed: Collection[str]) -> None:
     """UserError for limits that would give archived commands more of this machine than its own studies give."""
-    theirs, ours = (limits.model_dump() for limits in (archived.study.sandbox.limits, read_study().sandbox.limits))
+    theirs, ours = (
+        limits.model_dump()
+        for limits in (archived.study.sandbox.limits, read_study().sandbox.limits)
+    )
     if unknown := sorted(set(allowed) - ours.keys()):
-        raise UserError(f"there is no limit {unknown[0]}", where="ALLOW", hint=f"the limits are {', '.join(ours)}")
+        raise UserError(
+            f"there is no limit {unknown[0]}",
+            where="ALLOW",
+            hint=f"the limits are {', '.join(ours)}",
+        )
     larger = {name: (theirs[name], ours[name]) for name in sorted(ours.keys() - set(allowed))}
     larger = {name: two for name, two in larger.items() if _exceeds(*two)}
     if larger:
-        asked = [f"{name} {json.dumps(a)} where this checkout gives {json.dumps(b)}" for name, (a, b) in larger.items()]
+        asked = [
+            f"{name} {json.dumps(a)} where this checkout gives {json.dumps(b)}"
+            for name, (a, b) in larger.items()
+        ]
         what = f"it asks for higher limits than this checkout's: {'; '.join(asked)}"
         hint = f"if this machine can give that much, allow them by name: ALLOW={','.join(larger)}"
         raise UserError(what, where=archived.unpacked.path.name, hint=hint)
@@ -137,7 +166,11 @@ def _exceeds(theirs: Any, ours: Any) -> bool:
 
 
 def _replay_cell(
-    archived: ArchivedStudy, tasks: Mapping[str, Task], sandbox: Sandbox | None, utc: str, cell: Cell
+    archived: ArchivedStudy,
+    tasks: Mapping[str, Task],
+    sandbox: Sandbox | None,
+    utc: str,
+    cell: Cell,
 ) -> tuple[Row, Row, CellDifference | None]:
     """A cell's row before and after, and what differs; the archived row where the cell cannot be replayed."""
     records = archived.records(cell)
@@ -162,14 +195,18 @@ def _difference(cell: Cell, old: CellRecords, new: CellRecords) -> CellDifferenc
     details = []
     if None not in (was.passed, now.passed):
         marks = [(name, getattr(was, name), getattr(now, name)) for name in MARKS]
-        details += [f"{name} {_WORDS[one]}, now {_WORDS[two]}" for name, one, two in marks if one != two]
+        details += [
+            f"{name} {_WORDS[one]}, now {_WORDS[two]}" for name, one, two in marks if one != two
+        ]
     if old.execution and new.execution and new.execution is not old.execution:
         details += _run_differences(old.execution, new.execution)
     named = now.failure_class or ""
     same_class = (was.failure_class or "") in (named, EARLIER_CLASS.get(named))
     if was.passed == now.passed and was.why == now.why and same_class and not details:
         return None
-    return CellDifference(cell.path, was.passed != now.passed, _verdict(was), _verdict(now), "; ".join(details))
+    return CellDifference(
+        cell.path, was.passed != now.passed, _verdict(was), _verdict(now), "; ".join(details)
+    )
 
 
 _WORDS = {None: "n/a", True: "yes", False: "no"}
@@ -197,7 +234,9 @@ def _headlines(archived: ArchivedStudy, rows: list[Row]) -> dict[str, str]:
     return {model.model: headline_of(model) for model in analysis.models}
 
 
-def _notes(archived: ArchivedStudy, ours: Mapping[str, Task], sandbox: Sandbox | None) -> Iterator[str]:
+def _notes(
+    archived: ArchivedStudy, ours: Mapping[str, Task], sandbox: Sandbox | None
+) -> Iterator[str]:
     for task in sorted(archived.tasks, key=lambda task: task.id):
         mine = ours.get(task.id)
         if not isinstance(task, Task):
@@ -213,5 +252,7 @@ def _notes(archived: ArchivedStudy, ours: Mapping[str, Task], sandbox: Sandbox |
         ran = (archived.records(cell).execution for cell in archived.cells)
         before = next((execution.image for execution in ran if execution), None)
         for shell in archived.study.shells:
-            was, now = (image.shells.get(shell) if image else None for image in (before, sandbox.image))
+            was, now = (
+                image.shells.get(shell) if image else None for image in (before, sandbox.image)
+            )
             yield f"{shell}: archived {was or 'not in the image'}, now {now or 'not in the image'}"

@@ -53,7 +53,11 @@ def write_tar(path: Path, entries: Iterable[Entry]) -> None:
                     out.write(chunk)
                     written += len(chunk)
             if written != size:
-                raise UserError("the file changed while it was packed", where=entry.name, hint="let the run end first")
+                raise UserError(
+                    "the file changed while it was packed",
+                    where=entry.name,
+                    hint="let the run end first",
+                )
             out.write(bytes(-size % BLOCK))
         out.write(bytes(2 * BLOCK))
 
@@ -67,7 +71,9 @@ def tar_header(name: str, size: int) -> bytes:
             raise ValueError(problem)
         block = bytearray(member.tobuf(tarfile.USTAR_FORMAT))
     except ValueError as error:
-        raise UserError(f"this file cannot be archived: {error}", where=name, hint="rename it") from None
+        raise UserError(
+            f"this file cannot be archived: {error}", where=name, hint="rename it"
+        ) from None
     # Python's versions fill the device numbers of a plain file differently; zeros, and the checksum over them.
     block[329:345] = b"0000000\0" * 2
     block[148:156] = b" " * 8
@@ -151,7 +157,11 @@ class TarReader:
                 start = raw.read(len(FRAME))
                 raw.seek(0)
                 if start != FRAME:
-                    what = "the archive is damaged" if start[:4] == FRAME[:4] else "this is no zstandard file"
+                    what = (
+                        "the archive is damaged"
+                        if start[:4] == FRAME[:4]
+                        else "this is no zstandard file"
+                    )
                     raise self._refuse(f"{what}: it does not begin as this project's archives do")
                 self._stream = _Decompressor(raw)
                 yield from self._files()
@@ -160,9 +170,13 @@ class TarReader:
                 if self._unpack(1) or not self._stream.is_at_end():
                     raise self._refuse("there are bytes behind the archive's end")
         except FileNotFoundError:
-            raise ArchiveError("there is no such archive", where=str(self._path), hint="check the name") from None
+            raise ArchiveError(
+                "there is no such archive", where=str(self._path), hint="check the name"
+            ) from None
         except OSError as error:
-            raise ArchiveError(f"the archive cannot be read: {error.strerror}", where=str(self._path)) from None
+            raise ArchiveError(
+                f"the archive cannot be read: {error.strerror}", where=str(self._path)
+            ) from None
 
     def _files(self) -> Iterator[tuple[str, int, Iterator[bytes]]]:
         seen, last = dict[str, str](), ""
@@ -182,19 +196,26 @@ class TarReader:
         except ValueError:
             raise self._refuse("a file's header is damaged") from None
         parts = (field.partition(b"\0")[0] for field in (block[345:500], block[:100]))
-        raw_name, kind = b"/".join(filter(None, parts)).decode("utf-8", "surrogateescape"), block[156:157]
+        raw_name, kind = (
+            b"/".join(filter(None, parts)).decode("utf-8", "surrogateescape"),
+            block[156:157],
+        )
         name = ascii(raw_name)[1:-1].rstrip("/")
         if kind not in (tarfile.REGTYPE, tarfile.AREGTYPE):
             raise self._refuse(f"{name}: it is of tar's type {kind!a}; only plain files are read")
         if problem := name_problem(raw_name):
             raise self._refuse(f"{name}: the name is refused: {problem}")
         if not 0 <= size <= self._limits.total - self._total:
-            raise self._refuse(f"{name}: with it the archive is larger than {self._limits.total:,} bytes")
+            raise self._refuse(
+                f"{name}: with it the archive is larger than {self._limits.total:,} bytes"
+            )
         if block != tar_header(raw_name, size):
             raise self._refuse(f"{name}: its header is not of the form this project writes")
         key = raw_name.casefold()
         if key in seen:
-            raise self._refuse(f"{name}: the name stands twice" + (f" ({seen[key]})" if seen[key] != name else ""))
+            raise self._refuse(
+                f"{name}: the name stands twice" + (f" ({seen[key]})" if seen[key] != name else "")
+            )
         seen[key] = name
         return raw_name, size
 
@@ -212,8 +233,13 @@ class TarReader:
                 raise self._refuse("the archive ends too early")
             data += chunk
             self._total += len(chunk)
-            if self._total > self._limits.ratio_from and self._total > self._limits.ratio * self._stream.taken:
-                raise self._refuse(f"the archive unpacks to more than {self._limits.ratio} times its size: a bomb")
+            if (
+                self._total > self._limits.ratio_from
+                and self._total > self._limits.ratio * self._stream.taken
+            ):
+                raise self._refuse(
+                    f"the archive unpacks to more than {self._limits.ratio} times its size: a bomb"
+                )
         return bytes(data)
 
     def _unpack(self, size: int) -> bytes:
@@ -223,4 +249,8 @@ class TarReader:
             raise self._refuse(f"the archive is damaged or no zstandard file ({error})") from None
 
     def _refuse(self, what: str) -> ArchiveError:
-        return ArchiveError(what, where=str(self._path), hint="get the archive again from where its hash is recorded")
+        return ArchiveError(
+            what,
+            where=str(self._path),
+            hint="get the archive again from where its hash is recorded",
+        )

@@ -57,15 +57,25 @@ class UnpackedArchive:
         except OSError:
             raise ArchiveError("the archive does not hold it", where=name) from None
 
-    def add(self, reader: Iterator[tuple[str, int, Iterator[bytes]]], names: Collection[str], path: Path) -> set[str]:
+    def add(
+        self, reader: Iterator[tuple[str, int, Iterator[bytes]]], names: Collection[str], path: Path
+    ) -> set[str]:
         """Take the files of one part, which may have these names; returns the names that were there."""
         seen, folders = set[str](), set[Path]()
         for name, size, chunks in reader:
             if name not in names:
-                what = "its manifest does not name this file, or says that it stands in the other part"
+                what = (
+                    "its manifest does not name this file, or says that it stands in the other part"
+                )
                 raise ArchiveError(what, where=f"{path}: {name}")
-            if size > MAX_DOCUMENT and not name.startswith(STREAMED) and not name.endswith("/explorer.html"):
-                raise ArchiveError(f"it is larger than {MAX_DOCUMENT:,} bytes", where=f"{path}: {name}")
+            if (
+                size > MAX_DOCUMENT
+                and not name.startswith(STREAMED)
+                and not name.endswith("/explorer.html")
+            ):
+                raise ArchiveError(
+                    f"it is larger than {MAX_DOCUMENT:,} bytes", where=f"{path}: {name}"
+                )
             seen.add(name)
             fact = self.manifest.files[name]
             if name.startswith(IN_MEMORY) and self._in_memory_bytes + size <= MAX_IN_MEMORY:
@@ -75,14 +85,20 @@ class UnpackedArchive:
             else:
                 digest = _write(self.root / name, chunks, folders, path)
             if size != fact.bytes:
-                self.problems.append(Finding(name, f"it has {size:,} bytes, the manifest says {fact.bytes:,}"))
+                self.problems.append(
+                    Finding(name, f"it has {size:,} bytes, the manifest says {fact.bytes:,}")
+                )
             elif digest != fact.sha256:
-                self.problems.append(Finding(name, "its SHA-256 is not the manifest's: it was altered"))
+                self.problems.append(
+                    Finding(name, "its SHA-256 is not the manifest's: it was altered")
+                )
         return seen
 
 
 @contextmanager
-def unpacked(path: Path, limits: ReadLimits = LIMITS, private: Path | None = None) -> Iterator[UnpackedArchive]:
+def unpacked(
+    path: Path, limits: ReadLimits = LIMITS, private: Path | None = None
+) -> Iterator[UnpackedArchive]:
     """The archive in a temporary folder, which is removed at the end; ArchiveError if it is refused.
 
     private: the file that holds the rest of it, those of private tasks.
@@ -96,7 +112,9 @@ def unpacked(path: Path, limits: ReadLimits = LIMITS, private: Path | None = Non
             raise ArchiveError(what, where=str(path), hint=hint) from error
 
 
-def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS, private: Path | None = None) -> UnpackedArchive:
+def unpack(
+    path: Path, root: Path, limits: ReadLimits = LIMITS, private: Path | None = None
+) -> UnpackedArchive:
     """Write the archive's files below the empty folder `root`; no file outside it can be named."""
     reader = iter(TarReader(path, limits))
     data = _manifest_bytes(path, reader)
@@ -126,7 +144,9 @@ def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS, private: Path | 
 def _manifest_bytes(path: Path, reader: Iterator[tuple[str, int, Iterator[bytes]]]) -> bytes:
     for name, size, chunks in reader:
         if name != MANIFEST_NAME:
-            raise ArchiveError(f"the archive does not begin with {MANIFEST_NAME}", where=f"{path}: {name}")
+            raise ArchiveError(
+                f"the archive does not begin with {MANIFEST_NAME}", where=f"{path}: {name}"
+            )
         if size > MAX_BYTES:
             raise ArchiveError(f"the manifest is larger than {MAX_BYTES:,} bytes", where=str(path))
         return b"".join(chunks)
@@ -144,8 +164,12 @@ def _write(target: Path, chunks: Iterator[bytes], folders: set[Path], archive: P
                 digest.update(chunk)
                 out.write(chunk)
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
-        raise ArchiveError("a name is a file and a folder at once", where=f"{archive}: {target.name}") from None
+        raise ArchiveError(
+            "a name is a file and a folder at once", where=f"{archive}: {target.name}"
+        ) from None
     except OSError as error:
         hint = "set TMPDIR to a disk with more space"
-        raise ArchiveError(f"the archive cannot be unpacked: {error.strerror}", where=str(target), hint=hint) from None
+        raise ArchiveError(
+            f"the archive cannot be unpacked: {error.strerror}", where=str(target), hint=hint
+        ) from None
     return digest.hexdigest()

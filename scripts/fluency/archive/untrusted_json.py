@@ -28,7 +28,9 @@ def parse_untrusted(data: bytes, where: str) -> Any:
         value = jiter.from_json(data, allow_inf_nan=False, catch_duplicate_keys=True)
         json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e999 is read as infinity
     except ValueError as error:
-        raise ArchiveError(f"it is not JSON that every program reads alike: {error}", where=where) from None
+        raise ArchiveError(
+            f"it is not JSON that every program reads alike: {error}", where=where
+        ) from None
     return value
 
 
@@ -44,18 +46,27 @@ def _has_more_values(data: bytes, most: int) -> bool:
     return marks(re.sub(rb'"[^"]*"', b"", unescaped)) > most
 
 
-def parse_record(kind: type[RecordType], data: bytes, where: str, newest: int = SCHEMA_VERSION) -> RecordType:
+def parse_record(
+    kind: type[RecordType], data: bytes, where: str, newest: int = SCHEMA_VERSION
+) -> RecordType:
     """A record from untrusted bytes; ArchiveError as in `as_record`."""
     return as_record(kind, parse_untrusted(data, where), where, newest)
 
 
-def as_record(kind: type[RecordType], value: Any, where: str, newest: int = SCHEMA_VERSION) -> RecordType:
+def as_record(
+    kind: type[RecordType], value: Any, where: str, newest: int = SCHEMA_VERSION
+) -> RecordType:
     """A record from a parsed document; ArchiveError if it does not fit the schema or is newer than `newest`."""
     version = value.get("schema_version") if isinstance(value, dict) else None
     if isinstance(version, int) and version > newest:
-        what, hint = f"it is of schema {version}, this version reads up to {newest}", "update this project"
+        what, hint = (
+            f"it is of schema {version}, this version reads up to {newest}",
+            "update this project",
+        )
         raise ArchiveError(what, where=where, hint=hint)
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        raise ArchiveError(f"it does not fit the schema: {first_problem(error)}", where=where) from None
+        raise ArchiveError(
+            f"it does not fit the schema: {first_problem(error)}", where=where
+        ) from None

@@ -75,7 +75,9 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
     log_line(f"unpacked {len(manifest.files):,} files")
     ours = code_hashes()
     same = {stage for stage in ours if manifest.code.get(stage) == ours[stage]}
-    same |= {"registration"} if same == ours.keys() else set()  # a registration is about every stage
+    same |= (
+        {"registration"} if same == ours.keys() else set()
+    )  # a registration is about every stage
     report = VerifyReport(archive.path, archive.sha256, manifest, frozenset(same))
     for finding in archive.problems:
         report.add_problem(finding.where, finding.what)
@@ -97,15 +99,17 @@ def _check_code(manifest: Manifest, report: VerifyReport) -> None:
     with TemporaryDirectory(prefix="fluency-commit-") as folder:
         root = Path(folder)
         if not export(manifest.commit, root):
-            what = (
-                f"git does not know commit {manifest.commit} here: whether its code is the stated one was not checked"
-            )
+            what = f"git does not know commit {manifest.commit} here: whether its code is the stated one was not checked"
             report.add_note(MANIFEST_NAME, what)
             return
-        same_rules = all((root / n).is_file() and sha256_file(root / n) == sha256_file(ROOT / n) for n in RULES)
+        same_rules = all(
+            (root / n).is_file() and sha256_file(root / n) == sha256_file(ROOT / n) for n in RULES
+        )
         for stage, digest in code_hashes(manifest.environment, root).items():
             if same_rules or stage in report.same_code_stages:
-                what = f"the code it states for `{stage}` is not that of its commit {manifest.commit}"
+                what = (
+                    f"the code it states for `{stage}` is not that of its commit {manifest.commit}"
+                )
                 report.check(manifest.code.get(stage) == digest, MANIFEST_NAME, what, "code")
 
 
@@ -115,7 +119,9 @@ def _verify(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
     for check in (check_worlds, check_tasks, check_prices, check_image):
         accounted_for |= check(archived, report)
     rows, used = _check_cells(archived, report)
-    log_line(f"checked {report.checked['links']:,} links, rescored {report.checked['scores']:,} cells")
+    log_line(
+        f"checked {report.checked['links']:,} links, rescored {report.checked['scores']:,} cells"
+    )
     accounted_for |= used | check_control(archived, report)
     check_complete(archived, report, rows)
     accounted_for |= check_hidden_tasks(archived, report, rows)
@@ -133,7 +139,10 @@ def _verify(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
 def check_config(archived: ArchivedStudy, report: VerifyReport) -> list[str]:
     """The study is what its configuration files give; returns their names. An older archive states no order."""
     manifest, study = archived.unpacked.manifest, archived.study
-    files = manifest.config or ["config.yaml", *sorted(name for name in manifest.files if name.startswith("config/"))]
+    files = manifest.config or [
+        "config.yaml",
+        *sorted(name for name in manifest.files if name.startswith("config/")),
+    ]
     where, what = STUDY_FILE, f"it is not the study that {', '.join(files)} give"
     try:
         values: dict[str, Any] = {}
@@ -169,11 +178,17 @@ def check_worlds(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
                 world = archived.world(task, seed)
                 folder = archived.index[task.id][str(seed)]
                 used.add(folder)
-                report.check(world.seed == seed, folder, f"it is not the world of seed {seed}", "worlds")
+                report.check(
+                    world.seed == seed, folder, f"it is not the world of seed {seed}", "worlds"
+                )
             if task.id in archived.runnable:
                 what = f"the generator makes other worlds for {task.id}"
                 report.check(same_worlds(archived, task), "worlds", what, "worlds", "score")
-    names = {name for name in files if name.startswith("worlds/")} - archived.unpacked.absent - {WORLD_INDEX}
+    names = (
+        {name for name in files if name.startswith("worlds/")}
+        - archived.unpacked.absent
+        - {WORLD_INDEX}
+    )
     for name in sorted(name for name in names if name.rpartition("/")[0] not in used):
         report.check(False, name, "it belongs to no world of the study", "worlds")
     return names
@@ -197,7 +212,9 @@ def check_tasks(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
             what = "its text is not this checkout's; its code and its check are, so its scores were made again"
             report.add_unproven(where, what, "files")
         else:
-            used |= {file for file in archived.unpacked.manifest.files if file.startswith(f"{where}/")}
+            used |= {
+                file for file in archived.unpacked.manifest.files if file.startswith(f"{where}/")
+            }
     return used
 
 
@@ -207,8 +224,12 @@ def check_prices(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
     if PRICES in manifest.files:
         stated = manifest.files[PRICES].sha256
         at_commit = file_at(manifest.commit, table) if in_history(manifest.commit) else None
-        same = stated == sha256_file(ROOT / table) or (at_commit is not None and stated == sha256(at_commit))
-        report.check(same, PRICES, "it is not the price table of this checkout", "files", "generate")
+        same = stated == sha256_file(ROOT / table) or (
+            at_commit is not None and stated == sha256(at_commit)
+        )
+        report.check(
+            same, PRICES, "it is not the price table of this checkout", "files", "generate"
+        )
     return {PRICES}
 
 
@@ -221,12 +242,20 @@ def check_image(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
         return set()
     # An earlier image was built from other sources, and its hash says from which. `identity.py` went with protocol 8.
     folder = archived.root / "sandbox"
-    sources = tuple(name for name in (*SOURCES, "identity.py") if archived.unpacked.holds(f"sandbox/{name}"))
+    sources = tuple(
+        name for name in (*SOURCES, "identity.py") if archived.unpacked.holds(f"sandbox/{name}")
+    )
     hashes = [content_sha256(folder, sources, protocol) for protocol in (PROTOCOL, 7)]
     # At protocol 2 the shells were not yet part of the hash.
     oldest = {"protocol": 2} | {name: sha256_file(folder / name) for name in sources}
     same = file.image.content_sha256 in (*hashes, sha256(canonical_json(oldest)))
-    report.check(same, "sandbox", "the archived sources are not those the image was built from", "files", "image")
+    report.check(
+        same,
+        "sandbox",
+        "the archived sources are not those the image was built from",
+        "files",
+        "image",
+    )
     return {f"sandbox/{name}" for name in sources} | {IMAGE_FILE}
 
 
@@ -242,8 +271,12 @@ def _check_cells(archived: ArchivedStudy, report: VerifyReport) -> tuple[list[Ro
                 if cell.task in archived.runnable:
                     rebuild_score(archived, report, cell, task, records)
             elif any(records):
-                report.check(False, cell.path, "it has records though its task is held out", "links")
-            if cell.task not in archived.runnable and (records.score is not None or cell in archived.declared_rows):
+                report.check(
+                    False, cell.path, "it has records though its task is held out", "links"
+                )
+            if cell.task not in archived.runnable and (
+                records.score is not None or cell in archived.declared_rows
+            ):
                 report.not_rescored[cell.task] += 1
         stages = [stage for stage, record in zip(RECORD_TYPES, records, strict=True) if record]
         used |= {f"results/{stage}/{cell.path}.json" for stage in stages}
@@ -273,7 +306,12 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
         ran = [(run.task, run.shell, run.kind, run.command) for run in control.runs]
         same = set(ran) == wanted and len(ran) == len(wanted)
         report.check(same, name, "its runs are not the tasks' first commands", "files", "control")
-        report.check(is_archived_image(archived, control.image), name, f"its image is not in {IMAGE_FILE}", "files")
+        report.check(
+            is_archived_image(archived, control.image),
+            name,
+            f"its image is not in {IMAGE_FILE}",
+            "files",
+        )
     return {name}
 
 
@@ -282,25 +320,37 @@ def check_complete(archived: ArchivedStudy, report: VerifyReport, rows: Sequence
     manifest = archived.unpacked.manifest
     coverage = Coverage(list(rows))
     missing = coverage.missing
-    stated = f"{len(manifest.missing)} missing cells, there are {len(missing)}: {', '.join(missing[:3])}"
+    stated = (
+        f"{len(manifest.missing)} missing cells, there are {len(missing)}: {', '.join(missing[:3])}"
+    )
     for holds, what in (
         (manifest.cells == len(archived.cells), "`cells` is not the size of the design"),
         (sorted(manifest.missing) == sorted(missing), f"it states {stated}"),
         (manifest.partial == bool(manifest.missing), "`partial` contradicts `missing`"),
-        (manifest.not_measured == coverage.not_measured, "`not_measured` is not what the records say"),
-        (manifest.image_included == (IMAGE in manifest.files), "`image_included` is not what the archive holds"),
+        (
+            manifest.not_measured == coverage.not_measured,
+            "`not_measured` is not what the records say",
+        ),
+        (
+            manifest.image_included == (IMAGE in manifest.files),
+            "`image_included` is not what the archive holds",
+        ),
     ):
         report.check(holds, MANIFEST_NAME, what, "files")
     products = [*PRODUCTS, *([CONTROL_FILE] if archived.study.control else [])]
     needed = ["config.yaml", LOCK, PRICES]
-    needed += [] if manifest.partial else [f"results/{archived.study.study}/{name}" for name in products]
+    needed += (
+        [] if manifest.partial else [f"results/{archived.study.study}/{name}" for name in products]
+    )
     if any(name.startswith("results/executions/") for name in manifest.files):
         needed += [IMAGE_FILE, "sandbox/Dockerfile"]
     for name in needed:
         report.check(name in manifest.files, name, "the archive does not hold it", "files")
 
 
-def check_hidden_tasks(archived: ArchivedStudy, report: VerifyReport, rows: Sequence[Row]) -> set[str]:
+def check_hidden_tasks(
+    archived: ArchivedStudy, report: VerifyReport, rows: Sequence[Row]
+) -> set[str]:
     """Only private tasks are held out; where their files are at hand, what stands for them is rebuilt from these.
 
     Where they are not, says of how many cells only hashes are known. Returns the files accounted for.
@@ -313,14 +363,18 @@ def check_hidden_tasks(archived: ArchivedStudy, report: VerifyReport, rows: Sequ
     report.check(ids == private, HELD_OUT, "its tasks are not the archive's private ones", "files")
     for name in archived.unpacked.manifest.held_out:
         if name not in archived.unpacked.manifest.files or not belongs_to_private_task(name, ids):
-            report.check(False, MANIFEST_NAME, f"it holds out {name}, which is of no private task", "files")
+            report.check(
+                False, MANIFEST_NAME, f"it holds out {name}, which is of no private task", "files"
+            )
     for name in sorted(ids):
         what = f"{name} is a task of the project and cannot be held out"
         report.check(not (TASKS / name).is_dir(), HELD_OUT, what, "files")
     cells = [cell for cell in archived.cells if cell.task in ids]
     same = sorted(archived.declared_rows) == sorted(cells) and len(hidden.rows) == len(cells)
     report.check(same, HELD_OUT, "its rows are not those of the private tasks' cells", "files")
-    same = world_folders(hidden) == {task: worlds for task, worlds in archived.index.items() if task in ids}
+    same = world_folders(hidden) == {
+        task: worlds for task, worlds in archived.index.items() if task in ids
+    }
     report.check(same, HELD_OUT, f"its worlds are not those of {WORLD_INDEX}", "files")
     if absent:
         what = f"held out: {plural(len(cells), 'cell')} of {plural(len(ids), 'private task')} checked by hash only"
@@ -329,22 +383,44 @@ def check_hidden_tasks(archived: ArchivedStudy, report: VerifyReport, rows: Sequ
         return set()
     tasks = [task for task in archived.tasks if task.id in ids]
     with report.collecting_errors(HELD_OUT):
-        same = hidden_tasks_json(tasks, archived.study, rows, archived.world) == archived.unpacked.read(HELD_OUT)
+        same = hidden_tasks_json(
+            tasks, archived.study, rows, archived.world
+        ) == archived.unpacked.read(HELD_OUT)
         report.check(same, HELD_OUT, "rebuilt from the private part it has other bytes", "files")
     return {HELD_OUT}
 
 
-def check_unexpected_files(archived: ArchivedStudy, report: VerifyReport, accounted_for: set[str]) -> None:
+def check_unexpected_files(
+    archived: ArchivedStudy, report: VerifyReport, accounted_for: set[str]
+) -> None:
     """Files that nothing in the archive names: allowed are notes for the reader, and what is unproven anyway."""
     damaged = {finding.where for finding in report.problems}
-    unfinished = set() if (archived.products / "provenance.json").is_file() else {*PROJECT_FILES.values(), "config/"}
-    allowed = ("README.md", "CITATION.cff", CRATE_FILE, HELD_OUT, "logs/", "image/", "sandbox/", "tasks/", *unfinished)
+    unfinished = (
+        set()
+        if (archived.products / "provenance.json").is_file()
+        else {*PROJECT_FILES.values(), "config/"}
+    )
+    allowed = (
+        "README.md",
+        "CITATION.cff",
+        CRATE_FILE,
+        HELD_OUT,
+        "logs/",
+        "image/",
+        "sandbox/",
+        "tasks/",
+        *unfinished,
+    )
     records = (*(f"results/{stage}/" for stage in RECORD_TYPES), "answers/")
-    for name in sorted(archived.unpacked.manifest.files.keys() - accounted_for - archived.unpacked.absent - damaged):
+    for name in sorted(
+        archived.unpacked.manifest.files.keys() - accounted_for - archived.unpacked.absent - damaged
+    ):
         if name.startswith(f"results/{archived.study.study}/"):
             report.check(False, name, "it is none of the study's products", "products", "report")
         elif not name.startswith(allowed):
             what = (
-                "it belongs to no cell of the study" if name.startswith(records) else "nothing in the archive names it"
+                "it belongs to no cell of the study"
+                if name.startswith(records)
+                else "nothing in the archive names it"
             )
             report.check(False, name, what, "files")

@@ -21,7 +21,9 @@ WORLD_DOCUMENTS = ("ages.json", "service.json", "processes.json", "world.json")
 """The files of a world besides its tree."""
 
 
-def world_entries(tasks: Sequence[Task], seeds: Sequence[int], world_for: Callable[[Task, int], World]) -> list[Entry]:
+def world_entries(
+    tasks: Sequence[Task], seeds: Sequence[int], world_for: Callable[[Task, int], World]
+) -> list[Entry]:
     """Every world of a study once, and the index that says which task runs in which."""
     index, entries = dict[str, dict[str, str]](), dict[str, Entry]()
     for task in tasks:
@@ -30,7 +32,10 @@ def world_entries(tasks: Sequence[Task], seeds: Sequence[int], world_for: Callab
             folder = world_folder(seed, world.sha256)
             index.setdefault(task.id, {})[str(seed)] = folder
             if f"{folder}/tree.tar" not in entries:
-                entries |= {f"{folder}/{name}": Entry(f"{folder}/{name}", data) for name, data in _files(world).items()}
+                entries |= {
+                    f"{folder}/{name}": Entry(f"{folder}/{name}", data)
+                    for name, data in _files(world).items()
+                }
     return [*entries.values(), Entry(WORLD_INDEX, pretty_json(index).encode())]
 
 
@@ -46,7 +51,9 @@ def _files(world: World) -> dict[str, bytes]:
         "processes.json": [helper.to_json() for helper in world.processes],
         "world.json": {"seed": world.seed, "sha256": world.sha256},
     }
-    return {name: pretty_json(value).encode() for name, value in documents.items()} | {"tree.tar": world.tar}
+    return {name: pretty_json(value).encode() for name, value in documents.items()} | {
+        "tree.tar": world.tar
+    }
 
 
 def load_world(root: Path, folder: str, ours: World | None = None) -> World:
@@ -76,11 +83,23 @@ def load_world(root: Path, folder: str, ours: World | None = None) -> World:
         processes = tuple(HelperSpec.from_json(helper) for helper in document("processes.json"))
         ages: Mapping[str, float] = document("ages.json")
         if pack(files, dirs) != tar:
-            raise ArchiveError("the tree is not packed as this project packs it", where=f"{folder}/tree.tar")
+            raise ArchiveError(
+                "the tree is not packed as this project packs it", where=f"{folder}/tree.tar"
+            )
         digest = world_sha256(tar, ages, http, processes)
         seed, stated = fact["seed"], fact["sha256"]
-    except (OSError, tarfile.TarError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise ArchiveError(f"the world cannot be read: {type(error).__name__}: {error}", where=folder) from None
+    except (
+        OSError,
+        tarfile.TarError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+    ) as error:
+        raise ArchiveError(
+            f"the world cannot be read: {type(error).__name__}: {error}", where=folder
+        ) from None
     if digest != stated or folder != world_folder(seed, digest):
         raise ArchiveError("the world's files do not give its hash", where=folder)
     return World(seed, files, dirs, ages, http, processes, tar, digest)
@@ -91,7 +110,11 @@ def _tree(tar: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
     with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
         for member in archive:
             # A sparse member states any size in a few bytes; one that this project packed is followed by its bytes.
-            plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.sparse and not member.pax_headers
+            plain = (
+                member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
+                and not member.sparse
+                and not member.pax_headers
+            )
             if plain and member.offset_data + member.size > len(tar):
                 raise ValueError(f"{member.name} is larger than its tar")
             if plain and (source := archive.extractfile(member)):

@@ -28,12 +28,17 @@ def canonical_json(value: Any) -> str:
 
 def legacy_canonical_json(value: Any) -> str:
     """The text that hashes of schema 1 were computed from."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
 
 
 def hashes_to(value: Any, digest: object) -> bool:
     """Whether a digest is the SHA-256 of the value's canonical JSON, in today's form or in that of schema 1."""
-    for form in (legacy_canonical_json, canonical_json):  # the quicker one first; mostly they give the same text
+    for form in (
+        legacy_canonical_json,
+        canonical_json,
+    ):  # the quicker one first; mostly they give the same text
         with suppress(ValueError, RecursionError):
             if sha256(form(value)) == digest:
                 return True

@@ -37,7 +37,9 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}.", suffix=".part")
+    handle, temporary = tempfile.mkstemp(
+        dir=path.parent, prefix=f".{path.name[:80]}.", suffix=".part"
+    )
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream

@@ -16,7 +16,9 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 def git(*arguments: str) -> bytes | None:
     """What a git command prints in this checkout; None if it fails."""
     try:
-        return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, check=True).stdout
+        return subprocess.run(
+            ["git", "-C", str(ROOT), *arguments], capture_output=True, check=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
         return None
 
@@ -27,12 +29,19 @@ def git_state() -> tuple[str | None, bool | None]:
     """
     commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
     new = git("ls-files", "--others", "--exclude-standard", "scripts", "report", "sandbox")
-    return (None, None) if commit is None or changes is None else (commit.decode().strip(), bool(changes or new))
+    return (
+        (None, None)
+        if commit is None or changes is None
+        else (commit.decode().strip(), bool(changes or new))
+    )
 
 
 def in_history(commit: str) -> bool:
     """Whether the commit, by its full name, is HEAD or an ancestor of it."""
-    return bool(_COMMIT.fullmatch(commit)) and git("merge-base", "--is-ancestor", commit, "HEAD") is not None
+    return (
+        bool(_COMMIT.fullmatch(commit))
+        and git("merge-base", "--is-ancestor", commit, "HEAD") is not None
+    )
 
 
 def export(commit: str, folder: Path) -> bool:
@@ -41,7 +50,9 @@ def export(commit: str, folder: Path) -> bool:
     if data is None:
         return False
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-        tar.extractall(folder)  # git writes no path that leaves it; `filter` came with Python 3.11.4
+        tar.extractall(
+            folder
+        )  # git writes no path that leaves it; `filter` came with Python 3.11.4
     return True
 
 

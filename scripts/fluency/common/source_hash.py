@@ -13,7 +13,9 @@ from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import ROOT
 
 _NO_IMPORT = re.compile(r'"""(?:.|\n)*?"""|^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)*', re.M)
-_IMPORT = re.compile(r"^[ \t]*(?:from +([\w.]+) +import +(\([^)]*\)|.+)|import +([\w., ]+?) *(?:#.*)?$)", re.M)
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from +([\w.]+) +import +(\([^)]*\)|.+)|import +([\w., ]+?) *(?:#.*)?$)", re.M
+)
 _DISTRIBUTIONS = {"yaml": "pyyaml"}
 """Module -> distribution, where the name differs by more than `_` and `-`."""
 
@@ -64,21 +66,37 @@ def _version(name: str) -> str:
 
 def _file_of(module: str, root: Path) -> Path | None:
     path = root.joinpath("scripts", *module.split("."))
-    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+    return next(
+        (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None
+    )
 
 
 def _data_in(package: Path) -> set[Path]:
     """Files in a package's folder, and in folders there that are no packages."""
-    folders = [f for f in package.iterdir() if f.is_dir() and not any(f.glob("*.py")) and f.name != "__pycache__"]
+    folders = [
+        f
+        for f in package.iterdir()
+        if f.is_dir() and not any(f.glob("*.py")) and f.name != "__pycache__"
+    ]
     found = [*package.iterdir(), *(file for folder in folders for file in folder.rglob("*"))]
     code = {".py", ".pyc"}  # an earlier version's package can leave its compiled files behind
-    return {file for file in found if file.is_file() and file.suffix not in code and not file.name.startswith(".")}
+    return {
+        file
+        for file in found
+        if file.is_file() and file.suffix not in code and not file.name.startswith(".")
+    }
 
 
 def _imported(path: Path) -> set[str]:
     """The modules that a file may import: of `from a import b` both `a` and `a.b`."""
     found = set()
-    for source, names, plain in _IMPORT.findall(_NO_IMPORT.sub("", path.read_text(encoding="utf-8"))):
-        listed = [name.split()[0] for name in re.sub(r"#.*|[()]", "", names or plain).split(",") if name.strip()]
+    for source, names, plain in _IMPORT.findall(
+        _NO_IMPORT.sub("", path.read_text(encoding="utf-8"))
+    ):
+        listed = [
+            name.split()[0]
+            for name in re.sub(r"#.*|[()]", "", names or plain).split(",")
+            if name.strip()
+        ]
         found |= {source, *(f"{source}.{name}" for name in listed)} if source else set(listed)
     return found

@@ -18,7 +18,9 @@ def escape_controls(text: str) -> str:
     """A text with every invisible character escaped; line ends and tabs stay."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    return "".join(_escaped(c) if c not in "\n\t" and unicodedata.category(c) in UNSEEN else c for c in text)
+    return "".join(
+        _escaped(c) if c not in "\n\t" and unicodedata.category(c) in UNSEEN else c for c in text
+    )
 
 
 def _escaped(character: str) -> str:

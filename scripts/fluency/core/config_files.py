@@ -64,23 +64,34 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise UserError("there is no such file", where=str(path), hint="check the name") from None
     except OSError as error:
-        raise UserError(f"this file cannot be read: {error.strerror}", where=str(path), hint="name a file") from None
+        raise UserError(
+            f"this file cannot be read: {error.strerror}", where=str(path), hint="name a file"
+        ) from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise UserError("this is not UTF-8 text", where=f"{path}: line {line}", hint="save it as UTF-8") from None
+        raise UserError(
+            "this is not UTF-8 text", where=f"{path}: line {line}", hint="save it as UTF-8"
+        ) from None
     except _DuplicateKey as error:
         what = f"the key {error.key!r} is given twice"
-        raise UserError(what, where=f"{path}: line {error.line}", hint="remove one of the two") from None
+        raise UserError(
+            what, where=f"{path}: line {error.line}", hint="remove one of the two"
+        ) from None
     except yaml.YAMLError as error:
         why = " ".join(str(error).split())
-        raise UserError(f"this is not YAML: {why}", where=str(path), hint="check indentation and quotes") from None
+        raise UserError(
+            f"this is not YAML: {why}", where=str(path), hint="check indentation and quotes"
+        ) from None
     if not isinstance(value, dict):
         raise UserError("this file holds no keys", where=str(path), hint="write `key: value` lines")
     return value
 
 
 def config_error(
-    error: ValidationError, files: Sequence[Path], model: type[BaseModel], page: str = "docs/config.md"
+    error: ValidationError,
+    files: Sequence[Path],
+    model: type[BaseModel],
+    page: str = "docs/config.md",
 ) -> UserError:
     """The first problem of a validation as one sentence with file and key.
 
@@ -91,15 +102,25 @@ def config_error(
     what, hint = problem["msg"].removeprefix("Value error, "), f"{page} says what each key takes"
     if problem["type"] == "extra_forbidden":
         schema = model.model_json_schema()
-        known = {key for part in (schema, *schema.get("$defs", {}).values()) for key in part.get("properties", {})}
+        known = {
+            key
+            for part in (schema, *schema.get("$defs", {}).values())
+            for key in part.get("properties", {})
+        }
         near = get_close_matches(keys[-1], known - {keys[-1]}, 1)
-        what, hint = "unknown key", f'did you mean "{near[0]}"?' if near else f"{page} lists every key"
+        what, hint = (
+            "unknown key",
+            f'did you mean "{near[0]}"?' if near else f"{page} lists every key",
+        )
     elif problem["type"] == "missing":
         what, hint = "this key is missing", f"{page} says what it is for"
     elif problem["type"] in _FORMS and keys:
         named = [key for key in keys if not key.isdecimal()]
         form = _FORMS[problem["type"]].format(key=named[-1])
-        what, hint = f"{json.dumps(problem['input'], default=str)} stands here; {what}", f"write {form}"
+        what, hint = (
+            f"{json.dumps(problem['input'], default=str)} stands here; {what}",
+            f"write {form}",
+        )
     where = f"{file_defining(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
     return UserError(what, where=where, hint=hint)
 

@@ -96,7 +96,9 @@ def syntax_tree(grammar: Grammar, source: bytes) -> Tree:
     try:
         return parsers[grammar].parse(
             lambda offset, _: source[offset : offset + 4_096],
-            progress_callback=lambda *_: next(calls) > MAX_HUNDREDS_OF_STEPS,  # called once in a hundred steps
+            progress_callback=lambda *_: (
+                next(calls) > MAX_HUNDREDS_OF_STEPS
+            ),  # called once in a hundred steps
         )
     except ValueError:  # "Parsing failed", after that callback has said so
         parsers[grammar].reset()  # else it would go on with this text when it gets the next
@@ -136,7 +138,12 @@ def _parse_bash(source: bytes) -> Parsed:
             name = node.child_by_field_name("name")
             if name is not None:
                 rest = list(node.children_by_field_name("argument"))
-                calls.append(Call(_bare(_text(source, name)), tuple(_bare(_text(source, child)) for child in rest)))
+                calls.append(
+                    Call(
+                        _bare(_text(source, name)),
+                        tuple(_bare(_text(source, child)) for child in rest),
+                    )
+                )
         elif node.type == "test_command" and node.children[0].type == "[":
             calls.append(Call("[", ()))
         elif node.type in ("declaration_command", "unset_command"):
@@ -150,7 +157,11 @@ def _parse_bash(source: bytes) -> Parsed:
 # Possessive repeats keep these linear.
 _STRING = rb"'[^']*+'|\"(?:[^\"`]++|`.)*+\"|`."  # a doubled quote reads as two strings side by side
 _LIST = rb"[\w:]*+(?:,\w++(?::[\w:]*+(?=,))?+)++"  # the rest of -opid,ppid and -k1,1:2,2
-_ATTACHED = rb"(?<![^\s|;({])--?[A-Za-z][\w-]*+(?:=|\b)(?:'[^']*+'|\"[^\"`$]*+\"|" + _LIST + rb")++(?![^\s|;)}&])"
+_ATTACHED = (
+    rb"(?<![^\s|;({])--?[A-Za-z][\w-]*+(?:=|\b)(?:'[^']*+'|\"[^\"`$]*+\"|"
+    + _LIST
+    + rb")++(?![^\s|;)}&])"
+)
 _GAPS = re.compile(
     rb"(?P<attached>" + _ATTACHED + rb")"
     rb"|(?P<string>" + _STRING + rb")"
@@ -161,7 +172,9 @@ _GAPS = re.compile(
     rb"|(?P<lone>(?<=[\w'\"*)}/.] )[+!](?=[ |;]|$))",
     re.DOTALL,
 )
-_KEYWORD = re.compile(rb"(?<![^\s;&|{}()])(for|foreach|if|while|do|elif|until|switch)(?=\s+[^\s({-])")
+_KEYWORD = re.compile(
+    rb"(?<![^\s;&|{}()])(for|foreach|if|while|do|elif|until|switch)(?=\s+[^\s({-])"
+)
 _BRACKET = re.compile(rb"(?<![^\s;&|{}()])\[(?=\s)")
 _BAD_VARIABLE = re.compile(rb"(?<!`)\$[A-Za-z_]\w*:(?![\w:{])")
 
@@ -231,7 +244,11 @@ def _arguments(source: bytes, command: Node | None) -> tuple[str, ...]:
     elements = command.child_by_field_name("command_elements") if command is not None else None
     if elements is None:
         return ()
-    return tuple(_bare(_text(source, child)) for child in elements.children if child.type != "command_argument_sep")
+    return tuple(
+        _bare(_text(source, child))
+        for child in elements.children
+        if child.type != "command_argument_sep"
+    )
 
 
 def _rejected_by_powershell(source: bytes, node: Node) -> bool:

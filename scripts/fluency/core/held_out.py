@@ -34,14 +34,18 @@ class HeldOutTask(FrozenModel):
     @classmethod
     def of(cls, task: Task | HeldOutTask) -> HeldOutTask:
         names = cls.model_fields.keys() - {"folder_sha256"}
-        return cls(**{name: getattr(task, name) for name in names}, folder_sha256=folder_sha256(task))
+        return cls(
+            **{name: getattr(task, name) for name in names}, folder_sha256=folder_sha256(task)
+        )
 
 
 def folder_sha256(task: Task | HeldOutTask) -> str:
     """SHA-256 over the names and contents of all files of a task's folder."""
     if isinstance(task, HeldOutTask):
         return task.folder_sha256
-    return sha256(canonical_json({name: sha256_file(path) for name, path in task_files(task).items()}))
+    return sha256(
+        canonical_json({name: sha256_file(path) for name, path in task_files(task).items()})
+    )
 
 
 def task_files(task: Task) -> dict[str, Path]:
@@ -51,4 +55,6 @@ def task_files(task: Task) -> dict[str, Path]:
 
 def public_tasks(tasks: Sequence[Task | HeldOutTask], study: Study) -> list[Task | HeldOutTask]:
     """The tasks for table, report and explorer: private ones held out, unless the study shows them."""
-    return [HeldOutTask.of(task) if task.private and not study.show_private else task for task in tasks]
+    return [
+        HeldOutTask.of(task) if task.private and not study.show_private else task for task in tasks
+    ]

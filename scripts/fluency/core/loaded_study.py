@@ -12,7 +12,14 @@ from fluency.core.provenance import Provenance
 from fluency.core.records import CONTROL_FILE, read_control
 from fluency.core.study import Cell, Study, read_study
 from fluency.core.study_view import StudyView
-from fluency.core.table import PRODUCTS, RECORD_TYPES, CellRecords, cell_row, load_records, record_path
+from fluency.core.table import (
+    PRODUCTS,
+    RECORD_TYPES,
+    CellRecords,
+    cell_row,
+    load_records,
+    record_path,
+)
 from fluency.core.tasks import Task, load_tasks
 
 
@@ -48,13 +55,21 @@ class LoadedStudy:
 
     def record_paths(self) -> list[str]:
         """The record of every cell at every stage, as the rules name them."""
-        return [str(record_path(Path(RESULTS.name), stage, cell)) for stage in RECORD_TYPES for cell in self.cells]
+        return [
+            str(record_path(Path(RESULTS.name), stage, cell))
+            for stage in RECORD_TYPES
+            for cell in self.cells
+        ]
 
     def products(self) -> list[str]:
         """Every file that the study's rules make but the archive, as the rules name them."""
         folder = Path(RESULTS.name) / self.study.study
         last = [*PRODUCTS, *([CONTROL_FILE] if self.study.control else [])]
-        return [*self.record_paths(), f"{RESULTS.name}/image.json", *(str(folder / name) for name in last)]
+        return [
+            *self.record_paths(),
+            f"{RESULTS.name}/image.json",
+            *(str(folder / name) for name in last),
+        ]
 
 
 def load_study(files: Sequence[str | Path] = ()) -> LoadedStudy:

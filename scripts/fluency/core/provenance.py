@@ -23,7 +23,15 @@ from fluency.common.source_hash import library_versions
 from fluency.common.words import plural
 from fluency.core.held_out import HeldOutTask
 from fluency.core.records import Answer, Generation, ImageInfo
-from fluency.core.schema import SCHEMA_VERSION, Commit, Digest, FrozenModel, SchemaVersion, UtcTime, first_problem
+from fluency.core.schema import (
+    SCHEMA_VERSION,
+    Commit,
+    Digest,
+    FrozenModel,
+    SchemaVersion,
+    UtcTime,
+    first_problem,
+)
 from fluency.core.shells import ConditionName
 from fluency.core.study import Cell, Limits, Price, Study
 from fluency.core.table import CellRecords
@@ -35,13 +43,23 @@ class Registered(FrozenModel):
 
     path: str = Field(description="Relative to the project.")
     sha256: Digest | None = Field(None, description="Of the file.")
-    utc: str | None = Field(None, description="When it was made, by that machine's clock; null: it does not say.")
-    commit: Commit | None = Field(None, description="Of the checkout it was made in; null where git knew none.")
-    dirty: bool | None = Field(None, description="Whether that checkout's tracked files differed from the commit.")
-    siblings: dict[str, Digest] = Field(
-        {}, exclude_if=not_, description="The others in its folder with a model and half of the tasks of it -> SHA-256."
+    utc: str | None = Field(
+        None, description="When it was made, by that machine's clock; null: it does not say."
     )
-    others_before: int = Field(0, exclude_if=not_, description="Further ones whose hashes it holds, as made before it.")
+    commit: Commit | None = Field(
+        None, description="Of the checkout it was made in; null where git knew none."
+    )
+    dirty: bool | None = Field(
+        None, description="Whether that checkout's tracked files differed from the commit."
+    )
+    siblings: dict[str, Digest] = Field(
+        {},
+        exclude_if=not_,
+        description="The others in its folder with a model and half of the tasks of it -> SHA-256.",
+    )
+    others_before: int = Field(
+        0, exclude_if=not_, description="Further ones whose hashes it holds, as made before it."
+    )
 
     @property
     def among(self) -> str:
@@ -66,17 +84,25 @@ class Sampling(FrozenModel):
     id: list[str] = Field([], description="The provider's name of the model, as sent.")
     echoed: list[str] = Field([], description="The name that came back.")
     temperature_requested: list[str] = Field([], description="A number, or provider-default.")
-    temperature_sent: list[str] = Field([], description="A number, or provider-default: none was sent.")
+    temperature_sent: list[str] = Field(
+        [], description="A number, or provider-default: none was sent."
+    )
     max_tokens: list[int] = Field([], description="As sent.")
     thinking: list[dict[str, Any] | None] = Field([], description="As sent; null: none was.")
     effort: list[str] = Field([], description="As sent; empty: none was.")
-    extra_body: list[dict[str, Any]] = Field([], description="Further body fields, as sent; since schema 2.")
-    headers: list[dict[str, str]] = Field([], description="Further headers, as sent; since schema 2.")
+    extra_body: list[dict[str, Any]] = Field(
+        [], description="Further body fields, as sent; since schema 2."
+    )
+    headers: list[dict[str, str]] = Field(
+        [], description="Further headers, as sent; since schema 2."
+    )
     transport: list[str] = Field([], description="messages or batch.")
     server: list[str] = Field([], description="Hosts of the endpoint, or embedded.")
     client: list[str] = Field([], description="SDKs and their versions.")
     wire: list[str] = Field([], exclude_if=not_, description="Other than messages.")
-    tool: list[str] = Field([], exclude_if=not_, description="Names of the tools whose call was forced.")
+    tool: list[str] = Field(
+        [], exclude_if=not_, description="Names of the tools whose call was forced."
+    )
     refusals: dict[str, int] = Field(
         {}, exclude_if=not_, description="Category of a refusal as the service says it -> answers."
     )
@@ -86,7 +112,9 @@ class Sampling(FrozenModel):
     answers: int = Field(0, description="Number of answers.")
     input_tokens: int = Field(0, description="Of all answers; what was not counted is 0.")
     output_tokens: int = Field(0, description="Of all answers; what was not counted is 0.")
-    cost_usd: float | None = Field(None, description="Of the answers with a price; null: none has one.")
+    cost_usd: float | None = Field(
+        None, description="Of the answers with a price; null: none has one."
+    )
     price: list[Price] = Field([], description="What the answers were priced by.")
 
 
@@ -94,25 +122,49 @@ class Provenance(FrozenModel):
     """`results/<study>/provenance.json`. What was measured is read from the records; null and empty are unknown."""
 
     schema_version: SchemaVersion = SCHEMA_VERSION
-    commit: Commit | None = Field(None, description="Of the checkout that gathered it; null where git knows none.")
-    dirty: bool | None = Field(None, description="Whether its tracked files differed from the commit.")
+    commit: Commit | None = Field(
+        None, description="Of the checkout that gathered it; null where git knows none."
+    )
+    dirty: bool | None = Field(
+        None, description="Whether its tracked files differed from the commit."
+    )
     version: str | None = Field(None, description="Of this project.")
-    versions: dict[str, str] = Field({}, description="Python and libraries -> their versions when it was gathered.")
+    versions: dict[str, str] = Field(
+        {}, description="Python and libraries -> their versions when it was gathered."
+    )
     lock_sha256: Digest | None = Field(None, description="Of the file that pins the libraries.")
     config_files: dict[str, Digest] = Field({}, description="Configuration file -> SHA-256.")
-    decision: str | None = Field(None, description="The decision the study is for; null: none, exploratory.")
+    decision: str | None = Field(
+        None, description="The decision the study is for; null: none, exploratory."
+    )
     registration: Registered | None = Field(None, description="Null: the study follows none.")
-    deviations: list[str] = Field([], description="Departures from the registration, one sentence each.")
+    deviations: list[str] = Field(
+        [], description="Departures from the registration, one sentence each."
+    )
     task_sha256: dict[str, Digest] = Field({}, description="Task -> SHA-256 of its files.")
-    worlds: dict[str, list[Digest]] = Field({}, description="Seed -> SHA-256 of its worlds; tasks may extend a world.")
-    conditions: list[ConditionName] = Field([], description="What commands ran under; since schema 2.")
+    worlds: dict[str, list[Digest]] = Field(
+        {}, description="Seed -> SHA-256 of its worlds; tasks may extend a world."
+    )
+    conditions: list[ConditionName] = Field(
+        [], description="What commands ran under; since schema 2."
+    )
     limits: list[Limits] = Field([], description="What an execution was allowed; since schema 2.")
     images: list[ImageInfo] = Field([], description="The images commands ran in.")
-    engines: list[dict[str, Any]] = Field([], description="The container engines and their machines.")
-    start_up_s: dict[str, float | None] = Field({}, description="Shell -> seconds of an empty command in the image.")
-    sampling: dict[str, Sampling] = Field({}, description="Model -> what it was sent and what came back.")
-    spent_usd: float | None = Field(None, description="Of all answers with a price; null: none has one.")
-    first_answer_utc: UtcTime | None = Field(None, description="Of the earliest answer; null: none has come, or older.")
+    engines: list[dict[str, Any]] = Field(
+        [], description="The container engines and their machines."
+    )
+    start_up_s: dict[str, float | None] = Field(
+        {}, description="Shell -> seconds of an empty command in the image."
+    )
+    sampling: dict[str, Sampling] = Field(
+        {}, description="Model -> what it was sent and what came back."
+    )
+    spent_usd: float | None = Field(
+        None, description="Of all answers with a price; null: none has one."
+    )
+    first_answer_utc: UtcTime | None = Field(
+        None, description="Of the earliest answer; null: none has come, or older."
+    )
     started_utc: UtcTime | None = Field(None, description="The earliest answer or execution.")
     ended_utc: UtcTime | None = Field(None, description="The latest answer or execution.")
 
@@ -120,7 +172,9 @@ class Provenance(FrozenModel):
         """The record without the fields that schema 1 lacks, to be compared with one of that schema."""
         news: dict[str, Any] = {"extra_body": [], "headers": []}
         sampling = {alias: sent.model_copy(update=news) for alias, sent in self.sampling.items()}
-        return self.model_copy(update={"schema_version": 1, "conditions": [], "limits": [], "sampling": sampling})
+        return self.model_copy(
+            update={"schema_version": 1, "conditions": [], "limits": [], "sampling": sampling}
+        )
 
 
 def parse_provenance(data: bytes) -> Provenance:
@@ -141,17 +195,25 @@ def read_provenance(path: Path) -> Provenance:
     try:
         return parse_provenance(Path(path).read_bytes())
     except (OSError, ValueError) as error:
-        raise UserError(f"this is no provenance: {error}", where=str(path), hint=REBUILD_HINT) from None
+        raise UserError(
+            f"this is no provenance: {error}", where=str(path), hint=REBUILD_HINT
+        ) from None
 
 
 def _from_schema_1(old: dict[str, Any]) -> dict[str, Any]:
     """The older document in today's keys. It had one image or engine plain, and documents of a list as JSON texts."""
-    new = {"schema_version": 1} | {key: value for key, value in old.items() if key not in ("image", "engine")}
+    new = {"schema_version": 1} | {
+        key: value for key, value in old.items() if key not in ("image", "engine")
+    }
     new["images"] = _plain_or_all(old.get("image") or {})
     new["engines"] = _plain_or_all(old.get("engine") or {})
     new["worlds"] = {seed: hashes.split(", ") for seed, hashes in (old.get("worlds") or {}).items()}
     new["sampling"] = {
-        alias: sent | {key: sorted(map(json.loads, sent[key]), key=canonical_json) for key in ("thinking", "price")}
+        alias: sent
+        | {
+            key: sorted(map(json.loads, sent[key]), key=canonical_json)
+            for key in ("thinking", "price")
+        }
         for alias, sent in (old.get("sampling") or {}).items()
     }
     return {key: value for key, value in new.items() if value is not None}
@@ -190,7 +252,10 @@ class _Distinct(defaultdict[str, dict[Any, Any]]):
         key = plain if isinstance(plain, str | int) else canonical_json(plain)
         self._size += 0 if key in self[field] else len(str(key))
         if self._size > MAX_DISTINCT:
-            what, hint = f"the records' settings hold more than {MAX_DISTINCT:,} characters", "check the records"
+            what, hint = (
+                f"the records' settings hold more than {MAX_DISTINCT:,} characters",
+                "check the records",
+            )
             raise UserError(what, where=field, hint=hint)
         self[field][key] = value
 
@@ -230,7 +295,9 @@ class _Answers:
             if value is not None or field == "thinking":
                 self.distinct.add(field, value)
         used = answer.usage
-        self.totals.update(answers=1, input_tokens=used.input_tokens or 0, output_tokens=used.output_tokens or 0)
+        self.totals.update(
+            answers=1, input_tokens=used.input_tokens or 0, output_tokens=used.output_tokens or 0
+        )
         self.costs += [] if generation.cost_usd is None else [generation.cost_usd]
         if answer.outcome == "refusal":
             self.refusals[_text_in(answer, "stop_details", "category") or "none stated"] += 1
@@ -240,7 +307,9 @@ class _Answers:
     def sampling(self) -> Sampling:
         counts = {"refusals": self.refusals, "inference_geo": self.places}
         sorted_counts = {name: dict(sorted(count.items())) for name, count in counts.items()}
-        return Sampling(**self.distinct.lists(), **sorted_counts, **self.totals, cost_usd=_total(self.costs))
+        return Sampling(
+            **self.distinct.lists(), **sorted_counts, **self.totals, cost_usd=_total(self.costs)
+        )
 
 
 def _text_in(answer: Answer, part: str, key: str) -> str | None:
@@ -301,7 +370,9 @@ def collect_provenance(
         **ran.lists(),
         start_up_s=dict(start_up_s),
         sampling=sampling,
-        spent_usd=_total([model.cost_usd for model in sampling.values() if model.cost_usd is not None]),
+        spent_usd=_total(
+            [model.cost_usd for model in sampling.values() if model.cost_usd is not None]
+        ),
         first_answer_utc=min(answered, default=None),
         started_utc=min(times, default=None),
         ended_utc=max(times, default=None),

@@ -10,7 +10,15 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from fluency.core.schema import SCHEMA_VERSION, Count, Digest, FrozenModel, SchemaVersion, UtcTime, read_record
+from fluency.core.schema import (
+    SCHEMA_VERSION,
+    Count,
+    Digest,
+    FrozenModel,
+    SchemaVersion,
+    UtcTime,
+    read_record,
+)
 from fluency.core.shells import SHELLS, ConditionName, ShellName
 from fluency.core.study import Cell, Limits, Price, Wire
 
@@ -49,8 +57,12 @@ class Request(FrozenModel):
     seed: int | None = Field(None, description="Sampling seed, where a server takes one.")
     protocol: int
     trial: int
-    wire: Wire = Field("messages", exclude_if=_absent, description="The protocol that it is sent by.")
-    tool: ToolOffer | None = Field(None, exclude_if=_absent, description="Whose call is forced; null: a reply in text.")
+    wire: Wire = Field(
+        "messages", exclude_if=_absent, description="The protocol that it is sent by."
+    )
+    tool: ToolOffer | None = Field(
+        None, exclude_if=_absent, description="Whose call is forced; null: a reply in text."
+    )
 
 
 class Usage(FrozenModel):
@@ -68,13 +80,17 @@ class Answer(FrozenModel):
     request_key: Digest
     request: Request
     outcome: Outcome
-    text: str = Field(description="All text blocks joined, or the tool call's command; lone surrogates replaced.")
+    text: str = Field(
+        description="All text blocks joined, or the tool call's command; lone surrogates replaced."
+    )
     raw: dict[str, Any] = Field(description="The message as the server sent it.")
     stop_reason: str | None = None
     model_echoed: str | None = None
     request_id: str | None = None
     usage: Usage
-    latency_s: float | None = Field(description="Request sent to last byte of the successful attempt; null in a batch.")
+    latency_s: float | None = Field(
+        description="Request sent to last byte of the successful attempt; null in a batch."
+    )
     attempts: int = 1
     received_utc: UtcTime
     transport: Literal["messages", "batch"] = "messages"
@@ -134,8 +150,12 @@ class ProcessFact(FrozenModel):
     ppid: int
     rss_bytes: int
     args: list[str]
-    threads: int = Field(1, description="The main one included; 1 too in a record without this field.")
-    session: int | None = Field(None, description="Its session's id. Null: a record without this field.")
+    threads: int = Field(
+        1, description="The main one included; 1 too in a record without this field."
+    )
+    session: int | None = Field(
+        None, description="Its session's id. Null: a record without this field."
+    )
 
 
 class HttpRequest(FrozenModel):
@@ -150,7 +170,9 @@ class Used(FrozenModel):
     """What the execution used of its limits; null where the kernel does not report it."""
 
     cpu_s: float | None = None
-    peak_rss_bytes: int | None = Field(None, description="Largest single process of the command (wait4).")
+    peak_rss_bytes: int | None = Field(
+        None, description="Largest single process of the command (wait4)."
+    )
     peak_memory_bytes: int | None = Field(None, description="Of the whole container.")
     peak_processes: int | None = None
     written_bytes: int | None = Field(None, description="In /tmp and HOME when the command ended.")
@@ -171,7 +193,9 @@ class TreeChanges(FrozenModel):
     changed: Paths
     removed: Paths
     bytes: Count = Field(description="Of the created and changed files, as they stood at the end.")
-    complete: bool = Field(description="False: more was there than was looked at, and the counts are the least.")
+    complete: bool = Field(
+        description="False: more was there than was looked at, and the counts are the least."
+    )
 
 
 class Result(FrozenModel):
@@ -180,7 +204,9 @@ class Result(FrozenModel):
     exit_code: int | None = Field(description="Null when a signal ended it.")
     signal: int | None = None
     timed_out: bool = False
-    spawn_error: str | None = Field(None, description="Such as: argument too long for execve. The command's failure.")
+    spawn_error: str | None = Field(
+        None, description="Such as: argument too long for execve. The command's failure."
+    )
     stdout: Stream
     stderr: Stream
     wall_s: float = Field(description="Process spawn to exit, the command alone.")
@@ -188,10 +214,14 @@ class Result(FrozenModel):
     processes: list[ProcessFact] = Field(default_factory=list)
     http_requests: list[HttpRequest] = Field(default_factory=list)
     tree_changed: bool = False
-    changes: TreeChanges | None = Field(None, description="Null: none, or a record without this field.")
+    changes: TreeChanges | None = Field(
+        None, description="Null: none, or a record without this field."
+    )
     leftover: list[str] = Field([], description="Names of processes the command left running.")
     helpers_intact: bool = True
-    lost: str | None = Field(None, description="Why nothing came back after the command had started: its own failure.")
+    lost: str | None = Field(
+        None, description="Why nothing came back after the command had started: its own failure."
+    )
 
 
 def changed_paths(result: Result) -> list[tuple[str, Paths]]:
@@ -215,8 +245,12 @@ class Run(FrozenModel):
 class Extraction(FrozenModel):
     """The command in a reply, read strictly (the headline) and leniently (sensitivity)."""
 
-    strict: str | None = Field(description="The reply less outer blanks and one whole-reply fence; null: nothing left.")
-    lenient: str | None = Field(description="Also the only or first fenced block in prose; null: nothing found.")
+    strict: str | None = Field(
+        description="The reply less outer blanks and one whole-reply fence; null: nothing left."
+    )
+    lenient: str | None = Field(
+        description="Also the only or first fenced block in prose; null: nothing found."
+    )
     fenced: bool = False
     notes: list[str] = Field(default_factory=list)
 
@@ -228,17 +262,21 @@ class ImageInfo(FrozenModel):
     content_sha256: Digest = Field(description="Of everything the image is built from.")
     base: str
     architecture: str
-    shells: dict[str, str | None] = Field(description="Version of each shell; null: not in the image.")
+    shells: dict[str, str | None] = Field(
+        description="Version of each shell; null: not in the image."
+    )
     packages_sha256: Digest
     archives: dict[str, Digest] = Field(
-        default_factory=dict, description="Shell -> SHA-256 of the archive it was taken from, where it was from one."
+        default_factory=dict,
+        description="Shell -> SHA-256 of the archive it was taken from, where it was from one.",
     )
     identity: dict[str, Digest] = Field(
         default_factory=dict,
         description="Only in earlier records: part (runner, interpreter, helper, each shell) -> SHA-256 of its files.",
     )
     unofficial: list[str] = Field(
-        default_factory=list, description="Shells whose archive is not that of the official release that is pinned."
+        default_factory=list,
+        description="Shells whose archive is not that of the official release that is pinned.",
     )
 
 
@@ -249,10 +287,18 @@ class Execution(FrozenModel):
     cell: Cell
     request_key: Digest
     extraction: Extraction
-    runs: list[Run] = Field(description="Empty when there was no command to run, or the shell is not measured.")
-    not_measured: str | None = Field(None, description="Why this shell cannot be measured at all; else null.")
-    attempts: int = Field(1, description="Starts of its commands, until all were measured or no attempt was left.")
-    unmeasured: str | None = Field(None, description="Why no attempt could measure this cell; it is not tried again.")
+    runs: list[Run] = Field(
+        description="Empty when there was no command to run, or the shell is not measured."
+    )
+    not_measured: str | None = Field(
+        None, description="Why this shell cannot be measured at all; else null."
+    )
+    attempts: int = Field(
+        1, description="Starts of its commands, until all were measured or no attempt was left."
+    )
+    unmeasured: str | None = Field(
+        None, description="Why no attempt could measure this cell; it is not tried again."
+    )
     image: ImageInfo
     limits: Limits
     timeout_s: float
@@ -273,7 +319,9 @@ EARLIER_CLASS: Mapping[str, str] = {
     "no-output": "wrong-structure",
 }
 """Class -> the wider one that earlier records have in its place."""
-MadeOf = Literal["cmdlets-only", "mixed", "unix-only", "delegation", "does-not-parse", "no-commands"]
+MadeOf = Literal[
+    "cmdlets-only", "mixed", "unix-only", "delegation", "does-not-parse", "no-commands"
+]
 
 
 class WorldScore(FrozenModel):
@@ -295,7 +343,9 @@ class Composition(FrozenModel):
     """What an answer is made of."""
 
     made_of: MadeOf
-    commands: list[str] = Field(description="Command names in order of appearance, aliases as written.")
+    commands: list[str] = Field(
+        description="Command names in order of appearance, aliases as written."
+    )
 
 
 class Score(FrozenModel):
@@ -305,13 +355,18 @@ class Score(FrozenModel):
     cell: Cell
     request_key: Digest
     passed: bool | None
-    structural_pass: bool | None = Field(description="Exit 0 and structure: the design document's own check.")
+    structural_pass: bool | None = Field(
+        description="Exit 0 and structure: the design document's own check."
+    )
     exit_ok: bool | None
     content_ok: bool | None = Field(description="Structure and content, with any exit code.")
     lenient_passed: bool | None
-    no_unix_tools_passed: bool | None = Field(description="Under that condition; null where it was not run.")
+    no_unix_tools_passed: bool | None = Field(
+        description="Under that condition; null where it was not run."
+    )
     windows_aliases_passed: bool | None = Field(
-        None, description="Under that condition; as designed where it does not apply; null where it was not run."
+        None,
+        description="Under that condition; as designed where it does not apply; null where it was not run.",
     )
     failure_class: FailureClass | None
     why: str

@@ -41,7 +41,9 @@ def read_record(kind: type[RecordType], path: Path) -> RecordType:
     try:
         return kind.model_validate_json(Path(path).read_bytes())
     except FileNotFoundError:
-        raise UserError("there is no such record", where=str(path), hint="`make plan` lists what is missing") from None
+        raise UserError(
+            "there is no such record", where=str(path), hint="`make plan` lists what is missing"
+        ) from None
     except ValidationError as error:
         what = f"this is not a {kind.__name__.lower()} record of schema {SCHEMA_VERSION}: {first_problem(error)}"
         raise UserError(what, where=str(path), hint=REBUILD_HINT) from None

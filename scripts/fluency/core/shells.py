@@ -37,7 +37,9 @@ class Condition:
     caveat: str = ""  # what its gap does not say, in a sentence
     unix_tools: bool = True  # whether PATH holds the Unix programs and the shell itself
     removed_arguments: tuple[str, ...] = ()  # of the shell's own
-    home_files: Mapping[str, str] = field(default_factory=dict)  # path relative to HOME -> text, before the command
+    home_files: Mapping[str, str] = field(
+        default_factory=dict
+    )  # path relative to HOME -> text, before the command
     # Runs only answers that call one of these names (lower case), and counts the others as designed. Empty: runs all.
     only_for_calls: frozenset[str] = frozenset()
     in_summary: bool = False  # whether the summary table has its gap, too
@@ -80,8 +82,12 @@ CONDITIONS: Mapping[str, Condition] = {
     )
 }
 """The first is the headline; the others are for the shells that name them."""
-EXTRA_CONDITIONS = tuple(condition for condition in CONDITIONS.values() if condition is not AS_DESIGNED)
-SUMMARY_CONDITIONS = frozenset(condition.name for condition in EXTRA_CONDITIONS if condition.in_summary)
+EXTRA_CONDITIONS = tuple(
+    condition for condition in CONDITIONS.values() if condition is not AS_DESIGNED
+)
+SUMMARY_CONDITIONS = frozenset(
+    condition.name for condition in EXTRA_CONDITIONS if condition.in_summary
+)
 """Those whose gap is reported next to the headline."""
 
 
@@ -113,12 +119,18 @@ class Shell:
     packages: tuple[str, ...]  # Debian packages for the image
     empty_command: str  # ends at once with exit code 0, to measure the shell's start
     trivial_answers: tuple[str, ...]  # commands that do nothing, which no task may accept
-    print_command: Callable[[Sequence[str]], str]  # the command that prints the lines, quoted for this shell
+    print_command: Callable[
+        [Sequence[str]], str
+    ]  # the command that prints the lines, quoted for this shell
     lexer: str  # of Pygments
     grammar: Grammar
-    missing_command: str  # regular expression of its message about an unknown command; the group is the name
+    missing_command: (
+        str  # regular expression of its message about an unknown command; the group is the name
+    )
     syntax_error: str  # regular expression of its message about a text that it cannot parse
-    conditions: tuple[Condition, ...] = ()  # under which answers run again, where the study asks for them
+    conditions: tuple[
+        Condition, ...
+    ] = ()  # under which answers run again, where the study asks for them
     install_hint: str = "rebuild the image: `make image`"  # where the image lacks it
     policy: str = ""  # the policy that prefers this shell, if there is one
     unix_programs_note: str = ""  # why an answer to it need not be in its language, in a sentence
@@ -152,10 +164,14 @@ SHELLS: dict[str, Shell] = {
             tool_name="powershell",
             argv=("/opt/microsoft/powershell/7/pwsh", "-NoProfile", "-NonInteractive", "-Command"),
             version_command="$PSVersionTable.PSVersion.ToString()",
-            packages=("libicu72",),  # the shell itself is no Debian package: the image takes its pinned release
+            packages=(
+                "libicu72",
+            ),  # the shell itself is no Debian package: the image takes its pinned release
             empty_command="exit",
             trivial_answers=("$null", "$true", "Write-Output ''"),
-            print_command=lambda lines: ", ".join("'" + line.replace("'", "''") + "'" for line in lines),
+            print_command=lambda lines: ", ".join(
+                "'" + line.replace("'", "''") + "'" for line in lines
+            ),
             lexer="powershell",
             grammar="pwsh",
             missing_command=r"(?:^|(?<=: ))The term '((?:(?!: The term ').)+?)' is not recognized as a name of a "

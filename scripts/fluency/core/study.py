@@ -13,7 +13,14 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic.dataclasses import dataclass
 
 from fluency.common.canonical import EXACT, canonical_json
@@ -22,7 +29,14 @@ from fluency.common.files import sha256
 from fluency.common.paths import CONFIG
 from fluency.core.config_files import config_error, merge, read_yaml
 from fluency.core.schema import StrictModel
-from fluency.core.shells import AS_DESIGNED, CONDITIONS, DESIGN_SHELLS, SHELLS, ConditionName, ShellName
+from fluency.core.shells import (
+    AS_DESIGNED,
+    CONDITIONS,
+    DESIGN_SHELLS,
+    SHELLS,
+    ConditionName,
+    ShellName,
+)
 
 PILOT = "pilot-20"
 Wire = Literal["messages", "chat", "bedrock", "vertex"]
@@ -79,16 +93,21 @@ class Price(StrictModel):
 
     input_usd_per_mtok: float = Field(ge=0, description="Input tokens.")
     output_usd_per_mtok: float = Field(ge=0, description="Output tokens, thinking included.")
-    dated: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="The day the price was read, YYYY-MM-DD.")
+    dated: str = Field(
+        pattern=r"^\d{4}-\d{2}-\d{2}$", description="The day the price was read, YYYY-MM-DD."
+    )
 
 
 class ModelConfig(StrictModel):
     """One model under test. What is left out comes from the policy table for the model's id."""
 
-    alias: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$", description="Short name, used in paths and reports.")
+    alias: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$", description="Short name, used in paths and reports."
+    )
     id: str = Field(min_length=1, description="The provider's name for the model.")
     served_by: Literal["embedded", "endpoint"] = Field(
-        "endpoint", description="embedded: llama.cpp inside the run; endpoint: any server that speaks the wire."
+        "endpoint",
+        description="embedded: llama.cpp inside the run; endpoint: any server that speaks the wire.",
     )
     wire: Wire = Field(
         "messages",
@@ -100,33 +119,49 @@ class ModelConfig(StrictModel):
         description="How the command is returned. reply: as the text of the reply; tool: in a forced tool call.",
     )
     base_url: str | None = Field(
-        None, description="The endpoint's address, for chat with /v1, for messages without. Empty: the wire's default."
+        None,
+        description="The endpoint's address, for chat with /v1, for messages without. Empty: the wire's default.",
     )
-    region: str | None = Field(None, description="The cloud's region; needed for bedrock and vertex.")
+    region: str | None = Field(
+        None, description="The cloud's region; needed for bedrock and vertex."
+    )
     project: str | None = Field(None, description="The cloud's project; needed for vertex.")
     api_key_env: str = Field(
-        "ANTHROPIC_API_KEY", description="Environment variable with the key. Other wires have other defaults."
+        "ANTHROPIC_API_KEY",
+        description="Environment variable with the key. Other wires have other defaults.",
     )
-    key_required: bool = Field(True, description="false for a server of your own that needs no key.")
+    key_required: bool = Field(
+        True, description="false for a server of your own that needs no key."
+    )
     transport: Literal["messages", "batch"] = Field(
-        "messages", description="batch: the provider's batch service, half the price, answers within a day."
+        "messages",
+        description="batch: the provider's batch service, half the price, answers within a day.",
     )
     temperature: Annotated[float, Field(ge=0, le=2)] | Literal["provider-default"] | None = Field(
-        None, description="A number is sent as it is; provider-default sends none. Empty: the policy table's."
+        None,
+        description="A number is sent as it is; provider-default sends none. Empty: the policy table's.",
     )
     on_refused_temperature: Literal["stop", "provider-default"] = Field(
         "stop",
         description="Has no effect: a refused temperature always stops the model. Kept so that older files load.",
     )
     max_tokens: int | None = Field(None, ge=1, le=128_000, description="Empty: the policy table's.")
-    thinking: dict[str, Any] | None = Field(None, description="Sent as it is. Empty: the policy table's.")
+    thinking: dict[str, Any] | None = Field(
+        None, description="Sent as it is. Empty: the policy table's."
+    )
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = Field(
         None, description="Sent as it is. Empty: the policy table's."
     )
-    extra_body: dict[str, Any] = Field(default_factory=dict, description="Additional fields of the request body.")
-    extra_headers: dict[str, str] = Field(default_factory=dict, description="Additional headers; never a key.")
+    extra_body: dict[str, Any] = Field(
+        default_factory=dict, description="Additional fields of the request body."
+    )
+    extra_headers: dict[str, str] = Field(
+        default_factory=dict, description="Additional headers; never a key."
+    )
     price: Price | None = Field(None, description="Empty: the policy table's.")
-    requests_per_minute: int = Field(45, ge=1, description="Requests started in a minute, over all cells of the model.")
+    requests_per_minute: int = Field(
+        45, ge=1, description="Requests started in a minute, over all cells of the model."
+    )
     in_flight: int = Field(4, ge=1, le=64, description="Requests in flight at a time.")
 
     @model_validator(mode="before")
@@ -134,7 +169,11 @@ class ModelConfig(StrictModel):
     def _defaults_of_the_wire(cls, values: Any) -> Any:
         if isinstance(values, dict) and values.get("served_by") == "embedded":
             values = values | {"wire": "chat"}  # llama.cpp's
-        if isinstance(values, dict) and values.get("wire") in KEY_OF and "api_key_env" not in values:
+        if (
+            isinstance(values, dict)
+            and values.get("wire") in KEY_OF
+            and "api_key_env" not in values
+        ):
             return values | {"api_key_env": KEY_OF[values["wire"]]}
         return values
 
@@ -146,7 +185,9 @@ class ModelConfig(StrictModel):
         except ValueError:
             portable = False
         if not portable:
-            raise ValueError("this is not JSON that every language reads alike: mind dates, .nan, and large numbers")
+            raise ValueError(
+                "this is not JSON that every language reads alike: mind dates, .nan, and large numbers"
+            )
         return value
 
 
@@ -157,12 +198,15 @@ STUDY_NAME = r"^[a-z0-9][a-z0-9-]{0,40}$"
 def _set_or_ids(value: object) -> object:
     ids = [value] if isinstance(value, str) else value
     if not (isinstance(ids, list) and ids and all(isinstance(name, str) for name in ids)):
-        raise ValueError("write a set's name, as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`")
+        raise ValueError(
+            "write a set's name, as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`"
+        )
     return value
 
 
 Wanted = Annotated[
-    Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")] | Annotated[list[str], Field(min_length=1)],
+    Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")]
+    | Annotated[list[str], Field(min_length=1)],
     BeforeValidator(_set_or_ids),
 ]
 
@@ -174,10 +218,16 @@ class Limits(StrictModel):
         default_factory=lambda: dict.fromkeys(SHELLS, MIN_DEADLINE_S),
         description="Deadline of a command in seconds; at least max(30, 10 x slowest reference), see docs/method.md.",
     )
-    memory_mb: int = Field(1024, ge=256, description="Memory of the whole container, helpers included; no swap.")
+    memory_mb: int = Field(
+        1024, ge=256, description="Memory of the whole container, helpers included; no swap."
+    )
     pids: int = Field(256, ge=64, description="Processes and threads in the container.")
-    output_bytes: int = Field(1_048_576, ge=1024, description="Bytes kept of each stream; the rest is only counted.")
-    file_mb: int = Field(64, ge=64, description="Largest file a command may write; PowerShell needs 64.")
+    output_bytes: int = Field(
+        1_048_576, ge=1024, description="Bytes kept of each stream; the rest is only counted."
+    )
+    file_mb: int = Field(
+        64, ge=64, description="Largest file a command may write; PowerShell needs 64."
+    )
     tmpfs_mb: int = Field(64, ge=16, description="Size of /tmp, and of HOME.")
     open_files: int = Field(1024, ge=256, description="Open files of each process.")
 
@@ -190,7 +240,9 @@ class Limits(StrictModel):
 class SandboxConfig(StrictModel):
     """The container engine and its limits."""
 
-    parallel: int | None = Field(None, ge=1, le=64, description="Containers at a time. Empty: one for each processor.")
+    parallel: int | None = Field(
+        None, ge=1, le=64, description="Containers at a time. Empty: one for each processor."
+    )
     limits: Limits = Field(default_factory=Limits, description="What one execution may use.")
 
     @property
@@ -201,15 +253,21 @@ class SandboxConfig(StrictModel):
 class Budget(StrictModel):
     """Dollars. Above `confirm_usd` a run asks first; at `stop_usd` it stops and keeps every answer."""
 
-    confirm_usd: float = Field(1.0, ge=0, description="A run that may cost more asks for confirmation.")
-    stop_usd: float = Field(10.0, gt=0, description="Where a run stops, by the usage that the services report.")
+    confirm_usd: float = Field(
+        1.0, ge=0, description="A run that may cost more asks for confirmation."
+    )
+    stop_usd: float = Field(
+        10.0, gt=0, description="Where a run stops, by the usage that the services report."
+    )
 
 
 class Study(StrictModel):
     """A validated configuration: what is asked of whom, how often, and where it runs."""
 
     study: str = Field(pattern=STUDY_NAME, description="Name of the study and of its folder.")
-    decision: str = Field("", description="The decision that the study is for. Empty: the study is exploratory.")
+    decision: str = Field(
+        "", description="The decision that the study is for. Empty: the study is exploratory."
+    )
     tasks: Wanted = Field(
         PILOT,
         description="A set of `tasks/sets.yaml` (such as `pilot-20` or `demanding`), a list of task ids, or `all`.",
@@ -217,15 +275,21 @@ class Study(StrictModel):
     shells: Annotated[list[ShellName], Field(min_length=1)] = Field(
         default_factory=lambda: list(DESIGN_SHELLS), description="The shells to ask for."
     )
-    trials: int = Field(5, ge=1, le=100, description="Independent answers for each model, shell and task.")
+    trials: int = Field(
+        5, ge=1, le=100, description="Independent answers for each model, shell and task."
+    )
     seeds: list[Seed] = Field(
         default_factory=lambda: [11, 24],
         description="Seeds of the worlds in which each answer runs; at least one odd and one even. `commit:<SHA-256>` "
         "commits to seeds that are revealed later (`make seeds`); such a study can be registered but not run.",
     )
-    seeds_salt: str = Field("", description="Opens the commitment, together with the revealed seeds.")
+    seeds_salt: str = Field(
+        "", description="Opens the commitment, together with the revealed seeds."
+    )
     seeds_sealed: str | None = Field(
-        None, pattern=SEED_COMMITMENT, description="Set by `seeds: commit:…`; do not set it yourself."
+        None,
+        pattern=SEED_COMMITMENT,
+        description="Set by `seeds: commit:…`; do not set it yourself.",
     )
     conditions: Annotated[list[ConditionName], Field(min_length=1)] = Field(
         default_factory=lambda: list(CONDITIONS),
@@ -253,7 +317,9 @@ class Study(StrictModel):
     confirm: Literal["ask", "yes"] = Field(
         "ask", description="yes: run above confirm_usd without asking for confirmation."
     )
-    show_private: bool = Field(False, description="Show private tasks in full. Otherwise by id and hash only.")
+    show_private: bool = Field(
+        False, description="Show private tasks in full. Otherwise by id and hash only."
+    )
     preregistration: str | None = Field(None, description="Path of the study's registration.")
 
     @model_validator(mode="before")
@@ -273,7 +339,9 @@ class Study(StrictModel):
         if self.seeds_sealed and (self.seeds or self.seeds_salt):
             raise ValueError("seeds: either the commitment, or the seeds and the salt that open it")
         if not self.seeds_sealed and len({seed % 2 for seed in self.seeds}) < 2:
-            raise ValueError("seeds: take at least one odd and one even seed, the worlds of a pair differ in kind")
+            raise ValueError(
+                "seeds: take at least one odd and one even seed, the worlds of a pair differ in kind"
+            )
         if AS_DESIGNED.name not in self.conditions:
             raise ValueError("conditions: as_designed is the headline and cannot be left out")
         return self

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 _TEXTS = ("why", "command", "side_effects")
 """Columns that are hidden of a private task, and whose being empty is counted."""
 _OF_SCORE = (
-    *("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed", "failure_class", "why"),
+    *(
+        "passed",
+        "structural_pass",
+        "exit_ok",
+        "content_ok",
+        "lenient_passed",
+        "failure_class",
+        "why",
+    ),
     *(condition.score_field for condition in EXTRA_CONDITIONS),
 )
 """Columns that are fields of a score."""
@@ -52,21 +60,31 @@ class Row(FrozenModel):
     passed: bool | None = _or_empty(
         "Exit code 0 and the right output in every world: the headline. Empty: not measured."
     )
-    structural_pass: bool | None = _or_empty("Exit code 0 and the structural check alone, in every world.")
+    structural_pass: bool | None = _or_empty(
+        "Exit code 0 and the structural check alone, in every world."
+    )
     exit_ok: bool | None = _or_empty("Exit code 0 in every world.")
     content_ok: bool | None = _or_empty("The right output in every world, whatever the exit code.")
-    lenient_passed: bool | None = _or_empty("As `passed`, with the command also taken out of prose and fences.")
+    lenient_passed: bool | None = _or_empty(
+        "As `passed`, with the command also taken out of prose and fences."
+    )
     no_unix_tools_passed: bool | None = _or_empty(
         "As `passed`, without Unix programs on PATH; empty where that was not run."
     )
     windows_aliases_passed: bool | None = _or_empty(
         "As `passed`, with the aliases of PowerShell on Windows; empty where that was not run."
     )
-    worlds_passed: int | None = _or_empty("Worlds in which the headline's run passed (as designed, strict reading).")
+    worlds_passed: int | None = _or_empty(
+        "Worlds in which the headline's run passed (as designed, strict reading)."
+    )
     worlds_run: int | None = _or_empty("Worlds the command ran in for the headline.")
-    failure_class: str | None = _or_empty("Why it failed, one of a closed set. Empty: it passed, or is not measured.")
+    failure_class: str | None = _or_empty(
+        "Why it failed, one of a closed set. Empty: it passed, or is not measured."
+    )
     why: str | None = _or_empty("The reason for the verdict, in a sentence.")
-    made_of: str | None = _or_empty("What the answer is made of: cmdlets-only, mixed, unix-only and others.")
+    made_of: str | None = _or_empty(
+        "What the answer is made of: cmdlets-only, mixed, unix-only and others."
+    )
     commands: str | None = _or_empty(
         "Names of the commands that it calls, in order of appearance, separated by blanks."
     )
@@ -76,25 +94,43 @@ class Row(FrozenModel):
     )
     input_tokens: int | None = _or_empty("Input tokens, as the server counted them.")
     output_tokens: int | None = _or_empty("Output tokens, as the server counted them.")
-    cost_usd: float | None = _or_empty("Dollars, by the price of the day. Empty: the model has no price.")
+    cost_usd: float | None = _or_empty(
+        "Dollars, by the price of the day. Empty: the model has no price."
+    )
     temperature_sent: str | None = _or_empty("A number, or `provider-default`.")
     model_echoed: str | None = _or_empty("The model's name in the reply.")
     t_gen_s: float | None = _or_empty(
         "Seconds from request to last byte; empty for batches and where the server gave none."
     )
-    t_exec_s: float | None = _or_empty("Seconds of the command alone, mean over the headline's worlds.")
+    t_exec_s: float | None = _or_empty(
+        "Seconds of the command alone, mean over the headline's worlds."
+    )
     timed_out: bool | None = _or_empty("Whether a run of the headline reached its deadline.")
-    peak_memory_bytes: int | None = _or_empty("Memory of the whole container, largest over the headline's worlds.")
+    peak_memory_bytes: int | None = _or_empty(
+        "Memory of the whole container, largest over the headline's worlds."
+    )
     cpu_s: float | None = _or_empty("Seconds of processor time, mean over the headline's worlds.")
-    peak_processes: int | None = _or_empty("Processes at a time, largest over the headline's worlds.")
-    written_bytes: int | None = _or_empty("Bytes written in /tmp and HOME, largest over the headline's worlds.")
-    output_truncated: bool | None = _or_empty("Whether a stream was longer than what is kept of it.")
-    side_effects: str | None = _or_empty("What the command left behind, separated by semicolons; not judged.")
+    peak_processes: int | None = _or_empty(
+        "Processes at a time, largest over the headline's worlds."
+    )
+    written_bytes: int | None = _or_empty(
+        "Bytes written in /tmp and HOME, largest over the headline's worlds."
+    )
+    output_truncated: bool | None = _or_empty(
+        "Whether a stream was longer than what is kept of it."
+    )
+    side_effects: str | None = _or_empty(
+        "What the command left behind, separated by semicolons; not judged."
+    )
     attempts: int | None = _or_empty("How often its commands were started. Empty: not executed.")
     asked_utc: str | None = _or_empty("When the answer arrived, UTC.")
 
 
-RECORD_TYPES: dict[str, type[FrozenModel]] = {"generations": Generation, "executions": Execution, "scores": Score}
+RECORD_TYPES: dict[str, type[FrozenModel]] = {
+    "generations": Generation,
+    "executions": Execution,
+    "scores": Score,
+}
 PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
 """The files of a study's own folder."""
 
@@ -119,13 +155,17 @@ def load_records(results: Path, cell: Cell) -> CellRecords:
         path = record_path(results, stage, cell)
         return read_record(kind, path) if path.exists() else None
 
-    return CellRecords(load("generations", Generation), load("executions", Execution), load("scores", Score))
+    return CellRecords(
+        load("generations", Generation), load("executions", Execution), load("scores", Score)
+    )
 
 
 def cell_row(cell: Cell, task: Task | HeldOutTask, records: CellRecords) -> Row:
     """A cell's row as it may be published: control characters are escaped, so that a terminal does not obey them."""
     row = _full_row(cell, task.category, records)
-    row = row.model_copy(update={name: escape_controls(text) for name, text in row if isinstance(text, str)})
+    row = row.model_copy(
+        update={name: escape_controls(text) for name, text in row if isinstance(text, str)}
+    )
     return held_out_row(row) if isinstance(task, HeldOutTask) else row
 
 
@@ -141,10 +181,17 @@ def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
         stage = "score" if execution else "execution" if generation else "generation"
         return Row(**values, status="missing", reason=MISSING_REASONS[stage])
     if generation is None or execution is None:
-        what, hint = "the score has no generation or execution", "run the study again; it makes only what is missing"
+        what, hint = (
+            "the score has no generation or execution",
+            "run the study again; it makes only what is missing",
+        )
         raise UserError(what, where=cell.path, hint=hint)
-    status = "not_measured" if score.not_measured else "missing" if execution.unmeasured else "measured"
-    headline = [w for w in score.worlds if w.condition == AS_DESIGNED.name and w.reading == "strict"]
+    status = (
+        "not_measured" if score.not_measured else "missing" if execution.unmeasured else "measured"
+    )
+    headline = [
+        w for w in score.worlds if w.condition == AS_DESIGNED.name and w.reading == "strict"
+    ]
     return Row(
         **values,
         status=status,
@@ -175,7 +222,10 @@ def _asked(generation: Generation) -> dict[str, object]:
 
 def _ran(execution: Execution) -> dict[str, object]:
     results = [run.result for run in headline_runs(execution)]
-    facts: dict[str, object] = {"command": execution.extraction.strict, "attempts": execution.attempts}
+    facts: dict[str, object] = {
+        "command": execution.extraction.strict,
+        "attempts": execution.attempts,
+    }
     if not results:
         return facts
 
@@ -191,25 +241,40 @@ def _ran(execution: Execution) -> dict[str, object]:
         "cpu_s": round(fmean(processor), 6) if processor else None,
         "peak_processes": largest("peak_processes"),
         "written_bytes": largest("written_bytes"),
-        "output_truncated": any(result.stdout.truncated or result.stderr.truncated for result in results),
+        "output_truncated": any(
+            result.stdout.truncated or result.stderr.truncated for result in results
+        ),
     }
 
 
 def headline_runs(execution: Execution) -> list[Run]:
     """The runs of the headline: the strict reading, as designed, one per world."""
-    return [run for run in execution.runs if run.condition == AS_DESIGNED.name and run.reading == "strict"]
+    return [
+        run
+        for run in execution.runs
+        if run.condition == AS_DESIGNED.name and run.reading == "strict"
+    ]
 
 
 COLUMNS = list(Row.model_fields)
 # Columns that tables of earlier archives may lack.
-LATER = {"peak_processes", "written_bytes", "output_truncated", "windows_aliases_passed", "attempts"}
+LATER = {
+    "peak_processes",
+    "written_bytes",
+    "output_truncated",
+    "windows_aliases_passed",
+    "attempts",
+}
 _TYPES = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
 
 
 def dtypes() -> dict[str, str]:
     """The pandas type of each column; all are nullable."""
     return {
-        name: next((dtype for kind, dtype in _TYPES.items() if kind.__name__ in str(field.annotation)), "string")
+        name: next(
+            (dtype for kind, dtype in _TYPES.items() if kind.__name__ in str(field.annotation)),
+            "string",
+        )
         for name, field in Row.model_fields.items()
     }
 
@@ -233,9 +298,14 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, dtype=dtypes(), keep_default_na=False, na_values=[""])
     except (OSError, ValueError) as error:
-        what, hint = f"the cells table cannot be read: {error}", "run the study, or `snakemake gather`"
+        what, hint = (
+            f"the cells table cannot be read: {error}",
+            "run the study, or `snakemake gather`",
+        )
         raise UserError(what, where=str(path), hint=hint) from None
-    if list(frame.columns) == [name for name in COLUMNS if name not in LATER or name in frame.columns]:
+    if list(frame.columns) == [
+        name for name in COLUMNS if name not in LATER or name in frame.columns
+    ]:
         frame = frame.reindex(columns=COLUMNS).astype(dtypes())
     if list(frame.columns) != COLUMNS:
         raise UserError("the cells table has other columns", where=str(path), hint=REBUILD_HINT)
@@ -245,6 +315,8 @@ def read_table(path: Path) -> pd.DataFrame:
 def held_out_row(row: Row) -> Row:
     """The row of a private task's cell, without texts and names of commands."""
     texts = {name: HELD_OUT_TEXT for name in _TEXTS if getattr(row, name) is not None}
-    if row.status == "missing" and row.reason not in MISSING_REASONS.values():  # the message of an engine
+    if (
+        row.status == "missing" and row.reason not in MISSING_REASONS.values()
+    ):  # the message of an engine
         texts["reason"] = HELD_OUT_TEXT
     return row.model_copy(update={**texts, "commands": None})

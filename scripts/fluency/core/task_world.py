@@ -30,8 +30,13 @@ def _extended(task_id: str, fixture: Path, _content: str, seed: int) -> World:
     except UserError:
         raise
     except Exception as error:
-        what, hint = f"the task's fixture raised {type(error).__name__}: {error}", "define `extend(builder, rng)`"
-        raise UserError(what, where=f"{fixture} (world {seed})", hint=f"{hint}; see {PAGE}") from error
+        what, hint = (
+            f"the task's fixture raised {type(error).__name__}: {error}",
+            "define `extend(builder, rng)`",
+        )
+        raise UserError(
+            what, where=f"{fixture} (world {seed})", hint=f"{hint}; see {PAGE}"
+        ) from error
 
 
 RUNNER_PID = 1
@@ -50,7 +55,9 @@ def planned_processes(world: World) -> list[ProcessFact]:
         starters = [*(pids[one.key] for one in ancestors), RUNNER_PID, RUNNER_PID]
         parent = starters[0]
         if ancestors and ancestors[0].ends:
-            parent = next((pids[one.key] for one in ancestors if one.subreaper and not one.ends), RUNNER_PID)
+            parent = next(
+                (pids[one.key] for one in ancestors if one.subreaper and not one.ends), RUNNER_PID
+            )
         ids = {"%P": str(starters[0]), "%PP": str(starters[1])}
         leader = next(one for one in (helper, *ancestors) if one.own_session or one.parent is None)
         return ProcessFact(

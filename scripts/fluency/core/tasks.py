@@ -14,7 +14,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, PrivateAttr, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import (
+    Field,
+    PrivateAttr,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError, did_you_mean
@@ -41,7 +48,9 @@ def private_folder() -> Path | None:
         return None
     folder, where = Path(named).expanduser().absolute(), f"{PRIVATE_TASKS_VARIABLE}={named}"
     if not folder.is_dir():
-        hint = f"name the folder that holds the private tasks, or leave {PRIVATE_TASKS_VARIABLE} out"
+        hint = (
+            f"name the folder that holds the private tasks, or leave {PRIVATE_TASKS_VARIABLE} out"
+        )
         raise UserError("there is no such folder of private tasks", where=where, hint=hint)
     if folder.resolve().is_relative_to(ROOT):
         hint = "move it out of the project, whose files are published"
@@ -61,14 +70,22 @@ def task_folders(root: Path = TASKS) -> dict[str, Path]:
     private = _in(hidden) if hidden else {}
     for name in sorted(found.keys() & private.keys()):
         hint = "give it another id: its folder's name, and `id:` in its task.yaml"
-        raise UserError("a private task has the id of a task of the project", where=str(private[name]), hint=hint)
+        raise UserError(
+            "a private task has the id of a task of the project",
+            where=str(private[name]),
+            hint=hint,
+        )
     return dict(sorted((found | private).items()))
 
 
 def task_folder(task_id: str) -> Path | None:
     """The folder of a task, private or not; None if there is none."""
     private = private_folder()
-    folders = [folder / task_id for folder in (TASKS, *([private] if private else [])) if (folder / task_id).is_dir()]
+    folders = [
+        folder / task_id
+        for folder in (TASKS, *([private] if private else []))
+        if (folder / task_id).is_dir()
+    ]
     return folders[0] if folders else None
 
 
@@ -113,11 +130,15 @@ def task_sets(root: Path = TASKS) -> dict[str, TaskSet]:
         raise config_error(error, [path], TaskSet, PAGE) from None
     for name, found in sets.items():
         if len(set(found.tasks)) < len(found.tasks):
-            raise UserError("a task is named twice in this set", where=f"{path}: {name}", hint="name each once")
+            raise UserError(
+                "a task is named twice in this set", where=f"{path}: {name}", hint="name each once"
+            )
     return sets
 
 
-def resolve_task_ids(wanted: str | Sequence[str], there: Collection[str], root: Path = TASKS) -> list[str]:
+def resolve_task_ids(
+    wanted: str | Sequence[str], there: Collection[str], root: Path = TASKS
+) -> list[str]:
     """The ids that a study's `tasks` asks for: `all` of `there`, those of a set, or the ids themselves."""
     if wanted == ALL:
         return list(there)
@@ -126,17 +147,23 @@ def resolve_task_ids(wanted: str | Sequence[str], there: Collection[str], root: 
         sets = task_sets(root)
         if wanted not in sets:
             hint = f"{did_you_mean(wanted, [*sets, ALL])}; tasks by id are a list, as in `tasks: [one, two]`"
-            raise UserError("there is no set of tasks of this name", where=f"tasks: {wanted}", hint=hint)
+            raise UserError(
+                "there is no set of tasks of this name", where=f"tasks: {wanted}", hint=hint
+            )
         where, wanted = f"tasks: {wanted}", sets[wanted].tasks
     for name in wanted:
         if name not in there:
-            raise UserError("there is no such task", where=f"{where}: {name}", hint=did_you_mean(name, there))
+            raise UserError(
+                "there is no such task", where=f"{where}: {name}", hint=did_you_mean(name, there)
+            )
     return list(wanted)
 
 
 def set_name(ids: Collection[str], root: Path = TASKS) -> str:
     """The name of the set of exactly these tasks; empty if there is none."""
-    return next((name for name, found in task_sets(root).items() if set(found.tasks) == set(ids)), "")
+    return next(
+        (name for name, found in task_sets(root).items() if set(found.tasks) == set(ids)), ""
+    )
 
 
 def run_python_file(path: Path) -> ModuleType:
@@ -149,7 +176,12 @@ def run_python_file(path: Path) -> ModuleType:
 
 Category = Literal["file-inspection", "text-processing", "process-introspection", "network-fetch"]
 NEUTRAL = "neutral"
-CATEGORIES: tuple[Category, ...] = ("file-inspection", "text-processing", "process-introspection", "network-fetch")
+CATEGORIES: tuple[Category, ...] = (
+    "file-inspection",
+    "text-processing",
+    "process-introspection",
+    "network-fetch",
+)
 
 
 class Structure(FrozenModel):
@@ -180,17 +212,23 @@ class Task(FrozenModel):
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
     version: int = Field(1, ge=1)
-    private: bool = Field(False, description="Kept outside the project, and shown by id and hash only.")
+    private: bool = Field(
+        False, description="Kept outside the project, and shown by id and hash only."
+    )
     category: Category
     provenance: Literal["design", "allowlist", "written"]
     provenance_note: str
-    needs: list[Literal["processes", "http"]] = Field(default_factory=list, description="Beside the tree.")
+    needs: list[Literal["processes", "http"]] = Field(
+        default_factory=list, description="Beside the tree."
+    )
     prompt: str = Field(min_length=20)
     structure: Structure
     content: Literal["set", "ordered", "paths", "keyed", "jsonset", "json", "hex"]
     fixture: str
     fairness: str
-    lean: str | None = Field(None, description="The shell its author expects to find it easier, or `neutral`.")
+    lean: str | None = Field(
+        None, description="The shell its author expects to find it easier, or `neutral`."
+    )
     difficulty: str | None = Field(None, description="How hard its author thinks it is, in words.")
     references: dict[ShellName, list[str]]
     wrong: dict[ShellName, list[str]]
@@ -230,7 +268,11 @@ class Task(FrozenModel):
     @cached_property
     def sha256(self) -> str:
         """Of the task's two files."""
-        return sha256((self.folder / "task.yaml").read_bytes() + b"\0" + (self.folder / "answer.py").read_bytes())
+        return sha256(
+            (self.folder / "task.yaml").read_bytes()
+            + b"\0"
+            + (self.folder / "answer.py").read_bytes()
+        )
 
     @cached_property
     def _answer(self) -> Any:
@@ -257,7 +299,10 @@ class Task(FrozenModel):
             raise
         except Exception as error:
             what = f"the task's answer function raised {type(error).__name__}: {error}"
-            where, hint = f"{self.folder / 'answer.py'} (world {world.seed})", f"run `make validate TASK={self.id}`"
+            where, hint = (
+                f"{self.folder / 'answer.py'} (world {world.seed})",
+                f"run `make validate TASK={self.id}`",
+            )
             raise UserError(what, where=where, hint=hint) from error
 
 
@@ -269,11 +314,18 @@ def load_task(folder: Path) -> Task:
     except ValidationError as error:
         raise config_error(error, [path], Task, PAGE) from None
     if task.id != path.parent.name:
-        what, hint = f"the id is {task.id}, the folder {path.parent.name}", "give the folder the task's id"
+        what, hint = (
+            f"the id is {task.id}, the folder {path.parent.name}",
+            "give the folder the task's id",
+        )
         raise UserError(what, where=f"{path}: id", hint=hint)
     if task.private and path.parent.resolve().is_relative_to(TASKS):
         hint = f"move it outside the project, and name that folder: {PRIVATE_TASKS_VARIABLE}=…; or remove `private`"
-        raise UserError("a private task is in the project, whose files are published", where=str(path), hint=hint)
+        raise UserError(
+            "a private task is in the project, whose files are published",
+            where=str(path),
+            hint=hint,
+        )
     if not (path.parent / "answer.py").is_file():
         raise UserError("the task has no answer", where=str(path.parent), hint=f"see {PAGE}")
     task._folder = path.parent

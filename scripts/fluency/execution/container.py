@@ -62,11 +62,15 @@ def run_container(
     try:
         client = engine.client()
         session.container = client.create_container_from_config(config)["Id"]
-        stream = client.attach_socket(session.container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+        stream = client.attach_socket(
+            session.container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        )
         with _raw_socket(stream) as connection:
             client.start(session.container)
             connection.settimeout(timeout_s)
-            with contextlib.suppress(BrokenPipeError):  # a container that ended at once; its output follows
+            with contextlib.suppress(
+                BrokenPipeError
+            ):  # a container that ended at once; its output follows
                 connection.sendall(sent)
             _read(connection, session, max_bytes, time.monotonic() + timeout_s)
     except BaseException as error:
@@ -74,7 +78,10 @@ def run_container(
         if not isinstance(failure, SandboxError):
             remove(engine, session.container)
             raise
-        session.failure, session.engine_failed = failure, not isinstance(error, TimeoutError | SandboxError)
+        session.failure, session.engine_failed = (
+            failure,
+            not isinstance(error, TimeoutError | SandboxError),
+        )
     session.ended = time.monotonic()
     return session
 
@@ -84,17 +91,25 @@ def as_sandbox_error(error: BaseException, timeout_s: float) -> BaseException:
     said = " ".join(str(getattr(error, "explanation", None) or error).split())
     why = said[:160]
     if isinstance(error, TimeoutError):
-        return SandboxError(f"the container did not end within {timeout_s:.0f} s", where=WHERE, hint=NEXT_RUN)
+        return SandboxError(
+            f"the container did not end within {timeout_s:.0f} s", where=WHERE, hint=NEXT_RUN
+        )
     if isinstance(error, docker.errors.ImageNotFound):
-        return SandboxError("the sandbox image is gone", where=WHERE, hint="run again, or `make image`")
+        return SandboxError(
+            "the sandbox image is gone", where=WHERE, hint="run again, or `make image`"
+        )
     if isinstance(error, docker.errors.APIError):
         if any(mark in str(error) for mark in ("sysctl", "/proc/sys/")):
-            return MeasureRefused("sysctls", f"the engine sets no kernel limits: {why}", where=WHERE, hint=NEXT_RUN)
+            return MeasureRefused(
+                "sysctls", f"the engine sets no kernel limits: {why}", where=WHERE, hint=NEXT_RUN
+            )
         if "seccomp" in said:
             what = f"the engine refused the seccomp profile: {said[-160:]}"
             return MeasureRefused("seccomp", what, where=WHERE, hint=NEXT_RUN)
         # Debian only recommends AppArmor's tools to Docker, which starts nothing without them where the kernel has it.
-        hint = "`apt-get install apparmor`, then run again" if "apparmor_parser" in why else NEXT_RUN
+        hint = (
+            "`apt-get install apparmor`, then run again" if "apparmor_parser" in why else NEXT_RUN
+        )
         return SandboxError(f"the engine refused: {why}", where=WHERE, hint=hint)
     if isinstance(error, OSError | requests.RequestException | docker.errors.DockerException):
         return SandboxError(f"the engine went away: {why}", where=WHERE, hint=NEXT_RUN)
@@ -124,7 +139,9 @@ def _raw_socket(stream: Any) -> Iterator[socket.socket]:
             stream.close()
 
 
-def _read(connection: socket.socket, session: ContainerSession, max_bytes: int, deadline: float) -> None:
+def _read(
+    connection: socket.socket, session: ContainerSession, max_bytes: int, deadline: float
+) -> None:
     """Read both streams to their end: the engine sends frames of a type, a size and that many bytes."""
     buffer = bytearray()
     while True:
@@ -141,13 +158,17 @@ def _read(connection: socket.socket, session: ContainerSession, max_bytes: int, 
             size = int.from_bytes(buffer[start + 4 : start + FRAME], "big")
             if len(buffer) - start - FRAME < size:
                 break
-            session.streams.get(buffer[start], session.streams[2]).extend(buffer[start + FRAME : start + FRAME + size])
+            session.streams.get(buffer[start], session.streams[2]).extend(
+                buffer[start + FRAME : start + FRAME + size]
+            )
             start += FRAME + size
         del buffer[:start]
         if session.first_line is None and b"\n" in session.streams[1]:
             session.first_line = time.monotonic()
         if sum(map(len, session.streams.values())) + len(buffer) > max_bytes:
-            raise SandboxError("the container sent more than a result can hold", where=WHERE, hint=NEXT_RUN)
+            raise SandboxError(
+                "the container sent more than a result can hold", where=WHERE, hint=NEXT_RUN
+            )
 
 
 # What the engine notes of a container that was changed from outside.
@@ -227,14 +248,20 @@ def _events(engine: Engine, session: ContainerSession) -> dict[str, dict[str, st
     client = engine.client(timeout=END_S + 5)
     since, mine = int(session.began) - 1, {"container": session.container}
     if session.failure is None:
-        stream = client.events(since=since, until=int(time.time()) + END_S, filters=mine, decode=True)
+        stream = client.events(
+            since=since, until=int(time.time()) + END_S, filters=mine, decode=True
+        )
         with contextlib.closing(stream):
             any(event.get("Action") in {"die", "died"} for event in stream)
     # Events may come late: once more, for a moment.
     seen = client.events(since=since, until=int(time.time()) + 1, filters=mine, decode=True)
-    found = {str(event.get("Action")): event.get("Actor", {}).get("Attributes") or {} for event in seen}
+    found = {
+        str(event.get("Action")): event.get("Actor", {}).get("Attributes") or {} for event in seen
+    }
     # Docker remembers 256 events of all containers: by our deadline it may have forgotten a pause.
-    if session.failure is not None and client.containers(filters={"id": session.container, "status": "paused"}):
+    if session.failure is not None and client.containers(
+        filters={"id": session.container, "status": "paused"}
+    ):
         found["pause"] = {}
     return found
 

@@ -40,7 +40,9 @@ class Engine:
         """This thread's connection, or a new one for calls with another timeout in seconds."""
         if timeout != CALL_S:
             return connect(self.options, timeout)
-        if not hasattr(self._local, "client"):  # requests' sessions may not be shared between threads
+        if not hasattr(
+            self._local, "client"
+        ):  # requests' sessions may not be shared between threads
             self._local.client = connect(self.options, timeout)
         client: docker.APIClient = self._local.client
         return client
@@ -70,7 +72,9 @@ def candidates() -> Iterator[tuple[str, dict[str, Any]]]:
             raise SandboxError(what, where=where, hint="unset it or correct it") from None
         return
     for path in socket_paths():
-        if os.access(path, os.F_OK, effective_ids=True):  # False, not an error, in a folder that we may not read
+        if os.access(
+            path, os.F_OK, effective_ids=True
+        ):  # False, not an error, in a folder that we may not read
             yield f"unix://{path}", {"base_url": f"unix://{path}"}
 
 
@@ -97,7 +101,9 @@ def find_engine() -> Engine | None:
                 forbidden = url
             elif os.environ.get("DOCKER_HOST"):
                 what = f"no engine answers there: {first_words(error)}"
-                raise SandboxError(what, where=f"DOCKER_HOST={url}", hint="start it, or unset it") from None
+                raise SandboxError(
+                    what, where=f"DOCKER_HOST={url}", hint="start it, or unset it"
+                ) from None
             continue
         if facts["os"] != "linux":
             what = f"the engine runs {facts['os']} containers"
@@ -105,7 +111,9 @@ def find_engine() -> Engine | None:
         return Engine(url, options, facts)
     if forbidden:
         hint = "run `sudo usermod -aG docker $USER` and log in again, or run as root"
-        raise SandboxError("the container engine is there, but you may not use it", where=forbidden, hint=hint)
+        raise SandboxError(
+            "the container engine is there, but you may not use it", where=forbidden, hint=hint
+        )
     return None
 
 
@@ -162,7 +170,9 @@ def lacking_packages() -> list[str]:
     """The packages that an engine needs and this machine lacks; AppArmor's tools only where the kernel has it."""
     packages = [] if shutil.which("dockerd") else ["docker.io", "iptables"]
     with contextlib.suppress(OSError):
-        if APPARMOR.read_text(encoding="ascii").startswith("Y") and not shutil.which("apparmor_parser"):
+        if APPARMOR.read_text(encoding="ascii").startswith("Y") and not shutil.which(
+            "apparmor_parser"
+        ):
             packages.append("apparmor")
     return packages
 
@@ -178,10 +188,14 @@ def install(packages: list[str], why: str) -> None:
     log_line(f"{why}: installing {names} with apt-get (about a minute)")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for step in (["apt-get", "update", "-q"], [*command.split(), "-q", "--no-install-recommends"]):
-        done = subprocess.run(step, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        done = subprocess.run(
+            step, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
     if done.returncode:  # an update that misses one of many sources may not matter
         last = " ".join((done.stderr or done.stdout).strip().splitlines()[-1:])
-        raise SandboxError(f"apt-get could not install {names}: {last}", where=WHERE, hint=f"run `{command}`")
+        raise SandboxError(
+            f"apt-get could not install {names}: {last}", where=WHERE, hint=f"run `{command}`"
+        )
 
 
 def start_daemon() -> Engine:
@@ -197,7 +211,9 @@ def start_daemon() -> Engine:
     if bridge:  # a daemon without a bridge removes the one it finds
         hint = "read the log; to try dockerd without a bridge: `ip link delete docker0`, if no other engine uses it"
     else:
-        log_line("starting dockerd without a bridge; a `docker build` by hand then needs --network host")
+        log_line(
+            "starting dockerd without a bridge; a `docker build` by hand then needs --network host"
+        )
         if engine := _started(*NO_BRIDGE):
             return engine
     end = " ".join(LOG.read_text(encoding="utf-8", errors="replace")[-200:].split())
@@ -208,7 +224,11 @@ def _started(*options: str) -> Engine | None:
     LOG.parent.mkdir(parents=True, exist_ok=True)
     with LOG.open("ab") as log:
         daemon = subprocess.Popen(
-            ["dockerd", *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            ["dockerd", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
     deadline = time.monotonic() + STARTS_WITHIN_S
     while time.monotonic() < deadline and daemon.poll() is None:

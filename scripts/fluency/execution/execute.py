@@ -54,25 +54,43 @@ def execute_cell(
     limits = study.sandbox.limits
     reason = missing_shell_reason(sandbox, shell)
     runs = []
-    for reading, command, condition in [] if reason else planned_runs(study, shell, extraction_of(generation)):
+    for reading, command, condition in (
+        [] if reason else planned_runs(study, shell, extraction_of(generation))
+    ):
         for seed in study.seeds:
             world = world_for(task, seed)
-            invocation = Invocation(shell, command, world, limits, limits.timeout_s[shell], task.needs, condition)
+            invocation = Invocation(
+                shell, command, world, limits, limits.timeout_s[shell], task.needs, condition
+            )
             result = sandbox.run(invocation)
-            runs.append(Run(seed=seed, world_sha256=world.sha256, condition=condition, reading=reading, result=result))
+            runs.append(
+                Run(
+                    seed=seed,
+                    world_sha256=world.sha256,
+                    condition=condition,
+                    reading=reading,
+                    result=result,
+                )
+            )
     attempts = attempt - 1 + bool(runs)
-    return _record(study, generation, sandbox, utc, runs=runs, not_measured=reason, attempts=attempts)
+    return _record(
+        study, generation, sandbox, utc, runs=runs, not_measured=reason, attempts=attempts
+    )
 
 
 def unmeasured_cell(
     study: Study, generation: Generation, sandbox: Sandbox, utc: str, failed: Sequence[str]
 ) -> Execution:
     """The record of a cell that is not tried again, since every attempt at it failed."""
-    why = f"its command was started {len(failed)} times, and no result came back: {'; '.join(failed)}"
+    why = (
+        f"its command was started {len(failed)} times, and no result came back: {'; '.join(failed)}"
+    )
     return _record(study, generation, sandbox, utc, runs=[], attempts=len(failed), unmeasured=why)
 
 
-def _record(study: Study, generation: Generation, sandbox: Sandbox, utc: str, **measured: Any) -> Execution:
+def _record(
+    study: Study, generation: Generation, sandbox: Sandbox, utc: str, **measured: Any
+) -> Execution:
     limits = study.sandbox.limits
     return Execution(
         cell=generation.cell,
@@ -94,12 +112,16 @@ def extraction_of(generation: Generation) -> Extraction:
     return extract(generation.answer.text)
 
 
-def planned_runs(study: Study, shell: str, extraction: Extraction) -> Iterator[tuple[Reading, str, ConditionName]]:
+def planned_runs(
+    study: Study, shell: str, extraction: Extraction
+) -> Iterator[tuple[Reading, str, ConditionName]]:
     """What is executed in each world: the headline first, then the extra conditions and the lenient reading."""
     if extraction.strict is not None:
         yield "strict", extraction.strict, AS_DESIGNED.name
         for condition in SHELLS[shell].conditions:
-            if condition.name in study.conditions and condition_applies(condition, SHELLS[shell], extraction.strict):
+            if condition.name in study.conditions and condition_applies(
+                condition, SHELLS[shell], extraction.strict
+            ):
                 yield "strict", extraction.strict, condition.name
     if extraction.lenient is not None and extraction.lenient != extraction.strict:
         yield "lenient", extraction.lenient, AS_DESIGNED.name

@@ -73,10 +73,15 @@ def find_image(engine: Engine, tag: str) -> ImageInfo | None:
         found = engine.client().inspect_image(tag)
     except docker.errors.ImageNotFound:
         return None
-    labels = {key.removeprefix(LABEL): value for key, value in (found["Config"].get("Labels") or {}).items()}
+    labels = {
+        key.removeprefix(LABEL): value
+        for key, value in (found["Config"].get("Labels") or {}).items()
+    }
     if labels.get("content") != content_sha256():
         return None
-    archives, unofficial = powershell.archive_origin(labels.get("powershell-source", ""), found["Architecture"])
+    archives, unofficial = powershell.archive_origin(
+        labels.get("powershell-source", ""), found["Architecture"]
+    )
     return ImageInfo(
         image_id=found["Id"],
         content_sha256=labels["content"],
@@ -126,13 +131,20 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
     try:
         with _build_context(source) as files:
             run_build(engine, tag=interim, fileobj=files, custom_context=True, buildargs=arguments)
-        versions = _shell_versions(engine, interim, [shell for name, shell in SHELLS.items() if name not in missing])
-        shells = [f"{shell.short_title} {versions.get(name) or 'missing'}" for name, shell in SHELLS.items()]
+        versions = _shell_versions(
+            engine, interim, [shell for name, shell in SHELLS.items() if name not in missing]
+        )
+        shells = [
+            f"{shell.short_title} {versions.get(name) or 'missing'}"
+            for name, shell in SHELLS.items()
+        ]
         log_line(f"shells of the image: {', '.join(shells)}")
         labels = {
             "content": content_sha256(),
             "base": base if base == PUBLIC else f"mmdebstrap {SUITE}",
-            "packages": _probe(engine, interim, ["/usr/bin/sha256sum", "/opt/packages.txt"]).split()[0],
+            "packages": _probe(
+                engine, interim, ["/usr/bin/sha256sum", "/opt/packages.txt"]
+            ).split()[0],
             "powershell-source": source or way,
             "checkout": CHECKOUT_ID,
             **{f"version.{name}": version for name, version in versions.items()},
@@ -146,7 +158,11 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
             engine.client(timeout=BUILD_S).remove_image(interim, noprune=True)
     found = find_image(engine, tag)
     if not found:
-        raise SandboxError("the image is not there after its build", where=tag, hint="`make doctor` checks the engine")
+        raise SandboxError(
+            "the image is not there after its build",
+            where=tag,
+            hint="`make doctor` checks the engine",
+        )
     remove_older(engine, tag)
     return found
 
@@ -159,10 +175,15 @@ def _shell_versions(engine: Engine, image: str, shells: Iterable[Shell]) -> dict
             why = "" if found[shell.name] else "it prints no version"
         except docker.errors.ContainerError as error:
             stderr: Any = error.stderr  # bytes, unlike in its stub
-            why = " ".join(stderr.decode("utf-8", "replace").split())[:200] or f"exit code {error.exit_status}"
+            why = (
+                " ".join(stderr.decode("utf-8", "replace").split())[:200]
+                or f"exit code {error.exit_status}"
+            )
         if why:
             hint = INSTALL_HINT if shell.name == NAME else "`make doctor`"
-            raise SandboxError(f"{shell.short_title} does not run in the image: {why}", where=WHERE, hint=hint)
+            raise SandboxError(
+                f"{shell.short_title} does not run in the image: {why}", where=WHERE, hint=hint
+            )
     return found
 
 
@@ -190,7 +211,9 @@ def _probe(engine: Engine, image: str, argv: Sequence[str]) -> str:
     return str(output.decode("utf-8", "replace").strip())
 
 
-def remove_older(engine: Engine, current: str, checkout: str = CHECKOUT_ID, kept: int = KEPT_IMAGES) -> None:
+def remove_older(
+    engine: Engine, current: str, checkout: str = CHECKOUT_ID, kept: int = KEPT_IMAGES
+) -> None:
     """Remove a checkout's images except the newest `kept`, `current` among them, and those that a container uses."""
     client = engine.client(timeout=120)
     with suppress(docker.errors.DockerException, OSError):
@@ -198,7 +221,9 @@ def remove_older(engine: Engine, current: str, checkout: str = CHECKOUT_ID, kept
         found.sort(key=lambda image: client.inspect_image(image["Id"])["Created"], reverse=True)
         # Podman puts a registry before every name.
         tags = [tag.rpartition("/")[2] for image in found for tag in image["RepoTags"] or ()]
-        for tag in [tag for tag in tags if tag.startswith(f"{REPOSITORY}:") and tag != current][kept - 1 :]:
+        for tag in [tag for tag in tags if tag.startswith(f"{REPOSITORY}:") and tag != current][
+            kept - 1 :
+        ]:
             with suppress(docker.errors.APIError):  # a container uses it
                 client.remove_image(tag)
 
@@ -265,4 +290,6 @@ def forget_other_image(info: ImageInfo, record: Path) -> None:
     """Remove the record of an image with other shells, so that the next run executes every command in this one."""
     if record.exists() and read_json(record)["image"]["shells"] != info.shells:
         record.unlink()
-        log_line("the shells of the image have changed: the next run executes every command again, and asks nothing")
+        log_line(
+            "the shells of the image have changed: the next run executes every command again, and asks nothing"
+        )

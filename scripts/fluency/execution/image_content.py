@@ -19,7 +19,9 @@ SOURCES = (
 
 
 @cache
-def content_sha256(folder: Path = SANDBOX, sources: tuple[str, ...] = SOURCES, protocol: int = PROTOCOL) -> str:
+def content_sha256(
+    folder: Path = SANDBOX, sources: tuple[str, ...] = SOURCES, protocol: int = PROTOCOL
+) -> str:
     """SHA-256 of every source file, of the shells with their conditions, and of the protocol.
 
     For the copy in an archive, pass its folder, sources and protocol, which may be those of an earlier version.
@@ -27,7 +29,10 @@ def content_sha256(folder: Path = SANDBOX, sources: tuple[str, ...] = SOURCES, p
     shells = {
         shell.name: [
             *(shell.argv, shell.packages, shell.version_command),
-            {one.name: [one.unix_tools, one.removed_arguments, one.home_files] for one in shell.conditions},
+            {
+                one.name: [one.unix_tools, one.removed_arguments, one.home_files]
+                for one in shell.conditions
+            },
         ]
         for shell in SHELLS.values()
     }

@@ -73,7 +73,9 @@ def isolation(limits: Limits, engine: str = "docker", dropped: Collection[str] =
         "no-shared-memory": {"IpcMode": "none"},
         # Memory that outlives its process counts against the container's limit, and the out-of-memory killer cannot
         # free it.
-        "no-sysv-memory": {"Sysctls": {"kernel.shmmni": "0", "kernel.shmall": "0", "kernel.shmmax": "0"}},
+        "no-sysv-memory": {
+            "Sysctls": {"kernel.shmmni": "0", "kernel.shmall": "0", "kernel.shmmax": "0"}
+        },
         "sysv-memory-ends-with-its-user": {"Sysctls": {"kernel.shm_rmid_forced": "1"}},
         "no-sysv-queues": {"Sysctls": {"kernel.msgmni": "0"}},
         "no-sysv-semaphores": {"Sysctls": {"kernel.sem": "0 0 0 0"}},

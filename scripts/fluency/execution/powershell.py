@@ -32,7 +32,10 @@ def pinned() -> dict[str, str]:
     text = (SANDBOX / "Dockerfile").read_text(encoding="utf-8")
     (version,) = re.findall(r"^ARG POWERSHELL_VERSION=(\S+)$", text, re.MULTILINE)
     sums = dict(re.findall(r"^ARG POWERSHELL_SHA256_(\w+)=([0-9a-f]{64})$", text, re.MULTILINE))
-    return {f"powershell-{version}-linux-{name}.tar.gz": sums[key] for name, key in ARCHITECTURES.values()}
+    return {
+        f"powershell-{version}-linux-{name}.tar.gz": sums[key]
+        for name, key in ARCHITECTURES.values()
+    }
 
 
 def release_name() -> str:
@@ -49,7 +52,10 @@ INSTALL_HINT = (
 BUILD_FAILURES = {
     65: ("there is no PowerShell release for this processor", INSTALL_HINT),
     66: ("the download of PowerShell broke off", f"run again, or {INSTALL_HINT}"),
-    67: ("the downloaded PowerShell archive has a wrong SHA-256", f"do not use it; run again, or {INSTALL_HINT}"),
+    67: (
+        "the downloaded PowerShell archive has a wrong SHA-256",
+        f"do not use it; run again, or {INSTALL_HINT}",
+    ),
 }
 
 
@@ -60,7 +66,9 @@ def build_argument(source: str | None) -> tuple[str, dict[str, str]]:
     """
     if source:
         if source not in pinned().values():
-            log_line("the PowerShell archive is not the pinned release; the image and every record name its version")
+            log_line(
+                "the PowerShell archive is not the pinned release; the image and every record name its version"
+            )
         return "given", {}
     if why := can_download():
         log_line(f"building without PowerShell: {why}; to have it, {INSTALL_HINT}")
@@ -76,7 +84,9 @@ def archive_origin(label: str, architecture: str) -> tuple[dict[str, str], list[
     release = "x64" if architecture == "amd64" else architecture
     official = {digest: name for name, digest in pinned().items()}
     if label == "download":
-        label = next((digest for digest, name in official.items() if name.endswith(f"-{release}.tar.gz")), "")
+        label = next(
+            (digest for digest, name in official.items() if name.endswith(f"-{release}.tar.gz")), ""
+        )
     if len(label) != 64:
         return {}, []
     return {NAME: label}, [] if label in official else [NAME]
@@ -94,7 +104,11 @@ def powershell_source() -> str | None:
         if archive_path(source).exists():
             return source
     beside = ROOT / release_name()
-    if beside.is_file() and os.access(beside, os.R_OK) and sha256_file(beside) == pinned()[beside.name]:
+    if (
+        beside.is_file()
+        and os.access(beside, os.R_OK)
+        and sha256_file(beside) == pinned()[beside.name]
+    ):
         return _keep(beside, str(beside))
     if url := os.environ.get(MIRROR, "").strip():
         return _keep(_from_mirror(url), f"{MIRROR}={url}")
@@ -113,10 +127,17 @@ def _from_mirror(url: str) -> Path:
     log_line(f"fetching {name} from {MIRROR}")
     pooch.get_logger().setLevel("WARNING")
     try:
-        pooch.retrieve(address, known_hash=f"sha256:{digest}", fname=archive_path(digest).name, path=KEPT_FOLDER)
+        pooch.retrieve(
+            address,
+            known_hash=f"sha256:{digest}",
+            fname=archive_path(digest).name,
+            path=KEPT_FOLDER,
+        )
         return archive_path(digest)
     except (OSError, ValueError) as error:  # ValueError: another SHA-256, or no address
-        what = f"the mirror does not give PowerShell's release: {' '.join(str(error).split())[:300]}"
+        what = (
+            f"the mirror does not give PowerShell's release: {' '.join(str(error).split())[:300]}"
+        )
         hint = f"give the address of {name} or of the folder that holds it; {VARIABLE} names any other file"
         raise SandboxError(what, where=f"{MIRROR}={url}", hint=hint) from None
 
@@ -143,7 +164,9 @@ def _keep(given: Path, where: str) -> str:
 def can_download(timeout_s: float = 8.0) -> str | None:
     """None if the release page answers, else why not, in a few words."""
     try:
-        with urllib.request.urlopen(urllib.request.Request(RELEASE_PAGE, method="HEAD"), timeout=timeout_s):
+        with urllib.request.urlopen(
+            urllib.request.Request(RELEASE_PAGE, method="HEAD"), timeout=timeout_s
+        ):
             return None
     except (urllib.error.URLError, OSError, ValueError) as error:
         return f"the release page cannot be reached ({getattr(error, 'reason', error)})"

@@ -43,7 +43,11 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
         "root": WORK_DIR,
         "port": PORT,
         "shell": invocation.shell,
-        "argv": [word for word in SHELLS[invocation.shell].argv if word not in condition.removed_arguments],
+        "argv": [
+            word
+            for word in SHELLS[invocation.shell].argv
+            if word not in condition.removed_arguments
+        ],
         "command": base64.b64encode(invocation.command.encode("utf-8", "surrogatepass")).decode(),
         "tools": condition.unix_tools,
         "home": dict(condition.home_files),
@@ -52,7 +56,9 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
         "ages": dict(world.ages),
         "tar_bytes": len(world.tar),
         "http": [route.to_json() for route in world.http] if "http" in invocation.needs else None,
-        "helpers": [helper.to_json() for helper in world.processes] if "processes" in invocation.needs else [],
+        "helpers": [helper.to_json() for helper in world.processes]
+        if "processes" in invocation.needs
+        else [],
     }
     text = json.dumps(header).encode()
     return b"%d\n%b%b" % (len(text), text, world.tar)
@@ -91,7 +97,9 @@ def decode(output: bytes, nonce: str) -> Result:
         return _result(answer["result"], read_start(output, nonce))
     except (KeyError, TypeError, ValueError) as error:  # pydantic's ValidationError is a ValueError
         why = " ".join(str(error).split())[:200]
-        raise _invalid(f"the result document is not of the agreed form: {why}", "rebuild it: `make image`") from None
+        raise _invalid(
+            f"the result document is not of the agreed form: {why}", "rebuild it: `make image`"
+        ) from None
 
 
 def _invalid(what: str, hint: str) -> SandboxError:
@@ -102,7 +110,10 @@ def _result(found: dict[str, Any], processes: list[ProcessFact] | None) -> Resul
     if processes is None:
         raise ValueError("it does not say that the command started")
     return Result(
-        **{key: found[key] for key in ("exit_code", "signal", "timed_out", "spawn_error", "wall_s", "tree_changed")},
+        **{
+            key: found[key]
+            for key in ("exit_code", "signal", "timed_out", "spawn_error", "wall_s", "tree_changed")
+        },
         changes=None if found["changes"] is None else TreeChanges(**found["changes"]),
         leftover=found["leftover"],
         helpers_intact=found["helpers_intact"],

@@ -52,9 +52,16 @@ def check(result: Result, limits: Limits, reduced: bool) -> None:
         raise SandboxError(what, where="sandbox", hint="rebuild the image: `make image`")
     if not set(filter(None, found)) <= {str(limits.memory_mb << 20), str(limits.pids)}:
         hint = "rootless engines need control groups v2, delegated to the user; else run the engine as root"
-        raise SandboxError("the engine does not enforce the limits of memory and processes", where="sandbox", hint=hint)
+        raise SandboxError(
+            "the engine does not enforce the limits of memory and processes",
+            where="sandbox",
+            hint=hint,
+        )
     if reduced and filtered == "wide":
-        what, hint = "the engine does not enforce the seccomp profile", "give it its usual runtime back"
+        what, hint = (
+            "the engine does not enforce the seccomp profile",
+            "give it its usual runtime back",
+        )
         raise MeasureRefused("seccomp", what, where="sandbox", hint=hint)
 
 
@@ -99,14 +106,20 @@ class Sandbox:
             try:
                 self.canary(invocation.limits)
             except SandboxError as error:
-                raise ResultLost(f"{result.lost}, and then: {error.what}", where="sandbox", hint=error.hint) from None
+                raise ResultLost(
+                    f"{result.lost}, and then: {error.what}", where="sandbox", hint=error.hint
+                ) from None
         return result
 
     def end(self) -> None:
         """Kill all containers and start no other; a command that ran in one has no result, and no failed attempt."""
         self._ended = True
-        running = self._engine.client(timeout=1).containers(filters={"label": f"{OWN_LABEL}={self._id}"})
-        with ThreadPoolExecutor(len(running) or 1) as pool:  # the engine answers when a container has ended
+        running = self._engine.client(timeout=1).containers(
+            filters={"label": f"{OWN_LABEL}={self._id}"}
+        )
+        with ThreadPoolExecutor(
+            len(running) or 1
+        ) as pool:  # the engine answers when a container has ended
             pool.map(self._kill, [found["Id"] for found in running])
 
     def _kill(self, name: str) -> None:
@@ -126,19 +139,25 @@ class Sandbox:
         """One command, with the given isolation measures or all that the engine takes."""
         limits, nonce = invocation.limits, secrets.token_hex(16)
         measures = measures or isolation.isolation(limits, self.engine["name"], self.dropped)
-        config = isolation.container_config(self.image.image_id, container.LABELS | {OWN_LABEL: self._id}, measures)
+        config = isolation.container_config(
+            self.image.image_id, container.LABELS | {OWN_LABEL: self._id}, measures
+        )
         max_bytes, timeout_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._slots:
             self._check_ended()
             try:
-                session = run_container(self._engine, config, encode(invocation, nonce), max_bytes, timeout_s)
+                session = run_container(
+                    self._engine, config, encode(invocation, nonce), max_bytes, timeout_s
+                )
                 return read_result(self._engine, session, nonce)
             finally:
                 self._check_ended()
 
     def _check_ended(self) -> None:
         if self._ended:
-            raise RunEnded("the run was told to end", where=container.WHERE, hint=container.NEXT_RUN)
+            raise RunEnded(
+                "the run was told to end", where=container.WHERE, hint=container.NEXT_RUN
+            )
 
 
 def open_sandbox(config: SandboxConfig) -> Sandbox:
@@ -182,6 +201,8 @@ def startup_times(sandbox: Sandbox, world: World, limits: Limits) -> dict[str, f
     """Shell -> median seconds of an empty command, for each shell in the image."""
     times = {}
     for shell in (shell for shell in SHELLS if sandbox.image.shells.get(shell)):
-        empty = Invocation(shell, SHELLS[shell].empty_command, world, limits, limits.timeout_s[shell])
+        empty = Invocation(
+            shell, SHELLS[shell].empty_command, world, limits, limits.timeout_s[shell]
+        )
         times[shell] = round(median(sandbox.run(empty).wall_s for _ in range(REPEATS)), 4)
     return times

@@ -44,7 +44,10 @@ def verify(store: AnswerStore) -> Verified:
             found.sound += read_answer(path) is not None
         except DamagedAnswer as error:
             found.damaged[str(path)] = error.what
-    for path in (*store.folder.glob("[0-9a-f][0-9a-f]/.*.part"), *store.folder.glob("batches/.*.part")):
+    for path in (
+        *store.folder.glob("[0-9a-f][0-9a-f]/.*.part"),
+        *store.folder.glob("batches/.*.part"),
+    ):
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > STALE_S:
                 path.unlink()
@@ -54,7 +57,9 @@ def verify(store: AnswerStore) -> Verified:
 def merge(store: AnswerStore, other: Path) -> Merged:
     """Copy another store's answers; what is here already stays."""
     if not other.is_dir():
-        raise UserError("there is no such folder", where=str(other), hint="name the folder of an answer store")
+        raise UserError(
+            "there is no such folder", where=str(other), hint="name the folder of an answer store"
+        )
     done = Merged()
     for path in AnswerStore(other).files():
         try:
@@ -82,7 +87,9 @@ def main(other: Path | None = None, store: AnswerStore | None = None) -> int:
         done = merge(store, other)
         damaged |= done.damaged
         counts = f"{done.added} added, {done.same} here already, {len(done.different)} answered otherwise"
-        stayed = (f"  {key}: both stores hold an answer; the one here stays" for key in done.different)
+        stayed = (
+            f"  {key}: both stores hold an answer; the one here stays" for key in done.different
+        )
         print_lines([f"Merged {other}: {counts}.", *stayed])
     found = verify(store)
     damaged |= found.damaged

@@ -81,15 +81,29 @@ class BatchSession(ModelSession):
         if not self.answered or self._is_done:
             return
         asked = (request_for(self.study, cell, prompt) for cell, prompt in self._expected.items())
-        missing = {key: request for request in asked if not self.store.has(key := request_key(request))}
+        missing = {
+            key: request for request in asked if not self.store.has(key := request_key(request))
+        }
         for start in range(0, len(missing), LARGEST):
             self._order(dict(itertools.islice(missing.items(), start, start + LARGEST)))
         self._is_done = True
 
     def _order(self, requests: dict[str, Request]) -> None:
-        most = {key: upper_bound_usd(self.policy, request.prompt, "batch") for key, request in requests.items()}
-        note = BatchNote(model_id=self.model.id, since_utc=utc_now("milliseconds"), most_usd=most, requests=requests)
-        path = self.store.folder / "batches" / f"{_name_of(self.model.id)}-{sha256(''.join(requests))[:16]}.json"
+        most = {
+            key: upper_bound_usd(self.policy, request.prompt, "batch")
+            for key, request in requests.items()
+        }
+        note = BatchNote(
+            model_id=self.model.id,
+            since_utc=utc_now("milliseconds"),
+            most_usd=most,
+            requests=requests,
+        )
+        path = (
+            self.store.folder
+            / "batches"
+            / f"{_name_of(self.model.id)}-{sha256(''.join(requests))[:16]}.json"
+        )
 
         def create() -> str:
             try:
@@ -127,10 +141,14 @@ class BatchSession(ModelSession):
             raise self.given_up(failure, 1, self.where) from None
         for key, request in note.requests.items():
             message = results.get(key, {})
-            if message is None or self.store.has(key):  # not billed, or collected by a process that died
+            if message is None or self.store.has(
+                key
+            ):  # not billed, or collected by a process that died
                 continue
             try:
-                self.keep(self.answer_in(message, key, request, {"latency_s": None, "transport": "batch"}))
+                self.keep(
+                    self.answer_in(message, key, request, {"latency_s": None, "transport": "batch"})
+                )
             except Failure:  # it is counted, and asked for by a single call
                 self.budget.add(upper_bound_usd(self.policy, request.prompt, "batch"))
         path.unlink(missing_ok=True)
@@ -169,7 +187,9 @@ def _read_note(path: Path) -> BatchNote:
     try:
         return BatchNote.model_validate_json(read_file(path) or b"")
     except ValidationError:
-        hint = "restore it from a copy, or delete it; then the answers of the batch are paid for again"
+        hint = (
+            "restore it from a copy, or delete it; then the answers of the batch are paid for again"
+        )
         raise UserError("this note of a batch is damaged", where=str(path), hint=hint) from None
 
 

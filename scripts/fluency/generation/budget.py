@@ -77,11 +77,20 @@ def cost_of(policy: Policy, answer: Answer) -> float | None:
     A count of 0 is none: every request has tokens, and so has every text.
     """
     usage = answer.usage
-    if policy.price is not None and policy.price.input_usd_per_mtok == policy.price.output_usd_per_mtok == 0:
+    if (
+        policy.price is not None
+        and policy.price.input_usd_per_mtok == policy.price.output_usd_per_mtok == 0
+    ):
         return 0.0
-    if not usage.input_tokens or usage.output_tokens is None or (answer.text and not usage.output_tokens):
+    if (
+        not usage.input_tokens
+        or usage.output_tokens is None
+        or (answer.text and not usage.output_tokens)
+    ):
         return None
-    cached = sum(tokens * cache_price_factor(kind) for kind, tokens in cache_tokens(answer.raw).items())
+    cached = sum(
+        tokens * cache_price_factor(kind) for kind, tokens in cache_tokens(answer.raw).items()
+    )
     cost = policy.cost(usage.input_tokens + cached, usage.output_tokens, answer.transport)
     return None if cost is None else cost * geo_price_factor(inference_geo(answer.raw))
 

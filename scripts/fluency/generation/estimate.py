@@ -77,7 +77,9 @@ class CostEstimate:
         return [model.missing_key for model in self.models if model.missing_key]
 
 
-def estimate_cost(study: Study, tasks: Sequence[Task], store: AnswerStore, environ: Mapping[str, str]) -> CostEstimate:
+def estimate_cost(
+    study: Study, tasks: Sequence[Task], store: AnswerStore, environ: Mapping[str, str]
+) -> CostEstimate:
     """The estimate of a study; UserError if a model has no policy or price, or a stored answer is damaged."""
     texts = {task.id: task.prompt for task in tasks}
     cells = list(study.cells(list(texts)))
@@ -89,7 +91,11 @@ def estimate_cost(study: Study, tasks: Sequence[Task], store: AnswerStore, envir
 
 
 def _model_estimate(
-    study: Study, model: ModelConfig, texts: Mapping[Cell, str], store: AnswerStore, environ: Mapping[str, str]
+    study: Study,
+    model: ModelConfig,
+    texts: Mapping[Cell, str],
+    store: AnswerStore,
+    environ: Mapping[str, str],
 ) -> ModelEstimate:
     """`texts`: the model's cells with the texts of their tasks."""
     policy = resolve(model)
@@ -113,7 +119,9 @@ def _model_estimate(
         input_tokens=likely_input,
         # What a batch leaves is asked singly.
         most_usd=_at_place(policy, policy.cost(most_input, policy.max_tokens * len(to_ask))),
-        expected_usd=_at_place(policy, policy.cost(likely_input, output * len(to_ask), model.transport)),
+        expected_usd=_at_place(
+            policy, policy.cost(likely_input, output * len(to_ask), model.transport)
+        ),
         minutes=_minutes(model, len(to_ask), answers),
         spent_usd=sum(cost_of(policy, answer) or 0.0 for answer in answers),
         price=_price(policy, model),
@@ -124,7 +132,11 @@ def _model_estimate(
 
 def _at_place(policy: Policy, dollars: float | None) -> float | None:
     """A price in the part of the world that the model's entry asks for."""
-    return None if dollars is None else dollars * geo_price_factor(policy.extra_body.get("inference_geo"))
+    return (
+        None
+        if dollars is None
+        else dollars * geo_price_factor(policy.extra_body.get("inference_geo"))
+    )
 
 
 def _price(policy: Policy, model: ModelConfig) -> str:
@@ -142,7 +154,9 @@ def _minutes(model: ModelConfig, calls: int, answers: Sequence[Answer]) -> float
     if model.transport == "batch":
         return None
     latency = _mean([answer.latency_s for answer in answers], LATENCY_S[model.served_by])
-    at_once = 1 if model.served_by == "embedded" else model.in_flight  # calls to one machine share it
+    at_once = (
+        1 if model.served_by == "embedded" else model.in_flight
+    )  # calls to one machine share it
     flight = calls * latency / at_once / 60
     rate = starts_per_minute(model)
     return flight if rate is None else max(flight, calls / rate)

@@ -65,7 +65,9 @@ def from_reply(status: int, body: str, headers: Mapping[str, str]) -> Failure:
     return from_error(status, error, headers, body)
 
 
-def from_error(status: int, error: Mapping[str, Any], headers: Mapping[str, str], body: str = "") -> Failure:
+def from_error(
+    status: int, error: Mapping[str, Any], headers: Mapping[str, str], body: str = ""
+) -> Failure:
     """What an error object means; `body` is shown where it has no message."""
     details = error.get("details")
     code = error.get("code") or (details.get("error_code") if isinstance(details, dict) else None)
@@ -77,12 +79,18 @@ def from_error(status: int, error: Mapping[str, Any], headers: Mapping[str, str]
         hint = "raise the limit or buy credit with the provider; then run again, nothing bought is lost"
         return Failure(f"the account's money is spent: {entry}", scope="run", hint=hint)
     if status == 401 or kind == "authentication_error":
-        return Failure(f"the key was not accepted: {entry}", scope="run", hint="check the key in the environment")
+        return Failure(
+            f"the key was not accepted: {entry}",
+            scope="run",
+            hint="check the key in the environment",
+        )
     if status == 403 or kind == "permission_error":
         hint = "check what the key may do, or leave the model out"
         return Failure(f"the key may not do this: {entry}", scope="run", hint=hint)
     slow_down = status in (429, 503, 529) or kind in ("overloaded_error", "rate_limit_error")
-    retried = Failure(entry, "retry", "", retry_after(headers), slow_down, billed=status == 200, status=status)
+    retried = Failure(
+        entry, "retry", "", retry_after(headers), slow_down, billed=status == 200, status=status
+    )
     if headers.get("x-should-retry") == "true":
         return retried
     if 300 <= status < 400:
@@ -91,15 +99,21 @@ def from_error(status: int, error: Mapping[str, Any], headers: Mapping[str, str]
         return Failure(f"the address redirects ({status}) to {target}", scope="model", hint=hint)
     if status == 404:
         hint = "check the model's `id` and `base_url`"
-        return Failure(f"there is no such model or address: {entry}", scope="model", hint=hint, status=404)
+        return Failure(
+            f"there is no such model or address: {entry}", scope="model", hint=hint, status=404
+        )
     if status == 400 and "temperature" in words:
         hint = "put `temperature: provider-default` into the model's entry; then it holds for all of its cells"
         return Failure(f"the model refuses the temperature: {entry}", scope="model", hint=hint)
-    if (status in RETRIED or status >= 500 or kind in RETRIED_KINDS) and headers.get("x-should-retry") != "false":
+    if (status in RETRIED or status >= 500 or kind in RETRIED_KINDS) and headers.get(
+        "x-should-retry"
+    ) != "false":
         return retried
     if status == 200:
         return Failure(f"the reply is an error: {entry}", scope="retry", billed=True)
-    return Failure(f"the request was refused: {entry}", scope="cell", hint="see the service's message above")
+    return Failure(
+        f"the request was refused: {entry}", scope="cell", hint="see the service's message above"
+    )
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -143,7 +157,11 @@ LOCAL_SERVER_RETRY = RetryPolicy(attempt_s=600.0, deadline_s=1800.0)
 
 def retry_policy_for(model: ModelConfig) -> RetryPolicy:
     """The policy of one model."""
-    return LOCAL_SERVER_RETRY if model.served_by == "embedded" or not model.key_required else RetryPolicy()
+    return (
+        LOCAL_SERVER_RETRY
+        if model.served_by == "embedded" or not model.key_required
+        else RetryPolicy()
+    )
 
 
 def wait_s(policy: RetryPolicy, failure: Failure, attempt: int) -> float:
@@ -152,7 +170,9 @@ def wait_s(policy: RetryPolicy, failure: Failure, attempt: int) -> float:
     return max(wait, failure.retry_after or 0.0) * (1 + random.random() / 4)
 
 
-def worth_another_attempt(policy: RetryPolicy, failure: Failure, attempt: int, deadline: float, wait: float) -> bool:
+def worth_another_attempt(
+    policy: RetryPolicy, failure: Failure, attempt: int, deadline: float, wait: float
+) -> bool:
     """Whether to try again after so many attempts and a wait, before the deadline (monotonic)."""
     most = min(policy.attempts, policy.billed_attempts if failure.billed else policy.attempts)
     return failure.scope == "retry" and attempt < most and time.monotonic() + wait <= deadline

@@ -36,7 +36,9 @@ class Generator:
         store.hold()
         self.study, self.store = study, store
         self.budget = Budget(study.budget.stop_usd, spent_usd)
-        environ = dict(os.environ if environ is None else environ)  # opening a connection clears part of it
+        environ = dict(
+            os.environ if environ is None else environ
+        )  # opening a connection clears part of it
         self._sessions: dict[str, ModelSession] = {}
         for model in study.models:
             kind = BatchSession if model.transport == "batch" else ModelSession
@@ -52,7 +54,9 @@ class Generator:
             )
             if kind is ModelSession and (notes := outstanding(store, model.id)):
                 hint = "set `transport: batch` to collect it, or delete this file to give it up"  # both would be paid
-                session.pace.stop(ModelStop("a batch of this model is still out", where=str(notes[0]), hint=hint))
+                session.pace.stop(
+                    ModelStop("a batch of this model is still out", where=str(notes[0]), hint=hint)
+                )
 
     def generate(self, cell: Cell, prompt: str, task_sha256: str) -> Generation:
         """The cell's record; CallError if the model could not be asked now, StopRun if it should not be asked again."""

@@ -17,7 +17,14 @@ from fluency.common.words import plural
 from fluency.core.records import Answer, Generation, Request
 from fluency.core.study import Cell, ModelConfig, Study
 from fluency.generation.budget import Budget, cost_of, upper_bound_usd
-from fluency.generation.failure import Failure, ModelStop, RetryPolicy, unreadable, wait_s, worth_another_attempt
+from fluency.generation.failure import (
+    Failure,
+    ModelStop,
+    RetryPolicy,
+    unreadable,
+    wait_s,
+    worth_another_attempt,
+)
 from fluency.generation.keys import key_of
 from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import resolve
@@ -46,10 +53,18 @@ class ModelSession:
         address_of: Callable[[ModelConfig], str | None],
         stop_run: Callable[[StopRun], None],
     ) -> None:
-        self.study, self.model, self.store, self.budget, self.retry = study, model, store, budget, retry
+        self.study, self.model, self.store, self.budget, self.retry = (
+            study,
+            model,
+            store,
+            budget,
+            retry,
+        )
         self.where = f"models: {model.alias}"
         self.policy = resolve(model)
-        self.pace = Pace(starts_per_minute(model), model.in_flight, longest_pause_s=retry.deadline_s)
+        self.pace = Pace(
+            starts_per_minute(model), model.in_flight, longest_pause_s=retry.deadline_s
+        )
         self.provider = Once(self._open_provider)
         self.answered = False
         """Whether the model has answered a call of this run."""
@@ -80,7 +95,11 @@ class ModelSession:
             cost_usd=cost_of(self.policy, answer),
             price=None if price is None else price.model_dump(),
             task_sha256=task_sha256,
-            provenance={"fluency": fluency.__version__, "protocol": PROTOCOL, "policy": self.policy.source},
+            provenance={
+                "fluency": fluency.__version__,
+                "protocol": PROTOCOL,
+                "policy": self.policy.source,
+            },
         )
 
     def close(self) -> None:
@@ -123,7 +142,9 @@ class ModelSession:
         self.pace.sleep(wait)
         return True
 
-    def _call(self, provider: Provider, request: Request, key: str, attempt: int, deadline: float) -> Answer:
+    def _call(
+        self, provider: Provider, request: Request, key: str, attempt: int, deadline: float
+    ) -> Answer:
         """One call; its answer is in the store when this returns. Failure if there is none."""
         self.store.check_room()
         most = upper_bound_usd(self.policy, request.prompt)
@@ -132,7 +153,11 @@ class ModelSession:
             seconds = min(self.retry.attempt_s, max(1.0, deadline - time.monotonic()))
             try:
                 reply = provider.send(provider.prepare(request, seconds), seconds)
-                note = {"attempts": attempt, "latency_s": round(reply.latency_s, 4), "request_id": reply.request_id}
+                note = {
+                    "attempts": attempt,
+                    "latency_s": round(reply.latency_s, 4),
+                    "request_id": reply.request_id,
+                }
                 message = decode(reply.body)
                 self._refuse_repeated(message, reply.body)
                 answer = self.answer_in(message, key, request, note)
@@ -154,18 +179,28 @@ class ModelSession:
             is_new = digest not in self._bodies
             self._bodies.add(digest)
         if not is_new:
-            raise Failure("the service sent the reply to another request", scope="retry", billed=True)
+            raise Failure(
+                "the service sent the reply to another request", scope="retry", billed=True
+            )
 
-    def answer_in(self, message: Any, key: str, request: Request, note: Mapping[str, object]) -> Answer:
+    def answer_in(
+        self, message: Any, key: str, request: Request, note: Mapping[str, object]
+    ) -> Answer:
         """The answer in a decoded reply; Failure if it is none."""
         server = "embedded" if self.model.served_by == "embedded" else self.provider().server
-        source = {"received_utc": utc_now("milliseconds"), "server": server, "client": self.provider().name}
+        source = {
+            "received_utc": utc_now("milliseconds"),
+            "server": server,
+            "client": self.provider().name,
+        }
         try:
             return answer_of(key, request, read_reply(request, message), {**source, **note})
         except Failure:
             raise
         except Exception as error:  # a bug: the reply is counted, and asked for again
-            raise unreadable(f"the reply could not be read ({type(error).__name__}; please report it)") from None
+            raise unreadable(
+                f"the reply could not be read ({type(error).__name__}; please report it)"
+            ) from None
 
     def keep(self, answer: Answer) -> Answer:
         """Count an answer's cost, or its upper bound where the service gave none, and put it into the store."""
@@ -179,7 +214,9 @@ class ModelSession:
                 is_new = echoed not in self._echoed
                 self._echoed.add(echoed)
             if is_new:
-                log_line(f"{self.where}: asked for {self.model.id}, answered by {echoed} (recorded with each answer)")
+                log_line(
+                    f"{self.where}: asked for {self.model.id}, answered by {echoed} (recorded with each answer)"
+                )
         return answer
 
     def given_up(self, failure: Failure, attempts: int, where: str) -> CallError:
@@ -191,7 +228,9 @@ class ModelSession:
             return StopRun(what, where=self.where, hint=hint)
         what = f"{what} (tried {attempts} times)" if attempts > 1 else what
         if failure.scope == "model" or not self.answered:
-            return ModelStop(what, where=self.where, hint=hint or "check the endpoint, or wait; then run again")
+            return ModelStop(
+                what, where=self.where, hint=hint or "check the endpoint, or wait; then run again"
+            )
         if failure.scope == "retry":
             with self._change:
                 self._cells_without_answer += 1
@@ -199,7 +238,9 @@ class ModelSession:
             if lost >= self.retry.lost_cells:
                 what = f"{plural(lost, 'cell')} in a row got no answer; the last: {what}"
                 return ModelStop(what, where=self.where, hint="run again later")
-        return CallError(what, where=where, hint=hint or "the cell stays to be run: run again later")
+        return CallError(
+            what, where=where, hint=hint or "the cell stays to be run: run again later"
+        )
 
     def _open_provider(self) -> Provider:
         key = key_of(self.model, self._environ)

@@ -80,5 +80,7 @@ class Pace:
 
 def starts_per_minute(model: ModelConfig) -> int | None:
     """How many calls of a model may start in a minute; None: no limit, for one that this run serves."""
-    unlimited = model.served_by == "embedded" and "requests_per_minute" not in model.model_fields_set
+    unlimited = (
+        model.served_by == "embedded" and "requests_per_minute" not in model.model_fields_set
+    )
     return None if unlimited else model.requests_per_minute

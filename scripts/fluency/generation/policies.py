@@ -50,22 +50,41 @@ class Policy:
         if self.price is None or transport != "batch":
             return self.price
         price, factor = self.price, float(table()["batch_price_factor"])
-        halves = {name: getattr(price, name) * factor for name in ("input_usd_per_mtok", "output_usd_per_mtok")}
+        halves = {
+            name: getattr(price, name) * factor
+            for name in ("input_usd_per_mtok", "output_usd_per_mtok")
+        }
         return price.model_copy(update=halves)
 
-    def cost(self, input_tokens: float, output_tokens: float, transport: str = "messages") -> float | None:
+    def cost(
+        self, input_tokens: float, output_tokens: float, transport: str = "messages"
+    ) -> float | None:
         """Dollars for so many tokens; null where no price is known."""
         price = self.price_of(transport)
         if price is None:
             return None
-        return (input_tokens * price.input_usd_per_mtok + output_tokens * price.output_usd_per_mtok) / 1_000_000
+        return (
+            input_tokens * price.input_usd_per_mtok + output_tokens * price.output_usd_per_mtok
+        ) / 1_000_000
 
     def describe(self) -> str:
         """Temperature, thinking, effort and limit in words."""
-        sampling = "provider default" if self.temperature_sent is None else f"temperature {self.temperature_sent:g}"
-        thinking = f", thinking {self.thinking['type']}" if self.thinking and "type" in self.thinking else ""
+        sampling = (
+            "provider default"
+            if self.temperature_sent is None
+            else f"temperature {self.temperature_sent:g}"
+        )
+        thinking = (
+            f", thinking {self.thinking['type']}"
+            if self.thinking and "type" in self.thinking
+            else ""
+        )
         known = f", {self.effort_default}" if self.effort_default else ""
-        effort = f", effort {self.effort}" if self.effort else f", effort not sent (the service's default{known})"
+        effort = (
+            f", effort {self.effort}"
+            if self.effort
+            else f", effort not sent (the service's default{known})"
+        )
         if not self.effort and self.effort_default == "unsupported":
             effort = ", takes no effort"
         effort = "" if self.seeded else effort  # llama.cpp has none
@@ -103,11 +122,15 @@ def resolve(model: ModelConfig) -> Policy:
     if thinking is None and model.wire != "chat":  # which has no such field
         thinking = entry.get("thinking")
     mode = (thinking or {}).get("type")
-    _check_wire(model, thinking, where, entry.get("always_thinks") or mode in ("adaptive", "enabled"))
+    _check_wire(
+        model, thinking, where, entry.get("always_thinks") or mode in ("adaptive", "enabled")
+    )
     sent = None if temperature == "provider-default" else float(temperature)
     if sent not in (None, 1.0) and mode in ("adaptive", "enabled"):
         what = f"temperature {sent:g} cannot go with thinking {mode}: the service takes only 1"
-        raise UserError(what, where=where, hint="leave `thinking` out, or set `temperature: provider-default`")
+        raise UserError(
+            what, where=where, hint="leave `thinking` out, or set `temperature: provider-default`"
+        )
     return Policy(
         model_id=model.id,
         temperature_requested="provider-default" if sent is None else sent,
@@ -116,7 +139,8 @@ def resolve(model: ModelConfig) -> Policy:
         thinking=thinking,
         effort=model.effort or entry.get("effort"),
         effort_default=entry.get("effort_default"),
-        headers=version_headers(model.wire, sent) | {k.lower(): v for k, v in model.extra_headers.items()},
+        headers=version_headers(model.wire, sent)
+        | {k.lower(): v for k, v in model.extra_headers.items()},
         extra_body=dict(model.extra_body),
         price=price,
         expected_output_tokens=entry.get("expected_output_tokens", DEFAULT_OUTPUT_TOKENS),
@@ -141,12 +165,20 @@ def version_headers(wire: Wire, temperature: float | None) -> dict[str, str]:
     return {"anthropic-version": pinned[wire]} if wire in pinned else {}
 
 
-def _overlaid(model: ModelConfig, entry: dict[str, Any], where: str) -> tuple[Temperature, int, Price | None]:
+def _overlaid(
+    model: ModelConfig, entry: dict[str, Any], where: str
+) -> tuple[Temperature, int, Price | None]:
     """Temperature, max_tokens and price by the config, else the table; UserError names what neither gives."""
-    temperature: Temperature | None = entry.get("temperature") if model.temperature is None else model.temperature
+    temperature: Temperature | None = (
+        entry.get("temperature") if model.temperature is None else model.temperature
+    )
     max_tokens: int | None = model.max_tokens or entry.get("max_tokens")
     price = model.price or (Price(**entry["price"]) if "price" in entry else None)
-    missing = [name for name, value in (("temperature", temperature), ("max_tokens", max_tokens)) if value is None]
+    missing = [
+        name
+        for name, value in (("temperature", temperature), ("max_tokens", max_tokens))
+        if value is None
+    ]
     if price is None and model.key_required:
         missing.append("price")
     if missing or temperature is None or max_tokens is None:
@@ -159,14 +191,18 @@ def _overlaid(model: ModelConfig, entry: dict[str, Any], where: str) -> tuple[Te
     return temperature, max_tokens, price
 
 
-def _check_wire(model: ModelConfig, thinking: dict[str, Any] | None, where: str, thinks: bool) -> None:
+def _check_wire(
+    model: ModelConfig, thinking: dict[str, Any] | None, where: str, thinks: bool
+) -> None:
     """UserError for what a model's wire or interface does not take."""
     if model.wire == "chat" and model.served_by == "endpoint" and thinking is not None:
         hint = "set `effort`, which is sent as reasoning_effort, or put the server's own field into `extra_body`"
         raise UserError("Chat Completions has no `thinking`", where=f"{where}: thinking", hint=hint)
     if model.interface == "tool" and model.served_by == "embedded":
         hint = "ask it with `interface: reply`, or serve a larger model"
-        raise UserError("the embedded model takes no tool call", where=f"{where}: interface", hint=hint)
+        raise UserError(
+            "the embedded model takes no tool call", where=f"{where}: interface", hint=hint
+        )
     if model.interface == "tool" and thinks:
         what, hint = (
             "a forced tool call cannot go with thinking",
@@ -184,4 +220,8 @@ def _check_extras(model: ModelConfig, where: str) -> None:
     for name, value in model.extra_headers.items():
         if name.lower() in KEY_HEADERS and value.removeprefix("Bearer ") != KEY_PLACEHOLDER:
             hint = f"write `{name}: {KEY_PLACEHOLDER}`, and put the key into the environment as {model.api_key_env}"
-            raise UserError(f"a key must not be in the config: {name}", where=f"{where}: extra_headers", hint=hint)
+            raise UserError(
+                f"a key must not be in the config: {name}",
+                where=f"{where}: extra_headers",
+                hint=hint,
+            )

@@ -40,7 +40,9 @@ def decode(body: bytes) -> Any:
     except UnicodeDecodeError:
         raise unreadable("the reply is not UTF-8", body) from None
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_object)
+        return json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_object
+        )
     except (ValueError, RecursionError):
         kind = "a web page" if text.lstrip()[:1] == "<" else "broken JSON"
         raise unreadable(f"the reply is {kind}, not a message", body) from None
@@ -60,7 +62,9 @@ def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
     if len(calls) != 1 or calls[0][0] != tool.name:
         return None
     arguments = calls[0][1]
-    alike = isinstance(arguments, dict) and arguments.keys() == tool.input_schema["properties"].keys()
+    alike = (
+        isinstance(arguments, dict) and arguments.keys() == tool.input_schema["properties"].keys()
+    )
     return text_or_none(arguments[ARGUMENT]) if alike else None
 
 

@@ -57,8 +57,14 @@ def request_for(study: Study, cell: Cell, prompt: str) -> Request:
 
 def tool_of(shell: Shell) -> ToolOffer:
     """The tool of a shell, whose call is forced with `interface: tool`."""
-    schema = {"type": "object", "properties": {ARGUMENT: {"type": "string"}}, "required": [ARGUMENT]}
-    return ToolOffer(name=shell.tool_name, description=f"Runs a {shell.title} command.", input_schema=schema)
+    schema = {
+        "type": "object",
+        "properties": {ARGUMENT: {"type": "string"}},
+        "required": [ARGUMENT],
+    }
+    return ToolOffer(
+        name=shell.tool_name, description=f"Runs a {shell.title} command.", input_schema=schema
+    )
 
 
 def request_key(request: Request, form: Callable[[Any], str] = canonical_json) -> str:

@@ -119,11 +119,19 @@ class AnswerStore:
         except OSError as error:
             why = f"the answer store cannot be made: {error.strerror}"
         if why:
-            raise StopRun(why, where=str(self.folder), hint="make room or give write permission, then run again")
+            raise StopRun(
+                why,
+                where=str(self.folder),
+                hint="make room or give write permission, then run again",
+            )
 
     def files(self) -> list[Path]:
         """All answer files in the order of their keys."""
-        return sorted(path for path in self.folder.glob("[0-9a-f][0-9a-f]/*.json") if not path.name.startswith("."))
+        return sorted(
+            path
+            for path in self.folder.glob("[0-9a-f][0-9a-f]/*.json")
+            if not path.name.startswith(".")
+        )
 
 
 def read_answer(path: Path) -> Answer | None:

@@ -39,7 +39,9 @@ _WRITES = {
     "find": re.compile(r"-(delete|fprint0?|fprintf|fls)$"),
     "sort": re.compile(r"-o|--output"),
     "yq": re.compile(r"-i|--inplace"),
-    "curl": re.compile(r"-[a-zA-Z]*[oOdFTXK]|--(output|data|form|upload|remote|request|json|config|cookie-jar)"),
+    "curl": re.compile(
+        r"-[a-zA-Z]*[oOdFTXK]|--(output|data|form|upload|remote|request|json|config|cookie-jar)"
+    ),
     "wget": re.compile(r"--(post|body|method|input-file|mirror|recursive)|-[irm]"),
     "http": re.compile(r"(?i)post$|put$|patch$|delete$|.*:?=|--(download|form)"),
     "invoke-webrequest": re.compile(r"(?i)-(outfile|method|body|infile|form)"),
@@ -49,7 +51,9 @@ _WRITES |= {"iwr": _WRITES["invoke-webrequest"], "irm": _WRITES["invoke-webreque
 _WRITES |= {"invoke-restmethod": _WRITES["invoke-webrequest"], "https": _WRITES["http"]}
 _WGET_TO_STDOUT = re.compile(r"-[a-zA-Z]*O-?$|--output-document")
 _REDIRECT = re.compile(r"(?<![-=<0-9&])[0-9&]?>{1,2}(?!&)\s*(?!/dev/null\b|\$null\b)\S")
-_CD = re.compile(r"^\s*(?:cd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*", re.IGNORECASE)
+_CD = re.compile(
+    r"^\s*(?:cd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*", re.IGNORECASE
+)
 
 
 class Intent(NamedTuple):
@@ -151,10 +155,20 @@ def _inner(call: Call) -> list[tuple[str, tuple[str, ...]]]:
         for at, argument in enumerate(arguments):
             if _plain(argument) in STEP_OF and not argument.startswith("-"):
                 return [(argument, arguments[at + 1 :])]
-        return [("rm", ())] if any(not a.startswith("-") and not a.isdigit() for a in arguments) else []
+        return (
+            [("rm", ())]
+            if any(not a.startswith("-") and not a.isdigit() for a in arguments)
+            else []
+        )
     if _plain(call.name) == "find":
-        starts = [at for at, word in enumerate(arguments) if word in ("-exec", "-execdir", "-ok", "-okdir")]
-        return [(arguments[at + 1], arguments[at + 2 :]) for at in starts if at + 1 < len(arguments)]
+        starts = [
+            at
+            for at, word in enumerate(arguments)
+            if word in ("-exec", "-execdir", "-ok", "-okdir")
+        ]
+        return [
+            (arguments[at + 1], arguments[at + 2 :]) for at in starts if at + 1 < len(arguments)
+        ]
     return []
 
 
@@ -164,7 +178,9 @@ def _changes(name: str, arguments: tuple[str, ...]) -> bool:
         return True
     if name == "curl":
         # Two common pairs only throw the body away or name the method that is the default anyway.
-        arguments = tuple(re.sub(r"\s+", " ", " ".join(arguments)).replace("-o /dev/null", "").split())
+        arguments = tuple(
+            re.sub(r"\s+", " ", " ".join(arguments)).replace("-o /dev/null", "").split()
+        )
         arguments = tuple(" ".join(arguments).replace("-X GET", "").split())
     return rule is not None and any(rule.match(argument) for argument in arguments)
 
@@ -200,4 +216,10 @@ class Cluster:
 
 def _example_rank(request: ShellRequest) -> tuple[object, ...]:
     """Successful before unknown, described before prompted, short before long; the rest makes it definite."""
-    return (request.ok is not True, not request.described, len(request.text), request.text, request.command)
+    return (
+        request.ok is not True,
+        not request.described,
+        len(request.text),
+        request.text,
+        request.command,
+    )

@@ -49,7 +49,9 @@ class Report:
     def lines(self) -> list[str]:
         """The report in sentences."""
         tally = self.tally
-        kinds = ", ".join(f"{count} of {name}" for name, count in sorted(self.files.items())) or "none"
+        kinds = (
+            ", ".join(f"{count} of {name}" for name, count in sorted(self.files.items())) or "none"
+        )
         return [
             f"Files read: {kinds} ({tally['bytes'] / 1e6:.1f} MB, {tally['lines']} lines; skipped: "
             f"{tally['malformed lines']} malformed and {tally['overlong lines']} overlong lines, "
@@ -65,7 +67,11 @@ def main(logs: Sequence[Path], out: Path) -> int:
     named = ", ".join(map(str, places)) or "nothing: no agent has transcripts in its usual place"
     print_lines([f"mine: reading {named}"])
     report = mine(places, out)
-    kept = f" ({report.drafts_kept} drafts were there already and stay as they were)" if report.drafts_kept else ""
+    kept = (
+        f" ({report.drafts_kept} drafts were there already and stay as they were)"
+        if report.drafts_kept
+        else ""
+    )
     candidates = f"{len(report.candidates)} candidates in {report.out}{kept}; the table is {report.out / 'README.md'}"
     print_lines([*report.lines(), candidates])
     return 0
@@ -91,7 +97,11 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
             _classify(request, report, clusters)
         if time.monotonic() - last > 5:
             last = time.monotonic()
-            print_lines([f"mine: {report.tally['bytes'] / 1e6:.0f} MB read, {report.tally['commands']} commands found"])
+            print_lines(
+                [
+                    f"mine: {report.tally['bytes'] / 1e6:.0f} MB read, {report.tally['commands']} commands found"
+                ]
+            )
     if not report.files:
         raise UserError(
             "there are no agent transcripts",
@@ -117,7 +127,9 @@ def default_places() -> list[Path]:
         Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
         Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions",
         home / ".gemini" / "tmp",
-        Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode" / "opencode.db",
+        Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+        / "opencode"
+        / "opencode.db",
     ]
     return [place for place in places if place.exists()]
 
@@ -128,7 +140,11 @@ def _places(logs: Sequence[Path]) -> list[Path]:
     for given in map(str, logs):
         if given not in ("", "."):
             path = Path(given).expanduser()
-            places += [path] if path.exists() else [Path(part).expanduser() for part in shlex.split(given)]
+            places += (
+                [path]
+                if path.exists()
+                else [Path(part).expanduser() for part in shlex.split(given)]
+            )
     return places or default_places()
 
 
@@ -143,7 +159,11 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             below.sort()
             for name in sorted(files):
                 file = Path(folder) / name
-                if file.suffix in (".jsonl", ".json", ".db") and file.is_file() and not file.is_symlink():
+                if (
+                    file.suffix in (".jsonl", ".json", ".db")
+                    and file.is_file()
+                    and not file.is_symlink()
+                ):
                     yield file
 
 
@@ -180,7 +200,9 @@ def _most_frequent(clusters: Iterable[Cluster]) -> list[Cluster]:
     ranked = sorted(clusters, key=lambda cluster: (-cluster.count, cluster.intent))
     chosen: list[Cluster] = []
     for category in CATEGORIES:
-        chosen += [cluster for cluster in ranked if cluster.intent.category == category][:CANDIDATES_A_CATEGORY]
+        chosen += [cluster for cluster in ranked if cluster.intent.category == category][
+            :CANDIDATES_A_CATEGORY
+        ]
     return chosen
 
 
@@ -190,7 +212,9 @@ def draft(cluster: Cluster, names: Iterable[str]) -> str:
     commands: dict[str, list[str]] = {}
     for example in cluster.examples:
         known = set(names) | user_names(example.folder)
-        text, command = (redact(part, known, example.folder) for part in (example.text, example.command))
+        text, command = (
+            redact(part, known, example.folder) for part in (example.text, example.command)
+        )
         if text and text not in texts:
             texts.append(text)
         if command not in commands.setdefault(example.shell, []):
@@ -218,7 +242,10 @@ def _table(chosen: list[Cluster], report: Report) -> str:
     total = sum(categories.values())
     lines = ["# Task candidates from your transcripts", "", *report.lines(), ""]
     lines += ["| category | requests | share |", "|---|---:|---:|"]
-    lines += [f"| {name} | {categories[name]} | {_share(categories[name], total)} |" for name in CATEGORIES]
+    lines += [
+        f"| {name} | {categories[name]} | {_share(categories[name], total)} |"
+        for name in CATEGORIES
+    ]
     titles = " | ".join(SHELLS[name].short_title for name in DESIGN_SHELLS)
     lines += ["", f"| candidate | requests | share of its category | {titles} | known successful |"]
     lines += ["|---|---:|---:|---:|---:|---:|"]
@@ -226,7 +253,9 @@ def _table(chosen: list[Cluster], report: Report) -> str:
         share = _share(cluster.count, categories[cluster.intent.category])
         shells = " | ".join(str(cluster.shells[name]) for name in DESIGN_SHELLS)
         slug = cluster.intent.slug
-        lines.append(f"| [{slug}]({slug}/task.yaml) | {cluster.count} | {share} | {shells} | {cluster.succeeded} |")
+        lines.append(
+            f"| [{slug}]({slug}/task.yaml) | {cluster.count} | {share} | {shells} | {cluster.succeeded} |"
+        )
     if report.rejected:
         lines += ["", "Commands left out:", "", "| why | commands |", "|---|---:|"]
         often_first = sorted(report.rejected.items(), key=lambda item: (-item[1], item[0]))

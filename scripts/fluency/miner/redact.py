@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterable
 
 # Names that every machine has, and that are also words of commands: `/dev/null` says nothing about a user `dev`.
-_GENERIC = (
-    "root localhost user users dev node ubuntu debian runner vscode codespace admin app home work build test git ci"
-)
+_GENERIC = "root localhost user users dev node ubuntu debian runner vscode codespace admin app home work build test git ci"
 GENERIC_NAMES = frozenset(_GENERIC.split())
 _VALUE = r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"&]+)"
 _SECRET = r"[\w-]*(?:key|token|secret|passw(?:or)?d|pwd|credential|auth|cookie|session)[\w-]*"
-_KEY_PREFIX = "(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|glpat|xox[a-z]|hf|npm|pypi|github_pat|dop_v1|shpat)[-_]"
+_KEY_PREFIX = (
+    "(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|glpat|xox[a-z]|hf|npm|pypi|github_pat|dop_v1|shpat)[-_]"
+)
 _LOOPBACK = r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])"
 # Top-level names that are file endings as well (rs, py, sh, md, …) are left out: `main.rs` is not a host.
 _TOP_LEVEL = (
@@ -23,16 +23,24 @@ _TOP_LEVEL = (
     "test|example|invalid|onion|info|biz|xyz|tech|online|site|me|eu|de|uk|fr|nl|it|es|ch|at|be|se|no|fi|dk|us|ca|jp|"
     "cn|in|br|au|ru|kr|tw|nz|ie|cz|tv|gg|land|page|systems|network|services|zone|host|run|build"
 )
-_SOURCE_FILE = r"\S*\.(?:rs|py|js|ts|tsx|go|c|h|cpp|java|rb|sh|ps1|md|toml|json|ya?ml|txt|log|lock|csv):"
+_SOURCE_FILE = (
+    r"\S*\.(?:rs|py|js|ts|tsx|go|c|h|cpp|java|rb|sh|ps1|md|toml|json|ya?ml|txt|log|lock|csv):"
+)
 _HEX4 = "[0-9a-f]{1,4}"
 _HEXES = f"{_HEX4}(?::{_HEX4})*"
 _SLASH = r"(?:\\+|/)"
 
 _KEYS = (
     # First, since a host's name may hold a word such as `pwd`, which would make its port the secret.
-    (rf"(?<![\w./-])(?!{_LOOPBACK}:|{_SOURCE_FILE})[a-z][\w-]*(?:\.[\w-]+)*:\d{{2,5}}\b", "<host>:1"),
+    (
+        rf"(?<![\w./-])(?!{_LOOPBACK}:|{_SOURCE_FILE})[a-z][\w-]*(?:\.[\w-]+)*:\d{{2,5}}\b",
+        "<host>:1",
+    ),
     (r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|$)", "<key>"),
-    (r"\b((?:proxy-)?authorization|x-api-key|api-key|(?:set-)?cookie)(\s*[:=]\s*)[^'\"\n]+", r"\1\2<key>"),
+    (
+        r"\b((?:proxy-)?authorization|x-api-key|api-key|(?:set-)?cookie)(\s*[:=]\s*)[^'\"\n]+",
+        r"\1\2<key>",
+    ),
     (r"\b(bearer|basic)\s+[\w.~+/=-]+", r"\1 <key>"),
     (rf"(--?{_SECRET}[=\s]\s*){_VALUE}", r"\1<key>"),
     (rf"\b({_SECRET}\s*[=:]\s*){_VALUE}", r"\1<key>"),
@@ -45,22 +53,34 @@ _ADDRESSES = (
     (r"\b([a-z][a-z0-9+.-]*://)[^\s/'\"@]*@", r"\1"),
     (r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+", "<mail>"),
     (r"\b[\w.-]+@[\w.-]+", "<user>@<host>"),
-    (rf"\b((?!file:)[a-z][a-z0-9+.-]*://)(?!{_LOOPBACK}(?![\w.-]))(?:\[[^\]]*\]|[^\s/:'\"?#]+)", r"\1<host>"),
+    (
+        rf"\b((?!file:)[a-z][a-z0-9+.-]*://)(?!{_LOOPBACK}(?![\w.-]))(?:\[[^\]]*\]|[^\s/:'\"?#]+)",
+        r"\1<host>",
+    ),
     (r"(://[^\s'\"?#]*)[?#][^\s'\"]*", r"\1"),
-    (r"(?<!\d)(?<!\d\.)(?!127\.0\.0\.1(?!\d)|0\.0\.0\.0(?!\d))\d{1,3}(?:\.\d{1,3}){3}(?!\d)", "<ip>"),
+    (
+        r"(?<!\d)(?<!\d\.)(?!127\.0\.0\.1(?!\d)|0\.0\.0\.0(?!\d))\d{1,3}(?:\.\d{1,3}){3}(?!\d)",
+        "<ip>",
+    ),
     (rf"(?<![\w:])(?:{_HEX4}:){{5,7}}{_HEX4}(?!\w|:\w)", "<ip>"),
     (rf"(?<![\w:])(?!::1(?!\w|:\w))(?:{_HEXES})?::(?:{_HEXES})?(?!\w|:\w)", "<ip>"),
     (rf"(?<![\w<])(?:[\w-]+\.)+(?:{_TOP_LEVEL})\b(?![\w-])(?!\.\w)", "<host>"),
 )
 _PLACES = (
-    (rf"(?:[a-z]:)?{_SLASH}(?:mnt{_SLASH}[a-z]{_SLASH})?(?:home|users){_SLASH}[^\s\\/'\":;,|)]+", "~"),
+    (
+        rf"(?:[a-z]:)?{_SLASH}(?:mnt{_SLASH}[a-z]{_SLASH})?(?:home|users){_SLASH}[^\s\\/'\":;,|)]+",
+        "~",
+    ),
     (r"(?<![\w/])/root(?=[/\s'\":;]|$)", "~"),
     (r"(?<![\w/~])~[a-z_][\w.-]*", "~"),
     (r"-(?:home|users)-[a-z0-9_]+(?=-)", "-home"),
     (r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "<id>"),
     (r"\b[0-9a-f]{16,}\b", "<hex>"),
 )
-_RULES = tuple((re.compile(pattern, re.IGNORECASE | re.DOTALL), by) for pattern, by in (*_KEYS, *_ADDRESSES, *_PLACES))
+_RULES = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL), by)
+    for pattern, by in (*_KEYS, *_ADDRESSES, *_PLACES)
+)
 _LONG_WORD = re.compile(r"[A-Za-z0-9_+=-]{20,}")
 _HOME_OF = re.compile(r"(?:^|[/\\])(?:home|users)[/\\]+([^/\\\s'\":;,|)]+)", re.IGNORECASE)
 
@@ -73,12 +93,21 @@ def redact(text: str, names: Iterable[str] = (), folder: str = "") -> str:
     """
     folder = folder.rstrip("/\\")
     if len(folder) > 1:
-        text = re.sub(rf"{re.escape(folder)}(?:([/\\])|(?![\w.-]))", lambda match: "" if match[1] else ".", text)
+        text = re.sub(
+            rf"{re.escape(folder)}(?:([/\\])|(?![\w.-]))",
+            lambda match: "" if match[1] else ".",
+            text,
+        )
     for pattern, by in _RULES:
         text = pattern.sub(by, text)
     text = _LONG_WORD.sub(_token, text)
     for name in sorted({name for name in names if len(name) >= 3}, key=len, reverse=True):
-        text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", "<name>", text, flags=re.IGNORECASE)
+        text = re.sub(
+            rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])",
+            "<name>",
+            text,
+            flags=re.IGNORECASE,
+        )
     return text
 
 

@@ -27,7 +27,13 @@ _SCAFFOLDING = re.compile(r"^\s*(<[a-z][\w-]*>|# AGENTS\.md|\[Request interrupte
 _EXIT = re.compile(r"(?:exit(?:ed with)? code:?|\"exit_code\":)\s*(-?\d+)", re.IGNORECASE)
 _CLAUDE_SHELLS = {"Bash": "bash", "PowerShell": "pwsh"}
 _CODEX_TOOLS = {"exec_command", "shell", "shell_command", "container.exec", "local_shell"}
-_SHELL_PROGRAMS = {"bash": "bash", "sh": "bash", "zsh": "bash", "pwsh": "pwsh", "powershell": "pwsh"}
+_SHELL_PROGRAMS = {
+    "bash": "bash",
+    "sh": "bash",
+    "zsh": "bash",
+    "pwsh": "pwsh",
+    "powershell": "pwsh",
+}
 _OPENCODE_QUERY = (
     "SELECT part.session_id, CAST(part.data AS TEXT), CAST(message.data AS TEXT) "
     "FROM part JOIN message ON message.id = part.message_id ORDER BY part.session_id, part.message_id, part.id"
@@ -163,7 +169,9 @@ def _claude_code(records: Iterable[dict[str, Any]]) -> Iterator[Event]:
         elif record.get("type") == "user":
             results = [block for block in blocks if block.get("type") == "tool_result"]
             for block in results:
-                failed = block.get("is_error") or _dict(record.get("toolUseResult")).get("interrupted")
+                failed = block.get("is_error") or _dict(record.get("toolUseResult")).get(
+                    "interrupted"
+                )
                 yield Outcome(str(block.get("tool_use_id")), not failed)
             if not results and not record.get("isMeta") and (text := _text(content)):
                 yield Prompt(text)
@@ -184,8 +192,14 @@ def _codex(records: Iterable[dict[str, Any]]) -> Iterator[Event]:
                 yield Prompt(_text(payload.get("content")))
             elif kind == "function_call_output":
                 yield Outcome(call_id, _succeeded(payload.get("output")))
-            elif kind == "local_shell_call" or (kind == "function_call" and str(payload.get("name")) in _CODEX_TOOLS):
-                given = _dict(payload.get("action")) or _parse(str(payload.get("arguments")), Counter()) or {}
+            elif kind == "local_shell_call" or (
+                kind == "function_call" and str(payload.get("name")) in _CODEX_TOOLS
+            ):
+                given = (
+                    _dict(payload.get("action"))
+                    or _parse(str(payload.get("arguments")), Counter())
+                    or {}
+                )
                 if command := unwrap(given.get("cmd") or given.get("command")):
                     yield from _call(call_id, command[1], command[0], given)
 
@@ -194,10 +208,18 @@ def unwrap(command: Any) -> tuple[str, str] | None:
     """Shell and text of a command given as a text or as arguments such as ["bash", "-lc", text]."""
     if isinstance(command, str):
         return "bash", command
-    if not isinstance(command, list) or not command or not all(isinstance(part, str) for part in command):
+    if (
+        not isinstance(command, list)
+        or not command
+        or not all(isinstance(part, str) for part in command)
+    ):
         return None
     name = PurePosixPath(command[0].replace("\\", "/")).name.lower().removesuffix(".exe")
-    if name in _SHELL_PROGRAMS and len(command) >= 3 and command[-2].lower() in ("-c", "-lc", "-command"):
+    if (
+        name in _SHELL_PROGRAMS
+        and len(command) >= 3
+        and command[-2].lower() in ("-c", "-lc", "-command")
+    ):
         return _SHELL_PROGRAMS[name], command[-1]
     return "bash", shlex.join(command)
 
@@ -241,8 +263,14 @@ def _gemini_events(message: dict[str, Any]) -> Iterator[Event]:
             yield Outcome(str(call.get("id")), known.get(str(call.get("status"))))
 
 
-_FORMATS: dict[str, tuple[Callable[[dict[str, Any]], bool], Callable[[Iterable[dict[str, Any]]], Iterator[Event]]]] = {
-    "Claude Code": (lambda r: "sessionId" in r and "type" in r and ("message" in r or "uuid" in r), _claude_code),
+_FORMATS: dict[
+    str,
+    tuple[Callable[[dict[str, Any]], bool], Callable[[Iterable[dict[str, Any]]], Iterator[Event]]],
+] = {
+    "Claude Code": (
+        lambda r: "sessionId" in r and "type" in r and ("message" in r or "uuid" in r),
+        _claude_code,
+    ),
     "Codex CLI": (lambda r: isinstance(r.get("payload"), dict) and "type" in r, _codex),
     "Gemini CLI": (lambda r: "sessionId" in r and "projectHash" in r, _gemini),
 }
@@ -255,13 +283,19 @@ def _opencode(path: Path, files: Counter[str], tally: Counter[str]) -> Iterator[
         if stream.read(16) != b"SQLite format 3\0":
             return
     files["opencode"] += 1
-    with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as connection:
+    with closing(
+        sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
+    ) as connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_LINE)
         for _, rows in itertools.groupby(connection.execute(_OPENCODE_QUERY), key=itemgetter(0)):
-            yield from assemble(e for _, part, message in rows for e in _opencode_events(part, message, tally))
+            yield from assemble(
+                e for _, part, message in rows for e in _opencode_events(part, message, tally)
+            )
 
 
-def _opencode_events(part_data: str | None, message_data: str | None, tally: Counter[str]) -> Iterator[Event]:
+def _opencode_events(
+    part_data: str | None, message_data: str | None, tally: Counter[str]
+) -> Iterator[Event]:
     tally["lines"] += 1
     tally["bytes"] += len(part_data or "")
     part, message = _parse(part_data or "", tally) or {}, _parse(message_data or "", tally) or {}
@@ -323,7 +357,9 @@ def _parse(data: bytes | str, tally: Counter[str]) -> dict[str, Any] | None:
 
 def _text(content: Any) -> str:
     """The text of a message's content: a text, or a list of texts or blocks that have one."""
-    parts = [part.get("text") if isinstance(part, dict) else part for part in _list(content) or [content]]
+    parts = [
+        part.get("text") if isinstance(part, dict) else part for part in _list(content) or [content]
+    ]
     return "\n".join(part for part in parts if isinstance(part, str) and part)
 
 

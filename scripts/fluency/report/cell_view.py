@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fluency.core.held_out import HeldOutTask
-from fluency.core.records import Execution, Generation, Result, Run, Score, Stream, WorldScore, changed_paths
+from fluency.core.records import (
+    Execution,
+    Generation,
+    Result,
+    Run,
+    Score,
+    Stream,
+    WorldScore,
+    changed_paths,
+)
 from fluency.core.shells import CONDITIONS, EXTRA_CONDITIONS, SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords
@@ -52,7 +61,11 @@ def cell_view(
         "facts": [*generation_facts(generation), *score_facts(score)],
         "runs": _runs(execution, score, task, size),
         "provenance": _provenance(records),
-        "files": [f"{stage}/{cell.path}.json" for stage, found in zip(RECORD_TYPES, records, strict=True) if found],
+        "files": [
+            f"{stage}/{cell.path}.json"
+            for stage, found in zip(RECORD_TYPES, records, strict=True)
+            if found
+        ],
     }
 
 
@@ -75,7 +88,12 @@ def excerpt(text: str | None, most: int, total: int | None = None) -> dict[str, 
     if len(text) <= most:
         return {"head": text, "left_out": 0, "tail": "", "bytes": size}
     tail = most // 4  # an error's last lines say more than its middle
-    return {"head": text[: most - tail], "left_out": len(text) - most, "tail": text[-tail:], "bytes": size}
+    return {
+        "head": text[: most - tail],
+        "left_out": len(text) - most,
+        "tail": text[-tail:],
+        "bytes": size,
+    }
 
 
 def cell_title(cell: Cell) -> str:
@@ -86,7 +104,11 @@ def cell_title(cell: Cell) -> str:
 def _why(score: Score, execution: Execution | None) -> str:
     """The score's reason; where an earlier version quoted curl's progress meter, the error in its place."""
     said, meter, _ = score.why.partition(" ('% Total ")
-    runs = [run for run in execution.runs if said.startswith(f"World {run.seed}:")] if execution and meter else []
+    runs = (
+        [run for run in execution.runs if said.startswith(f"World {run.seed}:")]
+        if execution and meter
+        else []
+    )
     return f"{said}{first_message(runs[0].result)}." if runs else score.why
 
 
@@ -98,18 +120,28 @@ def _waiting(records: CellRecords) -> str:
 def _notes(execution: Execution | None) -> list[str]:
     if execution is None:
         return []
-    fence = ["the reply was one fenced block; the fence was taken off"] if execution.extraction.fenced else []
-    missing = [f"this shell is not measured: {execution.not_measured}"] if execution.not_measured else []
+    fence = (
+        ["the reply was one fenced block; the fence was taken off"]
+        if execution.extraction.fenced
+        else []
+    )
+    missing = (
+        [f"this shell is not measured: {execution.not_measured}"] if execution.not_measured else []
+    )
     if repeated := attempt(execution.attempts, not execution.unmeasured):
         why = execution.unmeasured or "the engine or somebody outside ended the others"
         missing.append(f"{repeated}: {why}")
     return [*missing, *fence, *execution.extraction.notes]
 
 
-def _runs(execution: Execution | None, score: Score | None, task: Task | None, size: ViewSize) -> list[dict[str, Any]]:
+def _runs(
+    execution: Execution | None, score: Score | None, task: Task | None, size: ViewSize
+) -> list[dict[str, Any]]:
     judged = {(w.seed, w.condition, w.reading): w for w in score.worlds} if score else {}
     runs = execution.runs if execution else []
-    return [_run(run, judged.get((run.seed, run.condition, run.reading)), task, size) for run in runs]
+    return [
+        _run(run, judged.get((run.seed, run.condition, run.reading)), task, size) for run in runs
+    ]
 
 
 def _run(run: Run, judged: WorldScore | None, task: Task | None, size: ViewSize) -> dict[str, Any]:
@@ -129,7 +161,9 @@ def _stream(stream: Stream, size: ViewSize) -> dict[str, Any] | None:
     return excerpt(stream.raw().decode("utf-8", "backslashreplace"), size.characters, stream.bytes)
 
 
-def _difference(judged: WorldScore | None, stdout: bytes, task: Task | None, size: ViewSize) -> dict[str, Any] | None:
+def _difference(
+    judged: WorldScore | None, stdout: bytes, task: Task | None, size: ViewSize
+) -> dict[str, Any] | None:
     if judged is None or judged.expected is None:
         return None
     # A record can outlive its task: lines are then compared as paths, which other lines are not hurt by.
@@ -140,7 +174,10 @@ def _difference(judged: WorldScore | None, stdout: bytes, task: Task | None, siz
     # A row of a hostile output can be a megabyte long; a reader compares lines of some hundred characters.
     longest = max(200, size.characters // 20)
     return {
-        "rows": [[row.op, row.text if len(row.text) <= longest else row.text[:longest] + "…"] for row in shown.rows],
+        "rows": [
+            [row.op, row.text if len(row.text) <= longest else row.text[:longest] + "…"]
+            for row in shown.rows
+        ],
         "same": full.same,
         "missing": full.missing,
         "extra": full.extra,
@@ -151,13 +188,32 @@ def _provenance(records: CellRecords) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     if records.generation:
         whole = records.generation.model_dump(mode="json")
-        answer = {key: value for key, value in whole.pop("answer").items() if key not in ("text", "raw", "usage")}
-        answer["request"] = {key: value for key, value in answer["request"].items() if key != "prompt"}
-        parts["generation"] = {**answer, **{key: whole[key] for key in ("price", "task_sha256", "provenance")}}
+        answer = {
+            key: value
+            for key, value in whole.pop("answer").items()
+            if key not in ("text", "raw", "usage")
+        }
+        answer["request"] = {
+            key: value for key, value in answer["request"].items() if key != "prompt"
+        }
+        parts["generation"] = {
+            **answer,
+            **{key: whole[key] for key in ("price", "task_sha256", "provenance")},
+        }
     if records.execution:
-        kept = {"schema_version", "request_key", "image", "limits", "timeout_s", "engine", "provenance"}
+        kept = {
+            "schema_version",
+            "request_key",
+            "image",
+            "limits",
+            "timeout_s",
+            "engine",
+            "provenance",
+        }
         whole = records.execution.model_dump(mode="json", include=kept)
-        parts["execution"] = whole | {"worlds": {str(run.seed): run.world_sha256 for run in records.execution.runs}}
+        parts["execution"] = whole | {
+            "worlds": {str(run.seed): run.world_sha256 for run in records.execution.runs}
+        }
     if records.score:
         kept = {"schema_version", "request_key", "task_sha256", "provenance"}
         parts["score"] = records.score.model_dump(mode="json", include=kept)
@@ -179,16 +235,29 @@ def generation_facts(generation: Generation | None) -> list[list[str]]:
     if generation is None:
         return []
     answer, usage = generation.answer, generation.answer.usage
-    counts = {"in": usage.input_tokens, "out": usage.output_tokens, "of them thinking": usage.thinking_tokens}
-    echoed, asked, temperature = answer.model_echoed, answer.request.model_id, answer.request.temperature
+    counts = {
+        "in": usage.input_tokens,
+        "out": usage.output_tokens,
+        "of them thinking": usage.thinking_tokens,
+    }
+    echoed, asked, temperature = (
+        answer.model_echoed,
+        answer.request.model_id,
+        answer.request.temperature,
+    )
     return _pairs(
         {
             "Outcome": answer.outcome + (f" ({answer.stop_reason})" if answer.stop_reason else ""),
             "Model": asked if echoed in (None, asked) else f"{asked}, answered as {echoed}",
             "Temperature": "provider's default" if temperature is None else temperature,
-            "Tokens": ", ".join(f"{count} {kind}" for kind, count in counts.items() if count is not None),
-            "Cost": None if generation.cost_usd is None else f"${generation.cost_usd:.6f}".rstrip("0").rstrip("."),
-            "Time to answer": _seconds(answer.latency_s) or ("not known: batch" * (answer.transport == "batch")),
+            "Tokens": ", ".join(
+                f"{count} {kind}" for kind, count in counts.items() if count is not None
+            ),
+            "Cost": None
+            if generation.cost_usd is None
+            else f"${generation.cost_usd:.6f}".rstrip("0").rstrip("."),
+            "Time to answer": _seconds(answer.latency_s)
+            or ("not known: batch" * (answer.transport == "batch")),
             "Attempts": answer.attempts if answer.attempts != 1 else None,
             "Asked of": answer.server,
             "Received": answer.received_utc,
@@ -210,7 +279,10 @@ def score_facts(score: Score | None) -> list[list[str]]:
             "Exit 0": yes[score.exit_ok],
             "Output right, any exit": yes[score.content_ok],
             "Passed when read leniently": yes[score.lenient_passed],
-            **{f"Passed {extra.title}": yes[getattr(score, extra.score_field)] for extra in EXTRA_CONDITIONS},
+            **{
+                f"Passed {extra.title}": yes[getattr(score, extra.score_field)]
+                for extra in EXTRA_CONDITIONS
+            },
             "Side effects": ", ".join(score.side_effects),
         }
     )
@@ -219,7 +291,11 @@ def score_facts(score: Score | None) -> list[list[str]]:
 def run_facts(result: Result) -> list[list[str]]:
     """How a command ended in one world, what it used, and what it left behind."""
     used = result.used
-    ended = f"signal {result.signal}" if result.exit_code is None and result.signal else f"exit {result.exit_code}"
+    ended = (
+        f"signal {result.signal}"
+        if result.exit_code is None and result.signal
+        else f"exit {result.exit_code}"
+    )
     if result.exit_code is None and not result.signal:
         ended = "did not start" if result.spawn_error else "no exit code"
     return _pairs(
@@ -231,7 +307,9 @@ def run_facts(result: Result) -> list[list[str]]:
             "Processor time": _seconds(used.cpu_s),
             "Peak memory": bytes_text(used.peak_memory_bytes),
             "Memory limit hit": "yes" if used.oom_killed else None,
-            "Requests": ", ".join(f"{r.method} {r.path} {r.status}" for r in result.http_requests[:20]),
+            "Requests": ", ".join(
+                f"{r.method} {r.path} {r.status}" for r in result.http_requests[:20]
+            ),
             "Left running": ", ".join(result.leftover),
             "Working folder changed": _folder_changes(result),
             "Helper processes harmed": None if result.helpers_intact else "yes",
@@ -247,13 +325,19 @@ def _folder_changes(result: Result) -> str | None:
         f"{found.count} {kind}: {', '.join(found.paths[:20])}{', …' * (found.count > len(found.paths[:20]))}"
         for kind, found in changed_paths(result)
     ]
-    size = f"{bytes_text(changes.bytes)} written" if changes.created.count or changes.changed.count else ""
+    size = (
+        f"{bytes_text(changes.bytes)} written"
+        if changes.created.count or changes.changed.count
+        else ""
+    )
     least = "" if changes.complete else "not all of it was looked at"
     return "; ".join(filter(None, [*parts, size, least]))
 
 
 def _pairs(values: Mapping[str, Any]) -> list[list[str]]:
-    return [[label, str(value)] for label, value in values.items() if value is not None and value != ""]
+    return [
+        [label, str(value)] for label, value in values.items() if value is not None and value != ""
+    ]
 
 
 def _seconds(value: float | None) -> str | None:

@@ -11,7 +11,13 @@ from typing import Any
 
 import pandas as pd
 
-from fluency.analysis.intervals import Interval, PValue, fixed_task_halfwidth, sign_flip, task_interval
+from fluency.analysis.intervals import (
+    Interval,
+    PValue,
+    fixed_task_halfwidth,
+    sign_flip,
+    task_interval,
+)
 from fluency.analysis.outcomes import Outcomes, ShellPasses, count_outcomes, mean, pair_by_task
 from fluency.analysis.plan import edge_of
 from fluency.common.errors import UserError
@@ -30,9 +36,25 @@ CAVEAT = (
     "changed tasks it cannot fall below 0.05. Models are never pooled."
 )
 GAP = "gap"
-NOT_A_SETTING = {"schema_version", "registration", "deviations", "task_sha256", "start_up_s", "sampling", "spent_usd"}
+NOT_A_SETTING = {
+    "schema_version",
+    "registration",
+    "deviations",
+    "task_sha256",
+    "start_up_s",
+    "sampling",
+    "spent_usd",
+}
 NOT_A_SETTING |= {"first_answer_utc", "started_utc", "ended_utc"}
-NOT_ASKED_FOR = {"answers", "input_tokens", "output_tokens", "cost_usd", "price", "refusals", "inference_geo"}
+NOT_ASKED_FOR = {
+    "answers",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "price",
+    "refusals",
+    "inference_geo",
+}
 """What of a model's sampling is no way of asking."""
 NEW_IN_2 = {"extra_body", "headers"}
 UNKNOWN = "not recorded"
@@ -100,7 +122,11 @@ class TaskChange:
     def change(self, shell: str) -> Fraction | None:
         """Rate in B less rate in A; None where one of them was not measured."""
         (passes_a, scored_a), (passes_b, scored_b) = self.a[shell], self.b[shell]
-        return Fraction(passes_b, scored_b) - Fraction(passes_a, scored_a) if scored_a and scored_b else None
+        return (
+            Fraction(passes_b, scored_b) - Fraction(passes_a, scored_a)
+            if scored_a and scored_b
+            else None
+        )
 
     @property
     def size(self) -> Fraction:
@@ -144,7 +170,11 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
         )
     shared = [task for task in first.tasks if task in second.tasks]
     if not shared:
-        raise UserError("the two studies share no task", where=f"{a}, {b}", hint="compare studies of one task bank")
+        raise UserError(
+            "the two studies share no task",
+            where=f"{a}, {b}",
+            hint="compare studies of one task bank",
+        )
     return Comparison(
         a=first,
         b=second,
@@ -172,7 +202,11 @@ def _only(one: StudyTable, other: StudyTable, paired: set[str]) -> dict[str, lis
 
 def _edited_tasks(a: StudyTable, b: StudyTable) -> list[str]:
     hashes = [study.provenance.task_sha256 if study.provenance else {} for study in (a, b)]
-    return [task for task in a.tasks if all(task in known for known in hashes) and hashes[0][task] != hashes[1][task]]
+    return [
+        task
+        for task in a.tasks
+        if all(task in known for known in hashes) and hashes[0][task] != hashes[1][task]
+    ]
 
 
 def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
@@ -182,31 +216,54 @@ def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
     tries.append(Path(results) / name / "cells.csv")
     path = next((path for path in tries if path.is_file()), None)
     if path is None:
-        known = ", ".join(sorted(file.parent.name for file in Path(results).glob("*/cells.csv"))) or "none yet"
+        known = (
+            ", ".join(sorted(file.parent.name for file in Path(results).glob("*/cells.csv")))
+            or "none yet"
+        )
         raise UserError(
-            "there is no such study", where=name, hint=f"name a study or a cells.csv; studies with results: {known}"
+            "there is no such study",
+            where=name,
+            hint=f"name a study or a cells.csv; studies with results: {known}",
         )
     frame = read_table(path)
     if frame.empty:
         raise UserError("the study has no cells", where=str(path), hint="run it first")
     recorded = path.with_name("provenance.json")
     provenance = read_provenance(recorded) if recorded.exists() else None
-    return StudyTable(path.parent.name if name == str(given) and "/" in name else name, path, frame, provenance)
+    return StudyTable(
+        path.parent.name if name == str(given) and "/" in name else name, path, frame, provenance
+    )
 
 
-def model_change(first: StudyTable, second: StudyTable, model_a: str, model_b: str, tasks: list[str]) -> ModelChange:
+def model_change(
+    first: StudyTable, second: StudyTable, model_a: str, model_b: str, tasks: list[str]
+) -> ModelChange:
     """One pair of models over the tasks both studies have."""
     shells = [*first.frame["shell"].unique(), *second.frame["shell"].unique()]
     counts = [
         count_outcomes(source.frame[source.frame["model"] == model], tasks, source.trials, shells)
         for source, model in ((first, model_a), (second, model_b))
     ]
-    changes = [change for what in (*counts[0].by_shell, GAP) if (change := _quantity_change(what, *counts)) is not None]
+    changes = [
+        change
+        for what in (*counts[0].by_shell, GAP)
+        if (change := _quantity_change(what, *counts)) is not None
+    ]
     per_task = [
-        TaskChange(task, *({s: (own.passes[i], own.scored[i]) for s, own in c.by_shell.items()} for c in counts))
+        TaskChange(
+            task,
+            *({s: (own.passes[i], own.scored[i]) for s, own in c.by_shell.items()} for c in counts),
+        )
         for i, task in enumerate(tasks)
     ]
-    return ModelChange(model_a, model_b, tuple(counts[0].by_shell), counts[0].contrast, tuple(changes), tuple(per_task))
+    return ModelChange(
+        model_a,
+        model_b,
+        tuple(counts[0].by_shell),
+        counts[0].contrast,
+        tuple(changes),
+        tuple(per_task),
+    )
 
 
 def _quantity_change(what: str, a: Outcomes, b: Outcomes) -> Change | None:
@@ -245,15 +302,24 @@ def _quantity(outcomes: Outcomes, what: str, i: int) -> Fraction:
 
 def _fixed(a: ShellPasses, b: ShellPasses, kept: list[int]) -> float | None:
     """The report's interval for these very tasks, with A and B in the places of the contrasted shells."""
-    pair = [ShellPasses(tuple(own.passes[i] for i in kept), tuple(own.scored[i] for i in kept)) for own in (a, b)]
+    pair = [
+        ShellPasses(tuple(own.passes[i] for i in kept), tuple(own.scored[i] for i in kept))
+        for own in (a, b)
+    ]
     as_contrast = Outcomes(
-        "A against B", tuple(str(i) for i in kept), 1, dict(zip("AB", pair, strict=True)), ("A", "B")
+        "A against B",
+        tuple(str(i) for i in kept),
+        1,
+        dict(zip("AB", pair, strict=True)),
+        ("A", "B"),
     )
     paired = pair_by_task(as_contrast)
     return fixed_task_halfwidth(as_contrast, paired) if paired else None
 
 
-def run_differences(a: StudyTable, b: StudyTable, models: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
+def run_differences(
+    a: StudyTable, b: StudyTable, models: Sequence[tuple[str, str]]
+) -> list[tuple[str, str, str]]:
     """(fact, in A, in B) where they differ; a fact that a study does not have is `not recorded`."""
     titles = [one if one == other else f"{one} and {other}" for one, other in models]
     facts = [
@@ -261,7 +327,9 @@ def run_differences(a: StudyTable, b: StudyTable, models: Sequence[tuple[str, st
         for study, aliases in zip((a, b), zip(*models, strict=True), strict=True)
     ]
     a_facts, b_facts = facts
-    both = [(what, a_facts.get(what, UNKNOWN), b_facts.get(what, UNKNOWN)) for what in a_facts | b_facts]
+    both = [
+        (what, a_facts.get(what, UNKNOWN), b_facts.get(what, UNKNOWN)) for what in a_facts | b_facts
+    ]
     return [fact for fact in both if fact[1] != fact[2]]
 
 
@@ -277,7 +345,9 @@ def _run_facts(study: StudyTable, titles: Mapping[str, str]) -> dict[str, str]:
             facts[key] = _shown(value)
             continue
         # An image's id is another one wherever the same image is built again.
-        for name in dict.fromkeys(name for document in documents for name in document if name != "image_id"):
+        for name in dict.fromkeys(
+            name for document in documents for name in document if name != "image_id"
+        ):
             shown = sorted({_shown(document.get(name)) for document in documents})
             facts[f"{key}: {name}"] = ", ".join(shown)
     for alias, title in titles.items():
@@ -287,7 +357,10 @@ def _run_facts(study: StudyTable, titles: Mapping[str, str]) -> dict[str, str]:
             for key in sorted(Sampling.model_fields.keys() - NOT_ASKED_FOR - new):
                 facts[f"{title}: {key}"] = _shown(getattr(sent, key))
         else:
-            for column, key in (("model_echoed", "echoed"), ("temperature_sent", "temperature_sent")):
+            for column, key in (
+                ("model_echoed", "echoed"),
+                ("temperature_sent", "temperature_sent"),
+            ):
                 values = study.frame.loc[study.frame["model"] == alias, column].dropna()
                 facts[f"{title}: {key}"] = ", ".join(sorted(set(map(str, values)))) or UNKNOWN
     return facts
@@ -301,7 +374,11 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_shown(item)}" for key, item in sorted(value.items()))
     shown = str(value)
-    return shown[:16] + "…" if len(shown) in (40, 64) and not set(shown) - set("0123456789abcdef") else shown
+    return (
+        shown[:16] + "…"
+        if len(shown) in (40, 64) and not set(shown) - set("0123456789abcdef")
+        else shown
+    )
 
 
 def comparison_markdown(comparison: Comparison) -> str:
@@ -314,7 +391,11 @@ def _parts(comparison: Comparison) -> Iterator[str]:
     yield f"# {text(a.name)} (A) and {text(b.name)} (B)"
     yield CAVEAT
     for model in comparison.models:
-        name = text(model.model_a if model.model_a == model.model_b else f"{model.model_a} (A) and {model.model_b} (B)")
+        name = text(
+            model.model_a
+            if model.model_a == model.model_b
+            else f"{model.model_a} (A) and {model.model_b} (B)"
+        )
         yield f"## {name}"
         yield _change_table(model) if model.changes else "No task was measured in both studies."
         yield f"## {name}: tasks that changed"
@@ -327,7 +408,9 @@ def _parts(comparison: Comparison) -> Iterator[str]:
         names = text(", ".join(comparison.changed_tasks), limit=10_000)
         yield f"These tasks were edited between the studies, so a change may be the task's: {names}."
     if comparison.differences:
-        yield table(["", "A", "B"], [[text(value) for value in row] for row in comparison.differences])
+        yield table(
+            ["", "A", "B"], [[text(value) for value in row] for row in comparison.differences]
+        )
     else:
         yield "Nothing that was recorded differs."
     for title, only in ((f"A, {a.name}", comparison.only_a), (f"B, {b.name}", comparison.only_b)):
@@ -343,35 +426,55 @@ def _change_table(model: ModelChange) -> str:
     baseline, challenger = short_names(model.contrast)
     rows = []
     for change in model.changes:
-        name = f"pass@1 in {SHELLS[change.what].title}" if change.what != GAP else f"gap ({challenger} less {baseline})"
+        name = (
+            f"pass@1 in {SHELLS[change.what].title}"
+            if change.what != GAP
+            else f"gap ({challenger} less {baseline})"
+        )
         shown = [percent(change.before), percent(change.after)]
         if change.what == GAP:
             shown = [f"{signed(change.before)} pp", f"{signed(change.after)} pp"]
         fixed = "n/a" if change.fixed is None else f"± {points(change.fixed)}"
         sure = [span(change.interval), fixed, probability(change.p)]
-        rows.append([name, *shown, signed(change.change), *sure, f"{change.differing} of {change.tasks}"])
+        rows.append(
+            [name, *shown, signed(change.change), *sure, f"{change.differing} of {change.tasks}"]
+        )
     headers = ["", "A", "B", "change, pp", "95 % interval", "these tasks", "p", "changed tasks"]
     return table(headers, rows, "lrrrrrrr")
 
 
 def _changed_tasks(model: ModelChange) -> Iterator[str]:
-    changed = sorted((task for task in model.tasks if task.size), key=lambda task: (-task.size, task.task))
-    unmeasured = sum(all(task.change(shell) is None for shell in model.shells_shown) for task in model.tasks)
+    changed = sorted(
+        (task for task in model.tasks if task.size), key=lambda task: (-task.size, task.task)
+    )
+    unmeasured = sum(
+        all(task.change(shell) is None for shell in model.shells_shown) for task in model.tasks
+    )
     same = len(model.tasks) - len(changed) - unmeasured
     yield f"{len(changed)} of {len(model.tasks)} tasks changed, {same} did not, {unmeasured} cannot be compared."
     if changed:
         headers = [
             "task",
-            *(f"{SHELLS[s].title} {part}" for s in model.shells_shown for part in ("A", "B", "change, pp")),
+            *(
+                f"{SHELLS[s].title} {part}"
+                for s in model.shells_shown
+                for part in ("A", "B", "change, pp")
+            ),
         ]
         rows = [
-            [text(task.task), *(cell for shell in model.shells_shown for cell in _task_cells(task, shell))]
+            [
+                text(task.task),
+                *(cell for shell in model.shells_shown for cell in _task_cells(task, shell)),
+            ]
             for task in changed
         ]
         yield table(headers, rows, "l" + "rrr" * len(model.shells_shown))
 
 
 def _task_cells(task: TaskChange, shell: str) -> list[str]:
-    counts = [f"{passes}/{scored}" if scored else "n/a" for passes, scored in (task.a[shell], task.b[shell])]
+    counts = [
+        f"{passes}/{scored}" if scored else "n/a"
+        for passes, scored in (task.a[shell], task.b[shell])
+    ]
     change = task.change(shell)
     return [*counts, "n/a" if change is None else signed(change, 0)]

@@ -82,7 +82,11 @@ def _sequence(wanted: Sequence[str], got: Sequence[str], key: Callable[[str], st
             rows += [Row("=", line) for line in got[c:d]]
         else:
             rows += [Row("-", line) for line in wanted[a:b]] + [Row("+", line) for line in got[c:d]]
-    return rows + [Row("-", line) for line in wanted[ALIGNED:]] + [Row("+", line) for line in got[ALIGNED:]]
+    return (
+        rows
+        + [Row("-", line) for line in wanted[ALIGNED:]]
+        + [Row("+", line) for line in got[ALIGNED:]]
+    )
 
 
 def _expected_lines(expected: Any) -> list[str]:

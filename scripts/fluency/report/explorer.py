@@ -29,7 +29,9 @@ WIDE_LIMIT = 20_000_000  # characters of details: what a browser reads in well u
 _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def write_explorer(path_to_html: Path, frame: pd.DataFrame, view: StudyView, rates: Mapping[str, list[str]]) -> None:
+def write_explorer(
+    path_to_html: Path, frame: pd.DataFrame, view: StudyView, rates: Mapping[str, list[str]]
+) -> None:
     """Write the explorer; the same inputs give the same bytes. Long texts are shown in part, with size and record."""
     write_atomic(path_to_html, page(page_index(frame, view), page_details(frame, view), rates))
 
@@ -58,7 +60,9 @@ def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
         "study": study.study,
         "shells": [[shell, SHELLS[shell].title, SHELLS[shell].grammar] for shell in study.shells],
         "contrast": gap_shells(study.shells),
-        "models": sorted(([m.alias, m.id] for m in study.models), key=lambda model: results.get(model[0], 0) < 2),
+        "models": sorted(
+            ([m.alias, m.id] for m in study.models), key=lambda model: results.get(model[0], 0) < 2
+        ),
         "tasks": [*categories.items()],
         "marks": MARKS,
         "kinds": {failure: kind for failure, (kind, _) in FAILURES.items()},
@@ -85,7 +89,9 @@ def _details(frame: pd.DataFrame, view: StudyView, size: ViewSize, limit: float)
     """The views at one size; empty as soon as they have more characters than the limit."""
     tasks = {task.id: task for task in view.tasks}
     pool, cells = ValuePool(), []
-    for model, shell, task, trial in zip(*(frame[name] for name in ("model", "shell", "task", "trial")), strict=True):
+    for model, shell, task, trial in zip(
+        *(frame[name] for name in ("model", "shell", "task", "trial")), strict=True
+    ):
         cell = Cell(model, shell, task, int(trial))
         cells.append(pool.add(cell_view(cell, view.records(cell), tasks.get(task), size)))
         if pool.size > limit:
@@ -95,8 +101,16 @@ def _details(frame: pd.DataFrame, view: StudyView, size: ViewSize, limit: float)
 
 def page(index: dict[str, Any], details: dict[str, Any], rates: Mapping[str, list[str]]) -> str:
     """The page's HTML. Style and script are allowed by their hashes, so nothing else can be either."""
-    style, script = ((REPORT / "explorer" / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
-    texts = {"style": style, "script": script, "index": script_json(index), "details": script_json(details)}
+    style, script = (
+        (REPORT / "explorer" / name).read_text(encoding="utf-8")
+        for name in ("style.css", "script.js")
+    )
+    texts = {
+        "style": style,
+        "script": script,
+        "index": script_json(index),
+        "details": script_json(details),
+    }
     loader, undefined = jinja2.FileSystemLoader(REPORT), jinja2.StrictUndefined
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=undefined)
     return environment.get_template("explorer.html.j2").render(
@@ -117,7 +131,9 @@ def script_json(value: Any) -> str:
 
     U+2028, direction marks and lone surrogates are escapes in it; NaN is refused.
     """
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).translate(_HTML)
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).translate(
+        _HTML
+    )
 
 
 class ValuePool:
@@ -148,9 +164,21 @@ class ValuePool:
             value = [-1, *map(self.add, value)]
         elif isinstance(value, float):
             value = round(value, 6)
-        key = value if isinstance(value, str) else tuple(value) if isinstance(value, list) else (type(value), value)
+        key = (
+            value
+            if isinstance(value, str)
+            else tuple(value)
+            if isinstance(value, list)
+            else (type(value), value)
+        )
         number = self._value_numbers.setdefault(key, len(self.values))
         if number == len(self.values):
             self.values.append(value)
-            self.size += len(value) + 3 if isinstance(value, str) else 5 * len(value) if isinstance(value, list) else 6
+            self.size += (
+                len(value) + 3
+                if isinstance(value, str)
+                else 5 * len(value)
+                if isinstance(value, list)
+                else 6
+            )
         return number

@@ -82,11 +82,18 @@ def _figure_style() -> Iterator[None]:
         yield
 
 
-def _new_axes(width: float, height: float, margins: tuple[float, float, float, float]) -> tuple[Figure, Axes]:
+def _new_axes(
+    width: float, height: float, margins: tuple[float, float, float, float]
+) -> tuple[Figure, Axes]:
     """A figure with one axes; margins: left, bottom, right, top."""
     left, bottom, right, top = margins
     figure = Figure(figsize=(width, height), facecolor=PAPER)
-    box = (left / width, bottom / height, (width - left - right) / width, (height - bottom - top) / height)
+    box = (
+        left / width,
+        bottom / height,
+        (width - left - right) / width,
+        (height - bottom - top) / height,
+    )
     return figure, figure.add_axes(box)
 
 
@@ -97,7 +104,9 @@ def _label_rows(axes: Axes, labels: Sequence[str]) -> None:
         _text_beside(axes, label, (0.0, row), -6, ha="right")
 
 
-def _text_beside(axes: Axes, text: str, place: tuple[float, float], right: float, **how: Any) -> None:
+def _text_beside(
+    axes: Axes, text: str, place: tuple[float, float], right: float, **how: Any
+) -> None:
     """A text some points right of a place, which is a fraction of the axes and a row."""
     offset: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     axes.annotate(text, place, (right, 0), **offset, va="center", **how)
@@ -116,7 +125,12 @@ def to_svg(figure: Figure, title: str, alt: str) -> str:
     svg = buffer.getvalue()
     described = f'<svg role="img" aria-label="{escape(alt, {chr(34): "&quot;"})}" '
     svg = svg.replace("<svg ", described, 1)
-    svg = re.sub(r"(<title>[^<]*</title>)", lambda found: f"{found[1]}\n <desc>{escape(alt)}</desc>", svg, count=1)
+    svg = re.sub(
+        r"(<title>[^<]*</title>)",
+        lambda found: f"{found[1]}\n <desc>{escape(alt)}</desc>",
+        svg,
+        count=1,
+    )
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
 
 
@@ -143,12 +157,18 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
     legend = "thin line: 95 % interval for tasks like these (thick: 90 %) · grey bar: for these very tasks"
     if any(gap.claims.edge for gap in gaps.values()):
         legend += "\ndashed, hollow: these tasks cannot tell the shells apart"
-    figure.text(0.1 / figure.get_figwidth(), 0.08 / figure.get_figheight(), legend, fontsize=7.5, color=MID)
+    figure.text(
+        0.1 / figure.get_figwidth(), 0.08 / figure.get_figheight(), legend, fontsize=7.5, color=MID
+    )
     alt = (
         f"Gap of each model in points, {challenger} less {baseline}, over the bands of the decision table. "
         + " ".join(
             f"{model}: {signed(gap.value)}, 95 % for tasks like these {span(gap.s95)}, "
-            + ("for these tasks undefined" if gap.fixed is None else f"for these tasks ±{points(gap.fixed)}")
+            + (
+                "for these tasks undefined"
+                if gap.fixed is None
+                else f"for these tasks ±{points(gap.fixed)}"
+            )
             + (f", both at the {gap.claims.edge}: cannot tell." if gap.claims.edge else ".")
             for model, gap in gaps.items()
         )
@@ -165,7 +185,9 @@ def _bands(axes: Axes, limit: float, baseline: str, challenger: str) -> None:
         (DIRECTION_PP, limit, f"{challenger} by\n{DIRECTION_PP} or more"),
     ):
         if name != "no rule":
-            axes.axvspan(low, high, color=LIGHT if low == -NOISE_PP else PALE, linewidth=0, zorder=0)
+            axes.axvspan(
+                low, high, color=LIGHT if low == -NOISE_PP else PALE, linewidth=0, zorder=0
+            )
         axes.annotate(
             name,
             ((low + high) / 2, 1.0),
@@ -189,13 +211,21 @@ def _gap_row(axes: Axes, row: int, gap: GapEstimate) -> None:
     low, high = (100 * end for end in gap.s95)
     low90, high90 = (100 * end for end in gap.s90)
     if edge:
-        axes.plot([low, high], [row, row], color=INK, linewidth=1.1, linestyle=(0, (3, 2)), zorder=3)
+        axes.plot(
+            [low, high], [row, row], color=INK, linewidth=1.1, linestyle=(0, (3, 2)), zorder=3
+        )
     else:
-        axes.plot([low, high], [row, row], color=INK, linewidth=1.1, solid_capstyle="butt", zorder=3)
-        axes.plot([low90, high90], [row, row], color=INK, linewidth=3.4, solid_capstyle="butt", zorder=3)
+        axes.plot(
+            [low, high], [row, row], color=INK, linewidth=1.1, solid_capstyle="butt", zorder=3
+        )
+        axes.plot(
+            [low90, high90], [row, row], color=INK, linewidth=3.4, solid_capstyle="butt", zorder=3
+        )
     if gap.fixed:
         ends = [value - 100 * gap.fixed, value + 100 * gap.fixed]
-        axes.plot(ends, [row + 0.24] * 2, color="#9a9a9a", linewidth=4, solid_capstyle="butt", zorder=2)
+        axes.plot(
+            ends, [row + 0.24] * 2, color="#9a9a9a", linewidth=4, solid_capstyle="butt", zorder=2
+        )
     fill, rim = (PAPER, INK) if edge else (INK, PAPER)
     axes.plot([value], [row], marker="D", markersize=6.5, color=fill, markeredgecolor=rim, zorder=4)
     note = f"{signed(gap.value)}  ({span(gap.s95)})" + (f"\ncannot tell ({edge})" if edge else "")
@@ -232,10 +262,15 @@ def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
     baseline, challenger = model.outcomes.contrast
     marks = _marks(model)
     lead = {task: (by[challenger] or 0) - (by[baseline] or 0) for task, by in rates.items()}
-    tasks = sorted((task for task in rates if told[task] - {0.0} and told[task] - {100.0}), key=lambda t: (-lead[t], t))
+    tasks = sorted(
+        (task for task in rates if told[task] - {0.0} and told[task] - {100.0}),
+        key=lambda t: (-lead[t], t),
+    )
     if not tasks:
         return None
-    shown = [shell for shell in marks if any(by_shell[shell] is not None for by_shell in rates.values())]
+    shown = [
+        shell for shell in marks if any(by_shell[shell] is not None for by_shell in rates.values())
+    ]
     left = _text_width(tasks) + 0.2
     figure, axes = _new_axes(left + 4.4, 1.3 + TASK_ROW * len(tasks), (left, 0.7, 0.3, 0.6))
     axes.set_xlim(-4, 104)
@@ -246,7 +281,9 @@ def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
     axes.set_xlabel(f"runs passed, % (of {model.outcomes.trials} a task and shell)")
     _task_legend(axes, marks, shown)
     flat = _flat_tasks(told)
-    figure.text(0.1 / figure.get_figwidth(), 0.06 / figure.get_figheight(), flat, fontsize=7.5, color=MID)
+    figure.text(
+        0.1 / figure.get_figwidth(), 0.06 / figure.get_figheight(), flat, fontsize=7.5, color=MID
+    )
     alt = f"Share of passed runs of {model.model} by task, in {listed(short_names(shown))}. {flat}".strip()
     return _model_drawing("tasks", "Tasks", model, figure, alt)
 
@@ -254,13 +291,18 @@ def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
 def _flat_tasks(told: Mapping[str, set[float | None]]) -> str:
     counts = [
         f"{plural(count, 'task')} {how}"
-        for how, rate in (("always passed in every shell", 100.0), ("never passed in any shell", 0.0))
+        for how, rate in (
+            ("always passed in every shell", 100.0),
+            ("never passed in any shell", 0.0),
+        )
         if (count := sum(values == {rate} for values in told.values()))
     ]
     return f"Not shown: {listed(counts)}." if counts else ""
 
 
-def _model_drawing(kind: str, title: str, model: ModelAnalysis, figure: Figure, alt: str) -> Drawing:
+def _model_drawing(
+    kind: str, title: str, model: ModelAnalysis, figure: Figure, alt: str
+) -> Drawing:
     height = figure.get_figheight()
     figure.text(0.1 / figure.get_figwidth(), 1 - 0.2 / height, model.model, weight="bold")
     svg = to_svg(figure, f"{title}, {model.model}", alt)
@@ -280,16 +322,22 @@ def _marks(model: ModelAnalysis) -> dict[str, Mark]:
     return {shell: roles.get(shell) or next(further) for shell in model.outcomes.by_shell}
 
 
-def _dots(axes: Axes, rates: Sequence[Rates], marks: Mapping[str, Mark], contrast: tuple[str, str]) -> None:
+def _dots(
+    axes: Axes, rates: Sequence[Rates], marks: Mapping[str, Mark], contrast: tuple[str, str]
+) -> None:
     """The rows' rules, a level line between the contrasted shells, and the marks; the challenger's fits in the ring."""
     axes.hlines(range(len(rates)), -4, 104, color=LIGHT, linewidth=0.5, zorder=0)
-    pairs = {row: (by_shell[contrast[0]], by_shell[contrast[1]]) for row, by_shell in enumerate(rates)}
+    pairs = {
+        row: (by_shell[contrast[0]], by_shell[contrast[1]]) for row, by_shell in enumerate(rates)
+    }
     for row, (one, other) in pairs.items():
         if one is not None and other is not None:
             axes.plot([one, other], [row, row], color=MID, linewidth=1.3, zorder=1)
     for shell, mark in reversed(list(marks.items())):
         places = [
-            (rate, row + mark.below) for row, by_shell in enumerate(rates) if (rate := by_shell[shell]) is not None
+            (rate, row + mark.below)
+            for row, by_shell in enumerate(rates)
+            if (rate := by_shell[shell]) is not None
         ]
         axes.scatter(
             [rate for rate, _ in places],
@@ -305,11 +353,22 @@ def _dots(axes: Axes, rates: Sequence[Rates], marks: Mapping[str, Mark], contras
 
 def _task_legend(axes: Axes, marks: Mapping[str, Mark], shown: Sequence[str]) -> None:
     drawn = [
-        axes.plot([], [], marker=mark.shape, ls="", ms=mark.area**0.5, mfc=mark.fill, mec=INK, mew=mark.outline)[0]
+        axes.plot(
+            [],
+            [],
+            marker=mark.shape,
+            ls="",
+            ms=mark.area**0.5,
+            mfc=mark.fill,
+            mec=INK,
+            mew=mark.outline,
+        )[0]
         for mark in (marks[shell] for shell in shown)
     ]
     where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.1}
-    axes.legend(drawn, short_names(shown), ncol=len(marks), frameon=False, handletextpad=0.2, **where)
+    axes.legend(
+        drawn, short_names(shown), ncol=len(marks), frameon=False, handletextpad=0.2, **where
+    )
 
 
 BASELINE_LINE, CHALLENGER_LINE = (MID, (0, (4.0, 2.0))), (INK, "-")
@@ -346,7 +405,14 @@ def draw_times(model: ModelAnalysis, rows: pd.DataFrame) -> Drawing | None:
     axes.grid(axis="both", color=LIGHT, linewidth=0.5)
     axes.set_xlabel("time from start to exit of the command, seconds (log scale)")
     axes.set_ylabel("passing runs done, %")
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncol=2, frameon=False, borderaxespad=0.1, fontsize=8)
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncol=2,
+        frameon=False,
+        borderaxespad=0.1,
+        fontsize=8,
+    )
     alt = f"How long the commands of passing runs of {model.model} took. " + " ".join(
         f"{SHELLS[shell].title}: {len(taken)} runs, median {seconds(float(np.median(taken)))}, "
         f"longest {seconds(float(taken[-1]))}."

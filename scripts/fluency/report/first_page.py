@@ -12,7 +12,16 @@ import pandas as pd
 
 from fluency.analysis.descriptive import ORDER_KEPT
 from fluency.analysis.estimate import GapEstimate
-from fluency.analysis.plan import DIRECTION_PP, DIRECTIONS, MIN_INFORMATIVE, NOISE_PP, Band, Direction, band_of, edge_of
+from fluency.analysis.plan import (
+    DIRECTION_PP,
+    DIRECTIONS,
+    MIN_INFORMATIVE,
+    NOISE_PP,
+    Band,
+    Direction,
+    band_of,
+    edge_of,
+)
 from fluency.analysis.robustness import conditions_of
 from fluency.analysis.simulated import STOPPING
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis, analyse
@@ -63,7 +72,12 @@ def decides(analysis: Analysis) -> str:
 
 
 def _compares_nothing(analysis: Analysis) -> str:
-    measured = {shell for model in analysis.models for shell, tally in model.tallies.items() if tally.measured}
+    measured = {
+        shell
+        for model in analysis.models
+        for shell, tally in model.tallies.items()
+        if tally.measured
+    }
     lacking = [shell for shell in analysis.contrast if shell not in measured]
     if not lacking:
         return "Too little was measured for a verdict: this report decides nothing."
@@ -73,7 +87,8 @@ def _compares_nothing(analysis: Analysis) -> str:
 
 def _policy(analysis: Analysis, judged: list[ModelAnalysis]) -> str:
     ahead = {
-        side: [model.model for model in judged if model.gap and model.gap.claims.ahead == side] for side in DIRECTIONS
+        side: [model.model for model in judged if model.gap and model.gap.claims.ahead == side]
+        for side in DIRECTIONS
     }
     if all(ahead.values()):
         return f"The models disagree: {listed(_by_side(analysis, ahead, 'is ahead'))}; no common change is supported."
@@ -82,11 +97,19 @@ def _policy(analysis: Analysis, judged: list[ModelAnalysis]) -> str:
         band, verdict = model.verdict.band, model.verdict
         if band and band != "inconclusive" and verdict.resolved and not verdict.provisional:
             settled.setdefault(band, []).append(model.model)
-    rest = [model.model for model in analysis.models if not any(model.model in names for names in settled.values())]
+    rest = [
+        model.model
+        for model in analysis.models
+        if not any(model.model in names for names in settled.values())
+    ]
     if settled:
         return _settled(analysis, settled, rest)
     mild = {
-        side: [m.model for m in judged if m.verdict.band == side and not m.verdict.edge and not m.verdict.resolved]
+        side: [
+            m.model
+            for m in judged
+            if m.verdict.band == side and not m.verdict.edge and not m.verdict.resolved
+        ]
         for side in DIRECTIONS
     }
     if any(mild.values()):
@@ -98,7 +121,9 @@ def _policy(analysis: Analysis, judged: list[ModelAnalysis]) -> str:
 
 def _by_side(analysis: Analysis, models: dict[Direction, list[str]], words: str) -> list[str]:
     return [
-        f"{side_name(side, analysis.contrast)} {words} for {listed(names)}" for side, names in models.items() if names
+        f"{side_name(side, analysis.contrast)} {words} for {listed(names)}"
+        for side, names in models.items()
+        if names
     ]
 
 
@@ -134,7 +159,11 @@ def model_sentence(model: ModelAnalysis) -> str:
     if not below.passes + above.passes:
         return "solved nothing in either shell: for this model the tasks are too hard to compare the shells."
     claims = gap.claims
-    tested = f", p = {probability(gap.p)}" if claims.edge or (claims.ahead and gap.s95.low <= 0 <= gap.s95.high) else ""
+    tested = (
+        f", p = {probability(gap.p)}"
+        if claims.edge or (claims.ahead and gap.s95.low <= 0 <= gap.s95.high)
+        else ""
+    )
     return (
         f"wrote a working command in {below.passes} of {below.scored} {baseline} and {above.passes} of {above.scored} "
         f"{challenger} runs: {challenger} {signed(gap.value, 0)} points (95 % interval {span(gap.s95, 0)}{tested}). "
@@ -144,10 +173,18 @@ def model_sentence(model: ModelAnalysis) -> str:
 
 def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
     """The design, what of it is missing, and whether it was registered."""
-    tallies = [(model, shell, tally) for model in analysis.models for shell, tally in model.tallies.items()]
-    planned, measured = (sum(getattr(tally, what) for *_, tally in tallies) for what in ("planned", "measured"))
+    tallies = [
+        (model, shell, tally) for model in analysis.models for shell, tally in model.tallies.items()
+    ]
+    planned, measured = (
+        sum(getattr(tally, what) for *_, tally in tallies) for what in ("planned", "measured")
+    )
     named = set_name([task.id for task in view.tasks])
-    design = [(len(analysis.shells), "shell"), (analysis.trials, "trial"), (len(analysis.models), "model")]
+    design = [
+        (len(analysis.shells), "shell"),
+        (analysis.trials, "trial"),
+        (len(analysis.models), "model"),
+    ]
     yield (
         f"{plural(len(analysis.tasks), 'task')} ({named or 'no named set'}) × "
         f"{' × '.join(plural(number, noun) for number, noun in design)}, {measured} of {planned} runs measured."
@@ -158,7 +195,9 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
         if tally.missing
     ]:
         yield f"Missing: {', '.join(missing)}."
-    for shell in dict.fromkeys(shell for _, shell, tally in tallies if tally.state == "not-measured"):
+    for shell in dict.fromkeys(
+        shell for _, shell, tally in tallies if tally.state == "not-measured"
+    ):
         yield f"To measure {SHELLS[shell].short_title}, {SHELLS[shell].install_hint}."
     later = [(model.model, list(map(str, model.trials_added_later))) for model in analysis.models]
     if grew := [f"{listed(trials)} for {name}" for name, trials in later if trials]:
@@ -182,7 +221,9 @@ def _registered(study: Study, provenance: Provenance) -> str:
     if made.precedes(provenance.first_answer_utc) is False:
         return f"Exploratory: registered after its first answer.{among}"
     if count := len(provenance.deviations):
-        return f"Registered, but it departs from its registration in {plural(count, 'point')}.{among}"
+        return (
+            f"Registered, but it departs from its registration in {plural(count, 'point')}.{among}"
+        )
     return f"Registered {'in advance, no deviations' if made.utc else 'at a time that is not known'}.{among}"
 
 
@@ -234,12 +275,16 @@ def _other_tasks(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     flat, tasks = gap.ceiling_and_floor, len(gap.paired.tasks)
     if flat.informative < max(MIN_INFORMATIVE, tasks // 2):
         both, neither = "always solved in both", "never solved in either shell"
-        how = f"{both} or {neither}" if flat.ceiling and flat.floor else both if flat.ceiling else neither
+        how = (
+            f"{both} or {neither}"
+            if flat.ceiling and flat.floor
+            else both
+            if flat.ceiling
+            else neither
+        )
         needed = ""
         if gap.needed and not gap.claims.ahead:
-            needed = (
-                f" About {gap.needed.ahead} tasks of this kind would show who is ahead if the gap is {DIRECTION_PP}."
-            )
+            needed = f" About {gap.needed.ahead} tasks of this kind would show who is ahead if the gap is {DIRECTION_PP}."
         yield f"{flat.informative} of {tasks} tasks decide; the others were {how}.{needed}"
     parts = [
         f"{nouns} {', '.join([*out.flips[:MAX_NAMED], *['…'] * (len(out.flips) > MAX_NAMED)])}"
@@ -252,7 +297,10 @@ def _other_tasks(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         if less.gap and band_of(less.gap.value) != band_of(gap.value)
     ]
     if model.sets:
-        gaps = [f"{listed(part.names)} {signed(part.gap.value) if part.gap else 'n/a'}" for part in model.sets]
+        gaps = [
+            f"{listed(part.names)} {signed(part.gap.value) if part.gap else 'n/a'}"
+            for part in model.sets
+        ]
         yield f"The gap by set of tasks: {', '.join(gaps)}."
     if parts:
         yield f"Without any one of these the table would say otherwise: {'; '.join(parts)}."
@@ -274,14 +322,20 @@ def how_measured(analysis: Analysis, view: StudyView) -> Iterator[str]:
     where = {1: "", 2: " in both"}.get(worlds, " in all of them")
     yield f"Each command ran as written in {each}; it passes if it exits with 0 and prints the right answer{where}."
     yield "Prompts differ in one line, the shell's."
-    sent = dict.fromkeys(t for model in analysis.models for t, _ in model.answer_summary.temperatures)
+    sent = dict.fromkeys(
+        t for model in analysis.models for t, _ in model.answer_summary.temperatures
+    )
     if sent:
         yield f"Temperature {' or '.join(sent)}."
     orders = [order for order in analysis.orders.values() if order.state in ("kept", "resumed")]
     if orders and len(orders) == len(analysis.orders):
         least = min(order.correlation or 0.0 for order in orders)
         yield f"One mixed, seeded order of asking (rank correlation with the planned order {least:.2f})."
-    found = {(name, version) for image in view.provenance.images for name, version in image.shells.items()}
+    found = {
+        (name, version)
+        for image in view.provenance.images
+        for name, version in image.shells.items()
+    }
     if versions := [
         f"{SHELLS[name].short_title} {(version or 'unknown').split('(')[0]}"
         for name, version in sorted(found)

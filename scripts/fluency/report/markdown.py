@@ -22,7 +22,9 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]], align: str =
         for cell in row:
             if "\n" in cell or "|" in cell:
                 raise ValueError(f"a table cell cannot hold a newline or a bar: {cell!r}")
-    widths = [max(3, *(width(row[i]) for row in [list(headers), *cells])) for i in range(len(headers))]
+    widths = [
+        max(3, *(width(row[i]) for row in [list(headers), *cells])) for i in range(len(headers))
+    ]
     rule = [
         {"l": "-" * w, "r": "-" * (w - 1) + ":", "c": ":" + "-" * (w - 2) + ":"}[a]
         for w, a in zip(widths, align, strict=True)
@@ -78,7 +80,11 @@ def text(value: object, limit: int = LIMIT) -> str:
 
 
 def _is_quiet(text: str, place: int) -> bool:
-    char, before, following = text[place], text[max(place - 1, 0) : place], text[place + 1 : place + 2]
+    char, before, following = (
+        text[place],
+        text[max(place - 1, 0) : place],
+        text[place + 1 : place + 2],
+    )
     if char.isalnum() or char in _QUIET or ord(char) > 127:
         return True
     if char == "[":

@@ -34,7 +34,9 @@ def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> None:
 
 def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> Analysis:
     """Write `path` and `figures/*.svg` next to it; figures of an earlier report are removed."""
-    analysis = analyse(frame, view.study, view.tasks, {name: found.tasks for name, found in task_sets().items()})
+    analysis = analyse(
+        frame, view.study, view.tasks, {name: found.tasks for name, found in task_sets().items()}
+    )
     figures = draw_figures(analysis, frame)
     folder = path.parent / "figures"
     for stale in {*folder.glob("*.svg")} - {folder / figure.name for figure in figures}:
@@ -55,7 +57,16 @@ def render(values: dict[str, Any], name: str = "report.md.j2") -> str:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    for function in (percent, points, probability, seconds, signed, span, markdown.code, markdown.text):
+    for function in (
+        percent,
+        points,
+        probability,
+        seconds,
+        signed,
+        span,
+        markdown.code,
+        markdown.text,
+    ):
         environment.filters[function.__name__] = function
     written = environment.get_template(name).render(
         {**values, "tables": tables, "sentences": sentences, "page": first_page}

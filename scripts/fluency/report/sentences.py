@@ -29,7 +29,9 @@ def question(analysis: Analysis) -> str:
 
 def telling_first(analysis: Analysis) -> list[ModelAnalysis]:
     """The models, those at an edge after the others, and those without a verdict last."""
-    return sorted(analysis.models, key=lambda model: (model.verdict.band is None, bool(model.verdict.edge)))
+    return sorted(
+        analysis.models, key=lambda model: (model.verdict.band is None, bool(model.verdict.edge))
+    )
 
 
 def attempt(number: int | None, measured: bool) -> str | None:
@@ -37,12 +39,18 @@ def attempt(number: int | None, measured: bool) -> str | None:
     if number is None or number == 1:
         return None
     ordinal = f"{number}{ {2: 'nd', 3: 'rd'}.get(number, 'th') }"
-    return f"measured at the {ordinal} attempt" if measured else f"given up after the {ordinal} attempt"
+    return (
+        f"measured at the {ordinal} attempt"
+        if measured
+        else f"given up after the {ordinal} attempt"
+    )
 
 
 def extra_shells_note(analysis: Analysis) -> str:
     """Which shells are in the gap, with a blank before it; empty where the study has no other."""
-    others = listed(short_names(shell for shell in analysis.shells_shown if shell not in analysis.contrast))
+    others = listed(
+        short_names(shell for shell in analysis.shells_shown if shell not in analysis.contrast)
+    )
     pair = listed(short_names(analysis.contrast))
     if not others:
         return ""
@@ -70,8 +78,13 @@ def refusal(model: ModelAnalysis) -> str:
 def _headline_parts(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     contrast, verdict, tasks = model.outcomes.contrast, model.verdict, len(gap.paired.tasks)
     tallies = [tally for shell, tally in model.tallies.items() if shell in contrast]
-    measured, planned = sum(tally.measured for tally in tallies), sum(tally.planned for tally in tallies)
-    rates = zip(short_names(contrast), (gap.paired.baseline_rate, gap.paired.challenger_rate), strict=True)
+    measured, planned = (
+        sum(tally.measured for tally in tallies),
+        sum(tally.planned for tally in tallies),
+    )
+    rates = zip(
+        short_names(contrast), (gap.paired.baseline_rate, gap.paired.challenger_rate), strict=True
+    )
     yield (
         f"gap {signed(gap.value)} pp ({', '.join(f'{name} {percent(rate.value)}' for name, rate in rates)}; "
         f"{tasks} tasks, {measured}/{planned} runs measured)."
@@ -138,7 +151,11 @@ def tasks_needed(sizes: SampleSizes) -> str:
 def these_tasks(claims: Claims, contrast: tuple[str, str], fixed: float | None) -> str:
     """Who is ahead on these very tasks, whatever holds of others."""
     if claims.these_tasks == "unknown":
-        why = "no trial varied, which is not certainty" if fixed == 0 else "one trial does not show its own noise"
+        why = (
+            "no trial varied, which is not certainty"
+            if fixed == 0
+            else "one trial does not show its own noise"
+        )
         return f"too little is known ({why})"
     if claims.these_tasks == "open":
         return "undecided"
@@ -148,7 +165,9 @@ def these_tasks(claims: Claims, contrast: tuple[str, str], fixed: float | None) 
 def _on_these_tasks(gap: GapEstimate) -> str:
     if gap.fixed is None:
         return "on these tasks: undefined with one trial"
-    return f"on these tasks ±{points(gap.fixed)}" + ("" if gap.fixed else " (no trial varied; not certainty)")
+    return f"on these tasks ±{points(gap.fixed)}" + (
+        "" if gap.fixed else " (no trial varied; not certainty)"
+    )
 
 
 def composition_sentences(analysis: Analysis) -> str:
@@ -162,7 +181,9 @@ def composition_sentences(analysis: Analysis) -> str:
 
 def gaps_under_conditions(model: ModelAnalysis) -> str:
     """The gap of the same answers under each condition, a paragraph each; empty where no shell has one."""
-    return "\n\n".join(_gap_under(model, condition) for condition in conditions_of(model.outcomes.contrast))
+    return "\n\n".join(
+        _gap_under(model, condition) for condition in conditions_of(model.outcomes.contrast)
+    )
 
 
 def _gap_under(model: ModelAnalysis, condition: Condition) -> str:
@@ -199,7 +220,12 @@ def listed(names: Sequence[str]) -> str:
 def deadlines(analysis: Analysis, study: Study) -> str:
     """Each shell's deadline."""
     limits = study.sandbox.limits.timeout_s
-    return listed([f"{seconds(limits[shell])} in {SHELLS[shell].short_title}" for shell in analysis.shells_shown])
+    return listed(
+        [
+            f"{seconds(limits[shell])} in {SHELLS[shell].short_title}"
+            for shell in analysis.shells_shown
+        ]
+    )
 
 
 LEAST_PP = int(100 * MISSING_PROGRAM_GAP)
@@ -210,13 +236,18 @@ def missing_programs(model: ModelAnalysis) -> str:
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     counted = {line.failure_class: line.counts for line in model.failures}
     if older := sum(counted.get(EARLIER_CLASS[MISSING_PROGRAM], {}).values()):
-        both = _share(EARLIER_CLASS[MISSING_PROGRAM], counted[EARLIER_CLASS[MISSING_PROGRAM]], measured)
+        both = _share(
+            EARLIER_CLASS[MISSING_PROGRAM], counted[EARLIER_CLASS[MISSING_PROGRAM]], measured
+        )
         return (
             f"Failed for a command that is not there: {both}. These {older} cells were judged when a program that this "
             "sandbox lacks and a name that nobody has were one class."
         )
     lacked = counted.get(MISSING_PROGRAM, {})
-    parts = [_share(name, counted.get(name, {}), measured) for name in (MISSING_PROGRAM, "invented-command")]
+    parts = [
+        _share(name, counted.get(name, {}), measured)
+        for name in (MISSING_PROGRAM, "invented-command")
+    ]
     said = (
         f"Failed for a program that other machines have and this sandbox lacks: {parts[0]}; "
         f"for a name that nobody has: {parts[1]}."
@@ -224,12 +255,17 @@ def missing_programs(model: ModelAnalysis) -> str:
     baseline, challenger = model.outcomes.contrast
     if not measured.keys() >= {baseline, challenger}:
         return said
-    shares = {shell: Fraction(lacked.get(shell, 0), measured[shell]) for shell in (baseline, challenger)}
+    shares = {
+        shell: Fraction(lacked.get(shell, 0), measured[shell]) for shell in (baseline, challenger)
+    }
     apart = abs(shares[challenger] - shares[baseline])
     if apart < MISSING_PROGRAM_GAP:
         return f"{said} The shells differ by {points(apart)} points in the first, less than {LEAST_PP}."
     spared = min(shares, key=shares.__getitem__)
-    gaps = {line.key: signed(line.estimate.paired.gap) if line.estimate else "n/a" for line in model.sensitivities}
+    gaps = {
+        line.key: signed(line.estimate.paired.gap) if line.estimate else "n/a"
+        for line in model.sensitivities
+    }
     return (
         f"{said} **The sandbox may favour {SHELLS[spared].short_title}**: the shells differ by {points(apart)} points "
         f"in the first, {LEAST_PP} or more. The gap is {gaps['missing_left_out']} pp with those cells left out and "
@@ -250,7 +286,9 @@ def sandbox_effects(model: ModelAnalysis) -> str:
     ended = _right_output_bad_exit(model)
     if ended is not None:
         lines.append(("the right output, failed for how the command ended", ended))
-    shown = [f"{words}: {_counts_by_shell(counts, measured)}" for words, counts in lines if measured]
+    shown = [
+        f"{words}: {_counts_by_shell(counts, measured)}" for words, counts in lines if measured
+    ]
     return "; ".join(shown) or "nothing measured"
 
 
@@ -270,7 +308,9 @@ def _share(name: str, counts: dict[str, int], measured: dict[str, int]) -> str:
 
 
 def _counts_by_shell(counts: dict[str, int], measured: dict[str, int]) -> str:
-    return ", ".join(f"{SHELLS[shell].short_title} {counts.get(shell, 0)}/{of}" for shell, of in measured.items())
+    return ", ".join(
+        f"{SHELLS[shell].short_title} {counts.get(shell, 0)}/{of}" for shell, of in measured.items()
+    )
 
 
 def order_of_asking(analysis: Analysis) -> str:
@@ -280,15 +320,30 @@ def order_of_asking(analysis: Analysis) -> str:
 
 def _order_words(order: AskingOrder) -> str:
     if order.correlation is None:
-        return "no order: batch" if order.batch else "no order: too few answers with a time of their own"
+        return (
+            "no order: batch"
+            if order.batch
+            else "no order: too few answers with a time of their own"
+        )
     kept = "not in the planned order" if order.state == "departed" else "in one mixed, seeded order"
-    pauses = f", {'resumed, ' * (order.state == 'resumed')}{order.runs} runs" if order.runs > 1 else ""
-    places = ", ".join(f"{SHELLS[shell].short_title} {place:.2f}" for shell, place in order.mean_places.items())
+    pauses = (
+        f", {'resumed, ' * (order.state == 'resumed')}{order.runs} runs" if order.runs > 1 else ""
+    )
+    places = ", ".join(
+        f"{SHELLS[shell].short_title} {place:.2f}" for shell, place in order.mean_places.items()
+    )
     return f"{kept}{pauses} (rank correlation with the planned order {order.correlation:.2f}; mean place {places})"
 
 
 MAX_LISTED = 8
-STATED_ELSEWHERE = {"schema_version", "decision", "task_sha256", "registration", "deviations", "first_answer_utc"}
+STATED_ELSEWHERE = {
+    "schema_version",
+    "decision",
+    "task_sha256",
+    "registration",
+    "deviations",
+    "first_answer_utc",
+}
 STATED_ELSEWHERE |= {"conditions", "limits"}
 """What the report states in other places, from the study."""
 
@@ -300,7 +355,11 @@ def provenance_facts(provenance: Provenance) -> list[tuple[str, str]]:
     head = [("commit", "commit"), ("uncommitted changes", "dirty"), ("version", "version")]
     stated = [(title, values.pop(key)) for title, key in head]
     facts = [(title, "unknown" if value is None else _shown(value)) for title, value in stated]
-    for key in ("config_files", "start_up_s", *sorted(values.keys() - {"config_files", "start_up_s"})):
+    for key in (
+        "config_files",
+        "start_up_s",
+        *sorted(values.keys() - {"config_files", "start_up_s"}),
+    ):
         if values[key] is not None:
             facts += _flat(key, values[key])
     return facts
@@ -308,7 +367,11 @@ def provenance_facts(provenance: Provenance) -> list[tuple[str, str]]:
 
 def unofficial_builds(provenance: Provenance) -> list[str]:
     """A sentence for each shell that was not the official release's build, since a verdict is on that build then."""
-    found = {(shell, image.archives.get(shell, "unknown")) for image in provenance.images for shell in image.unofficial}
+    found = {
+        (shell, image.archives.get(shell, "unknown"))
+        for image in provenance.images
+        for shell in image.unofficial
+    }
     return [
         f"{SHELLS[shell].short_title if shell in SHELLS else shell} here is another build than the official release's "
         f"(its archive has SHA-256 {digest}): what is said of it is said of that build."
@@ -322,23 +385,44 @@ def registration_summary(provenance: Provenance) -> tuple[str, str]:
     if made is None:
         return "", ""
     if made.utc is None:
-        return "Registered", "at a time that is not known: the registration is of an older form that does not say it."
-    tree = "" if made.dirty is None else ", with uncommitted changes" if made.dirty else ", with no uncommitted change"
+        return (
+            "Registered",
+            "at a time that is not known: the registration is of an older form that does not say it.",
+        )
+    tree = (
+        ""
+        if made.dirty is None
+        else ", with uncommitted changes"
+        if made.dirty
+        else ", with no uncommitted change"
+    )
     commit = f"at commit {made.commit}{tree}" if made.commit else "at a commit that is not known"
-    said = f"on {made.utc} {commit}; " + (f"the first answer came {first}." if first else "no answer has come yet.")
+    said = f"on {made.utc} {commit}; " + (
+        f"the first answer came {first}." if first else "no answer has come yet."
+    )
     said += f" It is {made.among}." if made.among else ""
-    heading = {True: "Registered in advance", False: "Registered, but not in advance", None: "Registered"}
-    return heading[made.precedes(first)], f"{said} A clock can be set: what proves the order is in docs/archive.md."
+    heading = {
+        True: "Registered in advance",
+        False: "Registered, but not in advance",
+        None: "Registered",
+    }
+    return heading[
+        made.precedes(first)
+    ], f"{said} A clock can be set: what proves the order is in docs/archive.md."
 
 
 def _flat(key: str, value: Any) -> list[tuple[str, str]]:
     if isinstance(value, Mapping):
-        return [fact for name in sorted(value, key=str) for fact in _flat(f"{key}.{name}", value[name])]
+        return [
+            fact for name in sorted(value, key=str) for fact in _flat(f"{key}.{name}", value[name])
+        ]
     if isinstance(value, list):
         if len(value) == 1:
             return _flat(key, value[0])
         if any(isinstance(item, Mapping | list) for item in value):
-            return [fact for place, item in enumerate(value) for fact in _flat(f"{key}.{place}", item)]
+            return [
+                fact for place, item in enumerate(value) for fact in _flat(f"{key}.{place}", item)
+            ]
         if len(value) > MAX_LISTED:
             digest = sha256(canonical_json([_shown(item) for item in value]))
             return [(key, f"{len(value)} values, SHA-256 of their list {digest}")]

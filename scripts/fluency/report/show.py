@@ -28,7 +28,9 @@ OPS = {"-": ("- ", "red"), "+": ("+ ", "cyan"), "=": ("  ", "")}
 WIDTH = 140  # columns of a table that goes to a file or a pipe
 
 
-def show(cell: Cell, results: Path = RESULTS, console: Console | None = None, *, full: bool = False) -> None:
+def show(
+    cell: Cell, results: Path = RESULTS, console: Console | None = None, *, full: bool = False
+) -> None:
     """Print what is recorded of one cell, its verdict last; `full`: with the provenance and the records' paths.
 
     UserError that says what there is, if there is nothing of it. Colour goes to a terminal only. Control characters,
@@ -54,7 +56,10 @@ def show(cell: Cell, results: Path = RESULTS, console: Console | None = None, *,
         _run(console, run)
     if full:
         _heading(console, "Provenance")
-        _line(console, Text(escape_controls(json.dumps(view["provenance"], indent=2, ensure_ascii=False))))
+        _line(
+            console,
+            Text(escape_controls(json.dumps(view["provenance"], indent=2, ensure_ascii=False))),
+        )
         for name in view["files"]:
             _line(console, Text(str(Path(results) / name), style="dim"))
     _heading(console, cell_title(cell))
@@ -87,7 +92,9 @@ def _heading(console: Console, title: str) -> None:
     _line(console, Text("─" * min(len(title), 72), style="dim"))
 
 
-def _texts(console: Console, title: str, part: dict[str, Any] | None, lexer: str | None = None) -> None:
+def _texts(
+    console: Console, title: str, part: dict[str, Any] | None, lexer: str | None = None
+) -> None:
     if part is not None:
         _heading(console, title)
         _excerpt(console, part, lexer)
@@ -98,7 +105,11 @@ def _excerpt(console: Console, part: dict[str, Any], lexer: str | None = None) -
         _line(console, Text("empty", style="dim"))
         return
     head = escape_controls(part["head"].removesuffix("\n"))
-    highlighted = Syntax("", lexer, theme="ansi_dark").highlight(head) if lexer and console.color_system else Text(head)
+    highlighted = (
+        Syntax("", lexer, theme="ansi_dark").highlight(head)
+        if lexer and console.color_system
+        else Text(head)
+    )
     highlighted.rstrip()
     _line(console, highlighted)
     if part["left_out"]:
@@ -118,7 +129,10 @@ def _verdict(console: Console, passed: bool | None, why: str, failure: str = "")
     mark = mark_of("passed" if passed else "missing" if passed is None else failure)
     named = f" ({failure})" if failure else ""
     _line(
-        console, Text.assemble((f"{mark} {words}{named}", f"bold {style}"), escape_controls(f": {why}" if why else ""))
+        console,
+        Text.assemble(
+            (f"{mark} {words}{named}", f"bold {style}"), escape_controls(f": {why}" if why else "")
+        ),
     )
 
 
@@ -130,7 +144,12 @@ def _run(console: Console, run: dict[str, Any]) -> None:
     if diff:
         count = f"{diff['same']} as expected, - {diff['missing']} not printed, + {diff['extra']} not expected"
         left = diff["same"] + diff["missing"] + diff["extra"] - len(diff["rows"])
-        _line(console, Text(f"Expected and printed, in lines: {count}" + (f"; {left} not shown" if left else "")))
+        _line(
+            console,
+            Text(
+                f"Expected and printed, in lines: {count}" + (f"; {left} not shown" if left else "")
+            ),
+        )
         for op, text in diff["rows"]:
             sign, style = OPS[op]
             _line(console, Text(sign + escape_controls(text), style=style))
@@ -149,7 +168,9 @@ def _no_such_cell(cell: Cell, results: Path) -> UserError:
         for path in (results / stage).glob("*/*/*/*.json")
     }
     if not there:
-        return UserError("there are no records yet", where=str(results), hint="`make demo` measures some cells")
+        return UserError(
+            "there are no records yet", where=str(results), hint="`make demo` measures some cells"
+        )
     wanted = tuple(map(str, astuple(cell)))
     for depth, noun in enumerate(("model", "shell", "task", "trial")):
         known = sorted({parts[depth] for parts in there if parts[:depth] == wanted[:depth]})
@@ -158,5 +179,9 @@ def _no_such_cell(cell: Cell, results: Path) -> UserError:
             more = f", … ({len(known)} in all)" if len(known) > 12 else ""
             listed = ", ".join((named if noun == "task" else known)[:12]) + more
             place = "/".join(wanted[:depth]) or str(results)
-            return UserError(f"there is no record of this {noun}", where=cell.path, hint=f"{place} has: {listed}")
-    return UserError("there is no record of this cell", where=cell.path, hint="`make plan` lists what is missing")
+            return UserError(
+                f"there is no record of this {noun}", where=cell.path, hint=f"{place} has: {listed}"
+            )
+    return UserError(
+        "there is no record of this cell", where=cell.path, hint="`make plan` lists what is missing"
+    )

@@ -26,7 +26,11 @@ def first_table(analysis: Analysis) -> str:
     rates = short_names(analysis.shells_shown)
     headers = ["model", *rates, "gap in points (95 % interval)", "who is ahead", "decision table"]
     rows = [
-        [model.model, *(rate_cell(model, shell, brief=True) for shell in analysis.shells_shown), *_found(model)]
+        [
+            model.model,
+            *(rate_cell(model, shell, brief=True) for shell in analysis.shells_shown),
+            *_found(model),
+        ]
         for model in telling_first(analysis)
     ]
     return table(headers, rows, "l" + "r" * (len(rates) + 1))
@@ -49,8 +53,21 @@ def summary_table(analysis: Analysis) -> str:
     rates = [f"{SHELLS[shell].short_title} pass@1" for shell in analysis.shells_shown]
     under = [condition.title for condition in _summarised(analysis)]
     intervals = ["95 %, tasks like these", "95 %, these tasks"]
-    headers = ["model", "runs measured", *rates, "gap, pp", *under, *intervals, "p (sign-flip)", "decision table"]
-    return table(headers, [_summary(analysis, model) for model in analysis.models], "l" + "r" * (len(headers) - 2))
+    headers = [
+        "model",
+        "runs measured",
+        *rates,
+        "gap, pp",
+        *under,
+        *intervals,
+        "p (sign-flip)",
+        "decision table",
+    ]
+    return table(
+        headers,
+        [_summary(analysis, model) for model in analysis.models],
+        "l" + "r" * (len(headers) - 2),
+    )
 
 
 def _summarised(analysis: Analysis) -> list[Condition]:
@@ -61,7 +78,11 @@ def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
     """Runs measured, pass@1 of each shell, gap, intervals, p, verdict."""
     planned = sum(tally.planned for tally in model.tallies.values())
     measured = sum(tally.measured for tally in model.tallies.values())
-    row = [model.model, f"{measured}/{planned}", *(rate_cell(model, shell) for shell in analysis.shells_shown)]
+    row = [
+        model.model,
+        f"{measured}/{planned}",
+        *(rate_cell(model, shell) for shell in analysis.shells_shown),
+    ]
     gap = model.gap
     under = [model.under(condition) for condition in _summarised(analysis)]
     if gap is None:
@@ -99,7 +120,9 @@ def rate_cell(model: ModelAnalysis, shell: str, *, brief: bool = False) -> str:
     rate = model.rates[shell]
     if model.gap is not None and shell in model.outcomes.contrast:
         paired = model.gap.paired
-        rate = paired.baseline_rate if shell == model.outcomes.contrast[0] else paired.challenger_rate
+        rate = (
+            paired.baseline_rate if shell == model.outcomes.contrast[0] else paired.challenger_rate
+        )
     if rate is None:
         return "not measured" if model.tallies[shell].state == "not-measured" else "missing"
     return percent(rate.value, 0) if brief else _rate(rate)
@@ -117,7 +140,10 @@ def difference_table(model: ModelAnalysis) -> str:
     if model.gap is None:
         return ""
     paired = model.gap.paired
-    apart = sorted(zip(paired.tasks, paired.differences, strict=True), key=lambda item: (-abs(item[1]), item[0]))
+    apart = sorted(
+        zip(paired.tasks, paired.differences, strict=True),
+        key=lambda item: (-abs(item[1]), item[0]),
+    )
     shells, rows = model.outcomes.contrast, []
     for task, gap in apart[:SHOWN]:
         if gap:
@@ -133,7 +159,9 @@ def _passes(model: ModelAnalysis, shell: str, task: str) -> str:
 
 
 def _how_it_failed(model: ModelAnalysis, task: str, shell: str) -> str:
-    (worst, _), *_ = Counter(state for state in model.marks[task, shell] if state not in MARKS).most_common(1)
+    (worst, _), *_ = Counter(
+        state for state in model.marks[task, shell] if state not in MARKS
+    ).most_common(1)
     return FAILURES.get(worst, ("", "failed"))[1]
 
 
@@ -170,17 +198,31 @@ def sensitivity_table(model: ModelAnalysis) -> str:
         shown = [signed(found.paired.gap), span(found.interval), probability(found.p)]
         by_table = f"{model.words[found.band].label}, {len(found.paired.tasks)} tasks"
         rows.append([line.label, *rates, *shown, by_table])
-    return table(["a pass is", *shells, "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrrl")
+    return table(
+        ["a pass is", *shells, "gap, pp", "95 %, tasks like these", "p", "by the table"],
+        rows,
+        "lrrrrrl",
+    )
 
 
 def group_table(title: str, model: ModelAnalysis, lines: Sequence[CategoryLine]) -> str:
     """Means of groups of tasks; descriptive."""
     shells = short_names(model.outcomes.by_shell)
     rows = [
-        [_leaning(line.category), line.tasks, *map(percent, line.rates.values()), signed(line.gap), line.differing]
+        [
+            _leaning(line.category),
+            line.tasks,
+            *map(percent, line.rates.values()),
+            signed(line.gap),
+            line.differing,
+        ]
         for line in lines
     ]
-    return table([title, "tasks", *shells, "gap, pp", "tasks that differ"], rows, "lrr" + "r" * len(shells) + "r")
+    return table(
+        [title, "tasks", *shells, "gap, pp", "tasks that differ"],
+        rows,
+        "lrr" + "r" * len(shells) + "r",
+    )
 
 
 def _leaning(lean: str) -> str:
@@ -190,20 +232,32 @@ def _leaning(lean: str) -> str:
 def subset_table(title: str, model: ModelAnalysis, subsets: Sequence[Subset]) -> str:
     """The gap and the verdict of parts of the tasks; the first line is the headline."""
     whole = [("all", len(model.outcomes.tasks), model.gap, model.verdict)]
-    parts = [(listed([_leaning(name) for name in part.names]), part.tasks, part.gap, part.verdict) for part in subsets]
+    parts = [
+        (listed([_leaning(name) for name in part.names]), part.tasks, part.gap, part.verdict)
+        for part in subsets
+    ]
     rows = []
     for name, tasks, gap, verdict in whole + parts:
         shown = [signed(gap.value), span(gap.s95), probability(gap.p)] if gap else ["n/a"] * 3
         rows.append([name, tasks, *shown, _judged(model, verdict)])
-    return table([title, "tasks", "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrl")
+    return table(
+        [title, "tasks", "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrl"
+    )
 
 
 def pass_k_table(model: ModelAnalysis) -> str:
     """pass@k and pass^k with the tasks they are defined for."""
     shells, found = short_names(model.outcomes.by_shell), model.pass_k
     rows = [
-        [f"pass{sign}{found.k}", *map(_share_of_tasks, shares.values()), "n/a" if gap is None else signed(gap)]
-        for sign, shares, gap in (("@", found.any_of, found.any_gap), ("^", found.all_of, found.all_gap))
+        [
+            f"pass{sign}{found.k}",
+            *map(_share_of_tasks, shares.values()),
+            "n/a" if gap is None else signed(gap),
+        ]
+        for sign, shares, gap in (
+            ("@", found.any_of, found.any_gap),
+            ("^", found.all_of, found.all_gap),
+        )
     ]
     return table(["measure", *shells, "gap, pp"], rows, "lr" + "r" * len(shells))
 
@@ -223,22 +277,42 @@ def task_table(analysis: Analysis, model: ModelAnalysis) -> str:
         for shell in model.outcomes.by_shell:
             row += ["".join(map(mark_of, model.marks[task, shell])), _passes(model, shell, task)]
         rows.append(row)
-    headers = [header for shell in model.outcomes.by_shell for header in (SHELLS[shell].short_title, "passes")]
+    headers = [
+        header
+        for shell in model.outcomes.by_shell
+        for header in (SHELLS[shell].short_title, "passes")
+    ]
     return table(["task", "category", *headers], rows, "ll" + "lr" * len(model.outcomes.by_shell))
 
 
 def composition_table(model: ModelAnalysis) -> str:
     """What the answers of each shell are made of, pass rates, and passes under each further condition."""
-    under = [c for c in EXTRA_CONDITIONS if any(c in SHELLS[shell].conditions for shell in model.outcomes.by_shell)]
+    under = [
+        c
+        for c in EXTRA_CONDITIONS
+        if any(c in SHELLS[shell].conditions for shell in model.outcomes.by_shell)
+    ]
     rows = []
     for shell, made in model.composition.items():
         for line in made.lines:
-            counts = [(line.passed, line.measured), *(line.passed_under[condition.name] for condition in under)]
+            counts = [
+                (line.passed, line.measured),
+                *(line.passed_under[condition.name] for condition in under),
+            ]
             passes = [f"{passed}/{of}" if of else "not run" for passed, of in counts]
-            rows.append([SHELLS[shell].title, line.made_of, f"{line.answers}/{made.answers}", *passes])
+            rows.append(
+                [SHELLS[shell].title, line.made_of, f"{line.answers}/{made.answers}", *passes]
+            )
         if made.without_command:
             none = ["-"] * (1 + len(under))
-            rows.append([SHELLS[shell].title, "not classified", f"{made.without_command}/{made.answers}", *none])
+            rows.append(
+                [
+                    SHELLS[shell].title,
+                    "not classified",
+                    f"{made.without_command}/{made.answers}",
+                    *none,
+                ]
+            )
     passes = ["passed", *(f"passed {condition.title}" for condition in under)]
     return table(["shell", "made of", "answers", *passes], rows, "llr" + "r" * len(passes))
 
@@ -264,7 +338,11 @@ def time_table(model: ModelAnalysis) -> str:
     for shell in model.tallies:
         own = model.times.by_shell[shell]
         passes = f"{own.passes}/{own.scored}" if own.scored else "not measured"
-        first = f"{seconds(own.t_first)} ({own.first_tasks} tasks)" if own.t_first is not None else "n/a"
+        first = (
+            f"{seconds(own.t_first)} ({own.first_tasks} tasks)"
+            if own.t_first is not None
+            else "n/a"
+        )
         never = f"{own.never_passed}/{own.tasks}" if own.tasks else "n/a"
         spreads = [_quartiles(own.t_run), _quartiles(own.t_exec)]
         rows.append([SHELLS[shell].title, passes, *spreads, first, seconds(own.expected), never])
@@ -275,7 +353,9 @@ def time_table(model: ModelAnalysis) -> str:
 
 def drift_table(model: ModelAnalysis) -> str:
     """Passes and median time of generation of each shell, by slices of the time of asking."""
-    headers = [f"{SHELLS[shell].title}, {what}" for shell in model.tallies for what in ("passes", "t_gen")]
+    headers = [
+        f"{SHELLS[shell].title}, {what}" for shell in model.tallies for what in ("passes", "t_gen")
+    ]
     rows = []
     for piece in model.drift:
         row = [text(f"{piece.first_utc[:16]} to {piece.last_utc[:16]}")]
@@ -286,7 +366,11 @@ def drift_table(model: ModelAnalysis) -> str:
 
 
 def _quartiles(spread: Quartiles | None) -> str:
-    return f"{seconds(spread.median)} ({seconds(spread.low)} to {seconds(spread.high)})" if spread else "n/a"
+    return (
+        f"{seconds(spread.median)} ({seconds(spread.low)} to {seconds(spread.high)})"
+        if spread
+        else "n/a"
+    )
 
 
 def limits_table(model: ModelAnalysis) -> str:
@@ -296,7 +380,11 @@ def limits_table(model: ModelAnalysis) -> str:
         if not own.executed:
             rows.append([SHELLS[shell].title, 0, *["n/a"] * 7])
             continue
-        used = [_used(own.memory_bytes, _mb), _used(own.cpu_s, seconds), _used(own.processes, "{:.0f}".format)]
+        used = [
+            _used(own.memory_bytes, _mb),
+            _used(own.cpu_s, seconds),
+            _used(own.processes, "{:.0f}".format),
+        ]
         numbers = [own.executed, own.timed_out, own.limited, own.truncated]
         rows.append([SHELLS[shell].title, *numbers, *used, _used(own.written_bytes, _mb)])
     headers = ["shell", "executed", "past the deadline", "resource limits", "output cut"]
@@ -318,7 +406,9 @@ def control_table(control: Control) -> str:
     for shell in control.shells():
         counts = [_passed(control, shell, kind) for kind in ("reference", "wrong")]
         rows.append([SHELLS[shell].title, *counts, text(control.not_measured.get(shell, "-"))])
-    return table(["shell", "references that passed", "wrong commands that passed", "why not"], rows, "lrr")
+    return table(
+        ["shell", "references that passed", "wrong commands that passed", "why not"], rows, "lrr"
+    )
 
 
 def control_sentence(control: Control) -> str:
@@ -327,7 +417,9 @@ def control_sentence(control: Control) -> str:
     for shell in control.shells():
         right, wrong = (_passed(control, shell, kind) for kind in ("reference", "wrong"))
         measured = f"{right} references and {wrong} wrong commands passed"
-        parts.append(f"{SHELLS[shell].short_title} {'not measured' if shell in control.not_measured else measured}")
+        parts.append(
+            f"{SHELLS[shell].short_title} {'not measured' if shell in control.not_measured else measured}"
+        )
     return f"Control: {', '.join(parts)}."
 
 
@@ -348,11 +440,20 @@ def unexpected_controls(control: Control) -> list[str]:
 
 def pair_tables(analysis: Analysis) -> str:
     """A heading and a table for each pair."""
-    return "\n\n".join(f"**{text(pair.model_id)}**\n\n{_pair_table(pair)}" for pair in analysis.pairs)
+    return "\n\n".join(
+        f"**{text(pair.model_id)}**\n\n{_pair_table(pair)}" for pair in analysis.pairs
+    )
 
 
 def _pair_table(pair: AliasPair) -> str:
-    headers = ["", "tasks", text(pair.first), text(pair.second), "difference, pp", "95 %, tasks like these"]
+    headers = [
+        "",
+        "tasks",
+        text(pair.first),
+        text(pair.second),
+        "difference, pp",
+        "95 %, tasks like these",
+    ]
     return table(headers, [_pair_row(line) for line in pair.differences], "lrrrrr")
 
 

@@ -66,7 +66,9 @@ _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 def parse_json(text: str) -> Any:
     """The JSON value of a text, numbers as int or Decimal; NOT_JSON if it is none, repeats a key or holds NaN."""
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_object)
+        return json.loads(
+            text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_object
+        )
     except (ValueError, RecursionError, ArithmeticError):
         return NOT_JSON
 
@@ -113,7 +115,11 @@ def design_structure_problem(structure: Structure, text: str, lines: list[str]) 
         if not pattern.search(line):
             return f"line {number} {quoted(line)} does not match {structure.line}"
     if structure.lines == "exactly-one" and len(lines) != 1:
-        return "nothing was printed" if not lines else f"{len(lines)} lines where exactly one is asked for"
+        return (
+            "nothing was printed"
+            if not lines
+            else f"{len(lines)} lines where exactly one is asked for"
+        )
     return None
 
 
@@ -150,7 +156,9 @@ def content_problem(rule: str, expected: Any, text: str, lines: list[str]) -> st
     try:
         compare = _RULES[rule]
     except KeyError:
-        raise UserError(f"there is no content rule {rule}", hint=f"there are: {', '.join(_RULES)}") from None
+        raise UserError(
+            f"there is no content rule {rule}", hint=f"there are: {', '.join(_RULES)}"
+        ) from None
     return compare(expected, text, lines)
 
 
@@ -164,12 +172,18 @@ def line_key(rule: str, expected: list[str]) -> Callable[[str], str]:
         return relative_path
     if rule == "hex":
         return str.lower
-    return _with_plain_path if rule == "keyed" or (rule == "ordered" and is_sized_paths(expected)) else str
+    return (
+        _with_plain_path
+        if rule == "keyed" or (rule == "ordered" and is_sized_paths(expected))
+        else str
+    )
 
 
 def quoted(text: str, limit: int = 80) -> str:
     """A piece of output for a sentence: in quotes, on one line, cut at `limit` characters."""
-    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[: limit + 1])
+    shown = "".join(
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[: limit + 1]
+    )
     return f"'{shown[:limit]}…'" if len(shown) > limit else f"'{shown}'"
 
 
@@ -185,11 +199,15 @@ def _multiset(rule: str, noun: str, expected: Any, text: str, lines: list[str]) 
     clauses = []
     if missing:
         lost = next(line for line in wanted if line in missing)
-        clauses.append(f"{noun} {quoted(lost)} is missing ({len(missing)} of {plural(len(wanted), noun)})")
+        clauses.append(
+            f"{noun} {quoted(lost)} is missing ({len(missing)} of {plural(len(wanted), noun)})"
+        )
     if extra:
         more = next(line for line in got if line in extra)
         word = "stands there twice" if more in wanted else "is too much"
-        clauses.append(f"{noun} {quoted(more)} {word}" + (f" ({len(extra)} such)" if len(extra) > 1 else ""))
+        clauses.append(
+            f"{noun} {quoted(more)} {word}" + (f" ({len(extra)} such)" if len(extra) > 1 else "")
+        )
     return ", and ".join(clauses) or None
 
 
@@ -223,7 +241,11 @@ def _json(expected: Any, text: str, lines: list[str]) -> str | None:
         value = parse_json(text)
         if value is NOT_JSON:
             return "the output is not one JSON value"
-        return None if json_key(value) == json_key(expected) else f"the JSON value is not {quoted(_shown(expected))}"
+        return (
+            None
+            if json_key(value) == json_key(expected)
+            else f"the JSON value is not {quoted(_shown(expected))}"
+        )
     except RecursionError:
         return "the JSON value is nested too deep"
 

@@ -31,7 +31,9 @@ def is_known_command(name: str, grammar: Grammar) -> bool:
 @cache
 def debian_programs() -> frozenset[str]:
     """The programs of Debian's packages, by file name."""
-    return frozenset(lzma.decompress((DATA / "debian_programs.txt.xz").read_bytes()).decode().split())
+    return frozenset(
+        lzma.decompress((DATA / "debian_programs.txt.xz").read_bytes()).decode().split()
+    )
 
 
 @cache
@@ -72,7 +74,9 @@ def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -
     `parses` says whether the shell accepted it, if it was run; without it the grammar decides.
     """
     parsed = parse(grammar, command)
-    parsed = parsed._replace(calls=tuple(call for call in parsed.calls if not RANGE.fullmatch(call.name)))
+    parsed = parsed._replace(
+        calls=tuple(call for call in parsed.calls if not RANGE.fullmatch(call.name))
+    )
     names = [call.name for call in parsed.calls]
     ok = parsed.parses if parses is None else parses
     kind = _kind(parsed, aliases=grammar == POWERSHELL) if ok else "does-not-parse"
@@ -116,7 +120,10 @@ def cmdlets() -> frozenset[str]:
 @cache
 def alias_names() -> dict[str, str]:
     """Alias in lower case -> what it stands for."""
-    return {name.lower(): target for name, target in (line.split() for line in data_lines("aliases.txt"))}
+    return {
+        name.lower(): target
+        for name, target in (line.split() for line in data_lines("aliases.txt"))
+    }
 
 
 def data_lines(name: str) -> list[str]:
@@ -200,7 +207,9 @@ def is_other_dialect(command: str, shell: Shell, broken: bool, missing: list[str
     if cmdlet or _PWSH_MARK.search(command):
         return False
     programs = any(_PROGRAM.fullmatch(name) and not is_cmdlet(name) for name in names)
-    return (broken and theirs.parses and programs) or any(_BASH_ONLY.fullmatch(name) for name in missing)
+    return (broken and theirs.parses and programs) or any(
+        _BASH_ONLY.fullmatch(name) for name in missing
+    )
 
 
 @cache

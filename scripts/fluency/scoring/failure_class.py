@@ -70,7 +70,9 @@ class Classification(NamedTuple):
     why: str
 
 
-def classify(outcome: Outcome, extraction: Extraction, shell: Shell, runs: Sequence[HeadlineRun]) -> Classification:
+def classify(
+    outcome: Outcome, extraction: Extraction, shell: Shell, runs: Sequence[HeadlineRun]
+) -> Classification:
     """The class of a measured cell from its reply's outcome, its command and its headline runs, one for each world."""
     command = extraction.strict
     if outcome == "refusal":
@@ -95,23 +97,43 @@ def _unreadable(
     command: str, extraction: Extraction, shell: Shell, failing: list[HeadlineRun]
 ) -> Classification | None:
     grammar_accepts = parse(shell.grammar, command).parses
-    broken = [run for run in failing if commands.is_syntax_error(shell, run.result, grammar_accepts)]
-    absent = [run for run in failing if run.result.exit_code == 127 or commands.missing_commands(shell, run.result)]
+    broken = [
+        run for run in failing if commands.is_syntax_error(shell, run.result, grammar_accepts)
+    ]
+    absent = [
+        run
+        for run in failing
+        if run.result.exit_code == 127 or commands.missing_commands(shell, run.result)
+    ]
     unstarted = [run for run in failing if run.result.spawn_error is not None]
     if not (broken or absent or unstarted):
         return None
-    names = list(dict.fromkeys(name for run in absent for name in commands.missing_commands(shell, run.result)))
+    names = list(
+        dict.fromkeys(
+            name for run in absent for name in commands.missing_commands(shell, run.result)
+        )
+    )
     if extraction.lenient != extraction.strict:
-        return Classification("format", f"More than the command was in the reply: {', '.join(extraction.notes)}.")
+        return Classification(
+            "format", f"More than the command was in the reply: {', '.join(extraction.notes)}."
+        )
     if _SENTENCE.search(command[:2_000]):
         return Classification("format", f"The reply is prose: {quoted(command)}.")
     if (broken or absent) and commands.is_other_dialect(command, shell, bool(broken), names):
         other = other_dialect(shell).title
-        return Classification("other-dialect", f"It is written for {other}, and {shell.title} {_words(broken, names)}.")
+        return Classification(
+            "other-dialect",
+            f"It is written for {other}, and {shell.title} {_words(broken, names)}.",
+        )
     if broken:
-        return Classification("does-not-parse", f"{shell.title} cannot parse it{first_message(broken[0].result)}.")
+        return Classification(
+            "does-not-parse", f"{shell.title} cannot parse it{first_message(broken[0].result)}."
+        )
     if absent:
-        there = all(commands.is_known_command(name, shell.grammar) for name in names or _last_called(shell, command))
+        there = all(
+            commands.is_known_command(name, shell.grammar)
+            for name in names or _last_called(shell, command)
+        )
         kind: FailureClass = "missing-program" if there else "invented-command"
         return Classification(kind, f"{shell.title} {_words(broken, names)}.")
     return None
@@ -159,7 +181,9 @@ def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classificati
             why = f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
             return Classification("side-effects", why)
     if some_passed:
-        return Classification("one-world-only", f"Right in another world, but {_in_world(first, start='in world')}")
+        return Classification(
+            "one-world-only", f"Right in another world, but {_in_world(first, start='in world')}"
+        )
     if all(run.verdict.table_noise for run in failing):
         return Classification("table-noise", _in_world(first))
     if all(run.verdict.empty for run in failing):
@@ -170,7 +194,9 @@ def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classificati
     for run in failing:
         effects = side_effects(run.result)
         if run.result.leftover or not run.result.helpers_intact:
-            return Classification("side-effects", f"World {run.seed}: {', '.join(effects)}; {_lower(run.verdict.why)}")
+            return Classification(
+                "side-effects", f"World {run.seed}: {', '.join(effects)}; {_lower(run.verdict.why)}"
+            )
     return Classification("silent-wrong", _in_world(first))
 
 
@@ -179,7 +205,9 @@ def side_effects(result: Result) -> list[str]:
     effects = []
     if result.tree_changed:
         counts = {name: found.count for name, found in changed_paths(result)}
-        listed = f": {', '.join(f'{count} {name}' for name, count in counts.items())}" if counts else ""
+        listed = (
+            f": {', '.join(f'{count} {name}' for name, count in counts.items())}" if counts else ""
+        )
         effects.append(f"the working folder was changed{listed}")
     if result.leftover:
         effects.append(f"processes were left running: {', '.join(result.leftover)}")

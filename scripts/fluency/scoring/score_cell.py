@@ -9,7 +9,14 @@ from fluency import __version__
 from fluency.common.errors import UserError
 from fluency.core.grammar import condition_applies, parse
 from fluency.core.records import Composition, Execution, Generation, Reading, Run, Score, WorldScore
-from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition, ConditionName, Shell
+from fluency.core.shells import (
+    AS_DESIGNED,
+    EXTRA_CONDITIONS,
+    SHELLS,
+    Condition,
+    ConditionName,
+    Shell,
+)
 from fluency.core.tasks import Task
 from fluency.scoring.commands import composition_of, is_syntax_error
 from fluency.scoring.failure_class import HeadlineRun, classify, side_effects
@@ -38,7 +45,11 @@ def score_cell(
         "cell": generation.cell,
         "request_key": generation.answer.request_key,
         "task_sha256": task.sha256,
-        "provenance": {"version": __version__, "check_sha256": task.check_sha256, "code_sha256": code_sha256},
+        "provenance": {
+            "version": __version__,
+            "check_sha256": task.check_sha256,
+            "code_sha256": code_sha256,
+        },
     }
     shell, command = SHELLS[generation.cell.shell], execution.extraction.strict
     if execution.not_measured is not None or execution.unmeasured is not None:
@@ -46,7 +57,11 @@ def score_cell(
         return Score(**common, **_unmeasured(execution), make_up=unrun)
     judged = [(run, *_judge(task, run, world_for)) for run in execution.runs]
     worlds = [_world_score(run, verdict, expected) for run, verdict, expected in judged]
-    headline = [HeadlineRun(r.seed, r.result, v) for r, v, _ in judged if (r.condition, r.reading) == DECIDES]
+    headline = [
+        HeadlineRun(r.seed, r.result, v)
+        for r, v, _ in judged
+        if (r.condition, r.reading) == DECIDES
+    ]
     failure = classify(generation.answer.outcome, execution.extraction, shell, headline)
     ran = bool(headline) and generation.answer.outcome == "ok"
     passed = ran and all(run.passed for run in headline)
@@ -55,22 +70,30 @@ def score_cell(
         passed=passed,
         structural_pass=ran and all(run.verdict.structural for run in headline),
         exit_ok=ran and all(run.verdict.exit_ok for run in headline),
-        content_ok=ran and all(run.verdict.structure_ok and run.verdict.content for run in headline),
+        content_ok=ran
+        and all(run.verdict.structure_ok and run.verdict.content for run in headline),
         lenient_passed=_lenient(execution, worlds, passed),
-        **{c.score_field: _passed_under(c, shell, command, worlds, conditions or (), passed) for c in EXTRA_CONDITIONS},
+        **{
+            c.score_field: _passed_under(c, shell, command, worlds, conditions or (), passed)
+            for c in EXTRA_CONDITIONS
+        },
         failure_class=failure.failure_class,
         why=failure.why,
         worlds=worlds,
         make_up=_composition(shell, command, headline),
         not_measured=None,
-        side_effects=list(dict.fromkeys(effect for run in headline for effect in side_effects(run.result))),
+        side_effects=list(
+            dict.fromkeys(effect for run in headline for effect in side_effects(run.result))
+        ),
     )
 
 
 DECIDES: tuple[ConditionName, Reading] = (AS_DESIGNED.name, "strict")
 
 
-def _check(task: Task, generation: Generation, execution: Execution, seeds: Sequence[int] | None) -> None:
+def _check(
+    task: Task, generation: Generation, execution: Execution, seeds: Sequence[int] | None
+) -> None:
     cell = generation.cell
     if execution.cell != generation.cell or cell.task != task.id:
         what = f"the records are of different cells: {cell.path}, {execution.cell.path}, task {task.id}"
@@ -78,7 +101,11 @@ def _check(task: Task, generation: Generation, execution: Execution, seeds: Sequ
     if execution.request_key != generation.answer.request_key:
         what = "the execution is of another answer"
         raise UserError(what, where=cell.path, hint="delete the execution and run again")
-    if seeds is None or (execution.not_measured or execution.unmeasured) or execution.extraction.strict is None:
+    if (
+        seeds is None
+        or (execution.not_measured or execution.unmeasured)
+        or execution.extraction.strict is None
+    ):
         return
     ran = [run.seed for run in execution.runs if (run.condition, run.reading) == DECIDES]
     if sorted(ran) != sorted(seeds):
@@ -89,8 +116,13 @@ def _check(task: Task, generation: Generation, execution: Execution, seeds: Sequ
 def _judge(task: Task, run: Run, world_for: Callable[[Task, int], World]) -> tuple[Verdict, Any]:
     world = world_for(task, run.seed)
     if world.sha256 != run.world_sha256:
-        what, hint = "the command ran in a world that the present code does not build", "execute again, or score with"
-        raise UserError(what, where=f"{task.id}, world {run.seed}", hint=f"{hint} the version that executed it")
+        what, hint = (
+            "the command ran in a world that the present code does not build",
+            "execute again, or score with",
+        )
+        raise UserError(
+            what, where=f"{task.id}, world {run.seed}", hint=f"{hint} the version that executed it"
+        )
     expected = task.expected(world, run.result.processes)
     return judge(task, run.result, expected), expected
 
@@ -106,7 +138,9 @@ def _world_score(run: Run, verdict: Verdict, expected: Any) -> WorldScore:
         structural=verdict.structural,
         content=verdict.content,
         passed=passed,
-        why="The output is right, but what the task had set up was stopped." if stopped else verdict.why,
+        why="The output is right, but what the task had set up was stopped."
+        if stopped
+        else verdict.why,
         expected=expected,
         wall_s=run.result.wall_s,
     )
@@ -146,12 +180,18 @@ def _passed_under(
     return passed if command is None or not condition_applies(condition, shell, command) else None
 
 
-def _all_passed(worlds: Sequence[WorldScore], condition: ConditionName, reading: Reading) -> bool | None:
-    runs = [world.passed for world in worlds if (world.condition, world.reading) == (condition, reading)]
+def _all_passed(
+    worlds: Sequence[WorldScore], condition: ConditionName, reading: Reading
+) -> bool | None:
+    runs = [
+        world.passed for world in worlds if (world.condition, world.reading) == (condition, reading)
+    ]
     return all(runs) if runs else None
 
 
-def _composition(shell: Shell, command: str | None, headline: Sequence[HeadlineRun]) -> Composition | None:
+def _composition(
+    shell: Shell, command: str | None, headline: Sequence[HeadlineRun]
+) -> Composition | None:
     """What the answer is made of; whether it parses is decided by the shell where it ran."""
     if command is None:
         return None

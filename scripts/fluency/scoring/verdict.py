@@ -70,13 +70,19 @@ def exit_problem(result: Result) -> str | None:
     if result.signal is not None:
         return f"signal {result.signal} ended it"
     if result.exit_code != 0:
-        return "it has no exit code" if result.exit_code is None else f"exit code {result.exit_code}"
+        return (
+            "it has no exit code" if result.exit_code is None else f"exit code {result.exit_code}"
+        )
     return None
 
 
 def _sentence(ending: str | None, wrong: str | None, noise: bool = False) -> str:
     if wrong is None:
-        return "The answer is right." if ending is None else f"{_capital(ending)}, though the output is right."
+        return (
+            "The answer is right."
+            if ending is None
+            else f"{_capital(ending)}, though the output is right."
+        )
     if noise:
         wrong = f"header or table lines around a right answer: {wrong}"
     return _capital(wrong if ending is None else f"{ending}, and {wrong}") + "."
@@ -90,8 +96,14 @@ def _is_table_noise(task: Task, expected: Any, lines: list[str]) -> bool:
     """Whether the answer is right without a table's lines: rules with the line before them, or a header line."""
     if task.structure.json_shape is not None or len(lines) < 2:
         return False
-    rules = {n for n, line in enumerate(lines) if _RULE_CHARACTERS.issuperset(line) and _STROKES.search(line)}
-    noise = rules | {number - 1 for number in rules if number + 1 < len(lines)}  # a last rule closes a frame
+    rules = {
+        n
+        for n, line in enumerate(lines)
+        if _RULE_CHARACTERS.issuperset(line) and _STROKES.search(line)
+    }
+    noise = rules | {
+        number - 1 for number in rules if number + 1 < len(lines)
+    }  # a last rule closes a frame
     if rules:
         noise |= {number for number, line in enumerate(lines) if _GROUP_LINE.fullmatch(line)}
     elif _HEADER_LINE.fullmatch(lines[0]):

@@ -18,7 +18,9 @@ def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox) -> Contro
     SandboxError if one could not be measured.
     """
     kinds: tuple[Kind, ...] = ("reference", "wrong")
-    lacking = {shell: why for shell in study.shells if (why := missing_shell_reason(sandbox, shell))}
+    lacking = {
+        shell: why for shell in study.shells if (why := missing_shell_reason(sandbox, shell))
+    }
     probes = [
         Probe(task.id, shell, kind, command, seed)
         for task in tasks
@@ -29,7 +31,10 @@ def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox) -> Contro
         for seed in study.seeds
     ]
     found = [finding for finding, _ in Prober(sandbox, tasks, study.sandbox.limits).all(probes)]
-    runs = [_run_of(found[first : first + len(study.seeds)]) for first in range(0, len(found), len(study.seeds))]
+    runs = [
+        _run_of(found[first : first + len(study.seeds)])
+        for first in range(0, len(found), len(study.seeds))
+    ]
     return Control(image=sandbox.image, runs=runs, not_measured=lacking)
 
 

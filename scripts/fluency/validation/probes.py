@@ -25,10 +25,53 @@ from fluency.scoring.verdict import judge
 
 Kind = Literal["reference", "wrong", "trivial", "hard-coded", "other-dialect"]
 _SHAPES = (
-    *("1", "x", "1 x", "x 1", "1 vox-x", "x 1.2.3", "00 1", "1.2.3 2026-01-31", "/x 200", "/x", "x: 1 -> 2", "1.5 x"),
-    *("x@1", "x.rs 1", "vox-x 1", "r-0000 1", "1 V000", "1 crates/x:1", "1 2026-01-31T00:00:00Z", "0" * 64, "x/y"),
-    *("x y.md", "x 1 1", "+ x.schema.json", "[]", '[{"tool": "x", "failures": 1}]', "{}", "/opt/x", "1" * 19 + " 1"),
-    *("key-0", "s-00 2026-01-31T00:00:00Z 1", "x1 x", "1 x.md", "100 1", "x x.rs", "1 x 1", "1000 1", "x -", "1 1 x"),
+    *(
+        "1",
+        "x",
+        "1 x",
+        "x 1",
+        "1 vox-x",
+        "x 1.2.3",
+        "00 1",
+        "1.2.3 2026-01-31",
+        "/x 200",
+        "/x",
+        "x: 1 -> 2",
+        "1.5 x",
+    ),
+    *(
+        "x@1",
+        "x.rs 1",
+        "vox-x 1",
+        "r-0000 1",
+        "1 V000",
+        "1 crates/x:1",
+        "1 2026-01-31T00:00:00Z",
+        "0" * 64,
+        "x/y",
+    ),
+    *(
+        "x y.md",
+        "x 1 1",
+        "+ x.schema.json",
+        "[]",
+        '[{"tool": "x", "failures": 1}]',
+        "{}",
+        "/opt/x",
+        "1" * 19 + " 1",
+    ),
+    *(
+        "key-0",
+        "s-00 2026-01-31T00:00:00Z 1",
+        "x1 x",
+        "1 x.md",
+        "100 1",
+        "x x.rs",
+        "1 x 1",
+        "1000 1",
+        "x -",
+        "1 1 x",
+    ),
     *("w-0 x", "X=x", "x.rs", "x.tar.zst", "x 192.0.2.0"),
 )
 
@@ -70,8 +113,12 @@ class Prober:
         task, limits = self.tasks[probe.task], self._limits
         world = world_for(task, probe.seed)
         timeout_s = limits.timeout_s[probe.shell]
-        invocation = Invocation(probe.shell, probe.command, world, limits, timeout_s, task.needs, probe.condition)
-        attempts = Retrying(stop=stop_after_attempt(3), retry=retry_if_exception_type(SandboxError), reraise=True)
+        invocation = Invocation(
+            probe.shell, probe.command, world, limits, timeout_s, task.needs, probe.condition
+        )
+        attempts = Retrying(
+            stop=stop_after_attempt(3), retry=retry_if_exception_type(SandboxError), reraise=True
+        )
         result = attempts(self._sandbox.run, invocation)
         expected = task.expected(world, result.processes)
         verdict = judge(task, result, expected)
@@ -111,7 +158,9 @@ def further_probes(
             for seed in seeds:
                 for repeat in range(2, -(-repeats // (len(references) * len(seeds))) + 1):
                     yield Probe(task.id, shell, "reference", command, seed, repeat=repeat)
-        must_fail: list[tuple[Kind, str]] = [("wrong", command) for command in task.wrong.get(shell, ())]
+        must_fail: list[tuple[Kind, str]] = [
+            ("wrong", command) for command in task.wrong.get(shell, ())
+        ]
         must_fail += [("trivial", command) for command in trivial(task, shell)]
         must_fail += [("other-dialect", other[0])]
         for kind, command in must_fail:
@@ -122,8 +171,14 @@ def further_probes(
                 if seed % 2 != source % 2:
                     yield Probe(task.id, shell, "hard-coded", hard_coded(shell, task, answer), seed)
         for condition in SHELLS[shell].conditions:
-            own = [command for command in references if condition_applies(condition, SHELLS[shell], command)]
-            alien = () if condition.unix_tools else other  # with its programs there, another dialect may well pass
+            own = [
+                command
+                for command in references
+                if condition_applies(condition, SHELLS[shell], command)
+            ]
+            alien = (
+                () if condition.unix_tools else other
+            )  # with its programs there, another dialect may well pass
             for kind, commands in (("reference", own), ("other-dialect", alien)):
                 for command in commands:
                     for seed in seeds:
@@ -133,13 +188,21 @@ def further_probes(
 def trivial(task: Task, shell: str) -> list[str]:
     """Commands that do nothing, and one that prints text of the right shape."""
     shape = shape_of(task)
-    return [*SHELLS[shell].trivial_answers, *([SHELLS[shell].print_command([shape])] if shape else [])]
+    return [
+        *SHELLS[shell].trivial_answers,
+        *([SHELLS[shell].print_command([shape])] if shape else []),
+    ]
 
 
 def shape_of(task: Task) -> str | None:
     """A line that has the task's structure and is no answer; None if none of the known lines has it."""
     return next(
-        (s for s in _SHAPES if checks.structure_problem(task.structure, s, checks.output_lines(s)) is None), None
+        (
+            s
+            for s in _SHAPES
+            if checks.structure_problem(task.structure, s, checks.output_lines(s)) is None
+        ),
+        None,
     )
 
 

@@ -37,10 +37,16 @@ def commit(study: str, folder: Path = FOLDER) -> Path:
     UserError for a name that no study has, and where there is such a file: a commitment is not drawn until it fits.
     """
     if not re.fullmatch(STUDY_NAME, study):
-        raise UserError("this is no study's name", where=f"STUDY={study}", hint="write STUDY=my-study")
+        raise UserError(
+            "this is no study's name", where=f"STUDY={study}", hint="write STUDY=my-study"
+        )
     path = folder / f"{study}.yaml"
     if path.exists():
-        raise UserError("this study has its seeds already", where=str(path), hint="reveal them, or name another study")
+        raise UserError(
+            "this study has its seeds already",
+            where=str(path),
+            hint="reveal them, or name another study",
+        )
     low = secrets.randbits(_BITS) | 1
     seeds, salt = [low, secrets.randbits(_BITS) & ~1], secrets.token_hex(32)
     check_world_pair(seeds, load_tasks())
@@ -54,8 +60,14 @@ def reveal(path: Path) -> str:
     """Print what opens the commitment, and return the commitment; UserError if the file holds no sealed seeds."""
     kept = read_yaml(path)
     seeds, salt = kept.get("seeds"), kept.get("seeds_salt")
-    if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds) or not isinstance(salt, str):
-        raise UserError("this file holds no sealed seeds", where=str(path), hint="name a file of sealed/")
+    if (
+        not isinstance(seeds, list)
+        or not all(type(seed) is int for seed in seeds)
+        or not isinstance(salt, str)
+    ):
+        raise UserError(
+            "this file holds no sealed seeds", where=str(path), hint="name a file of sealed/"
+        )
     check_seed_pair(seeds)
     found = seed_commitment(seeds, salt)
     print_lines(_REVEALED.format(seal=found, seeds=seeds, salt=salt).split("\n"))
@@ -65,7 +77,10 @@ def reveal(path: Path) -> str:
 def check_seed_pair(seeds: Sequence[int]) -> None:
     """UserError unless there is an odd seed and an even one."""
     if {seed % 2 for seed in seeds} != {0, 1}:
-        where, hint = f"seeds: {', '.join(map(str, seeds))}", "write one odd and one even seed, for example 11 and 24"
+        where, hint = (
+            f"seeds: {', '.join(map(str, seeds))}",
+            "write one odd and one even seed, for example 11 and 24",
+        )
         raise UserError("worlds come in pairs of an odd and an even seed", where=where, hint=hint)
 
 

@@ -51,14 +51,20 @@ class ValidationReport:
             lines.append(f"{SHELLS[shell].title}: not validated, because {reason}")
         lines += [f"deadline: {sentence}" for sentence in self.deadlines]
         proven = len(self.rows) - sum(row[-1] != "sound" for row in self.rows)
-        verdict = "every proof that could be made holds" if self.sound else f"{len(self.problems)} problems"
+        verdict = (
+            "every proof that could be made holds"
+            if self.sound
+            else f"{len(self.problems)} problems"
+        )
         lines.append(
             f"{proven} of {len(self.rows)} rows sound; {verdict}; {self.executions} executions in {self.seconds:.0f} s"
         )
         return "\n".join(lines)
 
 
-def add_row(report: ValidationReport, task: str, shell: str, findings: Sequence[ProbeResult]) -> None:
+def add_row(
+    report: ValidationReport, task: str, shell: str, findings: Sequence[ProbeResult]
+) -> None:
     """Add the row of one task in one shell and its problems; `findings` are those of this pair."""
     designed = [f for f in findings if f.probe.condition == AS_DESIGNED.name]
     problems: list[str] = []
@@ -70,9 +76,13 @@ def add_row(report: ValidationReport, task: str, shell: str, findings: Sequence[
     first = [f for f in references if f.probe.repeat == 1]
     for f in first:
         if not f.passed:
-            problems.append(f"a reference fails in world {f.probe.seed}: {f.probe.command}: {f.why}")
+            problems.append(
+                f"a reference fails in world {f.probe.seed}: {f.probe.command}: {f.why}"
+            )
     flaky = _flaky(references)
-    problems += [f"a reference gives different verdicts when repeated: {command}" for command in flaky]
+    problems += [
+        f"a reference gives different verdicts when repeated: {command}" for command in flaky
+    ]
     cells = [_share(first)]
     for kind, what, slipped_through in (
         ("wrong", "a wrong command passes in an odd and an even world", passes_some_seed_pair),
@@ -84,7 +94,9 @@ def add_row(report: ValidationReport, task: str, shell: str, findings: Sequence[
         commands = {f.probe.command for f in of(kind)}
         cells.append(f"{len(commands) - len(slipped)}/{len(commands)} fail")
     dialect = of("other-dialect")
-    cells.append(f"{'passes' if dialect and all(f.passed for f in dialect) else 'fails'}" if dialect else "-")
+    cells.append(
+        f"{'passes' if dialect and all(f.passed for f in dialect) else 'fails'}" if dialect else "-"
+    )
     for condition in EXTRA_CONDITIONS:
         under = [f for f in findings if f.probe.condition == condition.name]
         cells.append(_condition_cell(condition, shell, under, problems))
@@ -98,7 +110,11 @@ def add_row(report: ValidationReport, task: str, shell: str, findings: Sequence[
 def slowest_s(findings: Iterable[ProbeResult]) -> float | None:
     """How long the slowest reference took as designed, in seconds; None if none was timed."""
     return max(
-        (f.wall_s for f in findings if f.wall_s is not None and (f.probe.kind, f.probe.condition) == TIMED),
+        (
+            f.wall_s
+            for f in findings
+            if f.wall_s is not None and (f.probe.kind, f.probe.condition) == TIMED
+        ),
         default=None,
     )
 
@@ -122,7 +138,9 @@ def passing_anywhere(findings: Iterable[ProbeResult]) -> list[str]:
     return sorted({f.probe.command for f in findings if f.passed})
 
 
-def _condition_cell(condition: Condition, shell: str, found: Sequence[ProbeResult], problems: list[str]) -> str:
+def _condition_cell(
+    condition: Condition, shell: str, found: Sequence[ProbeResult], problems: list[str]
+) -> str:
     """The cell of a condition: the shell's own references must pass, the other dialect's must fail where they ran."""
     if not found:
         return "-"
@@ -177,7 +195,11 @@ def validate(
     for finding, expected in first:
         answers.setdefault(finding.probe.task, {})[finding.probe.seed] = expected
     more = prober.all(
-        [probe for task in tasks for probe in further_probes(task, there, seeds, repeats, answers.get(task.id, {}))]
+        [
+            probe
+            for task in tasks
+            for probe in further_probes(task, there, seeds, repeats, answers.get(task.id, {}))
+        ]
     )
     report.findings = [finding for finding, _ in (*first, *more)]
     for shell in SHELLS:
@@ -187,10 +209,14 @@ def validate(
         if shell not in there:
             report.not_validated[shell] = f"the sandbox image holds no {SHELLS[shell].title}"
         elif (slow := slowest_s(f for f in report.findings if f.probe.shell == shell)) is not None:
-            report.deadlines.append(deadline_sentence(SHELLS[shell].title, limits.timeout_s[shell], slow))
+            report.deadlines.append(
+                deadline_sentence(SHELLS[shell].title, limits.timeout_s[shell], slow)
+            )
         for task in referenced:
             if shell in there:
-                own = [f for f in report.findings if (f.probe.task, f.probe.shell) == (task.id, shell)]
+                own = [
+                    f for f in report.findings if (f.probe.task, f.probe.shell) == (task.id, shell)
+                ]
                 add_row(report, task.id, shell, own)
             else:
                 add_unvalidated_row(report, task.id, shell)
@@ -204,7 +230,9 @@ def main(task_ids: Sequence[str] = (), seeds: Sequence[int] = (), *, repeats: in
     config = study.sandbox
     load_tasks(list(task_ids) or "all")
     sandbox = open_sandbox(config)
-    report = validate(task_ids, list(seeds) or study.seeds, sandbox, repeats=repeats, limits=config.limits)
+    report = validate(
+        task_ids, list(seeds) or study.seeds, sandbox, repeats=repeats, limits=config.limits
+    )
     print(report.text())
     return 0 if report.sound else 1
 

@@ -43,7 +43,19 @@ CELLS_A_PROCESSOR = 80
 """About 160 s of work for each processor of a node, against the 12 s until a slice's first container."""
 PROFILES = ROOT / "profiles"
 NODES_NEED = (
-    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "TMPDIR", "PYTHONPATH", "KUBECONFIG"),
+    *(
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "LANG",
+        "TZ",
+        "TERM",
+        "TMPDIR",
+        "PYTHONPATH",
+        "KUBECONFIG",
+    ),
     tasks.PRIVATE_TASKS_VARIABLE,
 )
 NODES_NEED_OF = ("LC_", "SLURM_", "DOCKER_", "CONTAINERS_", "POWERSHELL_", "XDG_", "SSL_", "LD_")
@@ -51,7 +63,9 @@ PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 USERS_ERROR = 2
 
 
-def run_on_cluster(profile: str, processors: int, loaded: LoadedStudy, arguments: Sequence[str]) -> int:
+def run_on_cluster(
+    profile: str, processors: int, loaded: LoadedStudy, arguments: Sequence[str]
+) -> int:
     """Measure a study with a profile's cluster, whose slices have so many processors; Snakemake's exit code."""
     jobs = jobs_to_run(loaded)
     if any(job.rule == "generate" for job in jobs):
@@ -63,8 +77,15 @@ def run_on_cluster(profile: str, processors: int, loaded: LoadedStudy, arguments
         shutil.rmtree(ROOT / "logs" / "slices", ignore_errors=True)
         slices = write_slices(cells_to_measure(loaded, jobs), processors)
         log_line(f"on the nodes: {plural(len(slices), 'slice')} of executions and scores")
-        options = ("--workflow-profile", f"profiles/{profile}", "--snakefile", "profiles/cluster.smk")
-        if code := run_snakemake(snakemake_command(loaded, *options), node_environment(os.environ), on_nodes=True):
+        options = (
+            "--workflow-profile",
+            f"profiles/{profile}",
+            "--snakefile",
+            "profiles/cluster.smk",
+        )
+        if code := run_snakemake(
+            snakemake_command(loaded, *options), node_environment(os.environ), on_nodes=True
+        ):
             log_node_failures(loaded)
             log_line("Not every cell could be measured; run again to go on from here.")
             return code
@@ -73,10 +94,18 @@ def run_on_cluster(profile: str, processors: int, loaded: LoadedStudy, arguments
 
 def slice_processors(profile: str) -> int:
     """How many processors a slice has, by its profile; UserError if there is no such profile."""
-    there = sorted(path.parent.name for path in PROFILES.glob("*/profile.yaml") if path.parent.name != "default")
+    there = sorted(
+        path.parent.name
+        for path in PROFILES.glob("*/profile.yaml")
+        if path.parent.name != "default"
+    )
     if profile not in there:
-        raise UserError("there is no such cluster profile", where=f"ON={profile}", hint=f"name one of {there}")
-    return int(read_yaml(PROFILES / profile / "profile.yaml").get("set-threads", {}).get("slice", 1))
+        raise UserError(
+            "there is no such cluster profile", where=f"ON={profile}", hint=f"name one of {there}"
+        )
+    return int(
+        read_yaml(PROFILES / profile / "profile.yaml").get("set-threads", {}).get("slice", 1)
+    )
 
 
 def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:
@@ -113,7 +142,11 @@ def node_environment(environ: Mapping[str, str]) -> dict[str, str]:
 def log_node_failures(loaded: LoadedStudy) -> None:
     """Log each sentence that a node left in a log, once."""
     logs = ROOT / "logs"
-    found = [*sorted((logs / "slices").glob("*.log")), logs / "image.log", logs / loaded.study.study / "control.log"]
+    found = [
+        *sorted((logs / "slices").glob("*.log")),
+        logs / "image.log",
+        logs / loaded.study.study / "control.log",
+    ]
     for text in dict.fromkeys(filter(None, map(_failure_in, found))):
         log_line(text)
 
@@ -133,8 +166,13 @@ def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) 
     """
 
     def refuse(holder: str) -> None:
-        what, hint = "a node still works on a slice of an earlier run", "wait for it, or end its job (`squeue --me`, "
-        raise UserError(f"{what} ({holder})", where=str(folder), hint=f"{hint}`scancel <job>`), then run again")
+        what, hint = (
+            "a node still works on a slice of an earlier run",
+            "wait for it, or end its job (`squeue --me`, ",
+        )
+        raise UserError(
+            f"{what} ({holder})", where=str(folder), hint=f"{hint}`scancel <job>`), then run again"
+        )
 
     for lock in folder.glob("*.lock"):
         with file_lock(lock, refuse):
@@ -163,15 +201,23 @@ def run_slice(slice_file: Path, done: Path, loaded: LoadedStudy, processors: int
     with file_lock(slice_file.with_suffix(".lock"), lambda _: None) as lock:
         lock.write(f"node {node}, process {os.getpid()}")
         lock.flush()
-        code = subprocess.run(_slice_command(loaded, cells, processors), cwd=ROOT, check=False).returncode
+        code = subprocess.run(
+            _slice_command(loaded, cells, processors), cwd=ROOT, check=False
+        ).returncode
     missing = [cell for cell in cells if not record_path(RESULTS, "scores", cell).exists()]
     if code or missing:
-        logs = (ROOT / "logs" / stage / f"{cell.path}.log" for cell in missing for stage in ("executions", "scores"))
+        logs = (
+            ROOT / "logs" / stage / f"{cell.path}.log"
+            for cell in missing
+            for stage in ("executions", "scores")
+        )
         why = next(filter(None, map(_failure_in, logs)), "the node's Slurm log says why")
         what = f"{len(missing)} of a slice's {len(cells)} cells could not be measured: {' '.join(why.split())[:400]}"
         raise SandboxError(what, where=f"node {node}", hint="run again to go on from here")
     took = round(time.monotonic() - began, 1)
-    write_atomic(done, pretty_json({"node": node, "cells": len(cells), "seconds": took, "utc": utc_now()}))
+    write_atomic(
+        done, pretty_json({"node": node, "cells": len(cells), "seconds": took, "utc": utc_now()})
+    )
 
 
 def _slice_command(loaded: LoadedStudy, cells: Sequence[Cell], processors: int) -> list[str]:

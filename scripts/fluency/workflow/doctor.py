@@ -29,7 +29,11 @@ from fluency.execution.powershell import INSTALL_HINT, RELEASE_PAGE, powershell_
 from fluency.execution.sandbox import checked_sandbox
 
 State = Literal["good", "note", "lacks"]
-MARKS: dict[State, str] = {"good": "[green]ok[/]", "note": "[yellow]note[/]", "lacks": "[red]lacks[/]"}
+MARKS: dict[State, str] = {
+    "good": "[green]ok[/]",
+    "note": "[yellow]note[/]",
+    "lacks": "[red]lacks[/]",
+}
 NEEDED_GB = 4.0
 NEEDED_MB = 3000
 
@@ -66,10 +70,15 @@ def main() -> int:
 def examine() -> Iterator[Check]:
     """Every row of the table; each thing after those that it needs."""
     yield Check("Python", "good", f"{platform.python_version()}, {platform.machine()}")
-    free_gb, free_mb = shutil.disk_usage(ROOT).free / 1e9, psutil.virtual_memory().available // 2**20
+    free_gb, free_mb = (
+        shutil.disk_usage(ROOT).free / 1e9,
+        psutil.virtual_memory().available // 2**20,
+    )
     need = f"image and model weights need about {NEEDED_GB:.0f} GB: free some"
     yield check("disk", free_gb >= NEEDED_GB, f"{free_gb:.1f} GB free here", need, "lacks")
-    yield check("memory", free_mb >= NEEDED_MB, f"{free_mb} MB free", "the embedded model may be too large")
+    yield check(
+        "memory", free_mb >= NEEDED_MB, f"{free_mb} MB free", "the embedded model may be too large"
+    )
     engine = _engine_or_why()
     if isinstance(engine, Check):
         yield engine
@@ -84,7 +93,9 @@ def missing_engine() -> list[str]:
     """A sentence if no container engine answers and none can be started from here."""
     row = _engine_or_why()
     return (
-        [f"a container engine ({row.found}): {row.advice}"] if isinstance(row, Check) and row.state == "lacks" else []
+        [f"a container engine ({row.found}): {row.advice}"]
+        if isinstance(row, Check) and row.state == "lacks"
+        else []
     )
 
 
@@ -104,14 +115,24 @@ def _engine_or_why() -> Engine | Check:
 def _engine(engine: Engine) -> Iterator[Check]:
     facts = engine.facts
     kind = "rootless" if facts["rootless"] else "as root"
-    yield Check("container engine", "good", f"{facts['name']} {facts['version']} ({kind}) at {engine.url}")
-    folder, free = Path(engine.client().info().get("DockerRootDir") or "/nonexistent"), "free space unknown"
+    yield Check(
+        "container engine", "good", f"{facts['name']} {facts['version']} ({kind}) at {engine.url}"
+    )
+    folder, free = (
+        Path(engine.client().info().get("DockerRootDir") or "/nonexistent"),
+        "free space unknown",
+    )
     if engine.url.startswith("unix://") and folder.is_dir():
         free = f"{shutil.disk_usage(folder).free / 1e9:.1f} GB free in {folder}"
     yield Check("storage", "good", f"{facts['storage']}, {free}")
     yield Check("control groups", "good", f"version {facts['cgroup']}")
     less = "the sandbox has one isolation measure less: give the engine its default profile back"
-    yield check("seccomp", facts["seccomp"], "the engine filters system calls" if facts["seccomp"] else "none", less)
+    yield check(
+        "seccomp",
+        facts["seccomp"],
+        "the engine filters system calls" if facts["seccomp"] else "none",
+        less,
+    )
 
 
 def _image(engine: Engine | None) -> Iterator[Check]:
@@ -125,7 +146,12 @@ def _image(engine: Engine | None) -> Iterator[Check]:
     tag = image_tag(source)
     found = find_image(engine, tag)
     if found is None:
-        yield Check("sandbox image", "note", f"{tag} is not built yet", "`make image` builds it in a minute or two")
+        yield Check(
+            "sandbox image",
+            "note",
+            f"{tag} is not built yet",
+            "`make image` builds it in a minute or two",
+        )
         return
     yield Check("sandbox image", "good", f"{tag}, base {found.base}, {found.architecture}")
     yield from _known_command(engine, found)
@@ -149,7 +175,9 @@ def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Check]:
     yield check("a known command", limited, found, leak)
     refused = sandbox.dropped.get("seccomp")
     own = "the engine's own seccomp profile is used instead of the project's smaller one, and every record says so"
-    yield check("seccomp profile", not refused, refused or f"the project's, {profile_sha256()[:12]}", own)
+    yield check(
+        "seccomp profile", not refused, refused or f"the project's, {profile_sha256()[:12]}", own
+    )
 
 
 def _models() -> Iterator[Check]:
@@ -160,8 +188,16 @@ def _models() -> Iterator[Check]:
         return
     if any(model.served_by == "embedded" for model in default.models):
         if find_spec("xllamacpp") is None:
-            yield Check("embedded model", "lacks", "xllamacpp is not installed", "`make demo` needs it: `make env`")
-        size = sum(path.stat().st_size for path in (CACHE / "weights").glob("*") if path.is_file()) / 1e6
+            yield Check(
+                "embedded model",
+                "lacks",
+                "xllamacpp is not installed",
+                "`make demo` needs it: `make env`",
+            )
+        size = (
+            sum(path.stat().st_size for path in (CACHE / "weights").glob("*") if path.is_file())
+            / 1e6
+        )
         found = f"{size:.0f} MB in .cache/weights" if size else "not fetched yet"
         yield check("model weights", size, found, "`make demo` fetches them")
     for name in sorted({model.api_key_env for model in study.models if model.key_required}):

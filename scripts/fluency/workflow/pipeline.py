@@ -29,12 +29,23 @@ from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
-from fluency.core.provenance import Provenance, collect_provenance, read_provenance, read_startup_times
+from fluency.core.provenance import (
+    Provenance,
+    collect_provenance,
+    read_provenance,
+    read_startup_times,
+)
 from fluency.core.records import Execution, Generation
 from fluency.core.schema import read_record, write_record
 from fluency.core.table import read_table, to_frame, write_table
 from fluency.core.task_world import world_for
-from fluency.execution.execute import MAX_ATTEMPTS, add_failed_attempt, execute_cell, failed_attempts, unmeasured_cell
+from fluency.execution.execute import (
+    MAX_ATTEMPTS,
+    add_failed_attempt,
+    execute_cell,
+    failed_attempts,
+    unmeasured_cell,
+)
 from fluency.generation.estimate import CostEstimate
 from fluency.generation.generator import Generator
 from fluency.generation.local_model.server import address_of
@@ -80,10 +91,16 @@ def exit_on_user_error() -> Iterator[None]:
 class Pipeline:
     """One study ready to run."""
 
-    def __init__(self, config: dict[str, Any], files: Sequence[str | Path] = (), workflow: Any = None) -> None:
+    def __init__(
+        self, config: dict[str, Any], files: Sequence[str | Path] = (), workflow: Any = None
+    ) -> None:
         self.workflow = workflow
         self.loaded = LoadedStudy(config, files)
-        self.study, self.tasks, self.task_of = self.loaded.study, self.loaded.tasks, self.loaded.task_of
+        self.study, self.tasks, self.task_of = (
+            self.loaded.study,
+            self.loaded.tasks,
+            self.loaded.task_of,
+        )
         check_models(self.loaded)
         if self.study.preregistration:
             read_registration(ROOT / self.study.preregistration)
@@ -112,8 +129,12 @@ class Pipeline:
     @exit_on_user_error()
     def take_run_lock(self) -> None:
         """Keep other runs out while the process lives; set how this one ends and polls for jobs."""
-        own_jobs = self.workflow.local_exec and node_name() is None  # nodes end what they have begun
-        snakemake_internals.end_on_signals(*([self._stop_asking, self._give_up] if own_jobs else []))
+        own_jobs = (
+            self.workflow.local_exec and node_name() is None
+        )  # nodes end what they have begun
+        snakemake_internals.end_on_signals(
+            *([self._stop_asking, self._give_up] if own_jobs else [])
+        )
         snakemake_internals.patch_scheduler_polling(self.workflow)
         self._locks = ExitStack()
         self._locks.enter_context(run_lock())
@@ -126,7 +147,9 @@ class Pipeline:
         """Kill the containers and say what the calls that are cut may have cost; the process's end closes them."""
         if (generator := self.generator.made) and (cut := generator.budget.under_way_usd):
             spent = generator.budget.spent_usd + cut
-            log_line(f"Calls were cut; each counted as the most that it can cost, ${spent:.2f} are spent.")
+            log_line(
+                f"Calls were cut; each counted as the most that it can cost, ${spent:.2f} are spent."
+            )
         if sandbox := self.sandbox.made:
             sandbox.end()
 
@@ -147,15 +170,24 @@ class Pipeline:
         from fluency.execution.sandbox import startup_times
 
         sandbox = self.sandbox()
-        start_up = startup_times(sandbox, build_world(self.study.seeds[0]), self.study.sandbox.limits)
-        facts = {"image": sandbox.image.model_dump(), "engine": sandbox.engine, "start_up_s": start_up}
+        start_up = startup_times(
+            sandbox, build_world(self.study.seeds[0]), self.study.sandbox.limits
+        )
+        facts = {
+            "image": sandbox.image.model_dump(),
+            "engine": sandbox.engine,
+            "start_up_s": start_up,
+        }
         write_atomic(Path(output[0]), pretty_json(facts))
 
     @logged
     def generate(self, wildcards: Any, output: Any) -> None:
         cell = cell_of(wildcards)
         task = self.task_of[cell.task]
-        write_record(Path(output[0]), self.generator().generate(cell, self.keys.request(cell).prompt, task.sha256))
+        write_record(
+            Path(output[0]),
+            self.generator().generate(cell, self.keys.request(cell).prompt, task.sha256),
+        )
 
     @logged
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
@@ -164,18 +196,27 @@ class Pipeline:
         study, sandbox, task = self.study, self.sandbox(), self.task_of[wildcards.task]
         generation = read_record(Generation, Path(input.generation[0]))
         path = RESULTS / "attempts" / f"{cell_of(wildcards).path}.json"
-        decides = [self.keys.execute(wildcards), sandbox.image.model_dump(), generation.answer.request_key]
+        decides = [
+            self.keys.execute(wildcards),
+            sandbox.image.model_dump(),
+            generation.answer.request_key,
+        ]
         key = sha256(canonical_json(decides))
         failed, record = failed_attempts(path, key), None
         if len(failed) < MAX_ATTEMPTS:
             try:
                 attempt = len(failed) + 1
-                record = execute_cell(study, task, generation, sandbox, world_for, utc_now(), attempt)
+                record = execute_cell(
+                    study, task, generation, sandbox, world_for, utc_now(), attempt
+                )
             except ResultLost as error:
                 failed = add_failed_attempt(path, key, error.what)
                 if len(failed) < MAX_ATTEMPTS:
                     raise
-        write_record(Path(output[0]), record or unmeasured_cell(self.study, generation, sandbox, utc_now(), failed))
+        write_record(
+            Path(output[0]),
+            record or unmeasured_cell(self.study, generation, sandbox, utc_now(), failed),
+        )
 
     @logged
     def score(self, wildcards: Any, input: Any, output: Any) -> None:
@@ -224,7 +265,9 @@ class Pipeline:
     def archive_path(self) -> str:
         """The archive rule's product: study, day and commit in its name; relative to the project."""
         commit, dirty = git_state()
-        name = archive_name(self.study.study, utc_date(), commit or "nocommit", dirty=bool(dirty), partial=False)
+        name = archive_name(
+            self.study.study, utc_date(), commit or "nocommit", dirty=bool(dirty), partial=False
+        )
         return str((ARCHIVES / name).relative_to(ROOT))
 
     @logged
@@ -243,12 +286,18 @@ class Pipeline:
         except SandboxError as error:
             if (node := node_name()) is None:
                 raise
-            raise SandboxError(error.what, where=f"node {node}: {error.where}", hint=error.hint) from None
+            raise SandboxError(
+                error.what, where=f"node {node}: {error.where}", hint=error.hint
+            ) from None
 
     def _open_generator(self) -> Generator:
         spent = self.estimate.spent_usd
-        generator = Generator(self.study, store=AnswerStore(ANSWERS), address_of=address_of, spent_usd=spent)
-        generator.prepare_batches((cell, self.keys.request(cell).prompt) for cell in self.loaded.cells)
+        generator = Generator(
+            self.study, store=AnswerStore(ANSWERS), address_of=address_of, spent_usd=spent
+        )
+        generator.prepare_batches(
+            (cell, self.keys.request(cell).prompt) for cell in self.loaded.cells
+        )
         return generator
 
 
@@ -279,7 +328,9 @@ def bring_to_present(paths: Iterable[str | Path]) -> None:
 def provenance_of(loaded: LoadedStudy) -> Provenance:
     """Where the study's numbers come from, with its deviations from the registration it names."""
     times = read_startup_times(RESULTS)
-    found = collect_provenance(loaded.study, loaded.tasks, loaded.cells, loaded.files, loaded.records, start_up_s=times)
+    found = collect_provenance(
+        loaded.study, loaded.tasks, loaded.cells, loaded.files, loaded.records, start_up_s=times
+    )
     return with_registration(found, loaded.study, loaded.tasks)
 
 

@@ -64,7 +64,8 @@ def _steps(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[Job]:
     yield Job("image", [image], [], keys.image)
     for cell in loaded.cells:
         generation, execution, score = (
-            str(record_path(Path(RESULTS.name), stage, cell)) for stage in ("generations", "executions", "scores")
+            str(record_path(Path(RESULTS.name), stage, cell))
+            for stage in ("generations", "executions", "scores")
         )
         yield Job("generate", [generation], [], partial(keys.generate, cell), cell)
         yield Job("execute", [execution], [image, generation], partial(keys.execute, cell), cell)
@@ -74,7 +75,12 @@ def _steps(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[Job]:
     if control:
         yield Job("control", control, [image], keys.control)
     yield Job("gather", table, loaded.record_paths(), keys.gather)
-    yield Job("report", [f"{folder}/report.md", f"{folder}/explorer.html"], [*control, *table], keys.report)
+    yield Job(
+        "report",
+        [f"{folder}/report.md", f"{folder}/explorer.html"],
+        [*control, *table],
+        keys.report,
+    )
 
 
 def _own_reason(job: Job, untracked: set[str]) -> str:
@@ -140,7 +146,11 @@ def _changed(before: str, now: str) -> str:
         keys = changed_keys(json.loads(before), json.loads(now))
     except ValueError:
         keys = []
-    return f"changed: {', '.join(keys[:3])}{', …' if len(keys) > 3 else ''}" if keys else "its parameters changed"
+    return (
+        f"changed: {', '.join(keys[:3])}{', …' if len(keys) > 3 else ''}"
+        if keys
+        else "its parameters changed"
+    )
 
 
 def changed_keys(before: Any, now: Any, name: str = "") -> list[str]:
@@ -148,7 +158,11 @@ def changed_keys(before: Any, now: Any, name: str = "") -> list[str]:
     if not (isinstance(before, dict) and isinstance(now, dict)):
         return [name] if before != now else []
     parts = {part: f"{name}.{part}" if name else part for part in sorted({*before, *now})}
-    return [key for part, full in parts.items() for key in changed_keys(before.get(part), now.get(part), full)]
+    return [
+        key
+        for part, full in parts.items()
+        for key in changed_keys(before.get(part), now.get(part), full)
+    ]
 
 
 # ------------------------------------------------------------ text
@@ -160,19 +174,26 @@ def print_plan(loaded: LoadedStudy) -> int:
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
     for job in jobs_to_run(loaded):
         reasons[job.rule][job.reason] += 1
-    print(render_plan(estimate_of(loaded), [*missing_engine(), *missing_shells(loaded)], reasons), end="")
+    print(
+        render_plan(estimate_of(loaded), [*missing_engine(), *missing_shells(loaded)], reasons),
+        end="",
+    )
     return 0
 
 
 def render_plan(
-    estimate: CostEstimate, missing: Sequence[str] = (), reasons: Mapping[str, Mapping[str, int]] | None = None
+    estimate: CostEstimate,
+    missing: Sequence[str] = (),
+    reasons: Mapping[str, Mapping[str, int]] | None = None,
 ) -> str:
     """The plan as text for a terminal.
 
     missing: what the run lacks apart from keys, a sentence each. reasons: rule -> why -> jobs.
     """
     study, budget = estimate.study, estimate.study.budget
-    lines = [f"Study {study.study}: {plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make."]
+    lines = [
+        f"Study {study.study}: {plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make."
+    ]
     lines += outlook_lines(study, estimate.tasks)
     if not estimate.calls:
         lines.append("Every answer is at hand: no model and no key is needed.")
@@ -180,12 +201,18 @@ def render_plan(
         lines += ["", *_model_lines(model)]
     if estimate.most_usd or estimate.spent_usd:
         total = f"Together about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
-        lines += ["", f"{total}; ${estimate.spent_usd:.2f} spent on it so far; a run stops at ${budget.stop_usd:g}."]
+        lines += [
+            "",
+            f"{total}; ${estimate.spent_usd:.2f} spent on it so far; a run stops at ${budget.stop_usd:g}.",
+        ]
         asked = "is asked first" if estimate.most_usd > budget.confirm_usd else "does not ask"
         lines.append(f"Above ${budget.confirm_usd:g} a run asks before it pays; this one {asked}.")
     for rule, counts in (reasons or {}).items():
         lines += ["", f"{rule}: {sum(counts.values())} to run"]
-        lines += [f"  {count:5d}  {reason}" for reason, count in sorted(counts.items(), key=lambda item: -item[1])]
+        lines += [
+            f"  {count:5d}  {reason}"
+            for reason, count in sorted(counts.items(), key=lambda item: -item[1])
+        ]
     if lacking := [*estimate.missing_keys, *missing]:
         lines += ["", "Missing:", *(f"  {sentence}" for sentence in lacking)]
     return "\n".join(lines) + "\n"

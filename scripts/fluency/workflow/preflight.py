@@ -55,7 +55,9 @@ def missing_shells(loaded: LoadedStudy) -> list[str]:
 
 def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
     """UserError unless the keys are there and every answer can be computed, as far as models will be asked."""
-    require_keys([loaded.study.model(model.alias) for model in estimate.models if model.calls], os.environ)
+    require_keys(
+        [loaded.study.model(model.alias) for model in estimate.models if model.calls], os.environ
+    )
     if estimate.calls:
         check_answers(loaded.tasks, loaded.study.seeds)
 
@@ -74,8 +76,12 @@ def confirm_price(
     price = f"This run makes {plural(estimate.calls, 'call')}: {dollars}."
     if not (sys.stdin.isatty() if is_terminal is None else is_terminal):
         what = f"{price} Nobody has agreed to that"
-        hint = 'run it on a terminal and answer yes, or write `confirm: "yes"` into the study\'s file'
-        raise UserError(what, where="budget: confirm_usd", hint=f"{hint}; `make plan` shows the details")
+        hint = (
+            'run it on a terminal and answer yes, or write `confirm: "yes"` into the study\'s file'
+        )
+        raise UserError(
+            what, where="budget: confirm_usd", hint=f"{hint}; `make plan` shows the details"
+        )
     answer = ask(f"{price} It stops at ${budget.stop_usd:g}. Go on? [yes/no] ")
     return answer.strip().lower() in ("y", "yes")
 

@@ -11,7 +11,14 @@ from typing import TextIO
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from fluency.common.errors import RunEnded, UserError
@@ -32,7 +39,9 @@ LINE_EVERY_S = 15.0
 BAR_WIDTH = 24
 CELLS_BEFORE_ESTIMATE = 5
 """Fewer jobs say nothing about how long the rest takes."""
-_RULE_ERROR = re.compile(r"^RuleException:\n(?P<kind>\w+) in file .*?, line \d+:\n(?P<text>.*?)(?:\n  File .*)?$", re.S)
+_RULE_ERROR = re.compile(
+    r"^RuleException:\n(?P<kind>\w+) in file .*?, line \d+:\n(?P<text>.*?)(?:\n  File .*)?$", re.S
+)
 
 # The pipeline sets these two, since Snakemake makes the reporter.
 cells: Sequence[Cell] = ()
@@ -76,7 +85,9 @@ class ProgressReporter:
                 self._print(f"({times} times) {text.splitlines()[0]}")
         if self._failed_jobs and not self._ending:
             failed = plural(self._failed_jobs, "job")
-            self._print(f"{failed} failed; what was measured is kept, and the next run goes on from here.")
+            self._print(
+                f"{failed} failed; what was measured is kept, and the next run goes on from here."
+            )
         self._begin()
 
     def _begin(self) -> None:
@@ -105,7 +116,9 @@ class ProgressReporter:
             # Records of the study count as done, less those that this run makes again.
             there = sum(record_path(RESULTS, stage, cell).exists() for cell in cells)
             done = max(0, min(there, len(cells) - stats[rule]))
-            self._bars.add_task(noun, completed=done, total=done + stats[rule], money="", before=done)
+            self._bars.add_task(
+                noun, completed=done, total=done + stats[rule], money="", before=done
+            )
             self._stages[rule] = self._bars.tasks[-1]
         if new and self._is_terminal:
             self._bars.start()
@@ -143,17 +156,23 @@ class ProgressReporter:
         if message.startswith(("Terminating processes on user request", ENDING)):
             self._bars.stop()
             if not self._ending:
-                self._print("Ending: what is under way may finish, and the next run goes on from here.")
+                self._print(
+                    "Ending: what is under way may finish, and the next run goes on from here."
+                )
             self._ending = True
         elif "Nothing to be done" in message:
             self._print(NOTHING_TO_DO)
-        elif record.levelno >= WARNING and not message.startswith("Exiting because a job execution failed"):
+        elif record.levelno >= WARNING and not message.startswith(
+            "Exiting because a job execution failed"
+        ):
             self._print(message)
 
     def _print_line(self) -> None:
         self._last_line = self._clock()
         stages = self._stages.values()
-        counts = ", ".join(f"{stage.description} {stage.completed:.0f}/{stage.total:.0f}" for stage in stages)
+        counts = ", ".join(
+            f"{stage.description} {stage.completed:.0f}/{stage.total:.0f}" for stage in stages
+        )
         self._print(" · ".join(filter(None, (counts, self._time_left(), _money()))))
 
     def _time_left(self) -> str:
@@ -162,7 +181,11 @@ class ProgressReporter:
         seconds = last.time_remaining
         if last.completed - last.fields["before"] < CELLS_BEFORE_ESTIMATE or not seconds:
             return ""
-        return f"about {round(seconds / 60)} min left" if seconds >= 90 else f"about {max(1, round(seconds))} s left"
+        return (
+            f"about {round(seconds / 60)} min left"
+            if seconds >= 90
+            else f"about {max(1, round(seconds))} s left"
+        )
 
     def _print(self, text: str, style: str = "") -> None:
         self._console.print(escape(text), style=style or None)

@@ -32,7 +32,10 @@ class RerunKeys:
 
     @cached_property
     def _world_keys(self) -> dict[str, dict[str, str]]:
-        return {task.id: {str(seed): world_for(task, seed).sha256 for seed in self.study.seeds} for task in self.tasks}
+        return {
+            task.id: {str(seed): world_for(task, seed).sha256 for seed in self.study.seeds}
+            for task in self.tasks
+        }
 
     def image(self) -> str:
         return canonical_json({"content": content_sha256(), "powershell": powershell_source()})
@@ -53,7 +56,11 @@ class RerunKeys:
                 "content": content_sha256(),
                 "worlds": self._world_keys[wildcards.task],
                 "needs": self._task[wildcards.task].needs,
-                "conditions": [c.name for c in SHELLS[wildcards.shell].conditions if c.name in self.study.conditions],
+                "conditions": [
+                    c.name
+                    for c in SHELLS[wildcards.shell].conditions
+                    if c.name in self.study.conditions
+                ],
                 "limits": sandbox.limits.model_dump(exclude={"timeout_s"}),
                 "timeout_s": sandbox.limits.timeout_s[wildcards.shell],
             }
@@ -73,7 +80,9 @@ class RerunKeys:
         limits = self.study.sandbox.limits.model_dump()
         tasks = {task.id: [task.sha256, self._world_keys[task.id]] for task in self.tasks}
         code = {"code": code_sha256("control"), "content": content_sha256()}
-        return canonical_json(code | {"tasks": tasks, "shells": self.study.shells, "limits": limits})
+        return canonical_json(
+            code | {"tasks": tasks, "shells": self.study.shells, "limits": limits}
+        )
 
     def gather(self) -> str:
         files = list(self.files)

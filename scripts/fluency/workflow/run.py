@@ -49,7 +49,11 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     if code == 0 and not ask_only and (RESULTS / loaded.study.study / "cells.csv").exists():
         folder = RESULTS / loaded.study.study
         print(
-            printed(read_table(folder / "cells.csv"), loaded.view(read_provenance(folder / "provenance.json")), folder)
+            printed(
+                read_table(folder / "cells.csv"),
+                loaded.view(read_provenance(folder / "provenance.json")),
+                folder,
+            )
         )
     elif code == 1 and not arguments:
         what = "Not every cell could be measured"

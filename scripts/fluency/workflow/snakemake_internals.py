@@ -105,7 +105,9 @@ class CoalescingEvent(threading.Event):
         self.clear()
 
 
-def end_on_signals(told: Callable[[], None] | None = None, give_up: Callable[[], None] | None = None) -> None:
+def end_on_signals(
+    told: Callable[[], None] | None = None, give_up: Callable[[], None] | None = None
+) -> None:
     """On SIGTERM start no job, and let those under way end; with `give_up` on Ctrl-C too, and for GRACE_S at most.
 
     `told` is called at once, `give_up` when GRACE_S is over. A thread made beforehand does it, which a pipe wakes: the
@@ -126,7 +128,9 @@ def end_on_signals(told: Callable[[], None] | None = None, give_up: Callable[[],
     def end() -> None:
         while os.read(came, 1)[0] not in numbers:
             pass
-        threading.Thread(target=begin_to_end, daemon=True).start()  # may wait for the scheduler's lock
+        threading.Thread(
+            target=begin_to_end, daemon=True
+        ).start()  # may wait for the scheduler's lock
         if give_up:
             time.sleep(GRACE_S)
             try:
@@ -136,7 +140,9 @@ def end_on_signals(told: Callable[[], None] | None = None, give_up: Callable[[],
 
     threading.Thread(target=end, daemon=True).start()
     os.set_blocking(signalled, False)
-    signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)  # written to whatever the main thread is doing
+    signal.set_wakeup_fd(
+        signalled, warn_on_full_buffer=False
+    )  # written to whatever the main thread is doing
     for number in numbers:
         signal.signal(number, lambda *_: None)
 
@@ -180,9 +186,19 @@ def untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> list[str]:
     Snakemake would keep them (results copied from elsewhere, a lost `.snakemake`), whatever the study, the checks or
     the sandbox are now. A generation states its request: one that answers the study's is kept.
     """
-    generations = {str(record_path(Path(RESULTS.name), "generations", cell)): cell for cell in loaded.cells}
-    there = [name for name in loaded.products() if not _place("metadata", name).exists() and (ROOT / name).exists()]
-    return [name for name in there if name not in generations or not _answers(keys, generations[name], ROOT / name)]
+    generations = {
+        str(record_path(Path(RESULTS.name), "generations", cell)): cell for cell in loaded.cells
+    }
+    there = [
+        name
+        for name in loaded.products()
+        if not _place("metadata", name).exists() and (ROOT / name).exists()
+    ]
+    return [
+        name
+        for name in there
+        if name not in generations or not _answers(keys, generations[name], ROOT / name)
+    ]
 
 
 def _answers(keys: RerunKeys, cell: Cell, path: Path) -> bool:
@@ -195,5 +211,7 @@ def _answers(keys: RerunKeys, cell: Cell, path: Path) -> bool:
 def _place(kind: str, product: str) -> Path:
     """Where Snakemake keeps something of a file: its name in Base64, cut into folders where it is too long."""
     encoded = urlsafe_b64encode(product.encode()).decode()
-    pieces = [encoded[at : at + LONGEST_NAME - 1] for at in range(0, len(encoded), LONGEST_NAME - 1)]
+    pieces = [
+        encoded[at : at + LONGEST_NAME - 1] for at in range(0, len(encoded), LONGEST_NAME - 1)
+    ]
     return FOLDER.joinpath(kind, *(f"@{piece}" for piece in pieces[:-1]), pieces[-1])

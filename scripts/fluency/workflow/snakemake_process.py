@@ -39,7 +39,9 @@ def snakemake_command(loaded: LoadedStudy, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "snakemake", *configfiles(loaded), *arguments]
 
 
-def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = None, on_nodes: bool = False) -> int:
+def run_snakemake(
+    command: Sequence[str], environ: Mapping[str, str] | None = None, on_nodes: bool = False
+) -> int:
     """The exit code of a command, 1 if it was killed; it is waited for also when this process is to end.
 
     Ctrl-C, which it ignores until its first job, reaches it as SIGTERM; KeyboardInterrupt once it has ended. A second
@@ -59,7 +61,9 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
             if received.count(signal.SIGINT) > 1:
                 process.kill()
             process.terminate()
-            if not on_nodes and node_name() is None:  # a task's check may keep it from ending by itself
+            if (
+                not on_nodes and node_name() is None
+            ):  # a task's check may keep it from ending by itself
                 timer = threading.Timer(END_S, cut, [process])
                 timer.daemon = True
                 timer.start()

@@ -24,5 +24,18 @@ from fluency.world.model import (
 )
 from fluency.world.rng import Rng
 
-__all__ = ["DAY", "FINDINGS", "JOB", "PORT", "Builder", "Finding", "HelperSpec", "Job", "Rng", "Route", "When", "World"]
+__all__ = [
+    "DAY",
+    "FINDINGS",
+    "JOB",
+    "PORT",
+    "Builder",
+    "Finding",
+    "HelperSpec",
+    "Job",
+    "Rng",
+    "Route",
+    "When",
+    "World",
+]
 __all__ += ["WorldError", "build_world", "build_world_and_answers", "gzipped"]

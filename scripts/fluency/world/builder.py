@@ -6,7 +6,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fluency.world.model import DAY, Finding, HelperSpec, Job, Route, When, World, WorldError, pack, world_sha256
+from fluency.world.model import (
+    DAY,
+    Finding,
+    HelperSpec,
+    Job,
+    Route,
+    When,
+    World,
+    WorldError,
+    pack,
+    world_sha256,
+)
 from fluency.world.rng import Rng
 
 _PATH = re.compile(r"[A-Za-z0-9._ -]+(/[A-Za-z0-9._ -]+)*")
@@ -38,7 +49,11 @@ class Builder:
         """A builder that starts from a finished world, with its own random stream."""
         builder = cls(world.seed)
         builder.rng = Rng(f"world/{world.seed}/{part}")
-        builder.files, builder.dirs, builder.ages = dict(world.files), set(world.dirs), dict(world.ages)
+        builder.files, builder.dirs, builder.ages = (
+            dict(world.files),
+            set(world.dirs),
+            dict(world.ages),
+        )
         builder.routes, builder.processes = list(world.http), list(world.processes)
         return builder
 
@@ -48,7 +63,13 @@ class Builder:
             raise WorldError(self.seed, invariant)
 
     def file(
-        self, path: str, data: str | bytes, *, age_days: float | None = None, crlf: bool = False, any_name: bool = False
+        self,
+        path: str,
+        data: str | bytes,
+        *,
+        age_days: float | None = None,
+        crlf: bool = False,
+        any_name: bool = False,
     ) -> None:
         """Add a file, and its folders. The age defaults to a drawn one.
 
@@ -57,7 +78,9 @@ class Builder:
         """
         data = data.encode("ascii") if isinstance(data, str) else data
         self._name(path, any_name)
-        self.require(not data.isascii() or (b"\r\n" in data) == crlf, f"{path}: LF only, or `crlf` and CRLF")
+        self.require(
+            not data.isascii() or (b"\r\n" in data) == crlf, f"{path}: LF only, or `crlf` and CRLF"
+        )
         self.files[path] = data
         self.age(path, self.some_age() if age_days is None else age_days)
         if "/" in path:
@@ -75,7 +98,10 @@ class Builder:
 
     def age(self, path: str, days: float) -> None:
         """Set the age of a file or folder in days; never near 7 days, which tasks ask for."""
-        self.require(0.2 <= days <= 5.9 or 8.1 <= days <= 120, f"{path}: no age near seven days, not {days} days")
+        self.require(
+            0.2 <= days <= 5.9 or 8.1 <= days <= 120,
+            f"{path}: no age near seven days, not {days} days",
+        )
         self.ages[path] = round(days * DAY)
 
     def some_age(self) -> float:
@@ -104,16 +130,25 @@ class Builder:
 
         Of the answers to one path and method the one to every request comes last.
         """
-        before = [route.when for route in self.routes if (route.method, route.path) == (method, path)]
+        before = [
+            route.when for route in self.routes if (route.method, route.path) == (method, path)
+        ]
         self.require(when not in before and ALWAYS not in before, f"{path}: one route a path")
-        self.routes.append(Route(method, path, status, dict(headers), body, when, tuple(findings), job))
+        self.routes.append(
+            Route(method, path, status, dict(headers), body, when, tuple(findings), job)
+        )
 
     def process(self, helper: HelperSpec) -> None:
         """Add a helper process; its parent must have been added before."""
         keys = {process.key for process in self.processes}
         self.require(helper.key not in keys, f"{helper.key}: one process a key")
-        self.require(helper.parent is None or helper.parent in keys, f"{helper.key}: its parent comes first")
-        self.require(0 < len(helper.name) <= _COMM_LIMIT, f"{helper.name}: process names of at most 15 characters")
+        self.require(
+            helper.parent is None or helper.parent in keys, f"{helper.key}: its parent comes first"
+        )
+        self.require(
+            0 < len(helper.name) <= _COMM_LIMIT,
+            f"{helper.name}: process names of at most 15 characters",
+        )
         plain = all(_THREAD.fullmatch(name) for name in helper.threads)
         self.require(plain, f"{helper.key}: threads have plain names of at most 15 characters")
         self.processes.append(helper)

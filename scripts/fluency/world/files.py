@@ -25,18 +25,33 @@ def add_root(b: Builder, crates: list[Crate]) -> None:
 def add_lockfile(b: Builder, crates: list[Crate]) -> None:
     """The root Cargo.lock: names with one to three versions, dependency arrays that repeat them."""
     rng = b.rng.split("lockfile")
-    repeated = rng.sample([n for n in THIRD_PARTY if n != "rename-all"], rng.pick((9, 11) if b.odd else (8, 10, 12)))
-    counts = {name: rng.between(2, 3) if name in (*repeated, "rename-all") else 1 for name in THIRD_PARTY}
+    repeated = rng.sample(
+        [n for n in THIRD_PARTY if n != "rename-all"], rng.pick((9, 11) if b.odd else (8, 10, 12))
+    )
+    counts = {
+        name: rng.between(2, 3) if name in (*repeated, "rename-all") else 1 for name in THIRD_PARTY
+    }
     counts |= {crate.name: 1 for crate in crates}
     blocks = []
     for name in sorted(counts):
         for number in range(counts[name]):
-            version = "0.5.0" if name.startswith(("vox", "work")) else f"{number}.{rng.below(30)}.{rng.below(12)}"
+            version = (
+                "0.5.0"
+                if name.startswith(("vox", "work"))
+                else f"{number}.{rng.below(30)}.{rng.below(12)}"
+            )
             wanted = sorted(rng.sample(THIRD_PARTY, rng.between(1, 5)))
-            lines = "".join(f' "{n} {number}.{rng.below(9)}.0",\n' if counts[n] > 1 else f' "{n}",\n' for n in wanted)
-            blocks.append(f'[[package]]\nname = "{name}"\nversion = "{version}"\ndependencies = [\n{lines}]\n')
+            lines = "".join(
+                f' "{n} {number}.{rng.below(9)}.0",\n' if counts[n] > 1 else f' "{n}",\n'
+                for n in wanted
+            )
+            blocks.append(
+                f'[[package]]\nname = "{name}"\nversion = "{version}"\ndependencies = [\n{lines}]\n'
+            )
     b.file("Cargo.lock", LOCK_HEAD + "\n" + "\n".join(blocks))
-    b.generated_answers["lockfile-duplicates"] = [f"{name} {count}" for name, count in counts.items() if count > 1]
+    b.generated_answers["lockfile-duplicates"] = [
+        f"{name} {count}" for name, count in counts.items() if count > 1
+    ]
 
 
 def add_changelog(b: Builder) -> None:
@@ -62,7 +77,9 @@ def add_changelog(b: Builder) -> None:
             lines += ['- Headings such as "## [9.9.9] - 2031-01-01" inside a line are text.']
         lines += [""]
     lines += ["### [0.0.1] - 2019-01-01", "", "First sketch.", ""]
-    lines += [f"[{version}]: https://example.invalid/vox/releases/v{version}" for version, _ in releases]
+    lines += [
+        f"[{version}]: https://example.invalid/vox/releases/v{version}" for version, _ in releases
+    ]
     b.file("CHANGELOG.md", "\n".join(lines) + "\n")
     b.generated_answers["changelog-releases"] = [f"{version} {date}" for version, date in releases]
 
@@ -89,7 +106,9 @@ def add_session(b: Builder) -> None:
         record = {"seq": number + 1, **record}
         lines.append(json.dumps(record, separators=(",", ":") if rng.chance(60) else None))
     b.file("logs/agent-session.jsonl", "\n".join(lines) + "\n")
-    b.generated_answers["session-tool-failures"] = [{"tool": tool, "failures": count} for tool, count in counts.items()]
+    b.generated_answers["session-tool-failures"] = [
+        {"tool": tool, "failures": count} for tool, count in counts.items()
+    ]
 
 
 def add_log(b: Builder) -> None:
@@ -101,16 +120,22 @@ def add_log(b: Builder) -> None:
     lines = []
     for hour in range(first, first + hours + 1):
         errors = 0 if hour == quiet else rng.between(2, 12)
-        levels = ["ERROR"] * errors + [rng.pick(("INFO", "WARN", "DEBUG")) for _ in range(260 // (hours + 1) - errors)]
+        levels = ["ERROR"] * errors + [
+            rng.pick(("INFO", "WARN", "DEBUG")) for _ in range(260 // (hours + 1) - errors)
+        ]
         levels[-2:] = ["INFO", "WARN"]
         seconds = sorted(rng.sample(range(3600), len(levels)))
         for second, level in zip(seconds, rng.shuffled(levels), strict=True):
-            stamp = f"2026-05-14T{hour:02d}:{second // 60:02d}:{second % 60:02d}.{rng.below(1000):03d}Z"
+            stamp = (
+                f"2026-05-14T{hour:02d}:{second // 60:02d}:{second % 60:02d}.{rng.below(1000):03d}Z"
+            )
             lines.append(f"{stamp} {level} {_message(rng, level)}")
         if errors:
             counts[f"{hour:02d}"] = errors
     b.file("logs/orchestrator.log", "\n".join(lines) + "\n")
-    b.generated_answers["log-errors-by-hour"] = [f"{hour} {count}" for hour, count in counts.items()]
+    b.generated_answers["log-errors-by-hour"] = [
+        f"{hour} {count}" for hour, count in counts.items()
+    ]
 
 
 def _message(rng: Rng, level: str) -> str:
@@ -126,14 +151,22 @@ def add_corpus(b: Builder) -> None:
     b.file("crates/vox-corpus/cache/.gitkeep", b"")
     state = {"shards": rng.between(2, 64), "next": rng.below(100_000)}
     b.file("crates/vox-corpus/.meta/state.json", json.dumps(state) + "\n")
-    b.file("crates/vox-corpus/data/shards.jsonl", "".join(f'{{"shard": {n}}}\n' for n in range(rng.between(20, 90))))
-    b.file("crates/vox-corpus/data/2026/pairs.sql", "INSERT INTO pairs VALUES (1, 2);\n" * rng.between(5, 40))
+    b.file(
+        "crates/vox-corpus/data/shards.jsonl",
+        "".join(f'{{"shard": {n}}}\n' for n in range(rng.between(20, 90))),
+    )
+    b.file(
+        "crates/vox-corpus/data/2026/pairs.sql",
+        "INSERT INTO pairs VALUES (1, 2);\n" * rng.between(5, 40),
+    )
     b.file("crates/vox-corpus/.index.bin", rng.bytes(rng.between(2000, 6000)))
 
 
 def fix_corpus_parity(b: Builder) -> None:
     """Make the size of vox-corpus odd in odd worlds and even in even ones; call it last."""
-    total = sum(len(data) for path, data in b.files.items() if path.startswith("crates/vox-corpus/"))
+    total = sum(
+        len(data) for path, data in b.files.items() if path.startswith("crates/vox-corpus/")
+    )
     if total % 2 != b.odd:
         b.files["crates/vox-corpus/.index.bin"] += b"\0"
         total += 1
@@ -144,7 +177,9 @@ def add_empty_folders(b: Builder, crates: list[Crate]) -> None:
     """2-4 folders without entries under crates/ (three in odd worlds), one elsewhere."""
     rng = b.rng.split("empty")
     owners = rng.sample([crate.name for crate in crates], 3 if b.odd else rng.pick((2, 4)))
-    empty = [f"crates/{name}/{rng.pick(('tests/golden', 'benches', 'assets/tmp'))}" for name in owners]
+    empty = [
+        f"crates/{name}/{rng.pick(('tests/golden', 'benches', 'assets/tmp'))}" for name in owners
+    ]
     for path in empty:
         b.folder(path)
     b.folder("docs/drafts")
@@ -175,8 +210,13 @@ def add_documents(b: Builder) -> None:
     """Documents and contracts that no task asks for."""
     rng = b.rng.split("documents")
     for name in ("architecture", "glossary", "mesh", "queues", "release", "roadmap"):
-        b.file(f"docs/src/{name}.md", f"# {name.title()}\n\n" + "Notes on the workspace.\n" * rng.between(10, 80))
+        b.file(
+            f"docs/src/{name}.md",
+            f"# {name.title()}\n\n" + "Notes on the workspace.\n" * rng.between(10, 80),
+        )
     for name in ("corpus", "events", "mesh", "session"):
         schema = {"title": name, "type": "object", "version": rng.between(1, 9)}
         b.file(f"contracts/{name}.schema.json", json.dumps(schema, indent=2) + "\n")
-    b.file("crates/vox-db/migrations/0001_init.sql", "CREATE TABLE runs (id INTEGER PRIMARY KEY);\n")
+    b.file(
+        "crates/vox-db/migrations/0001_init.sql", "CREATE TABLE runs (id INTEGER PRIMARY KEY);\n"
+    )

@@ -78,29 +78,48 @@ class Route:
     def extra_fields(self) -> dict[str, Any]:
         """What it states besides the five plain fields, in JSON; empty for a plain route."""
         extra: dict[str, Any] = {}
-        if list(self.headers) != sorted(self.headers):  # JSON with sorted keys would lose the order they are sent in
+        if list(self.headers) != sorted(
+            self.headers
+        ):  # JSON with sorted keys would lose the order they are sent in
             extra["header_order"] = list(self.headers)
         if when := self.when.to_json():
             extra["when"] = when
         if self.findings:
-            rules = [{"pattern": finding.pattern, "fields": dict(finding.fields)} for finding in self.findings]
+            rules = [
+                {"pattern": finding.pattern, "fields": dict(finding.fields)}
+                for finding in self.findings
+            ]
             extra["findings"] = {"mark": FINDINGS, "rules": rules}
         if self.job:
             steps = list(self.job.steps)
-            extra["job"] = {"mark": JOB, "under": self.job.under, "name": self.job.name, "steps": steps}
+            extra["job"] = {
+                "mark": JOB,
+                "under": self.job.under,
+                "name": self.job.name,
+                "steps": steps,
+            }
         return extra
 
     def to_json(self) -> dict[str, Any]:
         """What an archive keeps and the sandbox serves; the body is in base64."""
         body = base64.b64encode(self.body).decode()
-        plain = {"method": self.method, "path": self.path, "status": self.status, "headers": dict(self.headers)}
+        plain = {
+            "method": self.method,
+            "path": self.path,
+            "status": self.status,
+            "headers": dict(self.headers),
+        }
         return plain | {"body": body} | self.extra_fields()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Route:
         """KeyError, TypeError, ValueError or AttributeError if the data are no route."""
         headers, body = data["headers"], base64.b64decode(data["body"], validate=True)
-        when, found, job = data.get("when", {}), data.get("findings", {}).get("rules", []), data.get("job")
+        when, found, job = (
+            data.get("when", {}),
+            data.get("findings", {}).get("rules", []),
+            data.get("job"),
+        )
         return cls(
             data["method"],
             data["path"],
@@ -159,14 +178,19 @@ class HelperSpec:
     def extra_fields(self) -> dict[str, Any]:
         """Of the fields after the first six those that do not have their default. A world that uses none of them keeps
         the hash it had before they existed."""
-        values: dict[str, Any] = {"threads": list(self.threads), "ids": "" if self.ids == "next" else self.ids}
+        values: dict[str, Any] = {
+            "threads": list(self.threads),
+            "ids": "" if self.ids == "next" else self.ids,
+        }
         values |= {name: getattr(self, name) for name in ("own_session", "subreaper", "ends")}
         return {name: value for name, value in values.items() if value}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> HelperSpec:
         """TypeError or KeyError if the data are no helper."""
-        return cls(**{**data, "args": tuple(data["args"]), "threads": tuple(data.get("threads", ()))})
+        return cls(
+            **{**data, "args": tuple(data["args"]), "threads": tuple(data.get("threads", ()))}
+        )
 
 
 @dataclass(frozen=True)
@@ -205,7 +229,9 @@ class World:
 
     def crates(self) -> list[str]:
         """The direct subdirectories of crates/ that contain a Cargo.toml."""
-        return sorted(name for name in self.names_in("crates") if f"crates/{name}/Cargo.toml" in self.files)
+        return sorted(
+            name for name in self.names_in("crates") if f"crates/{name}/Cargo.toml" in self.files
+        )
 
     def route(self, path: str) -> Route:
         """What the service answers to GET of a path, by the path alone."""
@@ -240,16 +266,31 @@ def gzipped(data: bytes) -> bytes:
     made = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
     for number, block in enumerate(blocks, 1):
         sizes = (len(block), most - len(block))
-        made += bytes([number == len(blocks)]) + b"".join(size.to_bytes(2, "little") for size in sizes) + block
-    return made + zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
+        made += (
+            bytes([number == len(blocks)])
+            + b"".join(size.to_bytes(2, "little") for size in sizes)
+            + block
+        )
+    return (
+        made
+        + zlib.crc32(data).to_bytes(4, "little")
+        + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
+    )
 
 
 def world_sha256(
-    tar: bytes, ages: Mapping[str, float], http: tuple[Route, ...], processes: tuple[HelperSpec, ...]
+    tar: bytes,
+    ages: Mapping[str, float],
+    http: tuple[Route, ...],
+    processes: tuple[HelperSpec, ...],
 ) -> str:
     """The identity of a world: everything a command could meet, and nothing of the machine or the day."""
     served, started = [_route(route) for route in http], [_helper(helper) for helper in processes]
-    return sha256(canonical_json({"tar": sha256(tar), "ages": dict(ages), "http": served, "processes": started}))
+    return sha256(
+        canonical_json(
+            {"tar": sha256(tar), "ages": dict(ages), "http": served, "processes": started}
+        )
+    )
 
 
 def _route(route: Route) -> list[Any]:
@@ -259,4 +300,12 @@ def _route(route: Route) -> list[Any]:
 
 
 def _helper(p: HelperSpec) -> list[Any]:
-    return [p.key, p.name, list(p.args), p.parent, p.rss_mb, p.virt_mb, *filter(None, [p.extra_fields()])]
+    return [
+        p.key,
+        p.name,
+        list(p.args),
+        p.parent,
+        p.rss_mb,
+        p.virt_mb,
+        *filter(None, [p.extra_fields()]),
+    ]

@@ -65,7 +65,9 @@ class Rng:
 
 _WORDS = {
     kind: tuple(words.split())
-    for kind, words in yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8")).items()
+    for kind, words in yaml.safe_load(
+        Path(__file__).with_name("names.yaml").read_text(encoding="utf-8")
+    ).items()
 }
 CRATES_ALWAYS = _WORDS["always"]
 CRATES_OTHER = _WORDS["others"]

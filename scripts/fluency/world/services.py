@@ -42,7 +42,9 @@ def _crates(b: Builder) -> None:
     document = {"crates": rng.shuffled(crates), "total": len(crates)}
     b.route("/api/crates", 200, {"Content-Type": "application/json"}, json.dumps(document).encode())
     kept = [crate for crate in crates if not crate["yanked"]]
-    b.generated_answers["fetch-top-crates"] = [c["name"] for c in sorted(kept, key=lambda c: -c["downloads"])[:3]]
+    b.generated_answers["fetch-top-crates"] = [
+        c["name"] for c in sorted(kept, key=lambda c: -c["downloads"])[:3]
+    ]
 
 
 def _probes(b: Builder) -> None:
@@ -58,7 +60,9 @@ def _probes(b: Builder) -> None:
         status = codes[drawn[path]]
         body = b"" if status == 204 else json.dumps({"status": status}).encode()
         b.route(path, status, {"Content-Type": "application/json"} if body else {}, body)
-    b.generated_answers["probe-endpoints"] = [f"{path} {codes[drawn[path]]}" for path, codes in choices.items()]
+    b.generated_answers["probe-endpoints"] = [
+        f"{path} {codes[drawn[path]]}" for path, codes in choices.items()
+    ]
 
 
 def add_processes(b: Builder) -> None:
@@ -71,8 +75,15 @@ def add_processes(b: Builder) -> None:
         [HelperSpec("watchd", "vox-watchd", ("--watch", "vox-worker"), virt_mb=3000)],
         [HelperSpec("worker-0", "vox-worker", ("--queue", queues[0]))],
         [
-            HelperSpec("sched", "vox-sched", ("--program", f"{_HELPERS}/vox-worker", "--slots", str(workers))),
-            *(HelperSpec(f"worker-{n}", "vox-worker", ("--queue", queues[n]), "sched") for n in range(1, workers)),
+            HelperSpec(
+                "sched",
+                "vox-sched",
+                ("--program", f"{_HELPERS}/vox-worker", "--slots", str(workers)),
+            ),
+            *(
+                HelperSpec(f"worker-{n}", "vox-worker", ("--queue", queues[n]), "sched")
+                for n in range(1, workers)
+            ),
             HelperSpec("relay", "vox-relay", ("--port", str(rng.between(7000, 7999))), "sched"),
             HelperSpec("lspd", "vox-lspd", ("--stdio",), "relay"),
         ],
@@ -81,8 +92,12 @@ def add_processes(b: Builder) -> None:
     light = [name for name in ("vox-meshd", "vox-index", "vox-embedd") if name != heavy]
     tops += [[HelperSpec(name, name, ("--serve",), rss_mb=rng.between(4, 28))] for name in light]
     order = rng.shuffled(tops)
-    order.insert(rng.between(1, len(order) - 1), [HelperSpec(heavy, heavy, ("--serve",), rss_mb=90)])
-    order.insert(rng.between(0, len(order)), [HelperSpec("cache", "ml-vox-cache", ("--serve",), rss_mb=150)])
+    order.insert(
+        rng.between(1, len(order) - 1), [HelperSpec(heavy, heavy, ("--serve",), rss_mb=90)]
+    )
+    order.insert(
+        rng.between(0, len(order)), [HelperSpec("cache", "ml-vox-cache", ("--serve",), rss_mb=150)]
+    )
     for group in order:
         for helper in group:
             b.process(helper)

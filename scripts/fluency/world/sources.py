@@ -76,7 +76,9 @@ def add_sources(b: Builder, crates: list[Crate]) -> None:
     plan = _plan_lines(b, rng.split("lines"), crates, sorted(sizes))
     for path in sorted(sizes):
         b.file(path, rust_text(rng, sizes[path], plan[path]), age_days=b.ages.pop(path, None))
-    host = rng.pick([crate.name for crate in crates if crate.name not in ("vox-ml-cli", "vox-corpus")])
+    host = rng.pick(
+        [crate.name for crate in crates if crate.name not in ("vox-ml-cli", "vox-corpus")]
+    )
     b.file(f"crates/{host}/tests/snap.bin", rng.split("snap").bytes(200_000))
     b.file(f"crates/{host}/src/old.rs.bk", rust_text(rng, 150_000, [*_WHOLE, *_LOOK_ALIKES]))
     b.file("scripts/codegen.rs", rust_text(rng, 120_001, [*_WHOLE, *_LOOK_ALIKES]))
@@ -99,10 +101,14 @@ def _plan_sizes(b: Builder, rng: Rng, crates: list[Crate]) -> dict[str, int]:
         if crate.name == "vox-ml-cli":
             continue
         sizes[f"{folder}/lib.rs"] = size(1500, 8900)
-        for name in rng.sample(("main.rs", "util.rs", "error.rs", "config.rs", "state.rs"), rng.between(1, 3)):
+        for name in rng.sample(
+            ("main.rs", "util.rs", "error.rs", "config.rs", "state.rs"), rng.between(1, 3)
+        ):
             sizes[f"{folder}/{name}"] = size(1200, 8900)
     sizes["crates/vox-db/src/lib.rs"] = size(9100, 9900)
-    tables = rng.sample([crate.name for crate in crates if crate.name != "vox-ml-cli"], rng.between(3, 5))
+    tables = rng.sample(
+        [crate.name for crate in crates if crate.name != "vox-ml-cli"], rng.between(3, 5)
+    )
     for name in tables:
         sizes[f"crates/{name}/src/gen/tables.rs"] = size(11_000, 79_000)
     largest = f"crates/{tables[0]}/src/gen/tables.rs"
@@ -110,7 +116,8 @@ def _plan_sizes(b: Builder, rng: Rng, crates: list[Crate]) -> dict[str, int]:
     b.ages[largest] = b.recent_age()
     sizes.update(_ml_cli(b, rng.split("ml-cli"), size))
     b.generated_answers["largest-rust-files"] = [
-        f"{count} {path}" for count, path in sorted(((c, p) for p, c in sizes.items()), reverse=True)[:5]
+        f"{count} {path}"
+        for count, path in sorted(((c, p) for p, c in sizes.items()), reverse=True)[:5]
     ]
     return sizes
 
@@ -119,27 +126,42 @@ def _ml_cli(b: Builder, rng: Rng, size: Callable[[int, int], int]) -> dict[str, 
     """Big and small, recent and old files in three folders; sizes at and around the limit; a name with blanks."""
     folder = "crates/vox-ml-cli/src/commands"
     parts = ("ai", "corpus", "mens")
-    paths = [f"{folder}/{parts[number % 3]}/{name}.rs" for number, name in enumerate(rng.shuffled(COMMANDS))]
+    paths = [
+        f"{folder}/{parts[number % 3]}/{name}.rs"
+        for number, name in enumerate(rng.shuffled(COMMANDS))
+    ]
     names = rng.shuffled(paths)
     recent_big = rng.pick((2, 4) if b.odd else (3, 5))
-    kinds = ["big recent"] * recent_big + ["big old"] * rng.between(2, 3) + ["small recent"] * 2 + ["small old"] * 3
+    kinds = (
+        ["big recent"] * recent_big
+        + ["big old"] * rng.between(2, 3)
+        + ["small recent"] * 2
+        + ["small old"] * 3
+    )
     sizes: dict[str, int] = {"crates/vox-ml-cli/src/main.rs": size(1200, 4000)}
     big: list[str] = []
     for path, kind in zip(names, kinds, strict=False):
         sizes[path] = size(11_000, 36_000) if kind.startswith("big") else size(1200, 9800)
         b.ages[path] = b.recent_age() if kind.endswith("recent") else b.old_age()
         big += [path] if kind == "big recent" else []
-    for path, exact in zip(names[len(kinds) :], (10_240, 10_241, size(10_001, 10_200)), strict=False):
+    for path, exact in zip(
+        names[len(kinds) :], (10_240, 10_241, size(10_001, 10_200)), strict=False
+    ):
         sizes[path], b.ages[path] = exact, b.recent_age()
         big += [path] if exact > 10_240 else []
     notes = "crates/vox-ml-cli/tests/data/eval gate notes.md"
-    text = "# Eval gate\n\n" + "The gate compares two checkpoints on the held-out set.\n" * rng.between(200, 400)
+    text = (
+        "# Eval gate\n\n"
+        + "The gate compares two checkpoints on the held-out set.\n" * rng.between(200, 400)
+    )
     b.file(notes, text, age_days=b.recent_age())
     b.generated_answers["recent-large-files"] = [*big, notes]
     return sizes
 
 
-def _plan_lines(b: Builder, rng: Rng, crates: list[Crate], paths: list[str]) -> dict[str, list[str]]:
+def _plan_lines(
+    b: Builder, rng: Rng, crates: list[Crate], paths: list[str]
+) -> dict[str, list[str]]:
     """The TODO lines and their look-alikes of each file; some crates have none, the total is odd in odd worlds."""
     plan: dict[str, list[str]] = {path: [] for path in paths}
     names = rng.shuffled([crate.name for crate in crates])
@@ -152,5 +174,7 @@ def _plan_lines(b: Builder, rng: Rng, crates: list[Crate], paths: list[str]) -> 
         whole[:1] = [_WHOLE[1]] if whole else []
         for line in (*whole, *rng.sample(_LOOK_ALIKES, 4)):
             plan[rng.pick(own)].append(line)
-    b.generated_answers["todo-lines-per-crate"] = [f"{name} {count}" for name, count in counts.items()]
+    b.generated_answers["todo-lines-per-crate"] = [
+        f"{name} {count}" for name, count in counts.items()
+    ]
     return plan

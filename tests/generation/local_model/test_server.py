@@ -78,9 +78,16 @@ def test_a_seed_gives_its_text_again_whatever_is_asked_between_or_at_once(small_
 def test_the_temperature_is_honoured_and_the_reply_is_a_completion(small_server, client_of):
     client = client_of(small_server)
     reply = ask(client, max_tokens=5)
-    assert (reply.choices[0].message.role, reply.choices[0].finish_reason) == ("assistant", "length")
-    assert (reply.model, reply.usage.completion_tokens) == ("smollm2-135m-instruct", 5) and text(reply)
-    assert reply.usage.prompt_tokens == 34, "by the template that the weights bring: answers' seeds stand on it"
+    assert (reply.choices[0].message.role, reply.choices[0].finish_reason) == (
+        "assistant",
+        "length",
+    )
+    assert (reply.model, reply.usage.completion_tokens) == ("smollm2-135m-instruct", 5) and text(
+        reply
+    )
+    assert reply.usage.prompt_tokens == 34, (
+        "by the template that the weights bring: answers' seeds stand on it"
+    )
     assert len({text(ask(client, seed=seed, temperature=0)) for seed in (1, 2)}) == 1
     assert len({text(ask(client, seed=seed, temperature=1.5)) for seed in (1, 2)}) == 2
 
@@ -92,7 +99,9 @@ GOOD = {"model": "m", "max_tokens": 2, "messages": [{"role": "user", "content": 
 
 def post(server, body, path="/v1/chat/completions"):
     connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=60)
-    connection.request("POST" if body else "GET", path, json.dumps(body), {"content-type": "application/json"})
+    connection.request(
+        "POST" if body else "GET", path, json.dumps(body), {"content-type": "application/json"}
+    )
     response = connection.getresponse()
     value = json.loads(response.read())
     connection.close()
@@ -120,13 +129,16 @@ def test_a_bad_request_is_a_400_that_says_why_and_hurts_nobody(small_server, bod
 def start_run(small_weights, code=RUN):
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
     command = [sys.executable, "-c", code, str(small_weights)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
     address, child = json.loads(process.stdout.readline())
     return process, address, child
 
 
 @pytest.mark.parametrize(
-    ("end", "code"), [("", 0), ("raise RuntimeError('a bug')", 1), ("import os; os.kill(os.getpid(), 9)", -9)]
+    ("end", "code"),
+    [("", 0), ("raise RuntimeError('a bug')", 1), ("import os; os.kill(os.getpid(), 9)", -9)],
 )
 def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):
     process, address, child = start_run(small_weights, RUN + end)
@@ -136,7 +148,9 @@ def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):
 
 
 def test_a_fork_that_ends_does_not_take_the_server_along(small_weights):
-    fork = "import os\npid = os.fork()\nif pid == 0: sys.exit(0)\nos.waitpid(pid, 0); time.sleep(30)"
+    fork = (
+        "import os\npid = os.fork()\nif pid == 0: sys.exit(0)\nos.waitpid(pid, 0); time.sleep(30)"
+    )
     process, address, child = start_run(small_weights, RUN + fork)
     try:
         time.sleep(1.5)
@@ -192,7 +206,9 @@ def test_weights_larger_than_the_memory_are_refused_before_loading(tmp_path):
     assert "MB are available" in caught.value.what and "smaller model" in caught.value.hint
 
 
-@pytest.mark.parametrize(("available", "threads"), [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4), (64, 4)])
+@pytest.mark.parametrize(
+    ("available", "threads"), [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4), (64, 4)]
+)
 def test_half_the_processors_are_left_to_the_containers(available, threads):
     assert choose_threads(available) == threads
 
@@ -222,8 +238,31 @@ def test_memory_short_by_a_byte_is_refused():
 
 
 PROGRAMS = {
-    "bash": {"find", "grep", "ls", "awk", "sed", "cd", "for", "cat", "jq", "curl", "ps", "wc", "git", "cargo", "echo"},
-    "pwsh": {"get-childitem", "get-content", "select-string", "get-process", "invoke-webrequest", "foreach-object"},
+    "bash": {
+        "find",
+        "grep",
+        "ls",
+        "awk",
+        "sed",
+        "cd",
+        "for",
+        "cat",
+        "jq",
+        "curl",
+        "ps",
+        "wc",
+        "git",
+        "cargo",
+        "echo",
+    },
+    "pwsh": {
+        "get-childitem",
+        "get-content",
+        "select-string",
+        "get-process",
+        "invoke-webrequest",
+        "foreach-object",
+    },
 }
 
 

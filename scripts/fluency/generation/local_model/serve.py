@@ -22,7 +22,9 @@ def load(path: str, model_id: str, threads: int, context: int) -> Any:
     params.model_alias = {model_id}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    params.n_parallel = 1  # answers computed together differ in the last digits, and so sometimes in a word
+    params.n_parallel = (
+        1  # answers computed together differ in the last digits, and so sometimes in a word
+    )
     params.n_ctx = context
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.cpuparams.poll = params.cpuparams_batch.poll = 0

@@ -50,12 +50,24 @@ class EmbeddedServer:
     def start(self) -> None:
         """Load the model; UserError with the reason if it cannot be asked."""
         if not self.weights.is_file():
-            raise UserError("there are no weights", where=str(self.weights), hint="run `make demo`, which fetches them")
+            raise UserError(
+                "there are no weights",
+                where=str(self.weights),
+                hint="run `make demo`, which fetches them",
+            )
         check_memory(self.weights.stat().st_size, self.model_id)
-        command = [sys.executable, "-m", "fluency.generation.local_model.serve", str(self.weights), self.model_id]
+        command = [
+            sys.executable,
+            "-m",
+            "fluency.generation.local_model.serve",
+            str(self.weights),
+            self.model_id,
+        ]
         command += [str(choose_threads()), str(self.context)]
         # OpenMP's threads then wait without using a processor that a container needs.
-        environment = dict(os.environ, OMP_WAIT_POLICY="passive", PYTHONPATH=str(Path(__file__).parents[3]))
+        environment = dict(
+            os.environ, OMP_WAIT_POLICY="passive", PYTHONPATH=str(Path(__file__).parents[3])
+        )
         with tempfile.TemporaryFile() as log:
             self._child = child = subprocess.Popen(
                 command,
@@ -75,8 +87,12 @@ class EmbeddedServer:
                 why = ready.get("error") or " ".join(last) or "it ended at once"
                 hint = "remove this file and run again to fetch it again; if memory is short, use a smaller model"
                 if "libgomp" in why:
-                    hint = "install the OpenMP runtime that llama.cpp needs: apt-get install libgomp1"
-                raise UserError(f"the embedded model did not start: {why}", where=str(self.weights), hint=hint)
+                    hint = (
+                        "install the OpenMP runtime that llama.cpp needs: apt-get install libgomp1"
+                    )
+                raise UserError(
+                    f"the embedded model did not start: {why}", where=str(self.weights), hint=hint
+                )
         self.address = ready["address"]
 
     def stop(self) -> None:
@@ -144,7 +160,9 @@ def available_memory(cgroup: Path = CGROUP) -> int:
     """Bytes available without swapping, of the machine or of this container."""
     available: int = psutil.virtual_memory().available
     try:
-        limit, used = (int((cgroup / name).read_text()) for name in ("memory.max", "memory.current"))
+        limit, used = (
+            int((cgroup / name).read_text()) for name in ("memory.max", "memory.current")
+        )
         return min(available, max(0, limit - used))
     except (OSError, ValueError):
         return available
@@ -157,5 +175,7 @@ def check_memory(weights_bytes: int, model_id: str, available: int | None = None
     if available < needed:
         amounts = f"it needs {needed / 1e6:.0f} MB, {available / 1e6:.0f} MB are available"
         what = f"there is not enough memory for the embedded model: {amounts}"
-        hint = "close other programs, use a smaller model, or set served_by: endpoint and a base_url"
+        hint = (
+            "close other programs, use a smaller model, or set served_by: endpoint and a base_url"
+        )
         raise UserError(what, where=f"models: {model_id}", hint=hint)

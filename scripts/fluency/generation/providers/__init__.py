@@ -32,9 +32,22 @@ def open_provider(model: ModelConfig, url: str | None, key: str) -> Provider:
     """A connection to a model's service; `url` None: the wire's own. UserError for a bad address or a batch there."""
     wire, where = PROVIDERS[model.wire], f"models: {model.alias}"
     if model.transport == "batch" and not wire.takes_batches:
-        raise UserError("this service takes no batches", where=f"{where}: transport", hint="set `transport: messages`")
+        raise UserError(
+            "this service takes no batches",
+            where=f"{where}: transport",
+            hint="set `transport: messages`",
+        )
     address, note = wire.address(model, url, f"{where}: base_url")
     if note:
         log_line(note)
     key_in_headers = any(KEY_PLACEHOLDER in text for text in model.extra_headers.values())
-    return wire(Access(address, key, key_in_headers, model.region or "", model.project or "", keep_alive=url is None))
+    return wire(
+        Access(
+            address,
+            key,
+            key_in_headers,
+            model.region or "",
+            model.project or "",
+            keep_alive=url is None,
+        )
+    )

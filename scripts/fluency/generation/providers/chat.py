@@ -12,8 +12,20 @@ from urllib.parse import urlsplit
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.failure import from_error, unreadable
-from fluency.generation.providers.sdk_provider import LONGEST_HEADER_PAUSE_S, Provider, check_address
-from fluency.generation.reply import Reading, Stopped, command_of, outcome_of, storable, text_or_none, usage_of
+from fluency.generation.providers.sdk_provider import (
+    LONGEST_HEADER_PAUSE_S,
+    Provider,
+    check_address,
+)
+from fluency.generation.reply import (
+    Reading,
+    Stopped,
+    command_of,
+    outcome_of,
+    storable,
+    text_or_none,
+    usage_of,
+)
 
 PROVIDER_URL = "https://api.openai.com/v1"
 _STOPPED: Mapping[str, Stopped] = {"content_filter": "refusal", "length": "truncated"}
@@ -32,13 +44,23 @@ class ChatProvider(Provider):
         given = check_address(PROVIDER_URL if url is None else url, where)
         bare = given.removesuffix("/completions").removesuffix("/chat").rstrip("/")
         bare = bare if urlsplit(bare).path.strip("/") else f"{bare}/v1"
-        return bare, "" if bare == given else f"{where}: {url} is used as {bare} (the client adds /chat/completions)"
+        return (
+            bare,
+            ""
+            if bare == given
+            else f"{where}: {url} is used as {bare} (the client adds /chat/completions)",
+        )
 
     def prepare(self, request: Request, seconds: float) -> AbstractContextManager[Any]:
         fields = body_of(request, self.access.base_url)
         known = {name: fields.pop(name) for name in ("model", "messages")}
-        call: AbstractContextManager[Any] = self.client.chat.completions.with_streaming_response.create(
-            **known, extra_body=fields, extra_headers=request.headers, timeout=self._timeout(seconds)
+        call: AbstractContextManager[Any] = (
+            self.client.chat.completions.with_streaming_response.create(
+                **known,
+                extra_body=fields,
+                extra_headers=request.headers,
+                timeout=self._timeout(seconds),
+            )
         )
         return call
 
@@ -70,7 +92,13 @@ class ChatProvider(Provider):
             raw=raw,
             stop_reason=finish,
             model_echoed=text_or_none(raw.get("model")),
-            usage=usage_of(raw, "prompt_tokens", "completion_tokens", "completion_tokens_details", "reasoning_tokens"),
+            usage=usage_of(
+                raw,
+                "prompt_tokens",
+                "completion_tokens",
+                "completion_tokens_details",
+                "reasoning_tokens",
+            ),
         )
 
     @staticmethod
@@ -102,7 +130,11 @@ def body_of(request: Request, base_url: str) -> dict[str, Any]:
     if request.seed is not None:
         body["seed"] = request.seed
     if (tool := request.tool) is not None:
-        function = {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
+        function = {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.input_schema,
+        }
         body["tools"] = [{"type": "function", "function": function}]
         body["tool_choice"] = "required"  # of one tool; llama.cpp does not take its name
     return body
@@ -110,7 +142,11 @@ def body_of(request: Request, base_url: str) -> dict[str, Any]:
 
 def _text(content: Any) -> str:
     if isinstance(content, list):  # some gateways answer in parts
-        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        parts = [
+            part.get("text")
+            for part in content
+            if isinstance(part, dict) and part.get("type") == "text"
+        ]
         return "".join(part for part in parts if isinstance(part, str))
     return text_or_none(content) or ""
 

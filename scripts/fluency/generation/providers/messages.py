@@ -12,7 +12,12 @@ from typing import Any
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.failure import Failure, from_error, unreadable
-from fluency.generation.providers.sdk_provider import LONGEST_HEADER_PAUSE_S, Provider, bounded, check_address
+from fluency.generation.providers.sdk_provider import (
+    LONGEST_HEADER_PAUSE_S,
+    Provider,
+    bounded,
+    check_address,
+)
 from fluency.generation.reply import (
     Reading,
     Stopped,
@@ -44,7 +49,12 @@ class MessagesProvider(Provider):
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
         given = check_address(PROVIDER_URL if url is None else url, where)
         bare = given.removesuffix("/messages").removesuffix("/v1").rstrip("/")
-        return bare, "" if bare == given else f"{where}: {url} is used as {bare} (the client adds /v1/messages)"
+        return (
+            bare,
+            ""
+            if bare == given
+            else f"{where}: {url} is used as {bare} (the client adds /v1/messages)",
+        )
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> Reading:
@@ -65,7 +75,11 @@ class MessagesProvider(Provider):
         texts = (block.get("text") for block in blocks if block.get("type") == "text")
         text: str | None = "".join(part for part in texts if isinstance(part, str))
         if tool is not None:
-            calls = [(block.get("name"), block.get("input")) for block in blocks if block.get("type") == "tool_use"]
+            calls = [
+                (block.get("name"), block.get("input"))
+                for block in blocks
+                if block.get("type") == "tool_use"
+            ]
             text = command_of(calls, tool)
         return Reading(
             outcome=outcome_of(_STOPPED.get(stop_reason or ""), text),
@@ -73,14 +87,19 @@ class MessagesProvider(Provider):
             raw=raw,
             stop_reason=stop_reason,
             model_echoed=text_or_none(raw.get("model")),
-            usage=usage_of(raw, "input_tokens", "output_tokens", "output_tokens_details", "thinking_tokens"),
+            usage=usage_of(
+                raw, "input_tokens", "output_tokens", "output_tokens_details", "thinking_tokens"
+            ),
         )
 
     def prepare(self, request: Request, seconds: float) -> AbstractContextManager[Any]:
         fields = body_of(request)
         known = {name: fields.pop(name) for name in ("model", "max_tokens", "messages")}
         call: AbstractContextManager[Any] = self.client.messages.with_streaming_response.create(
-            **known, extra_body=fields, extra_headers=request.headers, timeout=self._timeout(seconds)
+            **known,
+            extra_body=fields,
+            extra_headers=request.headers,
+            timeout=self._timeout(seconds),
         )
         return call
 
@@ -91,7 +110,10 @@ class MessagesProvider(Provider):
         return {
             "base_url": self.access.base_url,
             "max_retries": 0,
-            "open_telemetry": {"traces": False, "propagation": False},  # they follow the environment, and cost
+            "open_telemetry": {
+                "traces": False,
+                "propagation": False,
+            },  # they follow the environment, and cost
             "http_client": http_client,
         }
 
@@ -109,13 +131,17 @@ class MessagesProvider(Provider):
             except (ValueError, TypeError):
                 continue
             pause = max(pause, seconds)
-        return min(pause, LONGEST_HEADER_PAUSE_S) * (1 + 0.1 * random.random()) if pause > 0 else 0.0
+        return (
+            min(pause, LONGEST_HEADER_PAUSE_S) * (1 + 0.1 * random.random()) if pause > 0 else 0.0
+        )
 
     # ------------------------------------------------------------ batches; every call may raise Failure
 
     def create_batch(self, requests: Mapping[str, Request]) -> str:
         """Order a batch of requests by their keys, with the version header that they share; its id."""
-        orders = [{"custom_id": key, "params": body_of(request)} for key, request in requests.items()]
+        orders = [
+            {"custom_id": key, "params": body_of(request)} for key, request in requests.items()
+        ]
         headers = next(iter(requests.values())).headers
         batch_id = self._batch_call("create", requests=orders, extra_headers=headers).get("id")
         if not isinstance(batch_id, str) or not batch_id:
@@ -124,7 +150,10 @@ class MessagesProvider(Provider):
 
     def batch_has_ended(self, batch_id: str) -> bool:
         """Whether the results are there; a Failure of status 404 if the service does not know the batch."""
-        return bool(self._batch_call("retrieve", message_batch_id=batch_id).get("processing_status") == "ended")
+        return bool(
+            self._batch_call("retrieve", message_batch_id=batch_id).get("processing_status")
+            == "ended"
+        )
 
     def batch_results(self, batch_id: str) -> dict[str, Any]:
         """The messages of a batch that has ended, by key; null where a request was not answered.
@@ -136,7 +165,9 @@ class MessagesProvider(Provider):
         failure = None
         try:
             with self._batches.results(batch_id, timeout=self._timeout(BATCH_CALL_S)) as response:
-                for chunk in bounded(response.http_response, time.monotonic() + BATCH_CALL_S, by_line=True):
+                for chunk in bounded(
+                    response.http_response, time.monotonic() + BATCH_CALL_S, by_line=True
+                ):
                     parts.append(chunk)
                     if b"\n" in chunk:
                         *lines, rest = b"".join(parts).split(b"\n")
@@ -155,7 +186,9 @@ class MessagesProvider(Provider):
             with suppress(Failure, ValueError, KeyError, TypeError):
                 entry = decode(line)
                 result = entry["result"]
-                results[str(entry["custom_id"])] = result["message"] or {} if result["type"] == "succeeded" else None
+                results[str(entry["custom_id"])] = (
+                    result["message"] or {} if result["type"] == "succeeded" else None
+                )
 
     def _batch_call(self, name: str, **fields: Any) -> dict[str, Any]:
         call = getattr(self._batches, name)(**fields, timeout=self._timeout(BATCH_CALL_S))
@@ -185,7 +218,11 @@ def body_of(request: Request) -> dict[str, Any]:
         body["seed"] = request.seed
     if request.tool is not None:
         body["tools"] = [request.tool.model_dump()]
-        body["tool_choice"] = {"type": "tool", "name": request.tool.name, "disable_parallel_tool_use": True}
+        body["tool_choice"] = {
+            "type": "tool",
+            "name": request.tool.name,
+            "disable_parallel_tool_use": True,
+        }
     return body
 
 
@@ -194,7 +231,11 @@ def cache_tokens(raw: Mapping[str, Any]) -> dict[str, int]:
     usage = raw.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     by_time = usage.get("cache_creation")
-    hour = count_or_none(by_time.get("ephemeral_1h_input_tokens")) if isinstance(by_time, dict) else None
+    hour = (
+        count_or_none(by_time.get("ephemeral_1h_input_tokens"))
+        if isinstance(by_time, dict)
+        else None
+    )
     written = count_or_none(usage.get("cache_creation_input_tokens")) or 0
     read = count_or_none(usage.get("cache_read_input_tokens")) or 0
     return {"write": max(0, written - (hour or 0)), "write_1h": hour or 0, "read": read}

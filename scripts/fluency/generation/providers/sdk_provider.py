@@ -118,7 +118,9 @@ class Provider:
             with suppress(Failure):
                 decode(bytes(body))
                 failure = None
-        if failure is not None:  # raised here, so that its context is no exception that holds the key
+        if (
+            failure is not None
+        ):  # raised here, so that its context is no exception that holds the key
             raise failure
         assert headers is not None  # else there is a failure
         self._check_for_key(body)
@@ -143,7 +145,12 @@ class Provider:
         """Failure for the run if a body holds the key: it is stored as it is, or not at all."""
         if is_secret(self.access.key) and self.access.key.encode() in body:
             hint = "make a new key and revoke this one, which others may have seen; or use another server"
-            raise Failure("the reply holds the API key, so it is not kept", scope="run", billed=True, hint=hint)
+            raise Failure(
+                "the reply holds the API key, so it is not kept",
+                scope="run",
+                billed=True,
+                hint=hint,
+            )
 
     def _failure(self, error: Exception) -> Failure:
         """What the SDK, its transport or `bounded` raised, without the key in its message."""
@@ -157,7 +164,9 @@ class Provider:
             return Failure("no complete reply came in time", scope="retry", billed=billed)
         if isinstance(error, self._sdk.APIConnectionError | self._http.HTTPError):
             return Failure(f"the connection failed: {words}", scope="retry")
-        return Failure(f"the request could not be sent: {words}", scope="cell", hint="check the model's entry")
+        return Failure(
+            f"the request could not be sent: {words}", scope="cell", hint="check the model's entry"
+        )
 
     # ------------------------------------------------------------ the transport
 
@@ -169,21 +178,30 @@ class Provider:
         limits = self._http.Limits(max_keepalive_connections=None if self.access.keep_alive else 0)
         options: dict[str, Any] = {
             "limits": limits,
-            "verify": urlsplit(self.access.base_url).scheme == "https",  # else loading the authorities takes long
+            "verify": urlsplit(self.access.base_url).scheme
+            == "https",  # else loading the authorities takes long
             "headers": {"accept-encoding": "gzip"},
             "follow_redirects": False,
             "event_hooks": {"request": [self._put_key], "response": [self._refuse]},
         }
         if is_local := is_loopback(urlsplit(self.access.base_url).hostname or ""):
             # With a transport given, no proxy is looked for.
-            options["transport"] = self._http.HTTPTransport(trust_env=False, verify=options["verify"], limits=limits)
+            options["transport"] = self._http.HTTPTransport(
+                trust_env=False, verify=options["verify"], limits=limits
+            )
         try:
             return self._sdk.DefaultHttpxClient(trust_env=not is_local, **options)
         except (ImportError, ValueError, self._http.InvalidURL) as error:
-            kind = "SOCKS is not supported" if isinstance(error, ImportError) else "it is no address of a proxy"
+            kind = (
+                "SOCKS is not supported"
+                if isinstance(error, ImportError)
+                else "it is no address of a proxy"
+            )
             where = "environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY"
             hint = "write http://host:port, unset them, or put the model's host into NO_PROXY"
-            raise UserError(f"the proxy of the environment cannot be used: {kind}", where=where, hint=hint) from None
+            raise UserError(
+                f"the proxy of the environment cannot be used: {kind}", where=where, hint=hint
+            ) from None
 
     def _put_key(self, request: Any) -> None:
         """Put the key into the headers last, so that neither records nor the SDK's logs hold it."""
@@ -205,7 +223,9 @@ class Provider:
 
     def _plain(self, headers: Any) -> dict[str, str]:
         """Headers by lower-case names, without the key."""
-        pairs = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers.raw)
+        pairs = (
+            (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers.raw
+        )
         return {name: redact(value, self.access.key) for name, value in pairs}
 
 
@@ -224,7 +244,9 @@ def bounded(response: Any, end: float, *, by_line: bool = False) -> Iterator[byt
                 raise unreadable("the reply cannot be decompressed") from None
         size += len(chunk)
         if size > MOST_BYTES and not (by_line and b"\n" in chunk and len(chunk) <= MOST_BYTES):
-            raise Failure(f"the reply is larger than {MOST_BYTES >> 20} MB", scope="retry", billed=True)
+            raise Failure(
+                f"the reply is larger than {MOST_BYTES >> 20} MB", scope="retry", billed=True
+            )
         if by_line and b"\n" in chunk:
             size = len(chunk) - chunk.rfind(b"\n") - 1
         yield chunk
@@ -237,7 +259,11 @@ def load_sdk(name: str = "anthropic") -> tuple[Any, Any]:
     """An SDK and its transport, imported once, which takes seconds."""
     clear_environment()
     sdk, http = importlib.import_module(name), importlib.import_module("httpx2")
-    for logger in (name, "httpx2", "httpcore2"):  # they log headers, in which a service may echo the key
+    for logger in (
+        name,
+        "httpx2",
+        "httpcore2",
+    ):  # they log headers, in which a service may echo the key
         logging.getLogger(logger).setLevel(logging.WARNING)
     # Else each garbage collection visits 150,000 objects, which delays all calls under way by 0.1 s.
     gc.freeze()
@@ -254,7 +280,11 @@ def check_address(url: str, where: str) -> str:
     """The address without a slash at its end; UserError if it is none, or holds what belongs into the environment."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UserError(f"this is not an address: {url}", where=where, hint="write http://host:port or https://host")
+        raise UserError(
+            f"this is not an address: {url}",
+            where=where,
+            hint="write http://host:port or https://host",
+        )
     if parts.username or parts.password or parts.query:
         what = "an address must not hold a name, a password or a query"
         raise UserError(what, where=where, hint="keys go into the environment")

@@ -32,7 +32,9 @@ def recorded_by_command() -> dict[tuple[str, str, str], dict[int, dict[str, Any]
     for name in RECORDINGS:
         for text in (ROOT / "tests" / "data" / name).read_text(encoding="utf-8").splitlines():
             line = json.loads(text)
-            found.setdefault((line["task"], line["shell"], line["command"]), {})[line["world"]] = line
+            found.setdefault((line["task"], line["shell"], line["command"]), {})[line["world"]] = (
+                line
+            )
     return found
 
 
@@ -42,7 +44,10 @@ def campaign(every: int, log_dir: str, at_a_time: int = 2) -> dict[str, Any]:
     shells = sorted({shell for _, shell, _ in recorded})
     absent = {shell: why for shell in shells if (why := sandbox.why_missing(shell))}
     chosen = [key for key in recorded if key[1] not in absent][::every]
-    named = {f"{task}/{shell}/{number}": (task, shell, command) for number, (task, shell, command) in enumerate(chosen)}
+    named = {
+        f"{task}/{shell}/{number}": (task, shell, command)
+        for number, (task, shell, command) in enumerate(chosen)
+    }
     with tempfile.TemporaryDirectory() as folder:
         commands = Path(folder) / "commands.jsonl"
         commands.write_text(
@@ -60,7 +65,9 @@ def campaign(every: int, log_dir: str, at_a_time: int = 2) -> dict[str, Any]:
             max_samples=at_a_time,
             fail_on_error=False,
         )
-    verdicts = [pair for name, key in named.items() for pair in _compared(log, name, key, recorded[key])]
+    verdicts = [
+        pair for name, key in named.items() for pair in _compared(log, name, key, recorded[key])
+    ]
     other = [pair for pair in verdicts if not pair["same"]]
     return {
         "commands": len(chosen),
@@ -77,8 +84,14 @@ def _compared(
     """One entry a world of a command."""
     (sample,) = [sample for sample in log.samples or [] if sample.id == name]
     score = (sample.scores or {}).get("verdict")
-    worlds = {world["seed"]: world for world in (score.metadata or {}).get("worlds", [])} if score else {}
-    whole = score is not None and score.value == ("C" if all(world["passed"] for world in worlds.values()) else "I")
+    worlds = (
+        {world["seed"]: world for world in (score.metadata or {}).get("worlds", [])}
+        if score
+        else {}
+    )
+    whole = score is not None and score.value == (
+        "C" if all(world["passed"] for world in worlds.values()) else "I"
+    )
     compared = []
     for seed, line in recorded.items():
         now = worlds.get(seed)
@@ -89,7 +102,9 @@ def _compared(
                 "world": seed,
                 "recorded": line["passed"],
                 "now": now and now["passed"],
-                "why": now["why"] if now else (sample.error.message if sample.error else "it has no verdict"),
+                "why": now["why"]
+                if now
+                else (sample.error.message if sample.error else "it has no verdict"),
                 "same": now is not None and whole and now["passed"] == line["passed"],
             }
         )
@@ -102,13 +117,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--every", type=int, default=1, help="each how many commands")
     parser.add_argument("--at-a-time", type=int, default=2)
     parser.add_argument("--logs", default=str(ROOT / "exports" / "agreement"))
-    parser.add_argument("--out", type=Path, default=ROOT / "tools" / "interop" / "inspect" / "agreement.json")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "tools" / "interop" / "inspect" / "agreement.json"
+    )
     options = parser.parse_args(arguments)
     found = campaign(options.every, options.logs, options.at_a_time)
     write_atomic(options.out, pretty_json(found))
-    print(f"{found['same']} of {found['verdicts']} verdicts of {found['commands']} commands are the recorded ones")
+    print(
+        f"{found['same']} of {found['verdicts']} verdicts of {found['commands']} commands are the recorded ones"
+    )
     for one in found["differences"]:
-        print(f"  {one['sample']} in world {one['world']}: recorded {one['recorded']}, now {one['now']}: {one['why']}")
+        print(
+            f"  {one['sample']} in world {one['world']}: recorded {one['recorded']}, now {one['now']}: {one['why']}"
+        )
     return int(found["same"] < 0.99 * found["verdicts"] or not found["verdicts"])
 
 

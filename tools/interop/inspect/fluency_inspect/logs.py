@@ -75,7 +75,9 @@ def write_logs(view: StudyView, name: str, origin: str, folder: Path) -> list[Pa
             write_eval_log(log, str(path))
             written.append(path)
     if not written:
-        raise UserError("no model has answered yet", where=origin, hint="run the study, then export it")
+        raise UserError(
+            "no model has answered yet", where=origin, hint="run the study, then export it"
+        )
     return written
 
 
@@ -87,10 +89,15 @@ def _log(view: StudyView, name: str, origin: str, model: ModelConfig) -> EvalLog
         row, records = view.row(cell), view.records(cell)
         if row.outcome is not None:
             samples.append(_sample(f"{name}/{cell.path}", model.id, cell, row, records))
-        if records.generation and config == GenerateConfig():  # every request of a model has the same
+        if (
+            records.generation and config == GenerateConfig()
+        ):  # every request of a model has the same
             request = records.generation.answer.request
             config = GenerateConfig(
-                temperature=request.temperature, max_tokens=request.max_tokens, seed=request.seed, effort=request.effort
+                temperature=request.temperature,
+                max_tokens=request.max_tokens,
+                seed=request.seed,
+                effort=request.effort,
             )
     if not samples:
         return None
@@ -109,7 +116,9 @@ def _log(view: StudyView, name: str, origin: str, model: ModelConfig) -> EvalLog
             model_generate_config=config,
             config=EvalConfig(
                 epochs=study.trials,
-                epochs_reducer=["mean", f"pass_at_{study.trials}"] if study.trials > 1 else ["mean"],
+                epochs_reducer=["mean", f"pass_at_{study.trials}"]
+                if study.trials > 1
+                else ["mean"],
             ),
             packages={"agent-shell-fluency-eval": __version__},
             scorers=[
@@ -150,7 +159,9 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
     ended = parse_time(row.asked_utc)
     prompt = answer.request.prompt if answer else HELD_OUT_TEXT
     message = ChatMessageAssistant(
-        content=answer.text if answer else HELD_OUT_TEXT, model=row.model_echoed or model_id, source="generate"
+        content=answer.text if answer else HELD_OUT_TEXT,
+        model=row.model_echoed or model_id,
+        source="generate",
     )
     missing = row.reason if row.status == "missing" else None
     worlds = [world.model_dump(mode="json") for world in score.worlds] if score else []
@@ -170,13 +181,23 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
             choices=[ChatCompletionChoice(message=message, stop_reason=_STOPS[row.outcome])],
             usage=usage,
             time=row.t_gen_s,
-            metadata=answer.model_dump(include={"stop_reason", "transport", "server", "client"}) if answer else None,
+            metadata=answer.model_dump(include={"stop_reason", "transport", "server", "client"})
+            if answer
+            else None,
         ),
         scores=None if missing else _scores(row, worlds),
-        error=EvalError(message=missing, traceback=missing, traceback_ansi=missing) if missing else None,
-        metadata=row.model_dump(include={"task", "shell", "category", "status", "outcome", "failure_class", "made_of"})
+        error=EvalError(message=missing, traceback=missing, traceback_ansi=missing)
+        if missing
+        else None,
+        metadata=row.model_dump(
+            include={"task", "shell", "category", "status", "outcome", "failure_class", "made_of"}
+        )
         | {"cell": cell.path, "held_out": generation is None}
-        | ({"request_key": answer.request_key, "task_sha256": generation.task_sha256} if answer else {})
+        | (
+            {"request_key": answer.request_key, "task_sha256": generation.task_sha256}
+            if answer
+            else {}
+        )
         | ({"image": execution.image.content_sha256} if execution else {}),
         model_usage={model_id: usage} if usage else {},
         started_at=(ended - timedelta(seconds=row.t_gen_s or 0)).isoformat(),
@@ -210,11 +231,16 @@ def _total_usage(samples: list[EvalSample]) -> dict[str, ModelUsage]:
 
 
 def _scores(row: Row, worlds: list[dict[str, Any]]) -> dict[str, Score]:
-    details = {"failure_class": row.failure_class, "side_effects": row.side_effects, "worlds": worlds}
+    details = {
+        "failure_class": row.failure_class,
+        "side_effects": row.side_effects,
+        "worlds": worlds,
+    }
     why_unknown = row.reason or "It was not run under this."
     others = {name: getattr(row, name) for name in OTHER_SCORES}
     return {HEADLINE: score_of(row.passed, row.command, row.why or HELD_OUT_TEXT, details)} | {
-        name: score_of(value, row.command, why_unknown if value is None else None) for name, value in others.items()
+        name: score_of(value, row.command, why_unknown if value is None else None)
+        for name, value in others.items()
     }
 
 

@@ -21,12 +21,17 @@ SEEDS = [11, 24]
 
 @task
 def shell_fluency(
-    shell: str = "bash", tasks: str | list[str] = PILOT, seeds: Sequence[int] = SEEDS, temperature: float = 0.7
+    shell: str = "bash",
+    tasks: str | list[str] = PILOT,
+    seeds: Sequence[int] = SEEDS,
+    temperature: float = 0.7,
 ) -> Task:
     """The bank in one shell: `tasks` is a set of tasks/sets.yaml, `all`, or ids; the study's trials are `--epochs`."""
     chosen = bank.load_tasks(tasks.split(",") if isinstance(tasks, str) and "," in tasks else tasks)
     return Task(
-        dataset=MemoryDataset([_sample(one, shell, f"{one.id}/{shell}") for one in chosen], name=f"bank-{shell}"),
+        dataset=MemoryDataset(
+            [_sample(one, shell, f"{one.id}/{shell}") for one in chosen], name=f"bank-{shell}"
+        ),
         solver=generate(),
         scorer=verdict(list(seeds)),
         config=GenerateConfig(temperature=temperature),
@@ -41,8 +46,14 @@ def recorded_commands(commands: str, seeds: Sequence[int] = (1, 2)) -> Task:
     """
     tasks = {one.id: one for one in bank.load_tasks()}
     lines = map(json.loads, Path(commands).read_text(encoding="utf-8").splitlines())
-    samples = [_sample(tasks[line["task"]], line["shell"], line["id"], line["command"]) for line in lines]
-    return Task(dataset=MemoryDataset(samples, name="recorded"), solver=say_the_command(), scorer=verdict(list(seeds)))
+    samples = [
+        _sample(tasks[line["task"]], line["shell"], line["id"], line["command"]) for line in lines
+    ]
+    return Task(
+        dataset=MemoryDataset(samples, name="recorded"),
+        solver=say_the_command(),
+        scorer=verdict(list(seeds)),
+    )
 
 
 @solver

@@ -12,7 +12,11 @@ from fluency.core.records import Outcome
 from fluency.core.tasks import load_tasks
 from fluency_inspect.measure import measured, study_of
 
-_OUTCOMES: dict[str, Outcome] = {"content_filter": "refusal", "max_tokens": "truncated", "model_length": "truncated"}
+_OUTCOMES: dict[str, Outcome] = {
+    "content_filter": "refusal",
+    "max_tokens": "truncated",
+    "model_length": "truncated",
+}
 
 
 @scorer(metrics=[accuracy(), stderr()])
@@ -28,7 +32,9 @@ def verdict(seeds: list[int]) -> Scorer:
         study = study_of(state.metadata["shell"], [task.id], seeds)
         text = state.output.completion
         outcome = _OUTCOMES.get(state.output.stop_reason, "ok" if text.strip() else "empty")
-        execution, found = await anyio.to_thread.run_sync(measured, study, task, text, outcome, state.epoch)
+        execution, found = await anyio.to_thread.run_sync(
+            measured, study, task, text, outcome, state.epoch
+        )
         details = {"failure_class": found.failure_class, "side_effects": found.side_effects}
         details["worlds"] = [world.model_dump(mode="json") for world in found.worlds]
         return score_of(found.passed, execution.extraction.strict, found.why, details)
@@ -36,8 +42,14 @@ def verdict(seeds: list[int]) -> Scorer:
     return score
 
 
-def score_of(value: bool | None, answer: str | None, why: str | None, details: dict[str, Any] | None = None) -> Score:
+def score_of(
+    value: bool | None, answer: str | None, why: str | None, details: dict[str, Any] | None = None
+) -> Score:
     """Inspect's C or I; unscored where the study has no value."""
     if value is None:
-        return Score.unscored(reason="not-measured", answer=answer, explanation=why, metadata=details)
-    return Score(value=CORRECT if value else INCORRECT, answer=answer, explanation=why, metadata=details)
+        return Score.unscored(
+            reason="not-measured", answer=answer, explanation=why, metadata=details
+        )
+    return Score(
+        value=CORRECT if value else INCORRECT, answer=answer, explanation=why, metadata=details
+    )
