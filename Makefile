@@ -144,9 +144,6 @@ pages: $(DEV) ## Write the pages that are made from code: config, data, tasks, s
 fix: $(DEV) ## Format the code
 	@ruff check --fix . && ruff format . && snakefmt Snakefile profiles
 
-mutate: $(DEV) ## Put random small faults into the code and see which ones the tests notice (N=60 SEED=1); writes tools/mutate/results.md
-	@python -m tools.mutate -n $${N:-60} --seed $${SEED:-1}
-
 chaos: $(DEV) ## Interrupt runs of 200 cells at random moments and finish them (N=50 SEED=1); writes tools/chaos/results.md
 	@python -m tools.chaos -n $${N:-50} --seed $${SEED:-1}
 
@@ -168,4 +165,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf site results logs .snakemake .cache/worlds tools/bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine test quick lint pages fix mutate chaos simulate bench docs lock clean
+  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine test quick lint pages fix chaos simulate bench docs lock clean

@@ -18,7 +18,6 @@ SLOW = (
     "generation/local_model/",
     "generation/test_killed.py",
     "generation/test_replies.py::test_the_deadline_ends_slow_replies",
-    "mutate/",
     "project/test_bench.py",
     "report/test_explorer_answers.py",
     "report/test_explorer_hostile.py",
