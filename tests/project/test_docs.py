@@ -90,8 +90,9 @@ def test_every_link_within_the_project_leads_to_a_file_and_an_anchor(path):
         )
 
 
-@pytest.mark.parametrize("path", named(PAGES))
+@pytest.mark.parametrize("path", named([page for page in PAGES if page.name != "CHANGELOG.md"]))
 def test_every_command_on_a_page_is_one(path):
+    """Not of the changelog: it may name a command that a release removed."""
     for text in code(path):
         for target in re.findall(r"(?:^|[\s(`;&|])make ((?!-)[a-z][\w-]*)\b", text):
             assert target in TARGETS, f"make {target}"
