@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +19,7 @@ from fluency.core.table import COLUMNS, Row
 from tests.archive.factory import FACTS
 from tests.archive.fixture import FOLDER as ARCHIVES
 from tests.archive.hostile import contents
-from tools.pages.schemas import FOLDER, PAGE, SCHEMAS, schema_of
+from tools.pages.schemas import FOLDER, SCHEMAS, schema_of
 
 (EXAMPLE,) = (ROOT / "example").glob("*.tar.zst")
 PLACES = {
@@ -109,20 +107,6 @@ def test_a_damaged_record_is_of_no_schema(files):
         False,
         False,
     ]
-
-
-def test_the_example_on_the_page_prints_the_headline():
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / PAGE).read_text(encoding="utf-8"), re.S)
-    assert len(code.splitlines()) <= 15
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
-    )
-    printed = [line.split() for line in done.stdout.splitlines()[2:]]
-    report = (ROOT / "example" / "report.md").read_text(encoding="utf-8")
-    told = re.findall(
-        r"^\| (qwen-\S+) +\| +200/200 \| +([\d.]+) %.*?\| +([\d.]+) %.*?\| +(\S+) \|", report, re.M
-    )
-    assert len(told) == 2 and printed == [[*line[:3], line[3].replace("−", "-")] for line in told]
 
 
 CFF = json.loads(

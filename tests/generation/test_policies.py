@@ -268,9 +268,10 @@ def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
         PREAMBLE
     }
     assert PREAMBLE == (
-        "The current directory is the root of a Rust cargo workspace on a Linux machine. curl, jq and xmllint are "
-        "installed; the Rust toolchain, git, Perl and Python are not. All paths are relative to it. Write only the "
-        "requested output to standard output, and exit with status 0."
+        "The current directory is the root of a Rust cargo workspace on a Linux machine. The usual "
+        "Linux command-line tools are installed, interpreters of other languages are not. All "
+        "paths are relative to it. Write only the requested output to standard output, and exit "
+        "with status 0."
     )
 
 

@@ -22,7 +22,7 @@ from fluency.generation.budget import cost_of
 from fluency.generation.failure import Failure
 from fluency.generation.policies import resolve, version_headers
 from fluency.generation.providers import PROVIDERS, read_reply
-from fluency.generation.request import PREAMBLES, build_prompt, request_for, seed_of
+from fluency.generation.request import build_prompt, request_for, seed_of
 from fluency.generation.store import answer_in
 
 EXECUTING = "control"
@@ -89,7 +89,7 @@ def _check_answer(facts: CellFacts, report: VerifyReport) -> None:
             report.check(
                 False, name, "it is no stored answer, or hash, request and name do not fit", "links"
             )
-    prompt = _prompt(facts, report)
+    prompt = build_prompt(facts.task.prompt, facts.cell.shell)
     report.check(
         answer.request.prompt == prompt,
         where,
@@ -115,17 +115,6 @@ def _check_answer(facts: CellFacts, report: VerifyReport) -> None:
         )
     if generation.task_sha256 != facts.task.sha256:
         report.add_note(where, "asked with an earlier version of the task; the prompt is the same")
-
-
-def _prompt(facts: CellFacts, report: VerifyReport) -> str:
-    """What the cell is asked: the present prompt, or in an archive of other code the earlier one that it sent."""
-    asked, task, shell = facts.generation.answer.request.prompt, facts.task, facts.cell.shell
-    if "generate" not in report.same_code_stages and asked in (
-        build_prompt(task.prompt, shell, preamble) for preamble in PREAMBLES[:-1]
-    ):
-        report.add_note("results/generations", "asked with an earlier version of the prompt")
-        return asked
-    return build_prompt(task.prompt, shell)
 
 
 def forms_of(request: Request) -> Iterator[Request]:

@@ -13,25 +13,20 @@ from fluency.core.study import Cell, Study
 from fluency.generation.policies import resolve
 from fluency.generation.reply import ARGUMENT
 
-PREAMBLES = (
+PREAMBLE = (
     "The current directory is the root of a Rust cargo workspace on a Linux machine. "
-    "All paths are relative to it. Write only the requested output to standard output.",
-    "The current directory is the root of a Rust cargo workspace on a Linux machine. "
-    "The Rust toolchain, git, Perl and Python are not installed. "
-    "All paths are relative to it. Write only the requested output to standard output.",
-    "The current directory is the root of a Rust cargo workspace on a Linux machine. "
-    "curl, jq and xmllint are installed; the Rust toolchain, git, Perl and Python are not. "
-    "All paths are relative to it. Write only the requested output to standard output, and exit with status 0.",
+    "The usual Linux command-line tools are installed, interpreters of other languages are not. "
+    "All paths are relative to it. "
+    "Write only the requested output to standard output, and exit with status 0."
 )
-"""The first paragraph of each version of the prompt, the current one last; archives may have earlier ones."""
-PREAMBLE = PREAMBLES[-1]
+"""The first paragraph of every prompt. It names no program, because models use what is named."""
 PROTOCOL = 1
 """Raised by hand to make all answers so far invalid; they are then asked for again."""
 
 
-def build_prompt(task_prompt: str, shell: str, preamble: str = PREAMBLE) -> str:
-    """The text a model is sent for one task: one preamble, the task, one line that names the shell."""
-    return f"{preamble}\n\n{task_prompt.strip()}\n\n{SHELLS[shell].prompt_line}"
+def build_prompt(task_prompt: str, shell: str) -> str:
+    """The text a model is sent for one task: the preamble, the task, one line that names the shell."""
+    return f"{PREAMBLE}\n\n{task_prompt.strip()}\n\n{SHELLS[shell].prompt_line}"
 
 
 def request_for(study: Study, cell: Cell, prompt: str) -> Request:
