@@ -5,6 +5,7 @@ import os
 import string
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from fluency.core.tasks import CATEGORIES, load_task
 from fluency.miner.intents import Intent, Rejected, intent_of, is_single, without_cd
 from fluency.miner.mine import default_places, main, mine
 from fluency.miner.redact import GENERIC_NAMES, redact, user_names
-from fluency.miner.transcripts import unwrap
+from fluency.miner.transcripts import requests_in
 from tests.miner import logs
 
 EXPECTED = {
@@ -41,7 +42,7 @@ def test_each_agents_transcripts_give_the_same_candidates_and_nothing_private_is
 ):
     logs.FORMATS[name](tmp_path / "logs")
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert dict(report.files) == {name.removesuffix(", old"): 1}
+    assert report.tally["files"] == 1
     assert report.tally["commands"] == len(logs.REQUESTS) and dict(report.categories) == EXPECTED
     assert dict(report.rejected) == {
         "failed": 1,
@@ -90,7 +91,7 @@ def test_the_table_shows_how_frequent_each_category_and_candidate_is(tmp_path):
     mine([tmp_path / "logs"], tmp_path / "out")
     page = (tmp_path / "out/README.md").read_text()
     assert "| text-processing | 8 | 62 % |" in page
-    assert "| [text-count](text-count/task.yaml) | 6 | 75 % | 6 | 0 | 6 |" in page
+    assert "| [text-count](text-count/task.yaml) | 6 | 75 % | 6 | 0 | 0 | 6 |" in page
     assert "| runs something else | 1 |" in page
 
 
@@ -115,13 +116,6 @@ def test_a_prompt_that_led_to_several_commands_is_not_one_shot(tmp_path):
     assert report.candidates == ["file-list"] and dict(report.rejected) == {
         "one of several for its prompt": 2
     }
-
-
-def test_what_a_user_took_back_is_gone(tmp_path):
-    logs.gemini(
-        tmp_path / "logs", [("List", "ls", True), ("Count", "wc -l a", True)], [{"$rewindTo": "g0"}]
-    )
-    assert mine([tmp_path / "logs"], tmp_path / "out").candidates == ["file-list"]
 
 
 def test_a_draft_someone_works_on_is_left_alone_and_a_second_run_gives_the_same(tmp_path):
@@ -167,7 +161,7 @@ def test_malformed_and_hostile_lines_are_skipped(name, tmp_path):
     (tmp_path / "logs/loop.jsonl").symlink_to(tmp_path / "logs/loop.jsonl")
     report = mine([tmp_path / "logs"], tmp_path / "out")
     assert dict(report.categories) == EXPECTED
-    assert report.tally["malformed lines"] > len(HOSTILE) and report.tally["unreadable files"] == 1
+    assert report.tally["malformed lines"] > len(HOSTILE) and report.tally["unreadable files"] == 2
 
 
 def test_a_line_without_end_is_skipped_and_the_next_one_read(tmp_path):
@@ -177,7 +171,7 @@ def test_a_line_without_end_is_skipped_and_the_next_one_read(tmp_path):
     path.write_bytes(b'{"junk": "' + b"x" * (9 << 20) + b'"}\n' + data)
     report = mine([tmp_path / "logs"], tmp_path / "out")
     assert report.tally["overlong lines"] == 1
-    assert report.files["Claude Code"] == 2 and dict(report.categories) == EXPECTED, (
+    assert report.tally["files"] == 1 and dict(report.categories) == EXPECTED, (
         "a copied session counts once"
     )
 
@@ -185,7 +179,7 @@ def test_a_line_without_end_is_skipped_and_the_next_one_read(tmp_path):
 def test_nothing_to_read_is_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty/notes.jsonl").write_text('{"a": 1}\n')
-    with pytest.raises(UserError, match="no agent transcripts"):
+    with pytest.raises(UserError, match="no file has a shell command"):
         mine([tmp_path / "empty"], tmp_path / "out")
     with pytest.raises(UserError, match="no such file"):
         mine([tmp_path / "nowhere"], tmp_path / "out")
@@ -209,13 +203,10 @@ def test_without_logs_the_usual_places_are_read_and_several_may_stand_in_one_arg
         _folder(tmp_path / ".local/share/opencode") / "opencode.db"
     )
     assert main([Path("")], tmp_path / "out") == 0
-    assert (
-        "1 of Claude Code, 1 of Codex CLI, 1 of Gemini CLI, 1 of opencode"
-        in capsys.readouterr().out
-    )
+    assert "Files with shell commands: 4 " in capsys.readouterr().out
     one, two = logs.claude_code(tmp_path / "a a").parent, logs.codex(tmp_path / "b").parent
     main([Path(f"'{one}' {two}")], tmp_path / "out")
-    assert "1 of Claude Code, 1 of Codex CLI" in capsys.readouterr().out
+    assert "Files with shell commands: 2 " in capsys.readouterr().out
 
 
 def _folder(path: Path) -> Path:
@@ -326,6 +317,15 @@ CHANGES += [
 CHANGES += [
     f"curl {option} http://h/x" for option in ("-d a=b", "-o f", "-sSLO", "--upload-file f")
 ]
+CHANGES += [
+    "wget -O f http://h/x",
+    "find . | xargs rm ls",
+    "fd -x rm",
+    "ss -K",
+    "awk '{print > \"f\"}' g",
+    "sed 's/a/b/w f' g",
+    "uniq a b",
+]
 CHANGES += ["wget http://h/x", "git status", "python3 -c 'print(1)'", "sudo ls"]
 SEVERAL = [
     "ls; rm x", "ls && rm x", "ls || rm x", "sleep 9 & ls", "ls\nrm x", "echo $(rm x)", "ls `rm x`", "cat <(rm x)",
@@ -335,7 +335,18 @@ SEVERAL = [
 LEFT_OUT = [("bash", command) for command in (*CHANGES, *SEVERAL, "echo hello", "")]
 LEFT_OUT += [
     ("pwsh", command)
-    for command in ("Remove-Item x", "irm h -Method Post", "iwr h -OutFile f", "ls; ls")
+    for command in (
+        "ls | % { Remove-Item $_ }",
+        "ls | % { $_.Delete() }",
+        "ls | % Delete",
+        "ls | % { $_.IsReadOnly = $true }",
+        "[IO.File]::Delete('x')",
+        "ls | % { & $x }",
+        "Remove-Item x",
+        "irm h -Method Post",
+        "iwr h -OutFile f",
+        "ls; ls",
+    )
 ]
 
 
@@ -358,15 +369,85 @@ def test_a_leading_change_of_folder_is_taken_off():
     assert without_cd("cdecho && x") == "cdecho && x"
 
 
-def test_arguments_that_call_a_shell_are_unwrapped():
-    assert unwrap(["bash", "-lc", "ls | wc"]) == ("bash", "ls | wc")
-    assert unwrap(["/usr/bin/pwsh", "-NoProfile", "-Command", "gci"]) == ("pwsh", "gci")
-    assert unwrap(["grep", "a b", "f"]) == ("bash", "grep 'a b' f")
-    assert (
-        unwrap("ls") == ("bash", "ls")
-        and unwrap([]) is None
-        and unwrap([1]) is None
-        and unwrap(None) is None
+def call(name: str, given: object, **more: object) -> dict:
+    return {"type": "tool_use", "id": "1", "name": name, "input": given, **more}
+
+
+CALLS = [
+    (call("shell", {"command": ["bash", "-lc", "ls | wc"]}), "bash", "ls | wc"),
+    (call("shell", {"command": ["/usr/bin/pwsh", "-NoProfile", "-Command", "gci"]}), "pwsh", "gci"),
+    (call("exec", {"cmd": ["grep", "a b", "f"]}), "unknown", "grep 'a b' f"),
+    (call("run_in_terminal", '{"command": "ls"}'), "unknown", "ls"),
+    (call("bash", {"command": "Get-ChildItem | Measure-Object"}), "pwsh", "Get-ChildItem | Measure-Object"),
+    ({"id": "1", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}, "bash", "ls"),
+    ({"id": "1", "type": "command_execution", "command": "bash x"}, "unknown", "bash x"),
+    ({"type": "local_shell_call", "call_id": "1", "action": {"type": "exec", "command": ["ls"]}}, "unknown", "ls"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("node", "shell", "command"), CALLS)
+def test_requests_in_any_form_of_call(node, shell, command):
+    (found,) = requests_in([{"anything": [{"around": node}]}])
+    assert (found.shell, found.command) == (shell, command)
+
+
+@pytest.mark.parametrize(
+    "node", [call("Edit", {"command": "view"}), call("bash", {"command": []}), call("bash", 3), {"command": "ls"}]
+)  # fmt: skip
+def test_requests_in_other_objects(node):
+    assert list(requests_in([node])) == []
+
+
+@pytest.mark.parametrize(
+    ("result", "ok"),
+    [
+        ({"type": "tool_result", "tool_use_id": "1", "content": "x"}, True),
+        ({"type": "tool_result", "tool_use_id": "1", "is_error": True}, False),
+        ({"call_id": "1", "output": "Exit code: 3\nOutput:"}, False),
+        ({"call_id": "1", "output": '{"output": "", "metadata": {"exit_code": 0}}'}, True),
+        ({"callID": "1", "state": {"status": "completed", "metadata": {"exit": 1}}}, False),
+        ({"id": "1", "status": "success", "result": [{"output": "Exit Code: 2"}]}, False),
+        ({"id": "1", "status": "cancelled"}, False),
+        ({"id": "2", "status": "success"}, None),
+    ],
+)
+def test_requests_in_result_found_by_id(result, ok):
+    (found,) = requests_in([call("bash", {"command": "ls"}), result])
+    assert found.ok is ok
+
+
+SESSIONS = {
+    "cc_opening": ({"bash": 1, "pwsh": 1}, {}),
+    "cc_summaries": ({"bash": 1, "pwsh": 1}, {}),
+    "codex_deletes": ({}, {"runs something else": 4}),
+    "codex_windows": ({"pwsh": 4}, {}),
+    "gemini_exit": ({}, {"failed": 1}),
+    "gemini_windows": ({"pwsh": 4}, {}),
+}
+"""What the sessions in tests/data/miner give: commands of each shell, and what is left out."""
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_mine_session_of_current_agents(name, tmp_path):
+    report = mine([ROOT / "tests/data/miner" / f"{name}.jsonl"], tmp_path)
+    shells: dict[str, int] = {}
+    for path in tmp_path.glob("*/task.yaml"):
+        for shell, commands in yaml.safe_load(path.read_text())["seen"]["commands"].items():
+            shells[shell] = shells.get(shell, 0) + len(commands)
+    assert (shells, dict(report.rejected)) == SESSIONS[name]
+
+
+@pytest.mark.parametrize(
+    "repeated", ["key-", "-key", "a.", "a:", "://a@", "curl ", "http://", "\\", "a@", "home/users/"]
+)
+def test_redact_takes_linear_time(repeated):
+    def seconds(times: int) -> float:
+        started = time.process_time()
+        redact(repeated * times)
+        return time.process_time() - started
+
+    assert min(seconds(6_400) for _ in range(3)) < 16 * max(
+        min(seconds(800) for _ in range(3)), 0.02
     )
 
 

@@ -1,4 +1,4 @@
-"""What a command is for, and requests grouped by it."""
+"""What a command is for, if it only reads. What it does not know, it takes to change something."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fluency.core.grammar import Call, parse
+from fluency.core import grammar
 from fluency.core.shells import SHELLS
 from fluency.miner.transcripts import ShellRequest
 
@@ -16,12 +16,13 @@ _STEPS = {
     "measure": "stat du file get-item gi test-path basename dirname realpath readlink resolve-path",
     "hash": "sha256sum sha1sum md5sum cksum shasum get-filehash",
     "search": "grep egrep fgrep rg ag ack select-string sls",
-    "read": "cat bat nl tac head-of get-content gc strings",
+    "read": "cat bat nl tac get-content gc strings",
     "count": "wc measure-object measure",
     "sort": "sort sort-object",
     "group": "uniq group-object group get-unique",
     "take": "head tail select-object select",
-    "reshape": "awk gawk mawk sed cut tr paste column fold rev foreach-object foreach % join-string format-table ft",
+    "reshape": "awk gawk mawk sed cut tr paste column fold rev foreach-object foreach % join-string"
+    " format-table ft",
     "filter": "where-object where ?",
     "json": "jq yq convertfrom-json convertto-json import-csv convertfrom-csv",
     "compare": "diff comm cmp join compare-object",
@@ -34,25 +35,54 @@ _STEPS = {
 STEP_OF = {program: step for step, programs in _STEPS.items() for program in programs.split()}
 _OF_FILES = {"list", "measure", "hash"}
 _OF_PROCESSES = {"processes", "ports", "load"}
+
+_AWK = re.compile(r"(?s).*(?:system\s*\(|getline|print[^;}]*[>|])|-(?:f|i|-)")
+_WEB = re.compile(r"(?i)-(outfile|method|body|infile|form|custommethod)")
+_HTTPIE = re.compile(r"(?i)post$|put$|patch$|delete$|.*:?=|--(download|form)")
 _WRITES = {
-    "sed": re.compile(r"-[a-zA-Z]*i|--in-place"),
+    "awk": _AWK,
+    "gawk": _AWK,
+    "mawk": _AWK,
+    "sed": re.compile(r"(?s)-[a-zA-Z]*[if]|--(in-place|file)|(.*[;/}\d$\n])?\s*[gpIm]*[wWe](\s|$)"),
     "find": re.compile(r"-(delete|fprint0?|fprintf|fls)$"),
-    "sort": re.compile(r"-o|--output"),
+    "fd": re.compile(r"-[a-zA-Z]*[xX]|--exec"),
+    "sort": re.compile(r"-[a-zA-Z]*o|--(output|compress)"),
+    "tree": re.compile(r"-o"),
+    "rg": re.compile(r"--pre"),
+    "diff": re.compile(r"--output"),
+    "file": re.compile(r"-C|--compile"),
     "yq": re.compile(r"-i|--inplace"),
+    "ss": re.compile(r"-[a-zA-Z]*K|--kill"),
+    "fuser": re.compile(r"-[a-zA-Z]*k|--kill"),
     "curl": re.compile(
-        r"-[a-zA-Z]*[oOdFTXK]|--(output|data|form|upload|remote|request|json|config|cookie-jar)"
+        r"-[a-zA-Z]*[oOdFTXKcD]|--(output|data|form|upload|remote|request|json|config|cookie-jar"
+        r"|dump|trace|libcurl|hsts)"
     ),
-    "wget": re.compile(r"--(post|body|method|input-file|mirror|recursive)|-[irm]"),
-    "http": re.compile(r"(?i)post$|put$|patch$|delete$|.*:?=|--(download|form)"),
-    "invoke-webrequest": re.compile(r"(?i)-(outfile|method|body|infile|form)"),
+    "wget": re.compile(r"--(post|body|method|input|mirror|recursive|output-document=?[^-])|-[irm]"),
+    "http": _HTTPIE,
+    "https": _HTTPIE,
     "date": re.compile(r"-s|--set"),
+    "invoke-webrequest": _WEB,
+    "iwr": _WEB,
+    "invoke-restmethod": _WEB,
+    "irm": _WEB,
+    # A block is in the tree; a name may be a property, which is read, or a method, which is called.
+    "foreach-object": re.compile(
+        r"(?i)(?!\{|(-begin|-process|-end|(full|base)?name|length|line)$)"
+    ),
 }
-_WRITES |= {"iwr": _WRITES["invoke-webrequest"], "irm": _WRITES["invoke-webrequest"]}
-_WRITES |= {"invoke-restmethod": _WRITES["invoke-webrequest"], "https": _WRITES["http"]}
-_WGET_TO_STDOUT = re.compile(r"-[a-zA-Z]*O-?$|--output-document")
+_WRITES |= dict.fromkeys(("foreach", "%"), _WRITES["foreach-object"])
+_WRITES["fdfind"] = _WRITES["fd"]
 _REDIRECT = re.compile(r"(?<![-=<0-9&])[0-9&]?>{1,2}(?!&)\s*(?!/dev/null\b|\$null\b)\S")
+_PURE_METHODS = (
+    "contains endswith indexof padleft padright replace split startswith substring tostring trim"
+)
+_PWSH_ACTS = re.compile(
+    rf"(?i)::|\.\w+\s*[-+*/%]?=(?!=)|\.(?!(?:{_PURE_METHODS.replace(' ', '|')})\()\w+\("
+)
+_QUOTED = re.compile(r"'[^']*+'|\"(?:\\.|[^\"\\])*+\"")
 _CD = re.compile(
-    r"^\s*(?:cd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*", re.IGNORECASE
+    r"(?i)\s*(?:cd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*", re.IGNORECASE
 )
 
 
@@ -69,46 +99,50 @@ class Intent(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """Why a command is no candidate."""
+    """Why a command is not a candidate."""
 
     why: str
 
 
 def intent_of(shell: str, command: str) -> Intent | Rejected:
-    """The intent of a single read-only command or pipeline, or why it has none of the four categories."""
+    """Return the intent of a single read-only command or pipeline. An unknown shell is read as Bash."""
     if not is_single(command):
         return Rejected("more than one command")
-    parsed = parse(SHELLS[shell].grammar, command)
+    dialect = SHELLS[shell].grammar if shell in SHELLS else grammar.BASH
+    parsed = grammar.parse(dialect, command)
     if not parsed.parses or not parsed.calls:
         return Rejected("does not parse")
-    if _redirects(command):
+    bare = _QUOTED.sub("''", command)
+    if _REDIRECT.search(bare):
         return Rejected("writes a file")
+    if parsed.has_dynamic_calls or (dialect == grammar.POWERSHELL and _PWSH_ACTS.search(bare)):
+        return Rejected("may change something")
     steps: list[str] = []
-    runs_text_tool = False
+    within: set[str] = set()
     for call in parsed.calls:
-        inner = _inner(call)
-        for name, arguments in ((call.name, call.arguments), *inner):
-            name = _plain(name)
+        inner = _inner(_plain(call.name), call.arguments)
+        for name, arguments in ((_plain(call.name), call.arguments), *inner):
             step = STEP_OF.get(name)
             if step is None:
                 return Rejected("runs something else")
             if _changes(name, arguments):
-                return Rejected("changes something")
-            if step and (not steps or steps[-1] != step):
+                return Rejected("may change something")
+            if step and steps[-1:] != [step]:
                 steps.append(step)
-        runs_text_tool |= any(STEP_OF.get(_plain(name)) not in _OF_FILES for name, _ in inner)
+        within |= {STEP_OF[name] for name, _ in inner}
     if not steps:
         return Rejected("asks for nothing")
-    return Intent(_category(steps, runs_text_tool), tuple(steps[:5]))
+    return Intent(_category(steps, within), tuple(steps[:5]))
 
 
 def without_cd(command: str) -> str:
-    """The command less a leading `cd somewhere &&`, which agents put before everything."""
-    return _CD.sub("", command, count=1).strip()
+    """Return the command without a leading `cd somewhere &&`, which agents put first."""
+    found = _CD.match(command)
+    return command[found.end() if found else 0 :].strip()
 
 
 def is_single(command: str) -> bool:
-    """Whether a text is one command or pipeline: no `;`, `&&`, `||`, `&` or line break outside of quotes."""
+    """Return whether a text is one command or pipeline: no separator outside of quotes and groups."""
     depth, quote, at = 0, "", 0
     while at < len(command):
         sign = command[at]
@@ -130,64 +164,49 @@ def is_single(command: str) -> bool:
 
 
 def _separates(command: str, at: int) -> bool:
-    """Whether a second command begins here; `2>&1` and `&>` only redirect."""
+    """Return whether a second command begins here; `2>&1` and `&>` only redirect."""
     if command[at] == "&":
         return command[at - 1 : at] != ">" and not command.startswith("&>", at)
     return command[at] in ";\n" or command.startswith("||", at)
 
 
-def _category(steps: list[str], runs_text_tool: bool) -> str:
+def _category(steps: list[str], within: set[str]) -> str:
     if "fetch" in steps:
         return "network-fetch"
     if _OF_PROCESSES & set(steps):
         return "process-introspection"
-    return "file-inspection" if steps[0] in _OF_FILES and not runs_text_tool else "text-processing"
+    return "file-inspection" if steps[0] in _OF_FILES and within <= _OF_FILES else "text-processing"
 
 
 def _plain(name: str) -> str:
     return name.rsplit("/", 1)[-1].lower()
 
 
-def _inner(call: Call) -> list[tuple[str, tuple[str, ...]]]:
-    """The commands that xargs and find -exec run."""
-    arguments = call.arguments
-    if _plain(call.name) == "xargs":
-        for at, argument in enumerate(arguments):
-            if _plain(argument) in STEP_OF and not argument.startswith("-"):
-                return [(argument, arguments[at + 1 :])]
-        return (
-            [("rm", ())]
-            if any(not a.startswith("-") and not a.isdigit() for a in arguments)
-            else []
-        )
-    if _plain(call.name) == "find":
-        starts = [
-            at
-            for at, word in enumerate(arguments)
-            if word in ("-exec", "-execdir", "-ok", "-okdir")
-        ]
-        return [
-            (arguments[at + 1], arguments[at + 2 :]) for at in starts if at + 1 < len(arguments)
-        ]
-    return []
+def _inner(name: str, arguments: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the commands that xargs and find -exec run."""
+    if name == "find":
+        starts = [at + 1 for at, word in enumerate(arguments) if re.match("-(exec|ok)", word)]
+    elif name == "xargs":
+        takes_value = {"-n", "-I", "-P", "-d", "-L", "-s", "-E", "-a"}
+        at = 0
+        while at < len(arguments) and arguments[at].startswith("-"):
+            at += 2 if arguments[at] in takes_value else 1
+        starts = [at]
+    else:
+        return []
+    return [(_plain(arguments[at]), arguments[at + 1 :]) for at in starts if at < len(arguments)]
 
 
 def _changes(name: str, arguments: tuple[str, ...]) -> bool:
-    rule = _WRITES.get(name)
-    if name == "wget" and not any(_WGET_TO_STDOUT.match(argument) for argument in arguments):
+    text = " ".join(arguments)
+    if name == "curl":  # two common pairs: the body thrown away, the default method
+        arguments = tuple(text.replace("-o /dev/null", "").replace("-X GET", "").split())
+    if name == "wget" and not re.search(r"(?:^|\s)(-[a-zA-Z]*O\s*|--output-document[= ])-", text):
         return True
-    if name == "curl":
-        # Two common pairs only throw the body away or name the method that is the default anyway.
-        arguments = tuple(
-            re.sub(r"\s+", " ", " ".join(arguments)).replace("-o /dev/null", "").split()
-        )
-        arguments = tuple(" ".join(arguments).replace("-X GET", "").split())
+    if name == "uniq" and sum(not argument.startswith("-") for argument in arguments) > 1:
+        return True  # its second operand is its output
+    rule = _WRITES.get(name)
     return rule is not None and any(rule.match(argument) for argument in arguments)
-
-
-def _redirects(command: str) -> bool:
-    bare = re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", "''", command)
-    return _REDIRECT.search(bare) is not None
 
 
 EXAMPLES = 5
@@ -204,7 +223,7 @@ class Cluster:
     examples: list[ShellRequest] = field(default_factory=list)
 
     def add(self, request: ShellRequest) -> None:
-        """Count a request, and keep it as an example if it is among the best and its command is new."""
+        """Count a request, and keep it as an example if its command is new and it is among the best."""
         self.count += 1
         self.succeeded += request.ok is True
         self.shells[request.shell] += 1
@@ -215,11 +234,6 @@ class Cluster:
 
 
 def _example_rank(request: ShellRequest) -> tuple[object, ...]:
-    """Successful before unknown, described before prompted, short before long; the rest makes it definite."""
-    return (
-        request.ok is not True,
-        not request.described,
-        len(request.text),
-        request.text,
-        request.command,
-    )
+    """Order by success, a description, and length; the texts make the order definite."""
+    length = len(request.text)
+    return request.ok is not True, not request.described, length, request.text, request.command

@@ -6,7 +6,6 @@ import contextlib
 import getpass
 import os
 import shlex
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,13 +20,13 @@ from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.tasks import CATEGORIES
 from fluency.miner.intents import Cluster, Intent, Rejected, intent_of, without_cd
 from fluency.miner.redact import GENERIC_NAMES, redact, user_names
-from fluency.miner.transcripts import ShellRequest, read_requests
+from fluency.miner.transcripts import UNKNOWN, ShellRequest, read_requests
 
 LONGEST_PROMPT = 600
 LONGEST_COMMAND = 2000
 CANDIDATES_A_CATEGORY = 10
 _HEAD = """\
-# A draft from your transcripts, not a task: as long as `draft` stands here it is refused.
+# A draft from your transcripts, not a task: while it says `draft: true`, it is refused.
 # To make it one: rewrite the prompt so that it names no shell and states the output format, build what it needs
 # into a world, write answer.py, references and wrong commands for both shells (docs/adding-a-task.md), and move the
 # folder to tasks/. The commands below are what an agent ran: never take one's output as the expected answer.
@@ -36,10 +35,17 @@ _HEAD = """\
 
 @dataclass
 class Report:
-    """What was read and what came of it."""
+    """What was read and what came of it.
+
+    Attributes:
+        tally: files, lines, bytes and commands read, and what was skipped.
+        categories: the accepted commands of each category.
+        rejected: the other commands, by the reason.
+        candidates: the names of the candidates.
+        drafts_kept: drafts that existed and were not overwritten.
+    """
 
     out: Path
-    files: Counter[str] = field(default_factory=Counter)
     tally: Counter[str] = field(default_factory=Counter)
     categories: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
@@ -47,47 +53,43 @@ class Report:
     drafts_kept: int = 0
 
     def lines(self) -> list[str]:
-        """The report in sentences."""
+        """Return the report in sentences."""
         tally = self.tally
-        kinds = (
-            ", ".join(f"{count} of {name}" for name, count in sorted(self.files.items())) or "none"
-        )
         return [
-            f"Files read: {kinds} ({tally['bytes'] / 1e6:.1f} MB, {tally['lines']} lines; skipped: "
-            f"{tally['malformed lines']} malformed and {tally['overlong lines']} overlong lines, "
-            f"{tally['unreadable files']} unreadable files).",
+            f"Files with shell commands: {tally['files']} ({tally['bytes'] / 1e6:.1f} MB, "
+            f"{tally['lines']} lines read; skipped: {tally['malformed lines']} malformed and "
+            f"{tally['overlong lines']} overlong lines, {tally['unreadable files']} unreadable files).",
             f"Shell commands found: {tally['commands']}; single, read-only and with a request: "
             f"{sum(self.categories.values())}.",
         ]
 
 
 def main(logs: Sequence[Path], out: Path) -> int:
-    """`make mine`: mine the given places, or those where the agents keep their transcripts."""
+    """`make mine`: mine the given places, or the agents' usual ones."""
     places = _places(logs)
     named = ", ".join(map(str, places)) or "nothing: no agent has transcripts in its usual place"
     print_lines([f"mine: reading {named}"])
     report = mine(places, out)
-    kept = (
-        f" ({report.drafts_kept} drafts were there already and stay as they were)"
-        if report.drafts_kept
-        else ""
-    )
-    candidates = f"{len(report.candidates)} candidates in {report.out}{kept}; the table is {report.out / 'README.md'}"
-    print_lines([*report.lines(), candidates])
+    found = f"{len(report.candidates)} candidates in {report.out}"
+    if report.drafts_kept:
+        found += f" ({report.drafts_kept} existing drafts were kept)"
+    print_lines([*report.lines(), f"{found}; the table is {report.out / 'README.md'}"])
     return 0
 
 
 def mine(paths: Sequence[Path], out: Path) -> Report:
-    """Read all transcripts at and below `paths` and write candidates and their table into `out`.
+    """Read all transcripts at and below `paths`, and write candidates and their table into `out`.
 
-    Memory grows with the number of distinct commands, not with the size of the transcripts. UserError if there is
-    nothing to read.
+    Memory grows with the number of distinct commands, not with the size of the transcripts.
+
+    Raises:
+        UserError: no transcript has a shell command.
     """
     report, clusters = Report(Path(out)), dict[Intent, Cluster]()
-    names, last = _own_names(), time.monotonic()
-    seen: set[int] = set()
+    names, seen = _own_names(), set[int]()
     for path in _files(paths):
-        for request in read_requests(path, report.files, report.tally):
+        before = report.tally["commands"]
+        for request in read_requests(path, report.tally):
             key = hash((request.call_id, request.command))
             if key in seen:
                 continue
@@ -95,18 +97,12 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
             report.tally["commands"] += 1
             names |= user_names(f"{request.folder}\n{request.command}\n{request.text}")
             _classify(request, report, clusters)
-        if time.monotonic() - last > 5:
-            last = time.monotonic()
-            print_lines(
-                [
-                    f"mine: {report.tally['bytes'] / 1e6:.0f} MB read, {report.tally['commands']} commands found"
-                ]
-            )
-    if not report.files:
+        report.tally["files"] += report.tally["commands"] > before
+    if not seen:
         raise UserError(
-            "there are no agent transcripts",
+            "no file has a shell command of an agent",
             where=" ".join(map(str, paths)),
-            hint="name their folder, for example LOGS=~/.claude/projects; docs/mining.md lists the places",
+            hint="name the transcripts' folder, for example LOGS=~/.claude/projects (docs/mining.md)",
         )
     chosen = _most_frequent(clusters.values())
     for cluster in chosen:
@@ -121,54 +117,44 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
 
 
 def default_places() -> list[Path]:
-    """Where the agents keep their transcripts, as far as they exist."""
+    """Return the existing places where agents keep their transcripts."""
     home = Path.home()
+    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
     places = [
         Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
         Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions",
         home / ".gemini" / "tmp",
-        Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-        / "opencode"
-        / "opencode.db",
+        data / "opencode" / "opencode.db",
     ]
     return [place for place in places if place.exists()]
 
 
 def _places(logs: Sequence[Path]) -> list[Path]:
-    """What LOGS names: one path, or several separated by blanks; nothing: the default places."""
+    """Return what LOGS names: one path, or several separated by blanks; without LOGS, the usual places."""
     places: list[Path] = []
     for given in map(str, logs):
         if given not in ("", "."):
-            path = Path(given).expanduser()
-            places += (
-                [path]
-                if path.exists()
-                else [Path(part).expanduser() for part in shlex.split(given)]
-            )
+            exists = Path(given).expanduser().exists()
+            parts = [given] if exists else shlex.split(given)
+            places += [Path(part).expanduser() for part in parts]
     return places or default_places()
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """All files that could be transcripts, in a fixed order; links are not followed."""
+    """Yield all files that could be transcripts, in a fixed order; links are not followed."""
     for path in paths:
         if path.is_file():
             yield path
         elif not path.exists():
             raise UserError("there is no such file or folder", where=str(path), hint="check LOGS=…")
-        for folder, below, files in os.walk(path):
-            below.sort()
-            for name in sorted(files):
-                file = Path(folder) / name
-                if (
-                    file.suffix in (".jsonl", ".json", ".db")
-                    and file.is_file()
-                    and not file.is_symlink()
-                ):
-                    yield file
+        for file in sorted(path.rglob("*")):
+            known = file.suffix in (".jsonl", ".json", ".db")
+            if known and file.is_file() and not file.is_symlink():
+                yield file
 
 
 def _own_names() -> set[str]:
-    """This user's and this machine's names, to be removed everywhere."""
+    """Return this user's and this machine's names, which are removed everywhere."""
     names = {os.uname().nodename, os.uname().nodename.split(".")[0], Path.home().name}
     with contextlib.suppress(KeyError, OSError):
         names.add(getpass.getuser())
@@ -176,7 +162,7 @@ def _own_names() -> set[str]:
 
 
 def _classify(request: ShellRequest, report: Report, clusters: dict[Intent, Cluster]) -> None:
-    """Count a command under its category, or under why it is no candidate."""
+    """Count a command under its category, or under the reason why it is not a candidate."""
     if len(request.command) > LONGEST_COMMAND:
         why = "too long"
     elif request.ok is False:
@@ -200,14 +186,13 @@ def _most_frequent(clusters: Iterable[Cluster]) -> list[Cluster]:
     ranked = sorted(clusters, key=lambda cluster: (-cluster.count, cluster.intent))
     chosen: list[Cluster] = []
     for category in CATEGORIES:
-        chosen += [cluster for cluster in ranked if cluster.intent.category == category][
-            :CANDIDATES_A_CATEGORY
-        ]
+        of_category = [cluster for cluster in ranked if cluster.intent.category == category]
+        chosen += of_category[:CANDIDATES_A_CATEGORY]
     return chosen
 
 
 def draft(cluster: Cluster, names: Iterable[str]) -> str:
-    """The text of a candidate's task.yaml."""
+    """Return the text of a candidate's task.yaml."""
     texts: list[str] = []
     commands: dict[str, list[str]] = {}
     for example in cluster.examples:
@@ -237,7 +222,7 @@ def draft(cluster: Cluster, names: Iterable[str]) -> str:
 
 
 def _table(chosen: list[Cluster], report: Report) -> str:
-    """The README of the candidates: what was read, how frequent each category is, and the candidates."""
+    """Return the candidates' README: what was read, each category's share, and the candidates."""
     categories = report.categories
     total = sum(categories.values())
     lines = ["# Task candidates from your transcripts", "", *report.lines(), ""]
@@ -246,15 +231,19 @@ def _table(chosen: list[Cluster], report: Report) -> str:
         f"| {name} | {categories[name]} | {_share(categories[name], total)} |"
         for name in CATEGORIES
     ]
-    titles = " | ".join(SHELLS[name].short_title for name in DESIGN_SHELLS)
+    shells = (*DESIGN_SHELLS, UNKNOWN)
+    titles = " | ".join(
+        SHELLS[name].short_title if name in SHELLS else "unknown shell" for name in shells
+    )
     lines += ["", f"| candidate | requests | share of its category | {titles} | known successful |"]
-    lines += ["|---|---:|---:|---:|---:|---:|"]
+    lines += ["|---|---:|---:|---:|---:|---:|---:|"]
     for cluster in chosen:
         share = _share(cluster.count, categories[cluster.intent.category])
-        shells = " | ".join(str(cluster.shells[name]) for name in DESIGN_SHELLS)
+        counts = " | ".join(str(cluster.shells[name]) for name in shells)
         slug = cluster.intent.slug
         lines.append(
-            f"| [{slug}]({slug}/task.yaml) | {cluster.count} | {share} | {shells} | {cluster.succeeded} |"
+            f"| [{slug}]({slug}/task.yaml) | {cluster.count} | {share} | {counts} "
+            f"| {cluster.succeeded} |"
         )
     if report.rejected:
         lines += ["", "Commands left out:", "", "| why | commands |", "|---|---:|"]

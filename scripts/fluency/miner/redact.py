@@ -12,7 +12,10 @@ from collections.abc import Iterable
 _GENERIC = "root localhost user users dev node ubuntu debian runner vscode codespace admin app home work build test git ci"
 GENERIC_NAMES = frozenset(_GENERIC.split())
 _VALUE = r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"&]+)"
-_SECRET = r"[\w-]*(?:key|token|secret|passw(?:or)?d|pwd|credential|auth|cookie|session)[\w-]*"
+# Each rule starts once in a word and never gives back what it took, so that long texts cost linear time.
+_SECRET = (
+    r"(?<![\w-])(?=[\w-]*?(?:key|token|secret|passw(?:or)?d|pwd|credential|auth|cookie|session))"
+)
 _KEY_PREFIX = (
     "(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|glpat|xox[a-z]|hf|npm|pypi|github_pat|dop_v1|shpat)[-_]"
 )
@@ -24,11 +27,11 @@ _TOP_LEVEL = (
     "cn|in|br|au|ru|kr|tw|nz|ie|cz|tv|gg|land|page|systems|network|services|zone|host|run|build"
 )
 _SOURCE_FILE = (
-    r"\S*\.(?:rs|py|js|ts|tsx|go|c|h|cpp|java|rb|sh|ps1|md|toml|json|ya?ml|txt|log|lock|csv):"
+    r"[\w./-]*\.(?:rs|py|js|ts|tsx|go|c|h|cpp|java|rb|sh|ps1|md|toml|json|ya?ml|txt|log|lock|csv):"
 )
 _HEX4 = "[0-9a-f]{1,4}"
 _HEXES = f"{_HEX4}(?::{_HEX4})*"
-_SLASH = r"(?:\\+|/)"
+_SLASH = r"(?:\\{1,4}|/)"
 
 _KEYS = (
     # First, since a host's name may hold a word such as `pwd`, which would make its port the secret.
@@ -42,29 +45,29 @@ _KEYS = (
         r"\1\2<key>",
     ),
     (r"\b(bearer|basic)\s+[\w.~+/=-]+", r"\1 <key>"),
-    (rf"(--?{_SECRET}[=\s]\s*){_VALUE}", r"\1<key>"),
-    (rf"\b({_SECRET}\s*[=:]\s*){_VALUE}", r"\1<key>"),
-    (rf"(\b(?:curl|wget|https?)\b[^|\n]*?\s(?:-u|--user)[=\s]?\s*){_VALUE}", r"\1<key>"),
+    (rf"{_SECRET}(-[\w-]++[=\s]\s*){_VALUE}", r"\1<key>"),
+    (rf"{_SECRET}([\w-]++\s*+[=:]\s*){_VALUE}", r"\1<key>"),
+    (rf"(\b(?:curl|wget|https?)\b[^|\n]{{0,200}}?\s(?:-u|--user)[=\s]?\s*){_VALUE}", r"\1<key>"),
     (rf"\b{_KEY_PREFIX}[\w-]{{6,}}", "<key>"),
     (r"\b(?:AKIA|ASIA|AIza)[\w-]{8,}", "<key>"),
     (r"\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?", "<key>"),
 )
 _ADDRESSES = (
-    (r"\b([a-z][a-z0-9+.-]*://)[^\s/'\"@]*@", r"\1"),
-    (r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+", "<mail>"),
-    (r"\b[\w.-]+@[\w.-]+", "<user>@<host>"),
+    (r"(?<![a-z0-9+.-])([a-z0-9+.-]++://)[^\s/'\"@]*@", r"\1"),
+    (r"(?<![\w.+%-])[\w.+%-]++@[\w-]+(?:\.[\w-]+)+", "<mail>"),
+    (r"(?<![\w.-])[\w.-]++@[\w.-]+", "<user>@<host>"),
     (
-        rf"\b((?!file:)[a-z][a-z0-9+.-]*://)(?!{_LOOPBACK}(?![\w.-]))(?:\[[^\]]*\]|[^\s/:'\"?#]+)",
+        rf"(?<![a-z0-9+.-])((?!file:)[a-z0-9+.-]++://)(?!{_LOOPBACK}(?![\w.-]))(?:\[[^\]]*\]|[^\s/:'\"?#]+)",
         r"\1<host>",
     ),
-    (r"(://[^\s'\"?#]*)[?#][^\s'\"]*", r"\1"),
+    (r"(://[^\s'\"?#]{0,500}+)[?#][^\s'\"]*", r"\1"),
     (
         r"(?<!\d)(?<!\d\.)(?!127\.0\.0\.1(?!\d)|0\.0\.0\.0(?!\d))\d{1,3}(?:\.\d{1,3}){3}(?!\d)",
         "<ip>",
     ),
     (rf"(?<![\w:])(?:{_HEX4}:){{5,7}}{_HEX4}(?!\w|:\w)", "<ip>"),
     (rf"(?<![\w:])(?!::1(?!\w|:\w))(?:{_HEXES})?::(?:{_HEXES})?(?!\w|:\w)", "<ip>"),
-    (rf"(?<![\w<])(?:[\w-]+\.)+(?:{_TOP_LEVEL})\b(?![\w-])(?!\.\w)", "<host>"),
+    (rf"(?<![\w<.-])(?:[\w-]+\.)+(?:{_TOP_LEVEL})\b(?![\w-])(?!\.\w)", "<host>"),
 )
 _PLACES = (
     (
