@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import asdict
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 
 import pandas as pd
@@ -53,7 +54,9 @@ def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:
     rng = random.Random(seed)
     by_id = {task.id: task for task in tasks}
     rows = []
-    for cell in study.cells([task.id for task in tasks]):
+    cells = list(study.cells([task.id for task in tasks]))
+    order = {c: n for n, c in enumerate(sorted(cells, key=study.priority, reverse=True))}
+    for cell in cells:
         mark = passes(cell)
         base = dict(asdict(cell), category=by_id[cell.task].category)
         if mark is None:
@@ -66,7 +69,9 @@ def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:
                 )
             )
         else:
-            rows.append(Row(**base, **(measured(cell, bool(mark), rng) | fixed)))
+            asked = datetime(2026, 5, 1, 10) + timedelta(seconds=order[cell])
+            values = measured(cell, bool(mark), rng) | {"asked_utc": f"{asked.isoformat()}Z"}
+            rows.append(Row(**base, **(values | fixed)))
     return rows
 
 
@@ -111,7 +116,7 @@ def measured(cell, mark: bool, rng: random.Random) -> dict:
     }
     times = {"t_gen_s": round(1 + rng.random(), 3), "timed_out": False}
     times |= {"t_exec_s": round((0.45 if pwsh else 0.03) * (1 + rng.random()), 4)}
-    return verdicts | answer | times | {"asked_utc": f"2026-05-01T10:{cell.trial:02d}:00Z"}
+    return verdicts | answer | times
 
 
 def make_frame(study: Study, tasks, passes, **more) -> pd.DataFrame:

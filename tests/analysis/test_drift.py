@@ -1,12 +1,12 @@
 """Drift by hand and by its properties: every answer once, in order, whatever the order of the rows. The order of asking."""
 
+import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
 
 from fluency.analysis.descriptive import (
-    ORDER_KEPT,
     TIME_SLICES,
     asking_order,
     drift,
@@ -38,7 +38,18 @@ def test_every_measured_answer_is_in_one_stretch_and_time_only_goes_on() -> None
 def test_a_service_that_slows_down_and_gets_worse_is_seen_in_both_shells() -> None:
     rows = make_rows(STUDY, TASKS, lambda cell: cell.trial < 4)
     found = drift(
-        to_frame([row.model_copy(update={"t_gen_s": float(row.trial)}) for row in rows]), SHELLS
+        to_frame(
+            [
+                row.model_copy(
+                    update={
+                        "t_gen_s": float(row.trial),
+                        "asked_utc": f"2026-05-01T10:0{row.trial}:00Z",
+                    }
+                )
+                for row in rows
+            ]
+        ),
+        SHELLS,
     )
     for shell in SHELLS:
         assert [stretch.by_shell[shell].t_gen for stretch in found] == [1, 2, 3, 4]
@@ -80,45 +91,61 @@ def passes(cell: Cell) -> bool:
 
 
 # fmt: off
-ORDERS: dict[str, tuple[Callable[[Cell, float], float], str, tuple[float, float]]] = {
-    "honest": (lambda cell, place: 0, "kept", (0.99, 1)),
-    "resumed": (lambda cell, place: 9 * (place > 0.3), "resumed", (0.99, 1)),
-    "one shell a day after the other": (lambda cell, place: 24 * (cell.shell == "pwsh"), "departed", (0.4, 0.6)),
+ORDERS: dict[str, tuple[Callable[[Cell, float], float], str, float]] = {
+    "honest": (lambda cell, place: 0, "kept", 0),
+    "resumed": (lambda cell, place: 9 * (place > 0.3), "resumed", 0),
+    "one shell a day after the other": (lambda cell, place: 24 * (cell.shell == "pwsh"), "departed", 1),
     "failing answers asked for again after two hours": (
-        lambda cell, place: 0 if passes(cell) else 2 + 3 * (1 - place), "departed", (0.7, 0.9)),
-    "tasks added after a look": (lambda cell, place: 24 * (cell.task > "task-10"), "departed", (0.4, 0.6)),
-    "two tasks asked first": (lambda cell, place: 24 * (cell.task > "task-02"), "departed", (0.7, 0.9)),
-    "trials added after a look": (lambda cell, place: 24 * (cell.trial > 2), "departed", (0.4, 0.6)),
+        lambda cell, place: 0 if passes(cell) else 2 + 3 * (1 - place), "departed", 0),
+    "tasks added after a look": (lambda cell, place: 24 * (cell.task > "task-10"), "departed", 0),
+    "two tasks asked first": (lambda cell, place: 24 * (cell.task > "task-02"), "departed", 0),
+    "trials added after a look": (lambda cell, place: 24 * (cell.trial > 2), "departed", 0),
 }
 # fmt: on
 
 
 @pytest.mark.parametrize("name", ORDERS)
-def test_the_order_of_the_answers_is_compared_with_the_planned_one(name: str) -> None:
-    late, state, (low, high) = ORDERS[name]
-    found = asking_order(asked(late), "model-x", FIVE_TRIALS)
-    assert found.correlation is not None
-    assert found.state == state and low < found.correlation < high
-    assert (found.correlation < ORDER_KEPT) == (state == "departed")
-    assert asking_order(asked(late).sample(frac=1, random_state=1), "model-x", FIVE_TRIALS) == found
+def test_asking_order_counts_late_answers(name: str) -> None:
+    delay, state, apart = ORDERS[name]
+    found = asking_order(asked(delay), "model-x", FIVE_TRIALS)
+    assert found.state == state
+    assert found.days_apart == pytest.approx(apart, abs=0.1)
+    assert (
+        asking_order(asked(delay).sample(frac=1, random_state=1), "model-x", FIVE_TRIALS) == found
+    )
+    if "failing" in name:
+        assert 5 <= sum(found.late.values()) <= 20, "of twenty, those planned early"
     if "shell" in name:
-        assert found.mean_places["bash"] == pytest.approx(0.25, abs=0.01)
-        assert found.mean_places["pwsh"] == pytest.approx(0.75, abs=0.01)
+        assert found.late["pwsh"] > 60 and found.late["bash"] == 0
 
 
-def test_a_batch_and_few_answers_have_no_order() -> None:
-    frame = asked(ORDERS["one shell a day after the other"][0], t_gen_s=None)
-    batch = FIVE_TRIALS.models[0].model_copy(update={"transport": "batch"})
-    assert (
-        asking_order(frame, "model-x", FIVE_TRIALS.model_copy(update={"models": [batch]})).state
-        == "batch"
-    )
-    assert asking_order(frame, "model-x", FIVE_TRIALS).state == "departed"
+@pytest.mark.parametrize("workers", [1, 4, 16])
+def test_asking_order_of_parallel_work_is_kept(workers: int) -> None:
+    """First in, first out with workers of random speed; retries take ten times as long."""
+    rng = random.Random(workers)
+    free, times = [0.0] * workers, {}
+    cells = list(FIVE_TRIALS.cells([task.id for task in TWENTY]))
+    for cell in sorted(cells, key=FIVE_TRIALS.priority, reverse=True):
+        worker = free.index(min(free))
+        took = rng.expovariate(1) * (10 if rng.random() < 0.05 else 1)
+        times[cell] = free[worker]
+        free[worker] += took
+    rows = [
+        row.model_copy(
+            update={
+                "asked_utc": f"{(datetime(2026, 5, 1) + timedelta(seconds=at)).isoformat()}Z",
+            }
+        )
+        for row in make_rows(FIVE_TRIALS, TWENTY, passes)
+        for at in [round(times[Cell(row.model, row.shell, row.task, row.trial)])]
+    ]
+    assert asking_order(to_frame(rows), "model-x", FIVE_TRIALS).state == "kept"
+
+
+def test_asking_order_of_few_answers_is_unknown() -> None:
+    frame = asked(ORDERS["honest"][0])
     assert asking_order(frame.head(39), "model-x", FIVE_TRIALS).state == "unknown"
-    assert (
-        asking_order(frame.assign(asked_utc="2026-05-01T10:00:00Z"), "model-x", FIVE_TRIALS).state
-        == "unknown"
-    )
+    assert asking_order(frame.assign(asked_utc=None), "model-x", FIVE_TRIALS).days_apart is None
 
 
 def test_tasks_that_were_asked_first_do_not_hide_that_trials_were_added_later() -> None:

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from fluency.analysis.plan import MIN_TASKS
+from fluency.analysis.decision_table import MIN_TASKS
 from fluency.analysis.study_analysis import analyse
 from fluency.report.first_page import could_change
 from fluency.report.tables import group_table, subset_table
@@ -36,7 +36,7 @@ def test_without_a_leaning_group_it_is_the_study_of_the_others() -> None:
     for less in model().without[:2]:
         kept = [task for task in TASKS if task.lean not in less.names]
         alone = model(kept)
-        assert (less.tasks, less.gap, less.verdict) == (20, alone.gap, alone.verdict)
+        assert (less.tasks, less.gap, less.reading) == (20, alone.gap, alone.reading)
 
 
 def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headline() -> None:
@@ -50,8 +50,8 @@ def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headl
         ["PowerShell", "20", "−20.0"],
         ["Bash and PowerShell", "10", "0.0"],
     ]
-    assert found.without[2].verdict.band is None and MIN_TASKS > 10
-    assert rows[3][5] == "no verdict"
+    assert found.without[2].reading.band is None and MIN_TASKS > 10
+    assert rows[3][4] == "no verdict"
 
 
 def test_the_first_paragraph_names_a_group_without_which_the_row_is_another() -> None:
@@ -83,10 +83,10 @@ def test_a_named_set_that_is_a_part_of_the_study_has_its_row_and_is_the_study_of
     frame = make_frame(STUDY, TASKS, from_counts({task.id: PASSES[task.lean] for task in TASKS}))
     first, rest = analyse(frame, STUDY, TASKS, sets).models[0].sets
     alone = model(TASKS[:20])
-    assert (first.names, first.tasks, first.gap, first.verdict) == (
+    assert (first.names, first.tasks, first.gap, first.reading) == (
         ("first",),
         20,
         alone.gap,
-        alone.verdict,
+        alone.reading,
     )
-    assert (rest.names, rest.tasks, rest.verdict.band) == (("rest",), 10, None)
+    assert (rest.names, rest.tasks, rest.reading.band) == (("rest",), 10, None)

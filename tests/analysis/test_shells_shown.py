@@ -61,9 +61,9 @@ def test_a_third_shell_moves_nothing_of_the_gap() -> None:
     two = make_study()
     alone = analyse(frame[frame["shell"] != "zsh"], two, TASKS).models[0]
     assert model.outcomes.contrast == ("bash", "pwsh")
-    assert (model.gap, model.verdict, model.sensitivities) == (
+    assert (model.gap, model.reading, model.sensitivities) == (
         alone.gap,
-        alone.verdict,
+        alone.reading,
         alone.sensitivities,
     )
     assert headline_of(model) == headline_of(analyse(frame, two, TASKS).models[0])

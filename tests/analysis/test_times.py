@@ -5,7 +5,7 @@ from math import exp, inf, log
 import pytest
 import scipy.stats
 
-from fluency.analysis.plan import HORIZON_S
+from fluency.analysis.decision_table import HORIZON_S
 from fluency.analysis.times import Trial, time_to_first_pass, times
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import to_frame

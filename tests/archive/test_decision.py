@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from markdown_it import MarkdownIt
 
-from fluency.analysis.estimate import Verdict
-from fluency.analysis.plan import BANDS, Edge, band_words
+from fluency.analysis.decision_table import BANDS, Edge, band_words
+from fluency.analysis.gap import TableReading
 from fluency.analysis.study_analysis import analyse
 from fluency.archive.code_hashes import code_hashes
 from fluency.archive.decision import _lines, write_decision
@@ -105,8 +105,8 @@ def test_a_table_proposes_only_where_a_band_is_a_finding(
         # Verified by now: the rebuilt report had its own conclusion.
         monkeypatch.setattr("fluency.report.first_page.decides", lambda analysis: "")
         found = analyse(*args)
-        verdict = Verdict(BANDS[0], (), False, True, edge)
-        return replace(found, models=[replace(model, verdict=verdict) for model in found.models])
+        verdict = TableReading(BANDS[0], (), False, edge, True)
+        return replace(found, models=[replace(model, reading=verdict) for model in found.models])
 
     monkeypatch.setattr("fluency.archive.decision.analyse", judged)
     text = write_decision(archive, "title", tmp_path).read_text()
@@ -123,8 +123,8 @@ def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
     words = band_words(DESIGN_SHELLS)
 
     def lines(resolved: bool, provisional: bool = False, edge: Edge | None = None):
-        verdict = Verdict(band, (), provisional, resolved, edge)
-        return _lines(SimpleNamespace(model="m", verdict=verdict, words=words))
+        verdict = TableReading(band, (), provisional, edge, resolved)
+        return _lines(SimpleNamespace(model="m", reading=verdict, words=words))
 
     sure, unsure, unfinished = lines(True), lines(False), lines(True, provisional=True)
     assert (
@@ -133,4 +133,4 @@ def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
     assert (sure["changes"], sure["stays"]) == (words[band].changes, words[band].stays)
     assert "could not rest on it" in unsure["changes"]
     edge = lines(False, provisional=True, edge="ceiling")
-    assert edge["changes"].startswith("Nothing is proposed: both shells are at the ceiling")
+    assert edge["changes"].startswith("Nothing is proposed: these tasks are too easy to tell")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fluency.analysis.plan import plan_for
+from fluency.analysis.decision_table import plan_for
 from fluency.archive import commands
 from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.registration import (

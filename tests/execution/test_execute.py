@@ -162,7 +162,7 @@ def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tri
     )
     row, notes = outcome(one)
     assert (row.status, row.passed, row.reason, row.attempts) == ("missing", None, why, 3)
-    assert f"given up after the 3rd attempt: {why}" in notes
+    assert f"abandoned after the 3rd attempt: {why}" in notes
 
 
 def test_something_else_that_decides_the_result_starts_anew(one):

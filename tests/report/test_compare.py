@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from scipy.stats import ttest_rel
 
-from fluency.analysis.intervals import sign_flip
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS as TASKS_FOLDER
@@ -81,12 +80,12 @@ def test_change_agrees_with_scipy(tmp_path, seed) -> None:
         assert float(change.change) == pytest.approx((y - x).mean())
         assert (float(change.before), float(change.after)) == pytest.approx((x.mean(), y.mean()))
         expected = ttest_rel(y, x).confidence_interval(0.95)
-        half = max((expected.high - expected.low) / 2, change.fixed or 0)
-        assert tuple(change.interval) == pytest.approx(
-            (max(-1, (y - x).mean() - half), min(1, (y - x).mean() + half))
-        )
+        rates_are_apart = all(0.1 < side.mean() < 0.9 for side in (x, y)) or what == "gap"
+        if rates_are_apart:
+            assert tuple(map(float, change.interval)) == pytest.approx(
+                (expected.low, expected.high), abs=0.00051
+            )
         steps = np.rint((y - x) * 5).astype(int)
-        assert change.p == sign_flip([Fraction(int(step), 5) for step in steps])
         assert change.differing == np.count_nonzero(steps)
 
 
@@ -98,7 +97,7 @@ def test_swapping_the_studies_turns_every_sign(tmp_path_factory, seed) -> None:
     study(folder, "y", dice(seed + 1))
     there, back = (compare(*names, folder).models[0] for names in (("x", "y"), ("y", "x")))
     for one, other in zip(there.changes, back.changes, strict=True):
-        assert one.change == -other.change and one.p == other.p and one.fixed == other.fixed
+        assert one.change == -other.change
         assert tuple(one.interval) == pytest.approx((-other.interval.high, -other.interval.low))
 
 
@@ -106,7 +105,7 @@ def test_a_study_against_itself_has_changed_nowhere(tmp_path) -> None:
     study(tmp_path, "same", dice(3))
     found = compare("same", "same", tmp_path)
     for change in found.models[0].changes:
-        assert change.change == 0 and change.p.value == 1 and change.interval.low < 0
+        assert change.change == 0 and change.interval.low < 0
     text = comparison_markdown(found)
     assert (
         "0 of 12 tasks changed, 12 did not" in text and "Nothing that was recorded differs." in text

@@ -200,7 +200,7 @@ def test_the_attempt_at_which_a_cell_was_measured_or_given_up_is_told(write, new
     page.press("n", "n")
     page.wait(f"{TITLE}.includes('trial 3')")
     assert page.run(TITLE).endswith(
-        f"missing, given up after the 3rd attempt – Not measured: {reason}."
+        f"missing, abandoned after the 3rd attempt – Not measured: {reason}."
     )
     page.press("Escape")
     page.wait(f"!{DIALOG}.open")

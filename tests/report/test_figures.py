@@ -58,13 +58,13 @@ def test_a_figure_says_in_words_what_it_shows_and_loads_and_runs_nothing(kind: s
     )
 
 
-def test_the_row_of_a_model_has_its_gap_and_three_intervals() -> None:
+def test_the_row_of_a_model_has_its_gap_and_two_intervals() -> None:
     gap = drawings()[0].models[0].gap
     axes = Figure().add_subplot()
     figures._gap_row(axes, 0, gap)
     fixed = (float(gap.value) - gap.fixed, float(gap.value) + gap.fixed)
-    for line, ends in zip(axes.lines, (gap.s95, gap.s90, fixed, [float(gap.value)]), strict=True):
-        assert list(line.get_xdata()) == pytest.approx([100 * end for end in ends])
+    for line, ends in zip(axes.lines, (gap.interval, fixed, [gap.value]), strict=True):
+        assert list(line.get_xdata()) == pytest.approx([100 * float(end) for end in ends])
 
 
 def test_marks_differ_in_shape_and_not_in_colour_alone() -> None:
@@ -164,7 +164,8 @@ def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
     assert words.count("no rule") == 2
     for model in analysis.models:
         assert (
-            f"{signed(model.gap.value)}  ({span(model.gap.s95)})" in words and model.model in words
+            f"{signed(model.gap.value)}  ({span(model.gap.interval)})" in words
+            and model.model in words
         )
 
 
@@ -194,7 +195,7 @@ def test_the_gaps_axis_holds_every_interval_and_the_paper_every_name(monkeypatch
         monkeypatch, models=("a-model-with-an-alias-of-forty-characters", "b")
     )
     (axes,) = kept[0].axes
-    reach = max(100 * abs(edge) for model in analysis.models for edge in model.gap.s95)
+    reach = max(100 * abs(edge) for model in analysis.models for edge in model.gap.interval)
     _, limit = axes.get_xlim()
     assert limit % 5 == 0 and limit - 5 < reach + 3 <= limit, "the next five beyond"
     renderer = FigureCanvasAgg(kept[0]).get_renderer()

@@ -2,12 +2,11 @@
 
 import itertools
 import re
-from fractions import Fraction
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fluency.analysis.estimate import Claims
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.records import ImageInfo
@@ -23,9 +22,8 @@ from fluency.report.first_page import (
     printed,
     study_sentences,
 )
-from fluency.report.sentences import order_of_asking, who_is_ahead
+from fluency.report.sentences import order_of_asking
 from fluency.report.tables import difference_table, first_table
-from tests.analysis.test_claims import GRID, MIDDLE, claimed
 from tests.report.test_report import cells
 from tests.synthetic_tables import (
     from_counts,
@@ -44,6 +42,7 @@ BEHIND: Counts = [(10, (4, 1)), (10, (3, 1))]
 MILD: Counts = [(2, (0, 5)), (18, (3, 3))]
 EQUAL: Counts = [(8, (5, 5)), (8, (0, 0)), (2, (4, 5)), (2, (5, 4))]
 OPEN: Counts = [(2, (3, 1)), (18, (2, 2))]
+LEAD: Counts = [(4, (0, 4)), (4, (2, 3)), (12, (3, 3))]
 EIGHT: Counts = [(4, (0, 1)), (4, (4, 5)), (6, (5, 5)), (6, (0, 0))]
 FLOOR: Counts = [(20, (0, 0))]
 EASY: Counts = [(7, (4, 5)), (13, (5, 5))]
@@ -68,44 +67,42 @@ def study_analysis(*models: Counts, shells=("bash", "pwsh")) -> Analysis:
 
 NOTHING = "Nothing in this study supports a change of policy"
 MILD_EVIDENCE = "mild evidence to prefer PowerShell prompts"
+TEN = "PowerShell is ahead by 10 points or more"
 DECIDES: list[tuple[list[Counts], str]] = [
-    ([OPEN], f"{NOTHING}."),
-    ([FLOOR, OPEN], f"{NOTHING}."),
-    ([EIGHT], f"{NOTHING}, although PowerShell is ahead for a."),
+    ([OPEN], f"{NOTHING}; who is ahead is open."),
+    ([FLOOR, OPEN], f"{NOTHING}; who is ahead is open for every model (2 of 2)."),
+    ([EIGHT], "PowerShell is ahead, on which the decision table bases no change."),
     (
         [MILD, OPEN],
-        "By the decision table PowerShell is ahead by 10 points or more for a, but the data do not ",
+        f"{NOTHING}; by the decision table PowerShell leads by 10 points or more for a, but the "
+        "interval includes 0: no change can rest on it; who is ahead is open for b.",
     ),
-    ([MILD, MILD], "for a and b, but the data do not resolve it: no change can rest on it."),
-    ([AHEAD], f"PowerShell was ahead for the model: {MILD_EVIDENCE}."),
-    ([AHEAD, AHEAD], f"PowerShell was ahead for every model (2 of 2): {MILD_EVIDENCE}."),
+    ([LEAD], "PowerShell is ahead; whether by the 10 points that the decision table asks for is"),
+    ([AHEAD], f"{TEN}: {MILD_EVIDENCE}."),
+    ([AHEAD, AHEAD], f"{TEN} for every model (2 of 2): {MILD_EVIDENCE}."),
     (
         [BEHIND, BEHIND],
-        "Bash was ahead for every model (2 of 2): the PowerShell-first stance rests on policy",
+        "Bash is ahead by 10 points or more for every model (2 of 2): the PowerShell-first stance",
     ),
     ([EQUAL], "No difference of 5 points or more: change nothing."),
-    ([EQUAL, OPEN], "No difference of 5 points or more for a; undecided for b."),
     (
-        [OPEN, AHEAD, EQUAL],
-        f"PowerShell was ahead for b: {MILD_EVIDENCE}; no difference of 5 points or more for c; undecided for a. "
-        "The change is supported for b only.",
+        [EQUAL, OPEN],
+        "No difference of 5 points or more for a: change nothing; who is ahead is open for b.",
     ),
     (
-        [AHEAD, FLOOR],
-        f"PowerShell was ahead for a: {MILD_EVIDENCE}; undecided for b. The change is supported for a",
+        [OPEN, AHEAD, EQUAL],
+        f"{TEN} for b: {MILD_EVIDENCE}; no difference of 5 points or more for c: change nothing; "
+        "who is ahead is open for a. The change is supported for b only.",
     ),
     (
         [AHEAD, BEHIND, AHEAD],
-        "The models disagree: PowerShell is ahead for a and c and Bash is ahead for b; no common change is supported.",
+        f"The models disagree; {TEN} for a and c: {MILD_EVIDENCE}; Bash is ahead by 10 points or",
     ),
-    (
-        [EIGHT, BEHIND],
-        "The models disagree: PowerShell is ahead for a and Bash is ahead for b; no common",
-    ),
+    ([EIGHT, BEHIND], "The models disagree; PowerShell is ahead for a, on which the decision"),
+    ([EIGHT, BEHIND], "no common change is supported."),
     (
         [MISSING],
-        f"{NOTHING}, although PowerShell is ahead for a. Missing runs could still change the verdict for a: finish the "
-        "study before deciding.",
+        "Missing runs could still change the verdict for a: finish the study before deciding.",
     ),
 ]
 
@@ -135,62 +132,26 @@ def test_a_study_that_compares_nothing_says_so_first(passes, shells, said: str) 
 
 
 MODELS: list[tuple[Counts, str]] = [
-    (FLOOR, "solved nothing in either shell: for this model the tasks are too hard to compare the shells."),
-    (OPEN, "wrote a working command in 42 of 100 Bash and 38 of 100 PowerShell runs: PowerShell −4 points (95 % "
-     "interval −"),
-    (OPEN, "). Who is ahead: undecided."),
-    (EIGHT, "Who is ahead: resolved (PowerShell); 10 points or more: open."),
-    (MISSING, "Who is ahead: resolved on what was measured (PowerShell); 10 points or more: open."),
-    (EASY, "PowerShell +7 points (95 % interval −1 to +15"),
-    (EASY, ", p = 0.008). Who is ahead: resolved (PowerShell); 10 points or more: out of reach on tasks this easy."),
-    ([(19, (5, 5)), (1, (4, 5))], "Who is ahead: undecided; 10 points or more: out of reach on tasks this easy."),
-    ([(19, (0, 0)), (1, (1, 0))], ", p = 0.500). Who is ahead: undecided; 10 points or more: out of reach on tasks this h"),
-    ([(20, (5, 4))], "Who is ahead: resolved (Bash); 10 points or more: resolved."),
-]  # fmt: skip
+    (FLOOR, "solved nothing in either shell: for this model the tasks are too hard to compare the"),
+    (
+        OPEN,
+        "wrote a working command in 42 of 100 Bash and 38 of 100 PowerShell runs: PowerShell −4.0 "
+        "points (95 % interval −9.8 to +1.8). Who is ahead is open; the gap is less than 10 points.",
+    ),
+    (LEAD, "PowerShell is ahead; whether by 10 points or more is open."),
+    (MISSING, "On what was measured: PowerShell is ahead"),
+    (
+        [(19, (5, 5)), (1, (4, 5))],
+        "Who is ahead is open; these tasks are too easy to tell by how much the shells differ.",
+    ),
+    ([(19, (0, 0)), (1, (1, 0))], "these tasks are too hard to tell by how much"),
+    ([(20, (5, 4))], "Bash is ahead, by 10 points or more."),
+]
 
 
 @pytest.mark.parametrize(("counts", "said"), MODELS)
 def test_a_models_line_says_what_it_did_and_what_is_open(counts: Counts, said: str) -> None:
     assert said in model_sentence(study_analysis(counts).models[0])
-
-
-EDGES = [
-    (Fraction(0), Fraction(1, 20)),
-    (Fraction(1), Fraction(9, 10)),
-    (Fraction(9, 10), Fraction(9, 10)),
-]
-ALL = {claimed(*point, rates=rates) for point in GRID for rates in (MIDDLE, *EDGES)}
-PHRASES = {
-    "resolved (PowerShell)": lambda c: c.ahead == "challenger",
-    "resolved (Bash)": lambda c: c.ahead == "baseline",
-    "ahead: undecided": lambda c: not c.ahead,
-    "10 points or more: resolved": lambda c: c.size == "ten-or-more",
-    "5 to 10 points: resolved": lambda c: c.size == "five-to-ten",
-    "less than 5 points: resolved": lambda c: c.size == "under-five",
-    "less than 10 points: resolved": lambda c: c.size == "under-ten",
-    "10 points or more: open": lambda c: c.ahead and c.size == "open" and not c.edge,
-    "; 10 points or more: out of reach": lambda c: len(c.out_of_reach) == 2,
-    "PowerShell by 10 points or more: out of reach on tasks this easy": lambda c: (
-        c.out_of_reach == ("challenger",)
-    ),
-    "out of reach on tasks this hard": lambda c: c.edge == "floor" and c.out_of_reach,
-    "the tasks are too easy to tell": lambda c: c.edge and not c.out_of_reach,
-    "differ by less than 5 points; easier ones may not": lambda c: (
-        c.alike_at_edge and c.edge == "floor"
-    ),
-    "differ by less than 5 points; harder ones may not": lambda c: (
-        c.alike_at_edge and c.edge == "ceiling"
-    ),
-}
-
-
-@pytest.mark.parametrize("phrase", PHRASES)
-def test_who_is_ahead_and_by_how_much_are_two_claims(phrase: str) -> None:
-    def said(claims: Claims) -> str:
-        return who_is_ahead(claims, DESIGN_SHELLS)
-
-    holds = {claims for claims in ALL if PHRASES[phrase](claims)}
-    assert holds and holds == {claims for claims in ALL if phrase in said(claims)}
 
 
 def test_the_table_has_a_row_a_model_those_that_say_something_first() -> None:
@@ -204,17 +165,17 @@ def test_the_table_has_a_row_a_model_those_that_say_something_first() -> None:
         "decision table",
     ]
     assert [(row[0], *row[-2:]) for row in rows] == [
-        ("b", "Bash", "mild evidence for Bash"),
-        ("c", "undecided", "mild evidence for PowerShell, not resolved"),
-        ("d", "undecided", "change nothing"),
+        ("b", "Bash", "mild evidence for Bash, supported"),
+        ("c", "open", "mild evidence for PowerShell, not supported"),
+        ("d", "open", "change nothing, supported"),
         ("e", "PowerShell", "no rule for 5 to 10"),
-        ("a", "cannot tell", "does not apply (floor)"),
+        ("a", "open", "too hard to tell"),
     ]
     assert rows[0][1:3] == ["70 %", "20 %"] and rows[4][3] == "0.0 (−6.8 to +6.8)"
     missing = cells(first_table(study_analysis(MISSING)))[-1]
     assert missing[-2:] == [
         "PowerShell, on what was measured",
-        "mild evidence for PowerShell, on what was measured",
+        "mild evidence for PowerShell, not supported",
     ]
 
 
@@ -241,12 +202,10 @@ def test_definitions_of_a_pass_that_change_the_verdict_are_named_with_their_gap(
 
     assert "The gap without Unix tools is +20.0 as well." in of() and "less than 5" not in of()
     assert (
-        "Counting a pass without Unix tools gives 0.0: the table would then say less than 5."
+        "Counting a pass without Unix tools gives 0.0: the decision table would say less than 5."
         in of(unix=True)
     )
-    refused = (
-        "Counting a pass with refusals left out gives +5.0: the table would then say no rule for 5"
-    )
+    refused = "Counting a pass with refusals left out gives +5.0: the decision table would say no rule for 5"
     assert refused in of(refused=True)
     assert "The gap without Unix tools was not measured." in of(measured=False)
 
@@ -256,15 +215,15 @@ def test_definitions_of_a_pass_that_change_the_verdict_are_named_with_their_gap(
     [
         (
             [(5, (1, 3)), (15, (3, 3))],
-            "Without any one of these the table would say otherwise: tasks task-01, task-02, task-03, …; categories file-i",
+            "Removing any one of these changes what the decision table says: tasks task-01, task-02, task-03, …; categories file-i",
         ),
         (
             [(5, (0, 3)), (15, (0, 0))],
-            "5 of 20 tasks decide; the others were never solved in either shell.",
+            "Only 5 of 20 tasks can tell; the others were never solved in either shell.",
         ),
         (
             [(5, (2, 3)), (15, (5, 5))],
-            "5 of 20 tasks decide; the others were always solved in both.",
+            "Only 5 of 20 tasks can tell; the others were always solved in both.",
         ),
         (
             [(5, (2, 3)), (8, (5, 5)), (7, (0, 0))],
@@ -283,7 +242,7 @@ def test_what_the_result_hangs_on_is_said(counts: Counts, said: str) -> None:
     assert said in changes(counts)
 
 
-@pytest.mark.parametrize("word", ["Without", "decide", "nearly", "missing"])
+@pytest.mark.parametrize("word", ["Removing", "can tell", "nearly", "missing"])
 def test_what_it_does_not_hang_on_is_not_said(word: str) -> None:
     assert word not in changes([(20, (2, 3))])
     assert could_change(study_analysis(FLOOR)) == {}
@@ -299,7 +258,7 @@ def test_the_largest_gaps_are_listed_with_how_the_other_shell_failed() -> None:
     rows = [row.model_copy(update={"failure_class": None if row.passed else "table-noise" if row.shell == "pwsh" else
                                    "timeout"}) for row in rows]  # fmt: skip
     head, _, *shown = cells(difference_table(analyse(to_frame(rows), study, TASKS).models[0]))
-    assert head == ["largest gaps of model-x", "Bash", "PowerShell", "how the other one failed"]
+    assert head == ["largest gaps of model-x", "Bash", "PowerShell", "how the losing shell failed"]
     assert shown[0] == ["task-01", "5/5", "0/5", "printed objects as a table"]
     assert [row[0] for row in shown] == ["task-01", "task-06", "task-05", "task-04", "task-03"]
     assert shown[1] == ["task-06", "0/5", "5/5", "ran out of time"]
@@ -381,14 +340,23 @@ def test_a_study_that_grew_is_said_to_have_and_one_in_a_mixed_order_is_not() -> 
 
 
 @pytest.mark.parametrize(
-    ("apart", "sentence", "kept"),
+    ("apart", "sentence", "caution"),
     [
-        (lambda cell, place: 0, "in one mixed, seeded order (rank correlation with the planned order 1.00; mean place Bash 0.", True),
-        (lambda cell, place: place > 30, "in one mixed, seeded order, resumed, 2 runs (rank correlation with", True),
-        (lambda cell, place: cell.shell == "pwsh", "not in the planned order, 2 runs (rank correlation with the planned order 0.5", False),
+        (lambda cell, place: 0, "in one mixed, seeded order", ""),
+        (lambda cell, place: place > 100, "in one mixed, seeded order, 2 runs", ""),
+        (
+            lambda cell, place: cell.shell == "pwsh",
+            "late: 0 in Bash and ",
+            "The shells were asked on different days for model-x: PowerShell 1.0 days after Bash",
+        ),
+        (
+            lambda cell, place: place < 40 and cell.shell == "bash",
+            "late: ",
+            "Asked much later than planned, or again, for model-x:",
+        ),
     ],
-)  # fmt: skip
-def test_what_is_said_of_the_order_of_asking_follows_from_the_times(apart, sentence, kept) -> None:
+)
+def test_order_of_asking_is_cautioned_only_where_disturbed(apart, sentence, caution) -> None:
     study = make_study()
     rows = {
         Cell(row.model, row.shell, row.task, row.trial): row
@@ -400,12 +368,49 @@ def test_what_is_said_of_the_order_of_asking_follows_from_the_times(apart, sente
     analysis = analyse(to_frame(list(rows.values())), study, TASKS)
     assert order_of_asking(analysis).startswith(f"model-x: {sentence}")
     how = " ".join(first_page.how_measured(analysis, view_of(study, TASKS)))
-    assert (
-        "One mixed, seeded order of asking (rank correlation with the planned order 1.00)." in how
-    ) == kept
-    assert (
-        "planned order of asking was not kept (rank correlation 0.5" in of_study(analysis)
-    ) != kept
+    assert ("asked in one mixed, seeded order" in how) == (not caution)
+    said = of_study(analysis)
+    assert caution in said
+    assert ("later than planned" in said or "different days" in said) == bool(caution)
+
+
+def test_several_models_are_told_of_a_false_lead_and_aliases_are_one() -> None:
+    two, one = study_analysis(OPEN, OPEN), study_analysis(OPEN)
+    study = make_study("ab")
+    said = " ".join(study_sentences(two, view_of(study, TASKS)))
+    assert "With 2 models of no true gap, one or more would be called ahead in up to 10 %" in said
+    same = study.model_copy(
+        update={"models": [m.model_copy(update={"id": "x"}) for m in study.models]}
+    )
+    for analysis, of in ((two, same), (one, make_study("a"))):
+        assert "of no true gap" not in " ".join(study_sentences(analysis, view_of(of, TASKS)))
+
+
+def test_leaning_and_dropped_tasks_are_told() -> None:
+    analysis = study_analysis(OPEN)
+    leaning = make_tasks(leans=("bash",))
+    assert "All tasks lean to Bash" in of_study(analysis, tasks=leaning)
+    assert "lean to" not in of_study(analysis, tasks=make_tasks(leans=("bash", "neutral")))
+    name, chosen = next(iter(task_sets().items()))
+    part = replace(analysis, tasks=tuple(chosen.tasks[2:]))
+    first, second = chosen.tasks[:2]
+    assert f"2 of the 20 tasks of {name} were dropped: {first} and {second}." in of_study(part)
+    assert "dropped" not in of_study(replace(analysis, tasks=tuple(chosen.tasks)))
+
+
+def test_silent_failures_are_counted_by_shell_without_a_verdict() -> None:
+    study = make_study("ab")
+    rows = make_rows(study, TASKS, lambda cell: cell.trial < 4)
+    rows = [
+        row.model_copy(update={"exit_ok": row.passed or row.shell == "bash", "t_exec_s": 0.1})
+        for row in rows
+    ]
+    rows[3] = rows[3].model_copy(update={"t_exec_s": None, "command": None})  # nothing ran
+    said = list(first_page.silent_sentences(analyse(to_frame(rows), study, TASKS)))
+    assert said[0] == (
+        "Silent failures of a: of the commands that ran and failed, 39 of 39 in Bash and 0 of 40 "
+        "in PowerShell ended with status 0."
+    )
 
 
 def test_how_it_was_measured_states_worlds_settings_and_versions() -> None:

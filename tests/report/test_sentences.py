@@ -1,39 +1,14 @@
-"""What the report says of programs that the sandbox lacks, by shell, and of these very tasks."""
-
-from types import SimpleNamespace
+"""What the report says of programs that the sandbox lacks, by shell."""
 
 import pytest
 
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.table import to_frame
-from fluency.report import sentences
 from fluency.report.first_page import could_change
 from fluency.report.sentences import missing_programs, sandbox_effects
 from tests.synthetic_tables import make_rows, make_study, make_tasks
 
 STUDY, TASKS = make_study(), make_tasks()
-
-
-@pytest.mark.parametrize(
-    ("fixed", "why", "interval"),
-    [
-        (None, "one trial does not show its own noise", "undefined with one trial"),
-        (0.0, "no trial varied, which is not certainty", "±0.0 (no trial varied; not certainty)"),
-        (0.05, None, "±5.0"),
-    ],
-)
-def test_without_trials_that_vary_too_little_is_known_of_these_tasks(fixed, why, interval) -> None:
-    if why:
-        claims = SimpleNamespace(these_tasks="unknown")
-        assert (
-            sentences.these_tasks(claims, ("bash", "pwsh"), fixed) == f"too little is known ({why})"
-        )
-    assert (
-        sentences._on_these_tasks(SimpleNamespace(fixed=fixed))
-        .removeprefix("on these tasks")
-        .lstrip(": ")
-        == interval
-    )
 
 
 def said(*counts: dict[str, int], **more) -> str:
@@ -68,7 +43,7 @@ def analysis_of(
 def test_both_classes_are_compared_by_shell() -> None:
     text = said({"bash": 2, "pwsh": 4}, {"pwsh": 7})
     assert "this sandbox lacks: Bash 2/100, PowerShell 4/100 (`missing-program`)" in text
-    assert "nobody has: Bash 0/100, PowerShell 7/100 (`invented-command`)" in text
+    assert "does not exist: Bash 0/100, PowerShell 7/100 (`invented-command`)" in text
     assert "differ by 2.0 points in the first, less than 3." in text and "favour" not in text
 
 
@@ -90,22 +65,6 @@ def test_a_shell_that_is_not_measured_is_not_compared() -> None:
         "Bash 9/100 (`missing-program`)" in text
         and "PowerShell" not in text
         and "differ" not in text
-    )
-
-
-def test_scores_of_before_are_not_counted_as_either() -> None:
-    text = said({"bash": 9}, older=5)
-    assert (
-        "Bash 5/100, PowerShell 0/100 (`command-not-found`). These 5 cells were judged when" in text
-    )
-    assert "missing-program" not in text
-    model = analysis_of({}, older=5).models[0]
-    assert sandbox_effects(model).startswith(
-        "a command that is not there: Bash 5/100, PowerShell 0/100"
-    )
-    lines = {line.key: line.estimate for line in model.sensitivities}
-    assert lines["missing_left_out"] is lines["missing_passed"] is None, (
-        "what is not known is not counted as nothing"
     )
 
 

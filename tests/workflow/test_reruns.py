@@ -90,7 +90,7 @@ def test_a_cell_that_three_attempts_could_not_measure_is_reported_and_left_alone
     (record,) = project.records("executions")
     assert json.loads(record.read_text())["attempts"] == 3 and project.to_do() == {}
     report = (project.root / "results" / "test" / "report.md").read_text()
-    assert "given up after the 3rd attempt" in report
+    assert "abandoned after the 3rd attempt" in report
     assert "its command was started 3 times, and no result came back: somebody outside" in report
 
 

@@ -23,7 +23,7 @@ from fluency.analysis.outcomes import (
     trial_noise,
 )
 from fluency.core.records import FailureClass, MadeOf
-from fluency.core.shells import EXTRA_CONDITIONS
+from fluency.core.shells import EXTRA_CONDITIONS, gap_shells
 from fluency.core.study import Cell, Study
 
 
@@ -66,6 +66,25 @@ class ShellComposition:
     without_command: int
     lines: tuple[MadeOfLine, ...]
     top_commands: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class SilentFailures:
+    """Of the failed commands of one shell, how many ended with status 0; no verdict."""
+
+    silent: int
+    failed: int
+
+
+def silent_failures(rows: pd.DataFrame, shell: str) -> SilentFailures:
+    """Count one model's measured cells that failed although a command ran."""
+    failed = rows[
+        (rows["shell"] == shell)
+        & (rows["status"] == "measured")
+        & rows["passed"].eq(False).fillna(False)
+        & rows["t_exec_s"].notna()
+    ]
+    return SilentFailures(int(failed["exit_ok"].fillna(False).sum()), len(failed))
 
 
 @dataclass(frozen=True)
@@ -297,59 +316,73 @@ def trials_added_later(rows: pd.DataFrame) -> tuple[int, ...]:
     return tuple(found)
 
 
-ORDER_KEPT = 0.95
-"""Rank correlation with the planned order below which it was not kept: one answer in 40 asked for again at the end."""
 ENOUGH_FOR_ORDER = 40
-"""Answers; with fewer, parallel asking alone could take the correlation below the bound."""
+"""Answers; with fewer the order says nothing."""
+OVERTAKEN_BY = Fraction(1, 10)
+"""Share of the answers that may be asked before one that was planned before them."""
 PAUSE_S = 1800
 """Seconds without an answer that part a run from the one that resumed it."""
+DAYS_APART = 0.5
+"""Difference of the shells' mean times of asking, in days, that the first page states."""
 
 
 @dataclass(frozen=True)
 class AskingOrder:
-    """How the order in which the answers of one model came compares with the planned, seeded order.
+    """How the order in which the answers of one model were asked compares with the planned one.
 
-    correlation: Spearman's, 1 where they are the same; None for a batch and for too few answers with a time.
-    mean_places: shell -> mean place of its answers among all, 0 first and 1 last. runs: parts between pauses.
+    An answer is late if more than a tenth of all, and 20 at least, were asked before it though
+    they were planned after it. Parallel requests and retries stay far below that; answers that
+    were asked again at the end, or added after a look, do not.
+
+    Attributes:
+        answers: Those with a time; too few say nothing.
+        late: Late answers by shell.
+        runs: Parts between pauses of half an hour.
+        days_apart: By how many days the challenger was asked after the baseline, on average;
+            None where one of them was not.
     """
 
-    correlation: float | None
-    mean_places: dict[str, float]
+    answers: int
+    late: dict[str, int]
     runs: int
-    batch: bool = False
+    days_apart: float | None
 
     @property
-    def state(self) -> Literal["kept", "resumed", "departed", "batch", "unknown"]:
+    def state(self) -> Literal["kept", "resumed", "departed", "unknown"]:
         """resumed: kept, with pauses."""
-        if self.correlation is None:
-            return "batch" if self.batch else "unknown"
-        if self.correlation < ORDER_KEPT:
+        if self.answers < ENOUGH_FOR_ORDER:
+            return "unknown"
+        if any(self.late.values()):
             return "departed"
         return "resumed" if self.runs > 1 else "kept"
 
 
 def asking_order(rows: pd.DataFrame, model: str, study: Study) -> AskingOrder:
-    """The order of one model's answers; those of a batch have none, as they come all at once."""
-    asked = rows[rows["asked_utc"].notna()]
-    if batch := study.model(model).transport == "batch":
-        asked = asked[asked["t_gen_s"].notna()]
-    times = pd.to_datetime(asked["asked_utc"], format="ISO8601", utc=True, errors="coerce")
-    asked, times = asked[times.notna()], times.dropna()
-    if len(asked) < ENOUGH_FOR_ORDER or times.nunique() == 1:
-        return AskingOrder(None, {}, 0, batch)
+    """The order of one model's answers; answers without a time are left out."""
+    times = pd.to_datetime(rows["asked_utc"], format="ISO8601", utc=True, errors="coerce").dropna()
+    times = times.sort_values(kind="stable")
+    asked = rows.loc[times.index]
     cells = map(Cell, *(asked[name].tolist() for name in ("model", "shell", "task", "trial")))
-    planned, came = (
-        pd.Series(v).rank().to_numpy() for v in ([-study.priority(cell) for cell in cells], times)
+    planned = np.argsort(np.argsort([-study.priority(cell) for cell in cells], kind="stable"))
+    seconds = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy()
+    # Of those asked in an earlier second, how many were planned later.
+    overtakers = np.array(
+        [int((planned[seconds < at] > own).sum()) for own, at in zip(planned, seconds, strict=True)]
     )
-    places = {shell: came[asked["shell"] == shell] for shell in study.shells}
+    late = overtakers > max(20, OVERTAKEN_BY * len(asked))
+    shell_of, means = asked["shell"].to_numpy(), {}
+    for shell in study.shells:
+        if (shell_of == shell).any():
+            means[shell] = float(seconds[shell_of == shell].mean())
+    baseline, challenger = (means.get(shell) for shell in gap_shells(study.shells))
+    apart = None
+    if baseline is not None and challenger is not None:
+        apart = (challenger - baseline) / 86_400
     return AskingOrder(
-        correlation=float(np.corrcoef(planned, came)[0, 1]),
-        mean_places={
-            shell: float((own.mean() - 1) / (len(came) - 1))
-            for shell, own in places.items()
-            if len(own)
-        },
-        runs=1 + int((times.sort_values().diff().dt.total_seconds() > PAUSE_S).sum()),
+        answers=len(asked),
+        late={shell: int(late[shell_of == shell].sum()) for shell in study.shells},
+        runs=1 + int((np.diff(seconds) > PAUSE_S).sum()),
+        days_apart=apart,
     )
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, lcm
+from math import ceil
 from statistics import fmean
 
 import pandas as pd
@@ -213,6 +213,11 @@ class PairedRates:
         return tuple(c - b for b, c in zip(self.baseline, self.challenger, strict=True))
 
     @property
+    def rates(self) -> tuple[Fraction, Fraction]:
+        """Pass@1 of baseline and challenger."""
+        return self.baseline_rate.value, self.challenger_rate.value
+
+    @property
     def gap(self) -> Fraction:
         return mean(self.differences)
 
@@ -244,12 +249,6 @@ def pair_by_task(outcomes: Outcomes) -> PairedRates | None:
         baseline_rate=baseline_rate,
         challenger_rate=challenger_rate,
     )
-
-
-def integers(differences: Sequence[Fraction]) -> tuple[list[int], int]:
-    """Differences as integers over one denominator: (L*d_i, L)."""
-    scale = lcm(*(d.denominator for d in differences))
-    return [int(d * scale) for d in differences], scale
 
 
 def missing_bounds(outcomes: Outcomes) -> tuple[Fraction, Fraction]:

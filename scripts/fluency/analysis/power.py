@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache
 from math import ceil, inf, sqrt
 from pathlib import Path
@@ -13,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtri, nctdtr, ndtr, ndtri, stdtrit
 
-from fluency.analysis import plan
+from fluency.analysis import decision_table as plan
 from fluency.analysis.intervals import task_sd
 from fluency.analysis.outcomes import Outcomes, count_outcomes, pair_by_task, trial_noise
 from fluency.analysis.scenarios import SCENARIOS, Scenario, draw_rates, moments
-from fluency.analysis.simulated import SAMPLE_SIZES
 from fluency.common.paths import RESULTS
 from fluency.core.shells import gap_shells
 from fluency.core.study import Study
@@ -26,37 +24,37 @@ from fluency.core.tasks import load_tasks, task_sets
 
 Variance = Callable[[float], tuple[float, float]]
 """By the true gap: between tasks, and of one trial in both shells."""
-Detect = Callable[[Variance, int, float], float]
-"""The smallest gap found, by variance, tasks and trials."""
 
 
 @cache
 def noncentrality(tasks: int) -> float:
-    """The t statistic's shift that a two-sided test at 5 % over so many tasks finds 80 % of the time."""
+    """The t statistic's shift that a two-sided test at 5 % over the tasks finds 80 % of the time."""
     low, high = 0.5, 30.0
     while high - low > 1e-6:
         middle = (low + high) / 2
-        low, high = (
-            (low, middle) if finds(middle / sqrt(tasks), tasks) > plan.POWER else (middle, high)
-        )
+        if finds(middle / sqrt(tasks), tasks) > plan.POWER:
+            high = middle
+        else:
+            low = middle
     return low
 
 
-def detectable_like(variance: Variance, tasks: int, trials: float) -> float:
-    """Smallest gap (of one) detected for "tasks like these"; the variance may depend on the gap itself."""
+def detectable(variance: Variance, tasks: int, trials: float) -> float:
+    """Smallest gap (of one) found 80 % of the time; the variance may depend on the gap itself."""
     gap = 0.1
     for _ in range(20):
         between, within = variance(gap)
-        gap, last = min(1.0, noncentrality(tasks) * sqrt((between + within / trials) / tasks)), gap
+        last = gap
+        gap = min(1.0, noncentrality(tasks) * sqrt((between + within / trials) / tasks))
         if abs(gap - last) < 0.0005:
             break
     return gap
 
 
-def detectable_these(variance: Variance, tasks: int, trials: float) -> float:
-    """Smallest gap (of one) detected on exactly these tasks: trial noise alone, normal approximation."""
-    _, within = variance(0.1)
-    return float((ndtri(1 - plan.ALPHA / 2) + ndtri(plan.POWER)) * sqrt(within / trials / tasks))
+def half_width(variance: Variance, tasks: int, trials: int) -> float:
+    """Half-width (of one) of the 95 % interval for tasks like these at a true gap of 0."""
+    between, within = variance(0.0)
+    return float(stdtrit(tasks - 1, 1 - plan.ALPHA / 2)) * sqrt((between + within / trials) / tasks)
 
 
 def scenario_variance(scenario: Scenario) -> Variance:
@@ -67,10 +65,11 @@ def scenario_variance(scenario: Scenario) -> Variance:
 
 @dataclass(frozen=True)
 class SampleSizes:
-    """Tasks like these, with as many trials as were taken, at which a question is answered in 80 % of studies.
+    """Tasks of the same kind and number of trials that answer a question in 80 % of studies.
 
-    ahead: who is, of a true gap of 10 points; as many for 10 points or more, of a true gap of 20.
-    no_difference: that the gap is less than 5 points either way, of a true gap of 0.
+    Attributes:
+        ahead: Who is ahead, at a true gap of 10 points; as many show 10 or more at one of 20.
+        no_difference: That the gap is less than 5 points either way, at a true gap of 0.
     """
 
     ahead: int
@@ -78,26 +77,33 @@ class SampleSizes:
 
 
 def sample_sizes(spread: float) -> SampleSizes | None:
-    """From the standard deviation of the per-task differences, of one; None where it is 0, which is no certainty."""
+    """The sizes by the standard deviation of the per-task differences, of one.
+
+    None where it is 0, which is not certainty.
+    """
     if spread <= 0:
         return None
     direction, noise = float(plan.DIRECTION) / spread, float(plan.NOISE) / spread
-    two_sided = ndtri(1 - plan.ALPHA / 2) + ndtri(plan.POWER)
-    two_tests = ndtri(1 - plan.ALPHA) + ndtri((1 + plan.POWER) / 2)
+    quantile = ndtri(1 - plan.ALPHA / 2)
     return SampleSizes(
-        _smallest(lambda size: finds(direction, size), (two_sided / direction) ** 2),
-        _smallest(lambda size: excludes(noise, size), (two_tests / noise) ** 2),
+        _smallest(
+            lambda size: finds(direction, size), ((quantile + ndtri(plan.POWER)) / direction) ** 2
+        ),
+        _smallest(
+            lambda size: excludes(noise, size),
+            ((quantile + ndtri((1 + plan.POWER) / 2)) / noise) ** 2,
+        ),
     )
 
 
 def finds(effect: float, size: int) -> float:
-    """Power of the two-sided paired t test at 5 % over so many tasks; `effect` in standard deviations."""
+    """How often the interval excludes 0; `effect` is the true gap in standard deviations."""
     return float(1 - nctdtr(size - 1, effect * sqrt(size), stdtrit(size - 1, 1 - plan.ALPHA / 2)))
 
 
 def excludes(margin: float, size: int) -> float:
-    """How often the 90 % interval lies within ± `margin` standard deviations, of a true gap of 0 and a known spread."""
-    room = margin * sqrt(size) - stdtrit(size - 1, 1 - plan.ALPHA)
+    """How often the interval lies within ± `margin` standard deviations, at a true gap of 0."""
+    room = margin * sqrt(size) - stdtrit(size - 1, 1 - plan.ALPHA / 2)
     return max(0.0, 2 * float(ndtr(room)) - 1)
 
 
@@ -109,120 +115,66 @@ def _smallest(power: Callable[[int], float], about: float) -> int:
     return size
 
 
-def half_width(variance: Variance, tasks: int, trials: int) -> float:
-    """Half-width (of one) of the 95 % interval for tasks like these at a true gap of 0, by the variances."""
-    between, within = variance(0.0)
-    return float(stdtrit(tasks - 1, 1 - plan.ALPHA / 2)) * sqrt((between + within / trials) / tasks)
-
-
 class Outlook(NamedTuple):
-    """Of studies whose shells pass at one rate: the share that cannot tell, and the smallest gap (of one) found."""
+    """Studies whose shells pass at one rate: the share that cannot tell, and the gap found."""
 
     cannot_tell: float
     gap: float
 
 
 def outlook(rate: float, tasks: int, trials: int, count: int = 4000) -> Outlook:
-    """By scenario D with another mean; a Beta is symmetric, so a ceiling is computed as the floor it mirrors."""
+    """By scenario D with another mean; a ceiling is computed as the floor that it mirrors."""
     scenario = replace(SCENARIOS["D"], mean=min(rate, 1 - rate))
-    rng = np.random.default_rng(plan.RESAMPLE_SEED)
-    rates = np.array(draw_rates(scenario, 0.0, 20_000, rng))[
-        :, rng.integers(0, 20_000, size=(count, tasks))
-    ]
+    rng = np.random.default_rng(plan.SEED)
+    rates = np.array(draw_rates(scenario, 0.0, 20_000, rng))
+    rates = rates[:, rng.integers(0, 20_000, size=(count, tasks))]
     passes = rng.binomial(trials, rates).sum(axis=2)
     cannot_tell = float((passes.max(axis=0) <= plan.FLOOR * tasks * trials).mean())
-    return Outlook(cannot_tell, detectable_like(scenario_variance(scenario), tasks, trials))
+    return Outlook(cannot_tell, detectable(scenario_variance(scenario), tasks, trials))
 
 
 def outlook_lines(study: Study, tasks: int) -> list[str]:
-    """What may come of a study of so many tasks, in plain text; nothing where it compares no shells."""
-    contrast, rate = gap_shells(study.shells), study.assume
-    if not set(contrast) <= set(study.shells):
+    """What may come of a study of so many tasks; nothing where it compares no shells."""
+    rate = study.assume
+    if not set(gap_shells(study.shells)) <= set(study.shells):
         return []
     if tasks < plan.MIN_TASKS:
         return [f"A verdict needs {plan.MIN_TASKS} tasks, this study has {tasks}."]
-    found, words, at = (
-        outlook(rate, tasks, study.trials),
-        plan.band_words(contrast),
-        f"{100 * rate:g} %",
-    )
+    found, at = outlook(rate, tasks, study.trials), f"{100 * rate:g} %"
     side, space = ("below" if rate < 0.5 else "above"), min(rate, 1 - rate)
-    lines = [
-        f"If both shells pass {at} of runs (`assume: {rate:g}`), {100 * found.cannot_tell:.0f} % of studies end with "
-        f"*cannot tell*. A gap of {100 * found.gap:.0f} points is found {100 * plan.POWER:.0f} % of the time; {side} "
-        f"{at} there is space for {100 * space:.0f}.",
-    ]
-    if excluded := plan.rows_out_of_reach((Fraction(str(rate)),) * 2):
-        rows = ", ".join(words[band].condition for band in excluded)
-        lines.append(
-            f"Rows of the table out of reach at that rate: {rows}. Harder tasks can tell more."
-        )
-    return lines
-
-
-MEASURES: Mapping[str, Callable[[Variance, int, int], float]] = {
-    "half-width": half_width,
-    "gap, tasks like these": detectable_like,
-    "gap, these tasks": detectable_these,
-}
-"""The columns: half-width of the 95 % interval for tasks like these, and the smallest true gaps that are found."""
-
-
-def set_rows(
-    sources: Sequence[tuple[str, Variance]], sets: Mapping[str, int], trials: int
-) -> list[list[str]]:
-    """A row for each source and set: both names, tasks, and each measure in points; `n/a` where nothing varies."""
     return [
-        [
-            title,
-            name,
-            str(tasks),
-            *(_points(measure(variance, tasks, trials)) for measure in MEASURES.values()),
-        ]
-        for title, variance in sources
-        for name, tasks in sets.items()
-        if tasks > 1
+        f"If both shells pass {at} of runs (`assume: {rate:g}`), {100 * found.cannot_tell:.0f} % of "
+        f"studies end with tasks too {'hard' if rate < 0.5 else 'easy'} to tell by how much the "
+        f"shells differ. A gap of {100 * found.gap:.0f} points is found {100 * plan.POWER:.0f} % of "
+        f"the time; {side} {at} there is space for {100 * space:.0f}.",
     ]
-
-
-def columns(rows: Sequence[Sequence[object]]) -> str:
-    """Rows in plain text: the first column to the left, the others to the right."""
-    texts = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    return "\n".join(
-        "  ".join([head.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
-        for head, *rest in texts
-    )
-
-
-def _points(gap: float) -> str:
-    return f"{100 * gap:.1f}" if gap else "n/a"
-
-
-TASKS = (20, 40, 60, 100, 200)
-TRIALS = (1, 2, 3, 5, 10, 20, inf)
 
 
 class Pilot(NamedTuple):
-    """Variances from one model's results, of one squared, unbiased: between tasks (cut off at 0), and of one trial.
+    """Variances from one model's results, of one squared, unbiased.
 
-    upper: the end of the 95 % interval of the variance between tasks, by chi-square.
+    Attributes:
+        sd: The standard deviation of the per-task differences, as the report states it.
+        between: Between tasks, cut off at 0.
+        within: Of one trial in both shells.
+        upper: The end of the 95 % interval of the variance between tasks, by chi-square.
     """
 
+    sd: float
     between: float
     within: float
     upper: float
 
     def at(self, gap: float) -> tuple[float, float]:
-        """As a `Variance`, the gap being of no consequence: with the upper end where none was seen between tasks."""
+        """As a `Variance`; with the upper end where none was seen between tasks."""
         return self.between or self.upper, self.within
 
 
 def pilot_variance(outcomes: Outcomes) -> Pilot | None:
     """What one model's results say of the variances.
 
-    None where a task has fewer than two trials in a shell, or fewer than two tasks were measured: the two
-    cannot be distinguished then.
+    None where a task has fewer than two trials in a shell, or fewer than two tasks were measured:
+    the two cannot be distinguished then.
     """
     paired = pair_by_task(outcomes)
     if paired is None or len(paired.tasks) < 2:
@@ -231,91 +183,117 @@ def pilot_variance(outcomes: Outcomes) -> Pilot | None:
     if noise is None:
         return None
     (within, of_means), freedom = noise, len(paired.tasks) - 1
-    total = task_sd(paired.differences) ** 2
+    spread = task_sd(paired.differences)
+    total = spread**2
     largest = freedom * total / float(chdtri(freedom, 1 - plan.ALPHA / 2))
-    return Pilot(max(0.0, total - of_means), within, max(0.0, largest - of_means))
+    return Pilot(spread, max(0.0, total - of_means), within, max(0.0, largest - of_means))
+
+
+TASKS = (20, 40, 60, 100, 200)
+TRIALS = (1, 3, 5, 10, inf)
 
 
 def power_text(
     pilots: Sequence[tuple[str, Pilot]], tasks: int, trials: int, sets: Mapping[str, int]
 ) -> str:
-    """The tables in plain text: of each pilot (name, variances) if there are any, else of the scenarios.
+    """The tables in plain text.
 
-    `sets` names sets of tasks with their sizes, to be compared.
+    Args:
+        pilots: Models with their variances; without any, the scenarios of docs/method.md.
+        tasks: The design's.
+        trials: The design's.
+        sets: Sets of tasks with their sizes, to be compared.
     """
-    unseen = "; no variance between tasks was seen, so the end of its 95 % interval is used"
-    sources: list[tuple[str, Variance]] = [
-        (f"from the results of {name}{'' if pilot.between else unseen}", pilot.at)
-        for name, pilot in pilots
-    ] or [(f"scenario {s.name}: {s.words}", scenario_variance(s)) for s in SCENARIOS.values()]
-    lines = [
-        f"Smallest true gap, in points, that is found {plan.POWER:.0%} of the time (two-sided {plan.ALPHA:.0%}).",
-        f"This design: {tasks} tasks x {trials} trials, one model. inf: as many trials as one likes.",
-    ]
-    if not pilots:
-        lines.append(
-            "There are no results with two trials a cell yet, so the scenarios of docs/method.md are used."
-        )
-    shown = [
-        (title.split(":")[0].removeprefix("from the "), variance) for title, variance in sources
-    ]
-    rows = [["source", "set", "tasks", *MEASURES], *set_rows(shown, sets, trials)]
-    lines += ["", f"The sets of tasks side by side, with {trials} trials:", columns(rows)]
+    sources: list[tuple[str, Variance]] = [(f"results of {name}", p.at) for name, p in pilots]
+    sizes = [[f"results of {name}", *_needed(p.sd, p.sd)] for name, p in pilots]
+    lines = [f"This design: {tasks} tasks x {trials} trials, one model."]
+    if not sources:
+        sources = [(f"scenario {s.name}", scenario_variance(s)) for s in SCENARIOS.values()]
+        lines.append("There are no results with two trials a cell yet: scenarios are assumed.")
+        lines += [f"  {s.name}: {s.words}" for s in SCENARIOS.values()]
+        sizes = scenario_sizes(trials)
+    lines += ["", "Tasks that answer a question 80 % of the time, as in the report:"]
+    lines += [columns([SIZE_HEADS, *sizes])]
+    lines += ["", f"The sets of tasks, with {trials} trials, in points:"]
+    lines += [columns([SET_HEADS, *set_rows(sources, sets, trials)])]
     for title, variance in sources:
-        for words, detect in (
-            ("tasks like these", detectable_like),
-            ("exactly these tasks", detectable_these),
-        ):
-            lines += ["", f"{title}; {words}", _table(variance, detect, tasks, trials)]
-    return "\n".join(
+        lines += ["", f"{title}: smallest true gap found 80 % of the time, in points"]
+        lines += [_grid(variance, tasks, trials)]
+    unseen = [name for name, pilot in pilots if not pilot.between]
+    if unseen:
+        lines += ["", f"No variance between tasks was seen for {', '.join(unseen)}: the end of its"]
+        lines += ["95 % interval is used."]
+    lines += ["", "* this design; inf: any number of trials. More trials help down to that column"]
+    lines += [
+        "only. A pilot's variance is uncertain: with 20 tasks by a third. n/a: nothing varied."
+    ]
+    return "\n".join(lines)
+
+
+SIZE_HEADS = ["", "who is ahead (true gap 10)", "less than 5 (true gap 0)"]
+SET_HEADS = ["source", "set", "tasks", "half-width of the interval", "gap found"]
+
+
+def set_rows(
+    sources: Sequence[tuple[str, Variance]], sets: Mapping[str, int], trials: int
+) -> list[list[str]]:
+    """A row for each source and set, in points; `n/a` where nothing varies."""
+    return [
         [
-            *lines,
-            "",
-            f"Tasks that answer a question {plan.POWER:.0%} of the time, with {trials if pilots else 5} trials:",
-            _sizes(pilots, trials),
-            "",
-            "* this design. More tasks help both claims; more trials help a claim about these tasks, and one about",
-            "tasks like these only down to the column inf. A pilot's variance is uncertain: with 20 tasks by a third.",
-            "n/a: nothing varied, which is no certainty; or a gap beyond what the scenario can hold.",
+            title,
+            name,
+            str(tasks),
+            _points(half_width(variance, tasks, trials)),
+            _points(detectable(variance, tasks, trials)),
         ]
-    )
+        for title, variance in sources
+        for name, tasks in sets.items()
+        if tasks > 1
+    ]
 
 
-def _table(variance: Variance, detect: Detect, tasks: int, trials: int) -> str:
+def scenario_sizes(trials: int) -> list[list[str]]:
+    """A row for each scenario: the tasks that answer each question."""
+    rows = []
+    for name, scenario in SCENARIOS.items():
+        spreads = []
+        for gap in (float(plan.DIRECTION), 0.0):
+            between, within = scenario_variance(scenario)(gap)
+            spreads.append(sqrt(between + within / trials))
+        rows.append([f"scenario {name}", *_needed(*spreads)])
+    return rows
+
+
+def _needed(at_ten: float, at_zero: float) -> list[str]:
+    """The tasks for each question, by the spread at its true gap."""
+    ahead, alike = sample_sizes(at_ten), sample_sizes(at_zero)
+    return [str(ahead.ahead) if ahead else "n/a", str(alike.no_difference) if alike else "n/a"]
+
+
+def _grid(variance: Variance, tasks: int, trials: int) -> str:
     """The gap found by tasks and trials; the design's own is marked."""
-    counts = [
-        count for count in sorted({*TRIALS, trials}) if count != inf or detect is detectable_like
-    ]
-    rows = [
-        [
-            size,
-            *(
-                _points(detect(variance, size, count)) + "*" * ((size, count) == (tasks, trials))
-                for count in counts
-            ),
-        ]
-        for size in sorted({*TASKS, tasks} - {0, 1})
-    ]
-    return columns([["tasks", *(f"{count:g} tr." for count in counts)], *rows])
+    counts = sorted({*TRIALS, trials})
+    rows = [["tasks", *(f"{count:g} tr." for count in counts)]]
+    for size in sorted({*TASKS, tasks} - {0, 1}):
+        gaps = (
+            _points(detectable(variance, size, count)) + "*" * ((size, count) == (tasks, trials))
+            for count in counts
+        )
+        rows.append([str(size), *gaps])
+    return columns(rows)
 
 
-def _sizes(pilots: Sequence[tuple[str, Pilot]], trials: int) -> str:
-    """The three questions, each with the tasks that it takes."""
-    rows: list[tuple[str, tuple[int | None, ...]]] = list(SAMPLE_SIZES.items())
-    if pilots:
-        found = [(name, sample_sizes(sqrt(p.at(0.0)[0] + p.within / trials))) for name, p in pilots]
-        rows = [
-            (name, (n.ahead, n.ahead, n.no_difference) if n else (None,) * 3) for name, n in found
-        ]
-    heads = ["", "who is ahead", f"{plan.DIRECTION_PP} or more", "no difference"]
-    gaps = ["true gap", plan.DIRECTION_PP, 2 * plan.DIRECTION_PP, 0]
-    return columns(
-        [
-            heads,
-            gaps,
-            *([name, *("n/a" if n is None else n for n in needed)] for name, needed in rows),
-        ]
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows in plain text: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join([head.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
+        for head, *rest in rows
     )
+
+
+def _points(gap: float) -> str:
+    return f"{100 * gap:.1f}" if gap else "n/a"
 
 
 def main(study: Study, results: Path = RESULTS) -> int:

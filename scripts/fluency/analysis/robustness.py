@@ -1,4 +1,4 @@
-"""What the result hangs on: single tasks, categories, flat tasks, and what counts as a pass."""
+"""Sensitivity of the result: single tasks, categories, flat tasks, and what counts as a pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import pandas as pd
 
-from fluency.analysis.intervals import Interval, PValue, gap_interval, sign_flip
+from fluency.analysis.decision_table import Band, band_of, edge_of
+from fluency.analysis.intervals import Interval, task_interval
 from fluency.analysis.outcomes import (
     PairedRates,
     count_outcomes,
@@ -16,15 +17,7 @@ from fluency.analysis.outcomes import (
     ordered_shells,
     pair_by_task,
 )
-from fluency.analysis.plan import (
-    MIN_DIFFERING,
-    MIN_INFORMATIVE,
-    Band,
-    band_of,
-    common_edge,
-    edge_of,
-)
-from fluency.core.records import EARLIER_CLASS, FailureClass
+from fluency.core.records import FailureClass
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition, gap_shells
 
 
@@ -40,12 +33,14 @@ class LeaveOut:
 
 @dataclass(frozen=True)
 class BriefEstimate:
-    """A gap with its band, its 95 % interval for tasks like these and its sign-flip p."""
+    """A gap with its 95 % interval for tasks like these."""
 
     paired: PairedRates
-    band: Band
     interval: Interval
-    p: PValue
+
+    @property
+    def band(self) -> Band:
+        return band_of(self.paired.gap)
 
 
 @dataclass(frozen=True)
@@ -58,15 +53,16 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class CeilingAndFloor:
-    """How many tasks can tell the shells apart at all, and which cannot."""
+class FlatTasks:
+    """The tasks that were always passed in both shells, and never in either; `compared` is all."""
 
-    ceiling: int
-    floor: int
-    informative: int
-    warnings: tuple[str, ...]
-    at_ceiling: tuple[str, ...] = ()
-    at_floor: tuple[str, ...] = ()
+    compared: int
+    always: tuple[str, ...]
+    never: tuple[str, ...]
+
+    @property
+    def informative(self) -> int:
+        return self.compared - len(self.always) - len(self.never)
 
 
 def leave_out(paired: PairedRates, part_of: Mapping[str, str]) -> LeaveOut | None:
@@ -83,38 +79,17 @@ def leave_out(paired: PairedRates, part_of: Mapping[str, str]) -> LeaveOut | Non
     return LeaveOut(min(gaps.values()), max(gaps.values()), flips, len(parts))
 
 
-def ceiling_and_floor(paired: PairedRates, contrast: tuple[str, str]) -> CeilingAndFloor:
-    """Tasks at the ceiling, at the floor, informative; with warnings where the design has little to go on."""
-    both = list(zip(paired.baseline, paired.challenger, strict=True))
-    at_ceiling, at_floor = (
-        tuple(task for task, (b, c) in zip(paired.tasks, both, strict=True) if b == c == edge)
-        for edge in (1, 0)
+def flat_tasks(paired: PairedRates) -> FlatTasks:
+    """The tasks that can tell nothing about the shells."""
+    always, never = (
+        tuple(
+            task
+            for task, *rates in zip(paired.tasks, paired.baseline, paired.challenger, strict=True)
+            if rates == [flat, flat]
+        )
+        for flat in (1, 0)
     )
-    ceiling, floor = len(at_ceiling), len(at_floor)
-    informative = len(both) - ceiling - floor
-    warnings = []
-    if informative < MIN_INFORMATIVE:
-        warnings.append(
-            f"only {informative} of {len(both)} tasks are informative "
-            f"({ceiling} passed always, {floor} never, in both shells)"
-        )
-    rates = (paired.baseline_rate.value, paired.challenger_rate.value)
-    if edge := common_edge(rates):
-        warnings.append(
-            f"pass@1 is at the {edge} in both shells: these tasks cannot tell, a gap hardly fits there"
-        )
-    else:
-        warnings += [
-            f"pass@1 in {SHELLS[shell].short_title} is at the {edge}, which biases the gap towards 0"
-            for shell, rate in zip(contrast, rates, strict=True)
-            if (edge := edge_of(rate))
-        ]
-    if paired.differing < MIN_DIFFERING:
-        warnings.append(
-            f"only {paired.differing} of {len(both)} tasks differ between the shells: no test can reject "
-            f"(smallest possible p = {2.0**-paired.differing:.3g})"
-        )
-    return CeilingAndFloor(ceiling, floor, informative, tuple(warnings), at_ceiling, at_floor)
+    return FlatTasks(len(paired.tasks), always, never)
 
 
 DEFINITIONS: tuple[tuple[str, str, Mapping[str, str] | str], ...] = (
@@ -150,8 +125,7 @@ MISSING_PROGRAM: FailureClass = "missing-program"
 def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
     """One model's rows with the marks that follow from others.
 
-    An answer without a command is run under no condition; it fails in each, as it fails the headline. Where scores are
-    of before missing programs had their own class, what an image that has them would change is unknown.
+    An answer without a command is run under no condition; it fails in each, as in the headline.
     """
     no_command = rows["command"].isna() & rows["passed"].eq(False).fillna(False)
     rows = rows.copy()
@@ -160,10 +134,8 @@ def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
         rows["made_of"].eq("delegation").fillna(False), False
     )
     lacked = rows["failure_class"].eq(MISSING_PROGRAM).fillna(False)
-    older = rows["failure_class"].eq(EARLIER_CLASS[MISSING_PROGRAM]).fillna(False).any()
-    known = rows["passed"].where(rows["passed"].isna()) if older else rows["passed"]
-    rows["_missing_left_out"] = known.mask(lacked)
-    rows["_missing_passed"] = known.mask(lacked & known.notna(), True)
+    rows["_missing_left_out"] = rows["passed"].mask(lacked)
+    rows["_missing_passed"] = rows["passed"].mask(lacked & rows["passed"].notna(), True)
     for condition in EXTRA_CONDITIONS:
         mark = rows[condition.score_field]
         rows[f"_{condition.name}"] = mark.mask(mark.isna() & no_command, False)
@@ -181,7 +153,7 @@ def conditions_of(contrast: tuple[str, str]) -> tuple[Condition, ...]:
 
 
 def setting_for(condition: Condition, contrast: tuple[str, str]) -> str:
-    """What is otherwise under a condition, and in which shells: `… for PowerShell (Bash as designed)`."""
+    """What differs under a condition, and in which shells."""
     under = shells_under(condition, contrast)
     names = " and ".join(SHELLS[shell].short_title for shell in under)
     others = " and ".join(SHELLS[shell].short_title for shell in contrast if shell not in under)
@@ -206,7 +178,8 @@ def sensitivities(
         outcomes = count_outcomes(rows, tasks, trials, shells, marks)
         estimate = None
         if paired := pair_by_task(outcomes):
-            p = sign_flip(paired.differences)
-            estimate = BriefEstimate(paired, band_of(paired.gap), gap_interval(outcomes, paired), p)
+            near_edge = any(map(edge_of, paired.rates))
+            interval = task_interval(paired.differences, near_edge=near_edge)
+            estimate = BriefEstimate(paired, interval)
         lines.append(Sensitivity(key, label, estimate))
     return tuple(lines)

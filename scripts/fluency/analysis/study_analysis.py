@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from fluency.analysis import descriptive
-from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
+from fluency.analysis.decision_table import Band, BandWords, band_words, plan_for, plan_sha256
+from fluency.analysis.gap import GapEstimate, TableReading, apply_table, estimate_gap
 from fluency.analysis.outcomes import (
     Outcomes,
     Rate,
@@ -23,7 +24,6 @@ from fluency.analysis.outcomes import (
     unknown_marks,
 )
 from fluency.analysis.pass_at_k import PassK, pass_k
-from fluency.analysis.plan import Band, BandWords, band_words, plan_for, plan_sha256
 from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
 from fluency.analysis.subgroups import (
     AliasPair,
@@ -64,7 +64,7 @@ class AnswerSummary:
 
 @dataclass(frozen=True)
 class ModelAnalysis:
-    """One model. `gap` is None when no task was measured in both contrasted shells; `verdict` always says why.
+    """One model. `gap` is None when no task was measured in both contrasted shells; `reading` says why.
 
     marks: by (task, shell), one a trial, see `trial_marks`. rates: of every shell in report order, None where no task
     has enough measured trials. tallies, composition, resources, in_some_worlds (cells that passed in a part of their
@@ -77,7 +77,7 @@ class ModelAnalysis:
     marks: dict[tuple[str, str], tuple[str, ...]]
     rates: dict[str, Rate | None]
     gap: GapEstimate | None
-    verdict: Verdict
+    reading: TableReading
     pass_k: PassK
     sensitivities: tuple[Sensitivity, ...]
     categories: tuple[descriptive.CategoryLine, ...]
@@ -86,6 +86,7 @@ class ModelAnalysis:
     sets: tuple[Subset, ...]
     composition: dict[str, descriptive.ShellComposition]
     failures: tuple[descriptive.FailureLine, ...]
+    silent: dict[str, descriptive.SilentFailures]
     side_effects: tuple[Cell, ...]
     retried_cells: tuple[descriptive.RetriedCell, ...]
     times: Times
@@ -141,7 +142,7 @@ def analyse_model(
         marks=trial_marks(rows, tasks, trials, shells),
         rates={shell: pass_at_1(outcomes, shell) for shell in outcomes.by_shell},
         gap=gap,
-        verdict=judge_gap(outcomes, gap, tallies),
+        reading=apply_table(outcomes, gap, tallies),
         pass_k=pass_k(outcomes),
         sensitivities=sensitivities(rows, tasks, trials, shells),
         categories=descriptive.category_lines(outcomes, gap.paired, categories) if gap else (),
@@ -150,6 +151,7 @@ def analyse_model(
         sets=by_set(outcomes, tallies, sets, categories) if sets else (),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
         failures=descriptive.failure_lines(rows, outcomes.by_shell),
+        silent={shell: descriptive.silent_failures(rows, shell) for shell in shells},
         side_effects=descriptive.side_effects(rows),
         retried_cells=descriptive.retried_cells(rows),
         times=times(rows, trials, shells),

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
+from fluency.analysis.decision_table import edge_of
 from fluency.analysis.descriptive import CategoryLine, category_lines
-from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
+from fluency.analysis.gap import GapEstimate, TableReading, apply_table, estimate_gap
 from fluency.analysis.intervals import Interval, task_interval
 from fluency.analysis.outcomes import (
     Outcomes,
@@ -19,7 +20,6 @@ from fluency.analysis.outcomes import (
     mean,
     well_measured,
 )
-from fluency.analysis.plan import edge_of
 from fluency.core.study import ModelConfig
 
 UNDECLARED = "not declared"
@@ -34,7 +34,7 @@ class Subset:
     names: tuple[str, ...]
     tasks: int
     gap: GapEstimate | None
-    verdict: Verdict
+    reading: TableReading
 
 
 def lean_lines(
@@ -99,84 +99,106 @@ def _subset(
         outcomes, tasks=tuple(outcomes.tasks[place] for place in places), by_shell=by_shell
     )
     gap = estimate_gap(kept, categories)
-    return Subset(names, len(places), gap, judge_gap(kept, gap, tallies))
+    return Subset(names, len(places), gap, apply_table(kept, gap, tallies))
 
 
 @dataclass(frozen=True)
-class AliasDifference:
-    """The second alias less the first in one shell, or in the gap, over the `tasks` tasks measured well enough in both.
+class RateChange:
+    """A rate of one shell, or a gap, measured twice: how much larger it was the second time.
 
-    value, rates (first, second): fractions of one, None without such a task. interval: 95 %, for tasks like these; the
-    floored one where all tasks differ alike. The gap's value and interval lie within ±2.
+    Attributes:
+        what: A shell (its pass@1), or `gap`.
+        tasks: How many were measured well enough both times.
+        before: The first time, in shares of one.
+        after: The second time.
+        interval: 95 % of the change, for tasks like these; of a gap it lies within ±2.
+        differing: Tasks that changed at all.
     """
 
-    name: str
+    what: str
     tasks: int
-    rates: tuple[Fraction, Fraction] | None
-    value: Fraction | None
-    interval: Interval | None
-    floored: bool
+    before: Fraction
+    after: Fraction
+    interval: Interval
+    differing: int
+
+    @property
+    def change(self) -> Fraction:
+        return self.after - self.before
 
 
 @dataclass(frozen=True)
 class AliasPair:
-    """Two aliases of one id: a difference for each shell of the contrast, and the one of the gaps last."""
+    """Two aliases of one id: a change for each shell of the contrast, and the one of the gap last."""
 
     first: str
     second: str
-    differences: tuple[AliasDifference, ...]
+    changes: tuple[RateChange, ...]
     model_id: str = ""
 
 
 def alias_pairs(
     models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes]
 ) -> tuple[AliasPair, ...]:
-    """Every two aliases of one model id, in the study's order, but one that is asked for a reply before a tool call."""
+    """Every two aliases of one model id in the study's order; those asked by a tool come last."""
     found = []
-    for pair in combinations(sorted(models, key=lambda model: model.interface == "tool"), 2):
-        if pair[0].id == pair[1].id:
-            made = compare_aliases(*(outcomes[model.alias] for model in pair))
-            found.append(replace(made, model_id=pair[0].id))
+    for first, second in combinations(sorted(models, key=lambda m: m.interface == "tool"), 2):
+        if first.id == second.id:
+            changes = rate_changes(outcomes[first.alias], outcomes[second.alias])
+            found.append(AliasPair(first.alias, second.alias, changes, first.id))
     return tuple(found)
 
 
-def compare_aliases(first: Outcomes, second: Outcomes) -> AliasPair:
-    """The comparison of two models' outcomes; PoolingError if they are not of the same tasks, trials and contrast."""
-    if (first.tasks, first.trials, first.contrast) != (
-        second.tasks,
-        second.trials,
-        second.contrast,
-    ):
+def rate_changes(
+    first: Outcomes, second: Outcomes, shells: Sequence[str] = ()
+) -> tuple[RateChange, ...]:
+    """The changes from the first outcomes to the second that some task was measured for.
+
+    Args:
+        first: One model's outcomes.
+        second: Others over the same tasks and contrast: another alias, or another study.
+        shells: Those to compare; those of the contrast without any.
+
+    Raises:
+        PoolingError: The outcomes have other tasks or another contrast.
+    """
+    if (first.tasks, first.contrast) != (second.tasks, second.contrast):
         raise PoolingError("these outcomes are not of one design")
-    pairs = [(shell, (first.by_shell[shell], second.by_shell[shell])) for shell in first.contrast]
-    lines = [_difference(shell, both, first.min_trials, (1,)) for shell, both in pairs]
-    four = (first.baseline, second.baseline, first.challenger, second.challenger)
-    gaps = _difference(GAP, four, first.min_trials, (-1, 1))
-    return AliasPair(first.model, second.model, (*lines, gaps))
+    parts: dict[str, tuple[str, ...]] = {shell: (shell,) for shell in shells or first.contrast}
+    parts[GAP] = first.contrast
+    found = [_change(name, part, first, second) for name, part in parts.items()]
+    return tuple(change for change in found if change)
 
 
-def _difference(
-    name: str, compared: Sequence[ShellPasses], least: int, signs: Sequence[int]
-) -> AliasDifference:
-    """The mean over tasks of the signed sum, over pairs of shells, of the second's rate less the first's."""
-    kept = well_measured(least, *compared)
+def _change(
+    name: str, shells: tuple[str, ...], first: Outcomes, second: Outcomes
+) -> RateChange | None:
+    """The change of one shell's rate; of two shells, of the second's rate less the first's."""
+    enough = [
+        set(well_measured(one.min_trials, *(one.by_shell[shell] for shell in shells)))
+        for one in (first, second)
+    ]
+    kept = sorted(set.intersection(*enough))
     if not kept:
-        return AliasDifference(name, 0, None, None, None, False)
-    rates = [[Fraction(counts.passes[i], counts.scored[i]) for i in kept] for counts in compared]
-    pairs = list(zip(signs, rates[::2], rates[1::2], strict=True))
-    firsts, seconds = (
-        [sum((sign * pair[side][n] for sign, *pair in pairs), Fraction()) for n in range(len(kept))]
-        for side in (0, 1)
+        return None
+    rates = [
+        [_task_rates(one.by_shell[shell], kept) for shell in shells] for one in (first, second)
+    ]
+    before, after = (
+        [values[-1] - sum(values[:-1], Fraction()) for values in zip(*side, strict=True)]
+        for side in rates
     )
-    differences = [b - a for a, b in zip(firsts, seconds, strict=True)]
-    # The intervals are made for values within ±1: what lies within ±2 is halved for them, and they are doubled.
-    halved = [d / len(signs) for d in differences]
-    low, high = task_interval(halved, near_edge=any(edge_of(mean(rate)) for rate in rates))
-    return AliasDifference(
-        name=name,
+    changes = [b - a for a, b in zip(before, after, strict=True)]
+    near_edge = any(edge_of(mean(values)) for side in rates for values in side)
+    return RateChange(
+        what=name,
         tasks=len(kept),
-        rates=(mean(firsts), mean(seconds)),
-        value=mean(differences),
-        interval=Interval(low * len(signs), high * len(signs)),
-        floored=len(set(halved)) == 1,
+        before=mean(before),
+        after=mean(after),
+        interval=task_interval(changes, near_edge=near_edge, reach=len(shells)),
+        differing=sum(value != 0 for value in changes),
     )
+
+
+def _task_rates(counts: ShellPasses, places: Sequence[int]) -> list[Fraction]:
+    return [Fraction(counts.passes[place], counts.scored[place]) for place in places]

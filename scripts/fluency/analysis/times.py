@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from fluency.analysis.decision_table import ALPHA, HORIZON_S
 from fluency.analysis.outcomes import one_model, ordered_shells
-from fluency.analysis.plan import ALPHA, HORIZON_S
 from fluency.core.shells import gap_shells
 
 

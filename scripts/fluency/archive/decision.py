@@ -18,7 +18,7 @@ from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.core.provenance import read_provenance
 from fluency.report.report import render
-from fluency.report.sentences import headline_of
+from fluency.report.sentences import headline_of, too
 
 TEMPLATE = "decision.md.j2"
 
@@ -69,7 +69,7 @@ def _text(archived: ArchivedStudy, title: str, date: str, report: VerifyReport) 
         "study": archived.study,
         "analysis": analysis,
         "models": [_lines(model) for model in analysis.models],
-        "proposes": any(model.verdict.band and not model.verdict.edge for model in analysis.models),
+        "proposes": any(model.reading.band and not model.reading.edge for model in analysis.models),
         "registration": registration or None,
         "provenance": read_provenance(archived.products / "provenance.json"),
         "manifest": report.manifest,
@@ -83,23 +83,23 @@ def _text(archived: ArchivedStudy, title: str, date: str, report: VerifyReport) 
 
 def _lines(model: ModelAnalysis) -> dict[str, str]:
     """What the record says about one model."""
-    band = model.verdict.band
+    band = model.reading.band
     stays = "The shell policy as it stands."
     if band is None:
-        changes = f"Nothing: there is no verdict ({'; '.join(model.verdict.refused)})."
-    elif model.verdict.edge:
+        changes = f"Nothing: there is no verdict ({'; '.join(model.reading.refused)})."
+    elif model.reading.edge:
         changes = (
-            f"Nothing is proposed: both shells are at the {model.verdict.edge}, so these tasks cannot tell for this "
-            "model, and the decision table does not apply."
+            f"Nothing is proposed: these tasks are {too(model.reading.edge)} to tell by how much the "
+            "shells differ, and the decision table does not apply."
         )
         stays = "The shell policy as it stands; tasks of another difficulty would be needed to say more."
-    elif model.verdict.provisional:
+    elif model.reading.provisional:
         changes = f"Nothing yet: by the table {model.words[band].changes} But missing runs could change the verdict."
         stays = "The shell policy as it stands, until the study is finished."
     else:
         changes, stays = model.words[band].changes, model.words[band].stays
-        if not model.verdict.resolved:
-            changes = f"By the table: {changes} But the verdict is not resolved, and a change could not rest on it."
+        if not model.reading.supported:
+            changes = f"By the table: {changes} But the interval does not support it, and a change could not rest on it."
     return {
         "model": model.model,
         "headline": headline_of(model),

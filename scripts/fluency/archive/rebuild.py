@@ -160,7 +160,7 @@ def rebuild_products(
         for model in (model.alias for model in archived.study.models):
             order = asking_order(frame[frame["model"] == model], model, archived.study)
             if order.state == "departed":
-                what = f"{model} was not asked in the planned order: rank correlation with it {order.correlation:.2f}"
+                what = f"{model} was not asked in the planned order: {sum(order.late.values())} answers are late"
                 report.add_note(f"results/{archived.study.study}/{TABLE}", what)
         compared |= _rebuild(
             archived, report, "report", lambda folder: write_products(view, frame, folder)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from fluency.analysis.plan import plan_for, plan_sha256
+from fluency.analysis.decision_table import plan_for, plan_sha256
 from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.untrusted_json import parse_untrusted
 from fluency.common.canonical import KEY, has_valid_self_hash, with_self_hash

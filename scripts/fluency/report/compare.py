@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fluency.analysis.intervals import (
-    Interval,
-    PValue,
-    fixed_task_halfwidth,
-    sign_flip,
-    task_interval,
-)
-from fluency.analysis.outcomes import Outcomes, ShellPasses, count_outcomes, mean, pair_by_task
-from fluency.analysis.plan import edge_of
+from fluency.analysis.outcomes import count_outcomes
+from fluency.analysis.subgroups import RateChange, rate_changes
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import RESULTS
@@ -27,15 +19,13 @@ from fluency.core.provenance import Provenance, Sampling, read_provenance
 from fluency.core.shells import SHELLS
 from fluency.core.table import read_table
 from fluency.report.markdown import table, text
-from fluency.report.numbers import percent, points, probability, signed, span
-from fluency.report.sentences import short_names
+from fluency.report.numbers import signed
+from fluency.report.tables import change_table
 
 CAVEAT = (
-    "Paired over tasks, each task weighing the same. The interval is 95 % for tasks like these; ± is for these very "
-    "tasks. p is the two-sided sign-flip over tasks (mid-p), not adjusted for the number of rows. With fewer than 5 "
-    "changed tasks it cannot fall below 0.05. Models are never pooled."
+    "Paired over tasks, each task weighing the same. The interval is the report's, 95 % for tasks "
+    "like these, and not adjusted for the number of rows. Models are never pooled."
 )
-GAP = "gap"
 NOT_A_SETTING = {
     "schema_version",
     "registration",
@@ -56,7 +46,6 @@ NOT_ASKED_FOR = {
     "inference_geo",
 }
 """What of a model's sampling is no way of asking."""
-NEW_IN_2 = {"extra_body", "headers"}
 UNKNOWN = "not recorded"
 
 
@@ -93,25 +82,6 @@ class StudyTable:
 
 
 @dataclass(frozen=True)
-class Change:
-    """The change of one quantity from A to B, in shares of one, over the `tasks` tasks measured in both.
-
-    what: a shell (its pass@1) or `gap`. interval: 95 %, for tasks like these. fixed: half-width for these very tasks
-    (None for the gap, and where a task has one trial). differing: tasks that changed at all.
-    """
-
-    what: str
-    tasks: int
-    before: Fraction
-    after: Fraction
-    change: Fraction
-    interval: Interval
-    fixed: float | None
-    p: PValue
-    differing: int
-
-
-@dataclass(frozen=True)
 class TaskChange:
     """One task in one pair of models: passes and measured trials by shell, in A and in B."""
 
@@ -135,13 +105,12 @@ class TaskChange:
 
 @dataclass(frozen=True)
 class ModelChange:
-    """One model in both studies, or the one model of each; `contrast` is the baseline and the challenger."""
+    """One model in both studies, or the one model of each."""
 
     model_a: str
     model_b: str
     shells_shown: tuple[str, ...]
-    contrast: tuple[str, str]
-    changes: tuple[Change, ...]
+    changes: tuple[RateChange, ...]
     tasks: tuple[TaskChange, ...]
 
 
@@ -244,11 +213,6 @@ def model_change(
         count_outcomes(source.frame[source.frame["model"] == model], tasks, source.trials, shells)
         for source, model in ((first, model_a), (second, model_b))
     ]
-    changes = [
-        change
-        for what in (*counts[0].by_shell, GAP)
-        if (change := _quantity_change(what, *counts)) is not None
-    ]
     per_task = [
         TaskChange(
             task,
@@ -260,61 +224,9 @@ def model_change(
         model_a,
         model_b,
         tuple(counts[0].by_shell),
-        counts[0].contrast,
-        tuple(changes),
+        rate_changes(counts[0], counts[1], tuple(counts[0].by_shell)),
         tuple(per_task),
     )
-
-
-def _quantity_change(what: str, a: Outcomes, b: Outcomes) -> Change | None:
-    """One change, over the tasks that have enough measured trials in every shell it needs; None without any."""
-    shells = a.contrast if what == GAP else (what,)
-    kept = [
-        i
-        for i in range(len(a.tasks))
-        if all(o.by_shell[s].scored[i] >= ceil(o.trials / 2) for o in (a, b) for s in shells)
-    ]
-    if not kept:
-        return None
-    rates = [[_quantity(outcomes, what, i) for i in kept] for outcomes in (a, b)]
-    differences = [after - before for before, after in zip(*rates, strict=True)]
-    fixed = None if what == GAP else _fixed(a.by_shell[what], b.by_shell[what], kept)
-    near_edge = what != GAP and any(edge_of(mean(rate)) for rate in rates)
-    return Change(
-        what=what,
-        tasks=len(kept),
-        before=mean(rates[0]),
-        after=mean(rates[1]),
-        change=mean(differences),
-        interval=task_interval(differences, near_edge=near_edge, least=fixed),
-        fixed=fixed,
-        p=sign_flip(differences),
-        differing=sum(difference != 0 for difference in differences),
-    )
-
-
-def _quantity(outcomes: Outcomes, what: str, i: int) -> Fraction:
-    if what == GAP:
-        baseline, challenger = outcomes.contrast
-        return _quantity(outcomes, challenger, i) - _quantity(outcomes, baseline, i)
-    return Fraction(outcomes.by_shell[what].passes[i], outcomes.by_shell[what].scored[i])
-
-
-def _fixed(a: ShellPasses, b: ShellPasses, kept: list[int]) -> float | None:
-    """The report's interval for these very tasks, with A and B in the places of the contrasted shells."""
-    pair = [
-        ShellPasses(tuple(own.passes[i] for i in kept), tuple(own.scored[i] for i in kept))
-        for own in (a, b)
-    ]
-    as_contrast = Outcomes(
-        "A against B",
-        tuple(str(i) for i in kept),
-        1,
-        dict(zip("AB", pair, strict=True)),
-        ("A", "B"),
-    )
-    paired = pair_by_task(as_contrast)
-    return fixed_task_halfwidth(as_contrast, paired) if paired else None
 
 
 def run_differences(
@@ -353,8 +265,7 @@ def _run_facts(study: StudyTable, titles: Mapping[str, str]) -> dict[str, str]:
     for alias, title in titles.items():
         sent = made.sampling.get(alias) if made else None
         if made and sent and sent.answers:
-            new = NEW_IN_2 if made.schema_version == 1 else set()
-            for key in sorted(Sampling.model_fields.keys() - NOT_ASKED_FOR - new):
+            for key in sorted(Sampling.model_fields.keys() - NOT_ASKED_FOR):
                 facts[f"{title}: {key}"] = _shown(getattr(sent, key))
         else:
             for column, key in (
@@ -397,7 +308,11 @@ def _parts(comparison: Comparison) -> Iterator[str]:
             else f"{model.model_a} (A) and {model.model_b} (B)"
         )
         yield f"## {name}"
-        yield _change_table(model) if model.changes else "No task was measured in both studies."
+        yield (
+            change_table(model.changes, ("A", "B"))
+            if model.changes
+            else "No task was measured in both studies."
+        )
         yield f"## {name}: tasks that changed"
         yield from _changed_tasks(model)
     yield "## What was run differently"
@@ -420,27 +335,6 @@ def _parts(comparison: Comparison) -> Iterator[str]:
                 if found:
                     yield text(f"{noun.capitalize()}: {', '.join(found)}.", limit=10_000)
             yield "They are not compared."
-
-
-def _change_table(model: ModelChange) -> str:
-    baseline, challenger = short_names(model.contrast)
-    rows = []
-    for change in model.changes:
-        name = (
-            f"pass@1 in {SHELLS[change.what].title}"
-            if change.what != GAP
-            else f"gap ({challenger} less {baseline})"
-        )
-        shown = [percent(change.before), percent(change.after)]
-        if change.what == GAP:
-            shown = [f"{signed(change.before)} pp", f"{signed(change.after)} pp"]
-        fixed = "n/a" if change.fixed is None else f"± {points(change.fixed)}"
-        sure = [span(change.interval), fixed, probability(change.p)]
-        rows.append(
-            [name, *shown, signed(change.change), *sure, f"{change.differing} of {change.tasks}"]
-        )
-    headers = ["", "A", "B", "change, pp", "95 % interval", "these tasks", "p", "changed tasks"]
-    return table(headers, rows, "lrrrrrrr")
 
 
 def _changed_tasks(model: ModelChange) -> Iterator[str]:
@@ -477,4 +371,4 @@ def _task_cells(task: TaskChange, shell: str) -> list[str]:
         for passes, scored in (task.a[shell], task.b[shell])
     ]
     change = task.change(shell)
-    return [*counts, "n/a" if change is None else signed(change, 0)]
+    return [*counts, "n/a" if change is None else signed(change)]

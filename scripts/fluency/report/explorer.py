@@ -40,7 +40,7 @@ def model_rates(analysis: Analysis) -> dict[str, list[str]]:
     """By model, the pass rate of each of the study's shells and the gap, as the report states them."""
     return {
         model.model: [rate_cell(model, shell) for shell in analysis.shells]
-        + [f"{signed(model.gap.value)} ({span(model.gap.s95)})" if model.gap else "n/a"]
+        + [f"{signed(model.gap.value)} ({span(model.gap.interval)})" if model.gap else "n/a"]
         for model in analysis.models
     }
 

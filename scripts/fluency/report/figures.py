@@ -23,13 +23,13 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from fluency.analysis.estimate import GapEstimate
-from fluency.analysis.plan import DIRECTION_PP, NOISE_PP
+from fluency.analysis.decision_table import DIRECTION_PP, NOISE_PP
+from fluency.analysis.gap import GapEstimate
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.words import plural
 from fluency.core.shells import SHELLS
-from fluency.report.numbers import points, seconds, signed, span
-from fluency.report.sentences import listed, short_names, telling_first
+from fluency.report.numbers import MINUS, seconds, signed, span
+from fluency.report.sentences import claims_sentence, listed, short_names, telling_first
 
 INK, MID, LIGHT, PALE, PAPER = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#efefef", "#ffffff"
 _STYLE: dict[Any, Any] = {
@@ -139,11 +139,12 @@ GAP_ROW = 0.55
 
 def draw_gaps(analysis: Analysis) -> Drawing | None:
     """A forest of gaps; None if no model has one."""
-    gaps = {model.model: model.gap for model in telling_first(analysis) if model.gap}
+    shown = [(model, model.gap) for model in telling_first(analysis) if model.gap]
+    gaps = {model.model: gap for model, gap in shown}
     if not gaps:
         return None
     baseline, challenger = short_names(analysis.contrast)
-    reach = max(abs(100 * edge) for gap in gaps.values() for edge in (*gap.s95, float(gap.value)))
+    reach = max(abs(100 * edge) for gap in gaps.values() for edge in (*gap.interval, gap.value))
     limit = min(100, max(20, 5 * ceil((reach + 3) / 5)))
     left = max(0.9, _text_width(list(gaps)) + 0.25)
     figure, axes = _new_axes(left + 4.6 + 1.8, 1.65 + GAP_ROW * len(gaps), (left, 0.88, 1.8, 0.7))
@@ -153,24 +154,25 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
     for row, gap in enumerate(gaps.values()):
         _gap_row(axes, row, gap)
     _label_rows(axes, list(gaps))
+    axes.xaxis.set_major_formatter(
+        lambda tick, _: f"{tick:+.0f}".replace("-", MINUS) if tick else "0"
+    )
     axes.set_xlabel(f"← {baseline} better  ·  gap in points  ·  {challenger} better →")
-    legend = "thin line: 95 % interval for tasks like these (thick: 90 %) · grey bar: for these very tasks"
-    if any(gap.claims.edge for gap in gaps.values()):
-        legend += "\ndashed, hollow: these tasks cannot tell the shells apart"
+    legend = (
+        "diamond: the gap · line: 95 % interval for tasks like these · "
+        "grey bar: 95 %, for exactly these tasks"
+    )
+    if any(gap.edge for gap in gaps.values()):
+        legend += "\ndashed, hollow: the tasks are too easy or too hard to tell by how much"
     figure.text(
         0.1 / figure.get_figwidth(), 0.08 / figure.get_figheight(), legend, fontsize=7.5, color=MID
     )
     alt = (
         f"Gap of each model in points, {challenger} less {baseline}, over the bands of the decision table. "
         + " ".join(
-            f"{model}: {signed(gap.value)}, 95 % for tasks like these {span(gap.s95)}, "
-            + (
-                "for these tasks undefined"
-                if gap.fixed is None
-                else f"for these tasks ±{points(gap.fixed)}"
-            )
-            + (f", both at the {gap.claims.edge}: cannot tell." if gap.claims.edge else ".")
-            for model, gap in gaps.items()
+            f"{model.model}: {signed(gap.value)}, 95 % interval {span(gap.interval)}"
+            + (f". {claims_sentence(model)}" if model.reading.band else ", not compared.")
+            for model, gap in shown
         )
     )
     return Drawing("gaps", "", "gaps.svg", to_svg(figure, "Gaps over the decision table", alt), alt)
@@ -207,20 +209,10 @@ def _bands(axes: Axes, limit: float, baseline: str, challenger: str) -> None:
 
 def _gap_row(axes: Axes, row: int, gap: GapEstimate) -> None:
     """One model; dashed and hollow where its tasks cannot tell."""
-    value, edge = 100 * float(gap.value), gap.claims.edge
-    low, high = (100 * end for end in gap.s95)
-    low90, high90 = (100 * end for end in gap.s90)
-    if edge:
-        axes.plot(
-            [low, high], [row, row], color=INK, linewidth=1.1, linestyle=(0, (3, 2)), zorder=3
-        )
-    else:
-        axes.plot(
-            [low, high], [row, row], color=INK, linewidth=1.1, solid_capstyle="butt", zorder=3
-        )
-        axes.plot(
-            [low90, high90], [row, row], color=INK, linewidth=3.4, solid_capstyle="butt", zorder=3
-        )
+    value, edge = 100 * float(gap.value), gap.edge
+    ends = [100 * float(end) for end in gap.interval]
+    dashes: Any = (0, (3, 2)) if edge else "-"
+    axes.plot(ends, [row, row], color=INK, linewidth=1.3, linestyle=dashes, zorder=3)
     if gap.fixed:
         ends = [value - 100 * gap.fixed, value + 100 * gap.fixed]
         axes.plot(
@@ -228,7 +220,7 @@ def _gap_row(axes: Axes, row: int, gap: GapEstimate) -> None:
         )
     fill, rim = (PAPER, INK) if edge else (INK, PAPER)
     axes.plot([value], [row], marker="D", markersize=6.5, color=fill, markeredgecolor=rim, zorder=4)
-    note = f"{signed(gap.value)}  ({span(gap.s95)})" + (f"\ncannot tell ({edge})" if edge else "")
+    note = f"{signed(gap.value)}  ({span(gap.interval)})"
     _text_beside(axes, note, (1.0, row), 8)
 
 

@@ -1,27 +1,27 @@
-"""The first page: what may be decided, a line for each model, what could change it, and where the shells differ.
+"""The first page: what may be decided, a line for each model, what could change it, and how it was measured.
 
 Sentences are plain text, for a terminal too; a template escapes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from fluency.analysis.descriptive import ORDER_KEPT
-from fluency.analysis.estimate import GapEstimate
-from fluency.analysis.plan import (
+from fluency.analysis.decision_table import (
+    ALPHA,
     DIRECTION_PP,
     DIRECTIONS,
     MIN_INFORMATIVE,
     NOISE_PP,
-    Band,
     Direction,
     band_of,
     edge_of,
 )
+from fluency.analysis.descriptive import DAYS_APART
+from fluency.analysis.gap import GapEstimate, TableReading
 from fluency.analysis.robustness import conditions_of
 from fluency.analysis.simulated import STOPPING
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis, analyse
@@ -30,16 +30,16 @@ from fluency.core.provenance import Provenance
 from fluency.core.shells import CONDITIONS, SHELLS
 from fluency.core.study import Study
 from fluency.core.study_view import StudyView
-from fluency.core.tasks import set_name
-from fluency.report.numbers import probability, signed, span
+from fluency.core.tasks import set_name, task_sets
+from fluency.report.numbers import signed, span
 from fluency.report.sentences import (
+    claims_sentence,
     listed,
     refusal,
     short_names,
     side_name,
     telling_first,
     unofficial_builds,
-    who_is_ahead,
 )
 from fluency.report.tables import control_sentence
 
@@ -60,15 +60,19 @@ def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
 
 def decides(analysis: Analysis) -> str:
     """What may be decided: the first line of the report."""
-    judged = [model for model in analysis.models if model.gap and model.verdict.band]
+    judged = [model for model in analysis.models if model.reading.band]
     if not judged:
         return _compares_nothing(analysis)
-    sentences = [_policy(analysis, judged)]
-    if open_models := [model.model for model in judged if model.verdict.provisional]:
-        sentences.append(
-            f"Missing runs could still change the verdict for {listed(open_models)}: finish the study before deciding."
+    said = _capital("; ".join(_policy(analysis))) + "."
+    changed = _named(analysis, lambda gap, reading: _proposes(gap, reading) is not None)
+    if changed and len(changed) < len(analysis.models):
+        said += f" The change is supported for {listed(changed)} only."
+    if unfinished := [model.model for model in judged if model.reading.provisional]:
+        said += (
+            f" Missing runs could still change the verdict for {listed(unfinished)}: "
+            "finish the study before deciding."
         )
-    return " ".join(sentences)
+    return said
 
 
 def _compares_nothing(analysis: Analysis) -> str:
@@ -85,109 +89,151 @@ def _compares_nothing(analysis: Analysis) -> str:
     return f"{listed(short_names(lacking))} {were} not measured here: this report compares nothing."
 
 
-def _policy(analysis: Analysis, judged: list[ModelAnalysis]) -> str:
+def _proposes(gap: GapEstimate, reading: TableReading) -> Direction | None:
+    """The direction whose row of the table is supported."""
+    return gap.ahead if reading.supported and gap.band in DIRECTIONS else None
+
+
+def _named(analysis: Analysis, chosen: Callable[[GapEstimate, TableReading], bool]) -> list[str]:
+    """The models with a verdict of which something holds."""
+    return [
+        model.model
+        for model in analysis.models
+        if model.gap and model.reading.band and chosen(model.gap, model.reading)
+    ]
+
+
+def _policy(analysis: Analysis) -> Iterator[str]:
+    """What is said of the models, each named once: by row of the table and who is ahead."""
     ahead = {
-        side: [model.model for model in judged if model.gap and model.gap.claims.ahead == side]
+        side: _named(analysis, lambda gap, reading, side=side: gap.ahead == side)  # type: ignore[misc]
         for side in DIRECTIONS
     }
     if all(ahead.values()):
-        return f"The models disagree: {listed(_by_side(analysis, ahead, 'is ahead'))}; no common change is supported."
-    settled: dict[Band, list[str]] = {}
-    for model in judged:
-        band, verdict = model.verdict.band, model.verdict
-        if band and band != "inconclusive" and verdict.resolved and not verdict.provisional:
-            settled.setdefault(band, []).append(model.model)
-    rest = [
-        model.model
-        for model in analysis.models
-        if not any(model.model in names for names in settled.values())
-    ]
-    if settled:
-        return _settled(analysis, settled, rest)
-    mild = {
-        side: [
-            m.model
-            for m in judged
-            if m.verdict.band == side and not m.verdict.edge and not m.verdict.resolved
-        ]
-        for side in DIRECTIONS
-    }
-    if any(mild.values()):
-        who = listed(_by_side(analysis, mild, f"is ahead by {TEN}"))
-        return f"By the decision table {who}, but the data do not resolve it: no change can rest on it."
-    although = "".join(f", although {who}" for who in _by_side(analysis, ahead, "is ahead"))
-    return f"Nothing in this study supports a change of policy{although}."
+        yield "the models disagree"
+    elif not any(ahead.values()) and not _named(analysis, lambda gap, reading: reading.supported):
+        yield "nothing in this study supports a change of policy"
+    for side in DIRECTIONS:
+        yield from _of_side(analysis, side)
+    alike = _named(analysis, lambda gap, reading: reading.supported and gap.band == "falsified")
+    if alike:
+        yield f"no difference of {FIVE}{_for(analysis, alike)}: change nothing"
+    undecided = _named(
+        analysis,
+        lambda gap, reading: (
+            not gap.ahead
+            and not reading.supported
+            and (gap.band not in DIRECTIONS or gap.edge is not None)
+        ),
+    )
+    if undecided:
+        yield f"who is ahead is open{_for(analysis, undecided)}"
+    if refused := [model.model for model in analysis.models if not model.reading.band]:
+        yield f"not compared: {listed(refused)}"
+    if all(ahead.values()):
+        yield "no common change is supported"
 
 
-def _by_side(analysis: Analysis, models: dict[Direction, list[str]], words: str) -> list[str]:
-    return [
-        f"{side_name(side, analysis.contrast)} {words} for {listed(names)}"
-        for side, names in models.items()
-        if names
-    ]
+def _of_side(analysis: Analysis, side: Direction) -> Iterator[str]:
+    name = side_name(side, analysis.contrast)
+    supported = _named(analysis, lambda gap, reading: _proposes(gap, reading) == side)
+    if supported:
+        every = _for(analysis, supported)
+        yield f"{name} is ahead by {TEN}{every}: {analysis.words[side].reading}"
+    by_table = _named(
+        analysis,
+        lambda gap, reading: gap.ahead == gap.band == side and not (reading.supported or gap.edge),
+    )
+    if by_table:
+        yield (
+            f"{name} is ahead{_for(analysis, by_table)}; whether by the {DIRECTION_PP} points that "
+            "the decision table asks for is open"
+        )
+    other = _named(
+        analysis,
+        lambda gap, reading: gap.ahead == side and (gap.band != side or gap.edge is not None),
+    )
+    if other:
+        yield (
+            f"{name} is ahead{_for(analysis, other)}, on which the decision table bases no change"
+        )
+    label = _named(
+        analysis,
+        lambda gap, reading: gap.band == side and gap.ahead != side and gap.edge is None,
+    )
+    if label:
+        yield (
+            f"by the decision table {name} leads by {TEN}{_for(analysis, label)}, but the interval "
+            "includes 0: no change can rest on it"
+        )
 
 
-def _settled(analysis: Analysis, settled: dict[Band, list[str]], rest: list[str]) -> str:
-    """At most one of the directions is in `settled`, since models that disagree have their own sentence."""
+def _for(analysis: Analysis, names: Sequence[str]) -> str:
     count = len(analysis.models)
-    if not rest and len(settled) == 1:
-        (band,) = settled
-        if band == "falsified":
-            return f"No difference of {FIVE}: change nothing."
-        every = f"every model ({count} of {count})" if count > 1 else "the model"
-        return f"{side_name(band, analysis.contrast)} was ahead for {every}: {analysis.words[band].reading}."
-    parts = [
-        f"no difference of {FIVE} for {listed(names)}"
-        if band == "falsified"
-        else f"{side_name(band, analysis.contrast)} was ahead for {listed(names)}: {analysis.words[band].reading}"
-        for band, names in sorted(settled.items(), key=lambda item: item[0] == "falsified")
-    ]
-    parts += [f"undecided for {listed(rest)}"] if rest else []
-    changes = [names for band, names in settled.items() if band in DIRECTIONS]
-    only = f" The change is supported for {listed(changes[0])} only." if changes else ""
-    said = "; ".join(parts)
-    return f"{said[0].upper()}{said[1:]}.{only}"
+    if count == 1:
+        return ""
+    if len(names) == count:
+        return f" for every model ({count} of {count})"
+    return f" for {listed(names)}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def model_sentence(model: ModelAnalysis) -> str:
     """What one model did, to be read after its name."""
-    gap, verdict = model.gap, model.verdict
-    if gap is None or verdict.band is None:
+    gap, reading = model.gap, model.reading
+    if gap is None or reading.band is None:
         return f"was not compared: {refusal(model)}."
     baseline, challenger = short_names(model.outcomes.contrast)
     below, above = gap.paired.baseline_rate, gap.paired.challenger_rate
     if not below.passes + above.passes:
-        return "solved nothing in either shell: for this model the tasks are too hard to compare the shells."
-    claims = gap.claims
-    tested = (
-        f", p = {probability(gap.p)}"
-        if claims.edge or (claims.ahead and gap.s95.low <= 0 <= gap.s95.high)
-        else ""
-    )
+        return (
+            "solved nothing in either shell: for this model the tasks are too hard to compare the "
+            "shells."
+        )
     return (
-        f"wrote a working command in {below.passes} of {below.scored} {baseline} and {above.passes} of {above.scored} "
-        f"{challenger} runs: {challenger} {signed(gap.value, 0)} points (95 % interval {span(gap.s95, 0)}{tested}). "
-        f"{who_is_ahead(claims, model.outcomes.contrast, verdict.provisional)}"
+        f"wrote a working command in {below.passes} of {below.scored} {baseline} and "
+        f"{above.passes} of {above.scored} {challenger} runs: {challenger} {signed(gap.value)} "
+        f"points (95 % interval {span(gap.interval)}). {claims_sentence(model)}"
     )
+
+
+def silent_sentences(analysis: Analysis) -> Iterator[str]:
+    """How many failures an agent would not notice: counts, without a verdict."""
+    for model in analysis.models:
+        counts = [
+            f"{found.silent} of {found.failed} in {SHELLS[shell].short_title}"
+            for shell, found in model.silent.items()
+            if found.failed
+        ]
+        if counts:
+            whose = f" of {model.model}" if len(analysis.models) > 1 else ""
+            yield (
+                f"Silent failures{whose}: of the commands that ran and failed, {listed(counts)} "
+                "ended with status 0."
+            )
 
 
 def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
-    """The design, what of it is missing, and whether it was registered."""
+    """The design, what of it is missing, what a reader has to know, whether it was registered."""
     tallies = [
         (model, shell, tally) for model in analysis.models for shell, tally in model.tallies.items()
     ]
     planned, measured = (
         sum(getattr(tally, what) for *_, tally in tallies) for what in ("planned", "measured")
     )
-    named = set_name([task.id for task in view.tasks])
     design = [
         (len(analysis.shells), "shell"),
         (analysis.trials, "trial"),
         (len(analysis.models), "model"),
     ]
+    named = set_name(analysis.tasks) or "no named set"
     yield (
-        f"{plural(len(analysis.tasks), 'task')} ({named or 'no named set'}) × "
-        f"{' × '.join(plural(number, noun) for number, noun in design)}, {measured} of {planned} runs measured."
+        f"{plural(len(analysis.tasks), 'task')} ({named}) × "
+        f"{' × '.join(plural(number, noun) for number, noun in design)}, "
+        f"{measured} of {planned} runs measured."
     )
     if missing := [
         f"{tally.missing} of {tally.planned} in {SHELLS[shell].short_title} for {model.model}"
@@ -195,22 +241,67 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
         if tally.missing
     ]:
         yield f"Missing: {', '.join(missing)}."
-    for shell in dict.fromkeys(
-        shell for _, shell, tally in tallies if tally.state == "not-measured"
-    ):
+    for shell in dict.fromkeys(s for _, s, tally in tallies if tally.state == "not-measured"):
         yield f"To measure {SHELLS[shell].short_title}, {SHELLS[shell].install_hint}."
+    yield from _several_models(analysis, view.study)
+    yield from _about_tasks(analysis, view)
+    yield from _about_times(analysis)
+    yield _registered(view.study, view.provenance)
+    yield from unofficial_builds(view.provenance)
+
+
+def _several_models(analysis: Analysis, study: Study) -> Iterator[str]:
+    """How often one of several models would be called ahead by chance; aliases are one model."""
+    judged = {study.model(model.model).id for model in analysis.models if model.reading.band}
+    if (count := len(judged)) > 1:
+        yield (
+            f"With {count} models of no true gap, one or more would be called ahead in up to "
+            f"{100 * (1 - (1 - ALPHA) ** count):.0f} % of studies."
+        )
+
+
+def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:
+    leans = {task.lean for task in view.tasks}
+    if len(leans) == 1 and (lean := leans.pop()) in analysis.contrast:
+        yield (
+            f"All tasks lean to {SHELLS[lean].short_title} by their authors' declaration, which "
+            "alone can make a gap."
+        )
+    chosen, sets = set(analysis.tasks), task_sets()
+    whole = [
+        (len(found.tasks), name, [task for task in found.tasks if task not in chosen])
+        for name, found in sets.items()
+        if chosen <= set(found.tasks) and len(found.tasks) < 2 * len(chosen)
+    ]
+    if whole:
+        size, name, dropped = min(whole)
+        if dropped:
+            listing = listed(dropped[:MAX_NAMED] + ["others"] * (len(dropped) > MAX_NAMED))
+            yield f"{len(dropped)} of the {size} tasks of {name} were dropped: {listing}."
+
+
+def _about_times(analysis: Analysis) -> Iterator[str]:
     later = [(model.model, list(map(str, model.trials_added_later))) for model in analysis.models]
     if grew := [f"{listed(trials)} for {name}" for name, trials in later if trials]:
         yield (
-            f"The study grew after its first answers (trials beyond {', '.join(grew)}): looking in between finds a "
-            f"difference where there is none in up to {STOPPING} of studies."
+            f"The study grew after its first answers (trials beyond {', '.join(grew)}): looking in "
+            f"between finds a difference where there is none in up to {STOPPING} of studies."
         )
-    orders = [(name, order) for name, order in analysis.orders.items() if order.state == "departed"]
-    if departed := ", ".join(f"{order.correlation:.2f} for {name}" for name, order in orders):
-        late = "some answers came later, or again"
-        yield f"The planned order of asking was not kept (rank correlation {departed}, below {ORDER_KEPT}): {late}."
-    yield _registered(view.study, view.provenance)
-    yield from unofficial_builds(view.provenance)
+    baseline, challenger = short_names(analysis.contrast)
+    for name, order in analysis.orders.items():
+        apart = order.days_apart
+        if apart is not None and abs(apart) >= DAYS_APART:
+            first, second = (challenger, baseline) if apart < 0 else (baseline, challenger)
+            yield (
+                f"The shells were asked on different days for {name}: {second} {abs(apart):.1f} "
+                f"days after {first} on average, so a change of the service looks like a gap."
+            )
+        if order.state == "departed":
+            late = [f"{count} in {SHELLS[s].short_title}" for s, count in order.late.items()]
+            yield (
+                f"Asked much later than planned, or again, for {name}: {listed(late)}. Asking again "
+                "only what failed would show here."
+            )
 
 
 def _registered(study: Study, provenance: Provenance) -> str:
@@ -242,11 +333,11 @@ MAX_NAMED = 3
 
 
 def could_change(analysis: Analysis) -> dict[str, list[str]]:
-    """Model -> what its result hangs on, a sentence for each; nothing of models without a verdict or at an edge."""
+    """Model -> what would change its result, a sentence for each; nothing for models at an edge."""
     said = {
         model.model: [*_other_definitions(model, model.gap), *_other_tasks(model, model.gap)]
         for model in analysis.models
-        if model.gap and model.verdict.band and not model.verdict.edge
+        if model.gap and model.reading.band and not model.reading.edge
     }
     return {model: sentences for model, sentences in said.items() if sentences}
 
@@ -254,38 +345,46 @@ def could_change(analysis: Analysis) -> dict[str, list[str]]:
 def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     other: dict[str, list[str]] = {}
     for line in model.sensitivities:
-        if (found := line.estimate) and found.band != band_of(gap.value):
+        if (found := line.estimate) and found.band != gap.band:
             ways = other.setdefault(model.words[found.band].label, [])
             ways.append(f"{HOW[line.key]}{'' if ways else ' gives'} {signed(found.paired.gap)}")
     for label, ways in other.items():
-        yield f"Counting a pass {', '.join(ways)}: the table would then say {label}."
+        yield f"Counting a pass {', '.join(ways)}: the decision table would say {label}."
     for condition in conditions_of(model.outcomes.contrast):
         found = model.under(condition)
         if condition.in_summary and found is None:
             yield f"The gap {condition.title} was not measured."
-        elif condition.in_summary and found and found.band == band_of(gap.value):
+        elif condition.in_summary and found and found.band == gap.band:
             same = " as well" if found.paired.gap == gap.value else ""
             yield f"The gap {condition.title} is {signed(found.paired.gap)}{same}."
-    if model.verdict.provisional:
+    if model.reading.provisional:
         low, high = gap.bounds
-        yield f"The missing runs could move the gap to anything from {signed(low)} to {signed(high)}."
+        yield (
+            f"The missing runs could move the gap to anything from {signed(low)} to {signed(high)}."
+        )
 
 
 def _other_tasks(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
-    flat, tasks = gap.ceiling_and_floor, len(gap.paired.tasks)
-    if flat.informative < max(MIN_INFORMATIVE, tasks // 2):
-        both, neither = "always solved in both", "never solved in either shell"
-        how = (
-            f"{both} or {neither}"
-            if flat.ceiling and flat.floor
-            else both
-            if flat.ceiling
-            else neither
-        )
+    flat = gap.flat
+    if flat.informative < max(MIN_INFORMATIVE, flat.compared // 2):
+        kinds = {"always solved in both": flat.always, "never solved in either shell": flat.never}
+        how = " or ".join(words for words, tasks in kinds.items() if tasks)
         needed = ""
-        if gap.needed and not gap.claims.ahead:
-            needed = f" About {gap.needed.ahead} tasks of this kind would show who is ahead if the gap is {DIRECTION_PP}."
-        yield f"{flat.informative} of {tasks} tasks decide; the others were {how}.{needed}"
+        if gap.needed and not gap.ahead:
+            needed = (
+                f" About {gap.needed.ahead} tasks of this kind would show who is ahead if the gap "
+                f"is {DIRECTION_PP}."
+            )
+        yield (
+            f"Only {flat.informative} of {flat.compared} tasks can tell; the others were "
+            f"{how}.{needed}"
+        )
+    if model.sets:
+        gaps = [
+            f"{listed(part.names)} {signed(part.gap.value) if part.gap else 'n/a'}"
+            for part in model.sets
+        ]
+        yield f"The gap by set of tasks: {', '.join(gaps)}."
     parts = [
         f"{nouns} {', '.join([*out.flips[:MAX_NAMED], *['…'] * (len(out.flips) > MAX_NAMED)])}"
         for out, nouns in ((gap.tasks_out, "tasks"), (gap.categories_out, "categories"))
@@ -294,19 +393,12 @@ def _other_tasks(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     parts += [
         f"tasks that lean to {listed(short_names(less.names))}"
         for less in model.without
-        if less.gap and band_of(less.gap.value) != band_of(gap.value)
+        if less.gap and band_of(less.gap.value) != gap.band
     ]
-    if model.sets:
-        gaps = [
-            f"{listed(part.names)} {signed(part.gap.value) if part.gap else 'n/a'}"
-            for part in model.sets
-        ]
-        yield f"The gap by set of tasks: {', '.join(gaps)}."
     if parts:
-        yield f"Without any one of these the table would say otherwise: {'; '.join(parts)}."
-    rates = (gap.paired.baseline_rate, gap.paired.challenger_rate)
-    for shell, rate in zip(model.outcomes.contrast, rates, strict=True):
-        if edge := edge_of(rate.value):
+        yield f"Removing any one of these changes what the decision table says: {'; '.join(parts)}."
+    for shell, rate in zip(model.outcomes.contrast, gap.paired.rates, strict=True):
+        if edge := edge_of(rate):
             most = "nearly nothing" if edge == "floor" else "nearly everything"
             yield f"{SHELLS[shell].short_title} passes {most}, which draws the gap towards 0."
 
@@ -327,10 +419,8 @@ def how_measured(analysis: Analysis, view: StudyView) -> Iterator[str]:
     )
     if sent:
         yield f"Temperature {' or '.join(sent)}."
-    orders = [order for order in analysis.orders.values() if order.state in ("kept", "resumed")]
-    if orders and len(orders) == len(analysis.orders):
-        least = min(order.correlation or 0.0 for order in orders)
-        yield f"One mixed, seeded order of asking (rank correlation with the planned order {least:.2f})."
+    if analysis.orders and all(o.state in ("kept", "resumed") for o in analysis.orders.values()):
+        yield "Shells, tasks and trials were asked in one mixed, seeded order."
     found = {
         (name, version)
         for image in view.provenance.images

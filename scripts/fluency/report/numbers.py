@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isinf
 
-from fluency.analysis.intervals import Interval, PValue
-from fluency.analysis.plan import ALPHA, band_of
+from fluency.analysis.decision_table import band_of
+from fluency.analysis.intervals import Interval
 
 MINUS = "\u2212"
 
@@ -21,31 +21,27 @@ def points(share: Fraction | float, digits: int = 1) -> str:
     return _rounded(share, digits).removeprefix("-")
 
 
-def signed(gap: Fraction | float, digits: int = 1) -> str:
-    """`+8.0` points. An exact gap gets as many decimals as it takes to stay on its side of a band's edge."""
+def signed(gap: Fraction | float) -> str:
+    """`+8.0` points; an exact gap gets the decimals that keep it on its side of a band's edge."""
+    digits = 1
     while isinstance(gap, Fraction) and digits < 6:
         shown = Fraction(round(gap * 100 * 10**digits), 100 * 10**digits)
         if band_of(shown) == band_of(gap):
             break
         digits += 1
-    text = points(gap, digits)
+    return _with_sign(gap, digits)
+
+
+def span(interval: Interval) -> str:
+    """`−3.1 to +19.1`, the interval as every claim reads it."""
+    return " to ".join(_with_sign(end, 1) for end in interval)
+
+
+def _with_sign(value: Fraction | float, digits: int) -> str:
+    text = points(value, digits)
     if not float(text):
         return text
-    return f"{'+' if gap > 0 else MINUS}{text}"
-
-
-def span(interval: Interval, digits: int = 1) -> str:
-    """`−3.1 to +19.1`; an end with no decimals gets one where it would be 0 and is not."""
-    ends = (signed(end, digits if round(100 * end, digits) else 1) for end in interval)
-    return " to ".join(ends)
-
-
-def probability(p: PValue) -> str:
-    """Three decimals, or more to be on its side of alpha, or `<0.001`; `0.041 ± 0.002 (drawn)` with its 95 % error."""
-    value = float(p.value)
-    digits = next(n for n in range(3, 18) if (round(value, n) <= ALPHA) == (p.value <= ALPHA))
-    shown = "<0.001" if p.value < Fraction(1, 1000) else f"{value:.{digits}f}"
-    return f"{shown} ± {max(0.001, 1.96 * p.error):.{digits}f} (drawn)" if p.error else shown
+    return f"{'+' if value > 0 else MINUS}{text}"
 
 
 def seconds(value: float | None) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from fluency.analysis import plan, simulated
+from fluency.analysis import decision_table as plan
+from fluency.analysis import simulated
 from fluency.analysis.robustness import conditions_of, setting_for
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.common.files import write_atomic
@@ -23,7 +24,7 @@ from fluency.report import first_page, markdown, sentences, tables
 from fluency.report.explorer import model_rates, write_explorer
 from fluency.report.figures import Drawing, draw_figures
 from fluency.report.marks import MARKS
-from fluency.report.numbers import percent, points, probability, seconds, signed, span
+from fluency.report.numbers import percent, points, seconds, signed, span
 
 
 def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> None:
@@ -60,7 +61,6 @@ def render(values: dict[str, Any], name: str = "report.md.j2") -> str:
     for function in (
         percent,
         points,
-        probability,
         seconds,
         signed,
         span,

@@ -6,19 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from fluency.analysis.decision_table import DIRECTION_PP, MISSING_PROGRAM_GAP, NOISE_PP, Edge
 from fluency.analysis.descriptive import AskingOrder
-from fluency.analysis.estimate import Claims, GapEstimate, Size
-from fluency.analysis.plan import DIRECTION_PP, DIRECTIONS, MISSING_PROGRAM_GAP, NOISE_PP
+from fluency.analysis.gap import GapEstimate
 from fluency.analysis.power import SampleSizes
 from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
 from fluency.core.provenance import Provenance
-from fluency.core.records import EARLIER_CLASS
 from fluency.core.shells import SHELLS, Condition
 from fluency.core.study import Study
-from fluency.report.numbers import percent, points, probability, seconds, signed, span
+from fluency.report.numbers import percent, points, seconds, signed, span
 
 
 def question(analysis: Analysis) -> str:
@@ -30,7 +29,7 @@ def question(analysis: Analysis) -> str:
 def telling_first(analysis: Analysis) -> list[ModelAnalysis]:
     """The models, those at an edge after the others, and those without a verdict last."""
     return sorted(
-        analysis.models, key=lambda model: (model.verdict.band is None, bool(model.verdict.edge))
+        analysis.models, key=lambda model: (model.reading.band is None, bool(model.reading.edge))
     )
 
 
@@ -42,7 +41,7 @@ def attempt(number: int | None, measured: bool) -> str | None:
     return (
         f"measured at the {ordinal} attempt"
         if measured
-        else f"given up after the {ordinal} attempt"
+        else f"abandoned after the {ordinal} attempt"
     )
 
 
@@ -72,101 +71,81 @@ def refusal(model: ModelAnalysis) -> str:
         for shell in model.tallies
         if (rate := model.rates[shell])
     )
-    return "; ".join(model.verdict.refused) + (f" ({seen})" if seen else "")
+    return "; ".join(model.reading.refused) + (f" ({seen})" if seen else "")
 
 
 def _headline_parts(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
-    contrast, verdict, tasks = model.outcomes.contrast, model.verdict, len(gap.paired.tasks)
+    contrast, reading, tasks = model.outcomes.contrast, model.reading, len(gap.paired.tasks)
     tallies = [tally for shell, tally in model.tallies.items() if shell in contrast]
     measured, planned = (
-        sum(tally.measured for tally in tallies),
-        sum(tally.planned for tally in tallies),
+        sum(getattr(tally, what) for tally in tallies) for what in ("measured", "planned")
     )
-    rates = zip(
-        short_names(contrast), (gap.paired.baseline_rate, gap.paired.challenger_rate), strict=True
-    )
+    rates = zip(short_names(contrast), gap.paired.rates, strict=True)
     yield (
-        f"gap {signed(gap.value)} pp ({', '.join(f'{name} {percent(rate.value)}' for name, rate in rates)}; "
-        f"{tasks} tasks, {measured}/{planned} runs measured)."
+        f"gap {signed(gap.value)} pp ({', '.join(f'{name} {percent(rate)}' for name, rate in rates)};"
+        f" {tasks} tasks, {measured}/{planned} runs measured), 95 % interval {span(gap.interval)}."
     )
-    if verdict.band is None:
-        yield f"No verdict: {'; '.join(verdict.refused)}."
-    elif verdict.edge:
-        yield f"Both shells are at the {verdict.edge}: these tasks cannot tell, and the decision table does not apply."
+    if reading.band is None:
+        yield f"No verdict: {'; '.join(reading.refused)}."
     else:
-        words = model.words[verdict.band]
-        yield f"By the decision table ({words.condition}): {words.reading}."
-    if verdict.band:
-        missing = " Missing runs could change the verdict." if verdict.provisional else ""
-        yield who_is_ahead(gap.claims, contrast, verdict.provisional) + missing
-    yield f"95 % for tasks like these {span(gap.s95)}{widened(gap)}; {_on_these_tasks(gap)}."
-    if gap.floored and not gap.paired.differing:
-        yield f"0/{tasks} tasks differ: up to {percent(gap.differing_bound)} (Clopper-Pearson) could."
-    yield f"Sign-flip p={probability(gap.p)} ({gap.paired.differing} of {tasks} tasks differ)."
-    yield f"Compatible with: {', '.join(model.words[band].label for band in gap.claims.rows)}."
+        if reading.edge:
+            yield f"The decision table does not apply: these tasks are {too(reading.edge)} to tell."
+        else:
+            words = model.words[reading.band]
+            is_it = "supported" if reading.supported else "not supported by the interval"
+            yield f"By the decision table ({words.condition}, {is_it}): {words.reading}."
+        yield claims_sentence(model)
+        if reading.provisional:
+            yield "Missing runs could change the verdict."
+    if not gap.paired.differing:
+        yield (
+            f"0/{tasks} tasks differ: up to {percent(gap.differing_bound)} (Clopper-Pearson) could."
+        )
+    yield f"Compatible with: {', '.join(model.words[band].label for band in gap.rows)}."
 
 
-def widened(gap: GapEstimate) -> str:
-    """A note after an interval that is wider than the tasks' spread makes it; empty for others."""
-    return " (widened)" if gap.floored or gap.s95 != gap.tested else ""
-
-
-SIZES: dict[Size, str] = {
+SIZES = {
     "ten-or-more": f"{DIRECTION_PP} points or more",
-    "five-to-ten": f"{NOISE_PP} to {DIRECTION_PP} points",
     "under-five": f"less than {NOISE_PP} points",
     "under-ten": f"less than {DIRECTION_PP} points",
 }
 
 
-def who_is_ahead(claims: Claims, contrast: tuple[str, str], provisional: bool = False) -> str:
-    """Two questions that are easily taken for one: who is ahead, and by how much."""
-    resolved = "resolved on what was measured" if provisional else "resolved"
-    who = f"{resolved} ({side_name(claims.ahead, contrast)})" if claims.ahead else "undecided"
-    said, ten = [f"Who is ahead: {who}"], SIZES["ten-or-more"]
-    this, other = ("hard", "easier") if claims.edge == "floor" else ("easy", "harder")
-    if claims.out_of_reach:
-        both = len(claims.out_of_reach) == len(DIRECTIONS)
-        whose = "" if both else f"{side_name(claims.out_of_reach[0], contrast)} by "
-        said.append(f"{whose}{ten}: out of reach on tasks this {this}")
-    elif claims.edge:
-        said.append(f"by how much: the tasks are too {this} to tell")
-    elif claims.size in SIZES:
-        said.append(f"{SIZES[claims.size]}: {resolved}")
-    elif claims.ahead:
-        said.append(f"{ten}: open")
-    alike = f" On tasks this {this} the shells differ by less than {NOISE_PP} points; {other} ones may not."
-    return f"{'; '.join(said)}.{alike if claims.alike_at_edge else ''}"
+def claims_sentence(model: ModelAnalysis) -> str:
+    """Who is ahead and by how much: what the printed interval shows, and nothing else."""
+    gap = model.gap
+    if gap is None:
+        return ""
+    if gap.ahead:
+        said = f"{side_name(gap.ahead, model.outcomes.contrast)} is ahead"
+        if gap.edge:
+            said += f"; these tasks are {too(gap.edge)} to tell by how much"
+        elif gap.size == "open":
+            said += f"; whether by {SIZES['ten-or-more']} is open"
+        else:
+            said += f", by {SIZES[gap.size]}"
+    else:
+        said = "Who is ahead is open"
+        if gap.edge:
+            said += f"; these tasks are {too(gap.edge)} to tell by how much the shells differ"
+        elif gap.size != "open":
+            said += f"; the gap is {SIZES[gap.size]}"
+    if model.reading.provisional:
+        said = f"On what was measured: {said}"
+    return f"{said}."
+
+
+def too(edge: Edge) -> str:
+    """`too hard` at the floor, `too easy` at the ceiling."""
+    return "too hard" if edge == "floor" else "too easy"
 
 
 def tasks_needed(sizes: SampleSizes) -> str:
-    """How many tasks each question would take."""
+    """How many tasks each question would take; `make power` prints the same numbers."""
     return (
-        f"With this spread, four times in five, about {sizes.ahead} tasks show who is ahead (of a true gap of "
-        f"{DIRECTION_PP}), as many that it is {DIRECTION_PP} or more (of {2 * DIRECTION_PP}), about "
-        f"{sizes.no_difference} that there is no difference (less than {NOISE_PP}, of 0)."
-    )
-
-
-def these_tasks(claims: Claims, contrast: tuple[str, str], fixed: float | None) -> str:
-    """Who is ahead on these very tasks, whatever holds of others."""
-    if claims.these_tasks == "unknown":
-        why = (
-            "no trial varied, which is not certainty"
-            if fixed == 0
-            else "one trial does not show its own noise"
-        )
-        return f"too little is known ({why})"
-    if claims.these_tasks == "open":
-        return "undecided"
-    return f"{side_name(claims.these_tasks, contrast)} is ahead"
-
-
-def _on_these_tasks(gap: GapEstimate) -> str:
-    if gap.fixed is None:
-        return "on these tasks: undefined with one trial"
-    return f"on these tasks ±{points(gap.fixed)}" + (
-        "" if gap.fixed else " (no trial varied; not certainty)"
+        f"With this spread, four times in five, about {sizes.ahead} tasks show who is ahead (of a "
+        f"true gap of {DIRECTION_PP}), as many that it is {DIRECTION_PP} or more (of "
+        f"{2 * DIRECTION_PP}), about {sizes.no_difference} that it is less than {NOISE_PP} (of 0)."
     )
 
 
@@ -235,14 +214,6 @@ def missing_programs(model: ModelAnalysis) -> str:
     """How often each shell called programs that the image lacks, or that no machine has, and the effect on the gap."""
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     counted = {line.failure_class: line.counts for line in model.failures}
-    if older := sum(counted.get(EARLIER_CLASS[MISSING_PROGRAM], {}).values()):
-        both = _share(
-            EARLIER_CLASS[MISSING_PROGRAM], counted[EARLIER_CLASS[MISSING_PROGRAM]], measured
-        )
-        return (
-            f"Failed for a command that is not there: {both}. These {older} cells were judged when a program that this "
-            "sandbox lacks and a name that nobody has were one class."
-        )
     lacked = counted.get(MISSING_PROGRAM, {})
     parts = [
         _share(name, counted.get(name, {}), measured)
@@ -250,7 +221,7 @@ def missing_programs(model: ModelAnalysis) -> str:
     ]
     said = (
         f"Failed for a program that other machines have and this sandbox lacks: {parts[0]}; "
-        f"for a name that nobody has: {parts[1]}."
+        f"for a command that does not exist: {parts[1]}."
     )
     baseline, challenger = model.outcomes.contrast
     if not measured.keys() >= {baseline, challenger}:
@@ -277,9 +248,7 @@ def sandbox_effects(model: ModelAnalysis) -> str:
     """What the sandbox did to one model's answers, by shell: failed cells / measured ones."""
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     counted = {line.failure_class: line.counts for line in model.failures}
-    older = EARLIER_CLASS[MISSING_PROGRAM]
-    missing = {older: "a command that is not there"} if older in counted else {}
-    kinds = missing or {MISSING_PROGRAM: "a program that is missing here"}
+    kinds = {MISSING_PROGRAM: "a program that is missing here"}
     kinds |= {"timeout": "stopped at the deadline", "resource-limit": "met another limit"}
     kinds |= {"table-noise": "a right answer under a table header"}
     lines = [(words, counted.get(name, {})) for name, words in kinds.items()]
@@ -319,20 +288,11 @@ def order_of_asking(analysis: Analysis) -> str:
 
 
 def _order_words(order: AskingOrder) -> str:
-    if order.correlation is None:
-        return (
-            "no order: batch"
-            if order.batch
-            else "no order: too few answers with a time of their own"
-        )
-    kept = "not in the planned order" if order.state == "departed" else "in one mixed, seeded order"
-    pauses = (
-        f", {'resumed, ' * (order.state == 'resumed')}{order.runs} runs" if order.runs > 1 else ""
-    )
-    places = ", ".join(
-        f"{SHELLS[shell].short_title} {place:.2f}" for shell, place in order.mean_places.items()
-    )
-    return f"{kept}{pauses} (rank correlation with the planned order {order.correlation:.2f}; mean place {places})"
+    if order.state == "unknown":
+        return "order unknown (too few answers with a time)"
+    late = listed([f"{count} in {SHELLS[s].short_title}" for s, count in order.late.items()])
+    kept = f"late: {late}" if order.state == "departed" else "in one mixed, seeded order"
+    return kept + (f", {order.runs} runs" if order.runs > 1 else "")
 
 
 MAX_LISTED = 8

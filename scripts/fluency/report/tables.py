@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from fluency.analysis.descriptive import CategoryLine, Spread
-from fluency.analysis.estimate import Verdict
+from fluency.analysis.gap import TableReading
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.pass_at_k import ShareOfTasks
 from fluency.analysis.robustness import conditions_of
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
-from fluency.analysis.subgroups import GAP, AliasDifference, AliasPair, Subset
+from fluency.analysis.subgroups import GAP, AliasPair, RateChange, Subset
 from fluency.analysis.times import Quartiles
 from fluency.core.records import Control
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
 from fluency.report.markdown import code, table, text
 from fluency.report.marks import FAILURES, MARKS, mark_of
-from fluency.report.numbers import percent, points, probability, seconds, signed, span
-from fluency.report.sentences import listed, short_names, side_name, telling_first, widened
+from fluency.report.numbers import percent, points, seconds, signed, span
+from fluency.report.sentences import listed, short_names, side_name, telling_first, too
 
 
 def first_table(analysis: Analysis) -> str:
@@ -37,22 +37,20 @@ def first_table(analysis: Analysis) -> str:
 
 
 def _found(model: ModelAnalysis) -> list[str]:
-    gap, verdict = model.gap, model.verdict
-    shown = f"{signed(gap.value)} ({span(gap.s95)})" if gap else "n/a"
-    if gap is None or verdict.band is None:
+    gap, reading = model.gap, model.reading
+    shown = f"{signed(gap.value)} ({span(gap.interval)})" if gap else "n/a"
+    if gap is None or reading.band is None:
         return [shown, "not compared", "no verdict"]
-    who = "cannot tell" if verdict.edge else "undecided"
-    if gap.claims.ahead:
-        missing = ", on what was measured" if verdict.provisional else ""
-        who = side_name(gap.claims.ahead, model.outcomes.contrast) + missing
-    return [shown, who, _judged(model, verdict)]
+    who = side_name(gap.ahead, model.outcomes.contrast) if gap.ahead else "open"
+    missing = ", on what was measured" if reading.provisional else ""
+    return [shown, who + missing, judged(model, reading)]
 
 
 def summary_table(analysis: Analysis) -> str:
     """All numbers that decide, a row for each model."""
     rates = [f"{SHELLS[shell].short_title} pass@1" for shell in analysis.shells_shown]
     under = [condition.title for condition in _summarised(analysis)]
-    intervals = ["95 %, tasks like these", "95 %, these tasks"]
+    intervals = ["95 % interval", "these tasks"]
     headers = [
         "model",
         "runs measured",
@@ -60,7 +58,6 @@ def summary_table(analysis: Analysis) -> str:
         "gap, pp",
         *under,
         *intervals,
-        "p (sign-flip)",
         "decision table",
     ]
     return table(
@@ -86,31 +83,28 @@ def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
     gap = model.gap
     under = [model.under(condition) for condition in _summarised(analysis)]
     if gap is None:
-        return [*row, *["n/a"] * (4 + len(under)), "no verdict"]
+        return [*row, *["n/a"] * (3 + len(under)), "no verdict"]
     return [
         *row,
         signed(gap.value),
-        *("n/a" if found is None else signed(found.paired.gap) for found in under),
-        span(gap.s95) + widened(gap),
+        *(signed(found.paired.gap) if found else "n/a" for found in under),
+        span(gap.interval),
         "undefined" if gap.fixed is None else f"±{points(gap.fixed)}",
-        probability(gap.p),
-        _judged(model, model.verdict),
+        judged(model, model.reading),
     ]
 
 
-def _judged(model: ModelAnalysis, verdict: Verdict) -> str:
-    """What the decision table says, and where the data do not resolve it."""
-    if verdict.band is None:
+def judged(model: ModelAnalysis, reading: TableReading) -> str:
+    """What the decision table says, and whether the interval supports it."""
+    if reading.band is None:
         return "no verdict"
-    if verdict.edge:
-        return f"does not apply ({verdict.edge})"
-    if verdict.band == "inconclusive":
-        return model.words[verdict.band].label
-    name = side_name(verdict.band, model.outcomes.contrast)
-    said = "change nothing" if verdict.band == "falsified" else f"mild evidence for {name}"
-    if not verdict.resolved:
-        return f"{said}, not resolved"
-    return f"{said}{', on what was measured' if verdict.provisional else ''}"
+    if reading.edge:
+        return f"{too(reading.edge)} to tell"
+    if reading.band == "inconclusive":
+        return model.words[reading.band].label
+    name = side_name(reading.band, model.outcomes.contrast)
+    said = "change nothing" if reading.band == "falsified" else f"mild evidence for {name}"
+    return f"{said}, {'supported' if reading.supported else 'not supported'}"
 
 
 def rate_cell(model: ModelAnalysis, shell: str, *, brief: bool = False) -> str:
@@ -149,7 +143,11 @@ def difference_table(model: ModelAnalysis) -> str:
         if gap:
             behind = _how_it_failed(model, task, shells[gap < 0])
             rows.append([task, *(_passes(model, shell, task) for shell in shells), behind])
-    headers = [f"largest gaps of {model.model}", *short_names(shells), "how the other one failed"]
+    headers = [
+        f"largest gaps of {model.model}",
+        *short_names(shells),
+        "how the losing shell failed",
+    ]
     return table(headers, rows, "lrr") if rows else ""
 
 
@@ -192,16 +190,16 @@ def sensitivity_table(model: ModelAnalysis) -> str:
     for line in model.sensitivities:
         found = line.estimate
         if found is None:
-            rows.append([line.label, *["n/a"] * 5, "no task was measured this way in both shells"])
+            rows.append([line.label, *["n/a"] * 4, "no task was measured this way in both shells"])
             continue
         rates = [_rate(found.paired.baseline_rate), _rate(found.paired.challenger_rate)]
-        shown = [signed(found.paired.gap), span(found.interval), probability(found.p)]
+        shown = [signed(found.paired.gap), span(found.interval)]
         by_table = f"{model.words[found.band].label}, {len(found.paired.tasks)} tasks"
         rows.append([line.label, *rates, *shown, by_table])
     return table(
-        ["a pass is", *shells, "gap, pp", "95 %, tasks like these", "p", "by the table"],
+        ["a pass is", *shells, "gap, pp", "95 % interval", "by the table"],
         rows,
-        "lrrrrrl",
+        "lrrrrl",
     )
 
 
@@ -231,18 +229,16 @@ def _leaning(lean: str) -> str:
 
 def subset_table(title: str, model: ModelAnalysis, subsets: Sequence[Subset]) -> str:
     """The gap and the verdict of parts of the tasks; the first line is the headline."""
-    whole = [("all", len(model.outcomes.tasks), model.gap, model.verdict)]
+    whole = [("all", len(model.outcomes.tasks), model.gap, model.reading)]
     parts = [
-        (listed([_leaning(name) for name in part.names]), part.tasks, part.gap, part.verdict)
+        (listed([_leaning(name) for name in part.names]), part.tasks, part.gap, part.reading)
         for part in subsets
     ]
     rows = []
-    for name, tasks, gap, verdict in whole + parts:
-        shown = [signed(gap.value), span(gap.s95), probability(gap.p)] if gap else ["n/a"] * 3
-        rows.append([name, tasks, *shown, _judged(model, verdict)])
-    return table(
-        [title, "tasks", "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrl"
-    )
+    for name, tasks, gap, reading in whole + parts:
+        shown = [signed(gap.value), span(gap.interval)] if gap else ["n/a"] * 2
+        rows.append([name, tasks, *shown, judged(model, reading)])
+    return table([title, "tasks", "gap, pp", "95 % interval", "by the table"], rows, "lrrrl")
 
 
 def pass_k_table(model: ModelAnalysis) -> str:
@@ -446,21 +442,25 @@ def pair_tables(analysis: Analysis) -> str:
 
 
 def _pair_table(pair: AliasPair) -> str:
-    headers = [
-        "",
-        "tasks",
-        text(pair.first),
-        text(pair.second),
-        "difference, pp",
-        "95 %, tasks like these",
-    ]
-    return table(headers, [_pair_row(line) for line in pair.differences], "lrrrrr")
+    return change_table(pair.changes, (text(pair.first), text(pair.second)))
 
 
-def _pair_row(line: AliasDifference) -> list[str]:
-    name = "gap of the shells" if line.name == GAP else f"{SHELLS[line.name].short_title} pass@1"
-    if line.value is None or line.rates is None or line.interval is None:
-        return [name, "0", *["n/a"] * 4]
-    shown = signed if line.name == GAP else percent
-    interval = span(line.interval) + (" (widened)" if line.floored else "")
-    return [name, str(line.tasks), *map(shown, line.rates), signed(line.value), interval]
+def change_table(changes: Sequence[RateChange], names: tuple[str, str]) -> str:
+    """Rates of shells and gaps measured twice, and the interval of their change."""
+    rows = []
+    for found in changes:
+        is_gap = found.what == GAP
+        shown = signed if is_gap else percent
+        name = "gap of the shells" if is_gap else f"{SHELLS[found.what].short_title} pass@1"
+        rows.append(
+            [
+                name,
+                shown(found.before),
+                shown(found.after),
+                signed(found.change),
+                span(found.interval),
+                f"{found.differing} of {found.tasks}",
+            ]
+        )
+    headers = ["", *names, "change, pp", "95 % interval", "changed tasks"]
+    return table(headers, rows, "lrrrrr")

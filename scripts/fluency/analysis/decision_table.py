@@ -54,7 +54,7 @@ class BandWords:
     """One band in words; `option` is Markdown.
 
     label: in narrow columns and lists. rule: of the gap, as the analysis plan states it. condition: as the decision
-    table does, and reading what it makes of it. option: what could be decided. changes, stays: what a resolved verdict
+    table does, and reading what it makes of it. option: what could be decided. changes, stays: what a supported verdict
     changes, and what it leaves as it is.
     """
 
@@ -124,17 +124,13 @@ def _policy_only(words: BandWords, baseline: Shell, challenger: Shell) -> BandWo
     )
 
 
-VERSION = "3"
+VERSION = "1"
 ALPHA = 0.05
 POWER = 0.80
 MIN_TASKS = 15
 MAX_MISSING = Fraction(10, 100)
-RESAMPLES = 10_000
-RESAMPLE_SEED = 20260430
-MAX_EXACT_UNITS = 100_000
-SIGN_FLIP_SAMPLES = 100_000
+SEED = 20260430
 MIN_INFORMATIVE = 10
-MIN_DIFFERING = 5
 CEILING = Fraction(9, 10)
 FLOOR = Fraction(1, 10)
 HORIZON_S = 60.0
@@ -169,25 +165,20 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
         },
         "task_enters": "at least ceil(trials / 2) measured trials in both shells",
         "no_verdict": {"tasks_below": MIN_TASKS, "missing_above": str(MAX_MISSING)},
-        "no_room": f"pass@1 of both shells <= {FLOOR}, or of both >= {CEILING}: the tasks cannot tell, the band is a "
-        "label, nothing is proposed, and of the size of the gap nothing is claimed but that it is less than 5 pp on "
-        "tasks as hard or easy",
-        "carried": {
-            "ahead": "p <= alpha, and the 95 % interval without what a shell's high or low pass@1 adds leaves out 0",
-            "10 pp or more": "ahead, and the whole 95 % interval is beyond 10 pp",
-            "less than 5 pp, less than 10 pp": "the 90 % interval is within",
-            "5 to 10 pp": "ahead, and the 90 % interval is between",
+        "interval": "95 %, paired t over the per-task differences, T - 1 degrees of freedom; the "
+        f"floored one where all differences are equal, and where a shell's pass@1 is <= {FLOOR} or "
+        f">= {CEILING} if it is wider; rounded to a tenth of a point",
+        "floored": "two pseudo-tasks at +-1/2 in the variance only, df = T + 1",
+        "claims": {
+            "ahead": "the interval excludes 0",
+            "10 pp or more": "the interval lies at or beyond 10 pp",
+            "less than 5 pp, less than 10 pp": "the interval lies within",
+            "a row of the table is supported": "the interval lies in it",
         },
-        "primary_interval": "paired t over the per-task differences, never narrower than the fixed-task interval, nor "
-        f"than the floored one where a shell's pass@1 is <= {FLOOR} or >= {CEILING} or all differences are alike",
-        "primary_p": f"mid-p of the exact sign-flip over tasks, two-sided; {SIGN_FLIP_SAMPLES} seeded flips where its "
-        f"sums are more than {MAX_EXACT_UNITS} units apart, compared with alpha by the end of their 95 % interval",
-        "fixed_task_interval": "normal, binomial trial noise within task and shell",
-        "floored_interval": "two pseudo-tasks at +-1/2 in the variance only, df = T + 1",
+        "too easy or too hard": f"pass@1 of both shells <= {FLOOR}, or of both >= {CEILING}: of the "
+        "size of the gap nothing is claimed, no row is supported, nothing is proposed",
+        "these_tasks": "normal, binomial trial noise within task and shell; in the appendix",
         "alpha": ALPHA,
-        "power": POWER,
-        "resamples": RESAMPLES,
-        "resample_seed": RESAMPLE_SEED,
         "time_horizon_s": HORIZON_S,
         "missing_programs_apart": str(MISSING_PROGRAM_GAP),
         "conditions": {
@@ -217,10 +208,3 @@ def common_edge(rates: tuple[Fraction, Fraction]) -> Edge | None:
     """The edge that both shells stand at; floor against ceiling is the widest gap there is, and no such edge."""
     one, other = map(edge_of, rates)
     return one if one == other else None
-
-
-def rows_out_of_reach(rates: tuple[Fraction, Fraction]) -> tuple[Direction, ...]:
-    """The directions that one of the rates (baseline, challenger) leaves no space for, whatever the other is."""
-    below, above = rates
-    fits = {"challenger": min(1 - below, above), "baseline": min(below, 1 - above)}
-    return tuple(side for side in DIRECTIONS if fits[side] < DIRECTION)

@@ -1,0 +1,230 @@
+"""Every claim of every page, recomputed from the printed interval by code written another way."""
+
+import random
+import re
+from dataclasses import replace
+from fractions import Fraction
+from math import sqrt
+from statistics import fmean, stdev
+
+import pytest
+from scipy.stats import t as student
+
+from fluency.analysis.decision_table import band_of
+from fluency.analysis.study_analysis import analyse
+from fluency.archive.decision import _lines
+from fluency.core.shells import SHELLS
+from fluency.report.explorer import model_rates
+from fluency.report.figures import _figure_style, draw_gaps
+from fluency.report.first_page import decides, model_sentence, printed
+from fluency.report.numbers import span
+from fluency.report.sentences import headline_of
+from fluency.report.tables import first_table, summary_table
+from tests.synthetic_tables import make_frame, make_study, make_tasks, view_of
+
+STUDIES = 300
+NUMBER = r"[+−]?\d+\.\d"
+SPAN = re.compile(rf"({NUMBER}) to ({NUMBER})")
+
+
+@pytest.fixture(autouse=True)
+def zsh(monkeypatch) -> None:
+    entry = replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh")
+    monkeypatch.setitem(SHELLS, "zsh", entry)
+
+
+@pytest.fixture
+def only_claims(monkeypatch) -> None:
+    """Leaves out what makes no claim from the interval and takes most of the time."""
+    for name, value in (("sensitivities", lambda *rest: ()), ("times", lambda *rest: None)):
+        monkeypatch.setattr(f"fluency.analysis.study_analysis.{name}", value)
+    for name in ("asking_order", "drift", "composition", "resource_use", "trials_added_later"):
+        monkeypatch.setattr(f"fluency.analysis.descriptive.{name}", lambda *rest: ())
+
+
+def made_study(seed: int):
+    """A random study: 1 to 3 models, floors, ceilings, flat, one task different, missing cells."""
+    rng = random.Random(seed)
+    tasks, trials = make_tasks(rng.choice([15, 18, 20, 24])), rng.choice([1, 2, 5])
+    shells = ("bash", "pwsh", "zsh") if rng.random() < 0.2 else ("bash", "pwsh")
+    study = make_study([f"m{n}" for n in range(rng.randint(1, 3))], trials, shells)
+    rates: dict[tuple[str, str, str], float] = {}
+    for model in study.models:
+        kind = rng.choice(["mixed", "floor", "ceiling", "flat", "one", "apart", "apart", "noise"])
+        odd, lift = rng.choice(tasks).id, rng.uniform(-0.6, 0.6)
+        for task in tasks:
+            easy = rng.betavariate(0.5, 0.5)
+            for shell in shells:
+                rate = {
+                    "mixed": easy,
+                    "floor": 0.03,
+                    "ceiling": 0.96,
+                    "flat": float(easy > 0.5),
+                    "one": float((easy > 0.5) != (task.id == odd and shell == "pwsh")),
+                    "apart": easy + lift * (shell == "pwsh"),
+                    "noise": rng.random(),
+                }[kind]
+                rates[model.alias, task.id, shell] = rate
+    missing = rng.choice([0, 0, 0.05, 0.08])
+
+    def passes(cell):
+        if rng.random() < missing:
+            return None
+        return rng.random() < rates[cell.model, cell.task, cell.shell]
+
+    return study, tasks, make_frame(study, tasks, passes)
+
+
+def value(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def interval_of(frame, trials: int) -> tuple[float, float] | None:
+    """The interval of a model in points, from its rows: with pseudo-tasks as values of a list."""
+    rates = {}
+    for shell in ("bash", "pwsh"):
+        rows = frame[(frame["shell"] == shell) & (frame["status"] == "measured")]
+        found = rows.groupby("task")["passed"].agg(["sum", "count"])
+        found = found[found["count"] * 2 >= trials]
+        rates[shell] = {task: Fraction(int(s), int(n)) for task, s, n in found.itertuples()}
+    tasks = [task for task in rates["bash"] if task in rates["pwsh"]]
+    if not tasks:
+        return None
+    gaps = [rates["pwsh"][task] - rates["bash"][task] for task in tasks]
+    floats, size = [float(gap) for gap in gaps], len(gaps)
+    halves = [student.ppf(0.975, size - 1) * stdev(floats) / sqrt(size)]
+    means = [sum((own[task] for task in tasks), Fraction()) / size for own in rates.values()]
+    if len(set(gaps)) == 1 or any(not Fraction(1, 10) < m < Fraction(9, 10) for m in means):
+        more = [*floats, fmean(floats) - 0.5, fmean(floats) + 0.5]
+        halves.append(student.ppf(0.975, size + 1) * stdev(more) / sqrt(size + 2))
+    ends = (fmean(floats) - max(halves), fmean(floats) + max(halves))
+    return tuple(100 * min(1, max(-1, end)) for end in ends)
+
+
+def expected_claims(low: float, high: float, edge: str | None) -> str:
+    """What may be said of a printed interval."""
+    who = "PowerShell is ahead" if low > 0 else "Bash is ahead" if high < 0 else ""
+    near = max(abs(low), abs(high))
+    if edge:
+        how = f"these tasks are too {edge} to tell by how much"
+        return f"{who}; {how}." if who else f"Who is ahead is open; {how} the shells differ."
+    size = "less than 5 points" if near < 5 else "less than 10 points" if near < 10 else ""
+    if low >= 10 or high <= -10:
+        size = "10 points or more"
+    if who:
+        return f"{who}, by {size}." if size else f"{who}; whether by 10 points or more is open."
+    return f"Who is ahead is open; the gap is {size}." if size else "Who is ahead is open."
+
+
+def expected_support(low: float, high: float, gap: Fraction) -> bool:
+    points = 100 * gap
+    if points >= 10:
+        return low >= 10
+    if points <= -10:
+        return high <= -10
+    if abs(points) < 5:
+        return low > -5 and high < 5
+    return (low >= 5 and high < 10) or (low > -10 and high <= -5)
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_pages_claim_what_the_printed_interval_shows(part: int, only_claims) -> None:
+    """Sentence, tables, figure, decision record, explorer and terminal agree with it and each other."""
+    for seed in range(part, STUDIES, 6):
+        study, tasks, frame = made_study(seed)
+        analysis = analyse(frame, study, tasks)
+        with _figure_style():
+            figure = draw_gaps(analysis)
+        rows = {line.split("|")[1].strip(): line for line in first_table(analysis).splitlines()}
+        numbers = {
+            line.split("|")[1].strip(): line for line in summary_table(analysis).splitlines()
+        }
+        first, ahead = decides(analysis), set()
+        for model in analysis.models:
+            found = interval_of(frame[frame["model"] == model.model], study.trials)
+            if model.gap is None or found is None:
+                assert model.gap is None and found is None
+                continue
+            ends = SPAN.search(span(model.gap.interval)).groups()
+            low, high = map(value, ends)
+            assert (low, high) == pytest.approx(found, abs=0.0501), seed
+            shown = " to ".join(ends)
+            for text in (
+                rows[model.model],
+                numbers[model.model],
+                model_rates(analysis)[model.model][-1],
+            ):
+                assert shown in text, seed
+            assert shown in figure.alt and shown in figure.svg and shown in headline_of(model)
+            if model.reading.band is None:
+                assert "is ahead" not in headline_of(model)
+                continue
+            rates = model.gap.paired.rates
+            edge = "easy" if min(rates) >= Fraction(9, 10) else None
+            edge = "hard" if max(rates) <= Fraction(1, 10) else edge
+            said = expected_claims(low, high, edge)
+            for text in (headline_of(model), figure.alt):
+                assert said in text, (seed, said, text)
+            if sum(rates):
+                assert said in model_sentence(model) and shown in model_sentence(model)
+            who = re.match("PowerShell|Bash", said)
+            column = rows[model.model].split("|")[-3].strip()
+            assert column.removesuffix(", on what was measured") == (who[0] if who else "open")
+            if who:
+                ahead.add(who[0])
+                assert f"{who[0]} is ahead" in first, (seed, first)
+            supported = edge is None and expected_support(low, high, model.gap.value)
+            for text in (rows[model.model], numbers[model.model]):
+                assert (", supported" in text) == (supported and "no rule" not in text), seed
+                assert (f"too {edge} to tell" in text) == (edge is not None)
+            record = _lines(model)
+            if edge:
+                assert record["changes"].startswith("Nothing is proposed")
+            elif not model.reading.provisional:
+                assert ("does not support" in record["changes"]) == (not supported)
+            assert band_of(model.gap.value) == model.reading.band
+        for name in {"PowerShell", "Bash"} - ahead:
+            assert f"{name} is ahead" not in first, (seed, first)
+        assert ("models disagree" in first) == (len(ahead) == 2)
+
+
+def test_terminal_prints_the_sentences_of_the_page(tmp_path) -> None:
+    for seed in range(0, STUDIES, 50):
+        study, tasks, frame = made_study(seed)
+        analysis, text = (
+            analyse(frame, study, tasks),
+            printed(frame, view_of(study, tasks), tmp_path),
+        )
+        assert decides(analysis) in text
+        assert all(model_sentence(model) in text for model in analysis.models)
+
+
+def test_pages_swap_with_the_shells(only_claims) -> None:
+    """The challenger's lead is the baseline's lead of the study with the shells' results swapped."""
+    for seed in range(0, 60):
+        study, tasks, frame = made_study(seed)
+        other = frame.copy()
+        other["shell"] = frame["shell"].replace({"bash": "pwsh", "pwsh": "bash"})
+        for one, two in zip(
+            analyse(frame, study, tasks).models, analyse(other, study, tasks).models, strict=True
+        ):
+            if one.gap is None:
+                assert two.gap is None
+                continue
+            assert one.gap.value == -two.gap.value
+            assert one.gap.interval == (-two.gap.interval.high, -two.gap.interval.low)
+            sides = {"challenger": "baseline", "baseline": "challenger"}
+            assert sides.get(one.gap.ahead) == two.gap.ahead
+            assert (one.gap.size, one.gap.supported) == (two.gap.size, two.gap.supported)
+
+
+def test_pages_ignore_the_order_of_tasks(only_claims) -> None:
+    for seed in range(0, 40):
+        study, tasks, frame = made_study(seed)
+        mixed, rows = tasks[:], frame.sample(frac=1, random_state=seed)
+        random.Random(seed).shuffle(mixed)
+        for one, two in zip(
+            analyse(frame, study, tasks).models, analyse(rows, study, mixed).models, strict=True
+        ):
+            assert (one.gap and one.gap.interval) == (two.gap and two.gap.interval)
+            assert one.reading == two.reading
