@@ -10,6 +10,8 @@ HELPER = "/opt/helper/helper"
 USERS = {"agent": (10001, "/home/agent"), "vox": (10002, "/"), "web": (10003, "/")}
 HELPER_UID = USERS["vox"][0]
 SETTLE_S = 20.0
+# More than a container may have processes.
+MOST_REAPED = 4096
 PAGE = os.sysconf("SC_PAGE_SIZE")
 # Linux 6.2 and later count a process's pages per processor and add them up in batches, so /proc may lack one batch of
 # every processor. (helper.c makes older kernels count everything.)
@@ -129,16 +131,21 @@ def stat(pid: int) -> dict:
 
 
 def reaped() -> list[tuple]:
-    """Reap every child that has ended (orphans are children of PID 1): process id, status, usage."""
+    """Reap children that have ended (orphans are children of PID 1): process id, status, usage.
+
+    At most MOST_REAPED, because a storm of clones makes new ones faster than they are reaped, and the caller watches
+    the deadline. What is left over ended meanwhile, so its signal wakes the caller again.
+    """
     found = []
-    while True:
+    while len(found) < MOST_REAPED:
         try:
             pid, status, usage = os.wait4(-1, os.WNOHANG)
         except ChildProcessError:
-            return found
+            break
         if pid == 0:
-            return found
+            break
         found.append((pid, status, usage))
+    return found
 
 
 def all_processes() -> list[tuple[int, int]]:

@@ -46,8 +46,10 @@ def _reduced(default: dict[str, Any], less: dict[str, Any]) -> dict[str, Any]:
         rule for given in default["syscalls"] for rule in _remaining(given, removed | BY_ARGUMENT)
     ]
     for socket in less["sockets"]["allowed"]:
-        protocol = [_is(2, socket["protocol"])] if "protocol" in socket else []
-        rules.append(_allow("socket", _is(0, socket["family"]), *protocol))
+        rules += [
+            _allow("socket", _is(0, socket["family"]), _is(2, protocol))
+            for protocol in socket["protocols"]
+        ]
     rules += [_allow("socketpair", _is(0, family)) for family in less["sockets"]["pairs"]]
     rules += [_allow("personality", _is(0, value)) for value in less["personality"]["allowed"]]
     # Only the native calling convention of each architecture.

@@ -115,9 +115,9 @@ def test_every_program_that_a_reference_calls_is_there(sandbox):
         for shell, references in task.references.items():
             grammar = SHELLS[shell].grammar
             for parsed in (parse(grammar, reference) for reference in references):
-                called = {name for call in parsed.calls for name in programs_of(call)} - set(
-                    parsed.functions
-                )
+                called = {
+                    name for call in parsed.calls for name in programs_of(call, grammar)
+                } - set(parsed.functions)
                 wanted |= {
                     name
                     for name in called

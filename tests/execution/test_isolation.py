@@ -3,7 +3,6 @@
 import getpass
 import json
 import threading
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +11,10 @@ import pytest
 from fluency.common.paths import ROOT
 from fluency.core.records import Result
 from fluency.core.study import Limits
-from fluency.execution.isolation import MeasureRefused, Measures, host_config, isolation
+from fluency.execution.isolation import Measures, host_config, isolation
 from fluency.execution.protocol import Invocation
-from fluency.execution.sandbox import Sandbox, checked_sandbox
-from tests.execution.run_it import LIMITS, SMALL, bash, own_containers
+from fluency.execution.sandbox import Sandbox
+from tests.execution.run_it import SMALL, bash, own_containers
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
@@ -60,13 +59,9 @@ PROBES = [
     Probe("world-size", "df --output=size -BM /work | tail -n 1 | tr -d ' '", "128M\n",
         {"Tmpfs": {"/work": "mode=0755"}}),
     Probe("no-shared-memory", "touch /dev/shm/x 2>/dev/null; echo $?", "1\n", {"IpcMode": "private"}),
-    Probe("no-sysv-memory", "ipcmk -M 4096 >/dev/null 2>&1; echo $?", "1\n"),
-    Probe("sysv-memory-ends-with-its-user", "cat /proc/sys/kernel/shm_rmid_forced", "1\n"),
-    Probe("no-sysv-queues", "ipcmk -Q >/dev/null 2>&1; echo $?", "1\n"),
-    Probe("no-sysv-semaphores", "ipcmk -S 1 >/dev/null 2>&1; echo $?", "1\n"),
-    Probe("no-posix-queues", ": 2>/dev/null >/dev/mqueue/x; echo $?", "1\n",
-        also_without=("no-bytes-in-posix-queues",)),
-    Probe("no-bytes-in-posix-queues", "ulimit -Hq", "0\n"),
+    Probe("no-posix-queues", ": 2>/dev/null >/dev/mqueue/x; echo $?", "1\n"),
+    Probe("no-disks", "{ cat /proc/cmdline /proc/partitions; ls /sys/block /sys/class/block; }"
+        " | wc -c; find /sys/ -type f -name serial 2>/dev/null | wc -l", "31\n0\n"),
 ]  # fmt: skip
 
 
@@ -193,26 +188,7 @@ def test_names_of_host_user_and_project_are_unknown(sandbox):
     assert text.startswith("sandbox\nsandbox")
 
 
-REFUSED = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
-
-
-def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(sandbox, monkeypatch):
-    """As an older rootless one: by a limit that every engine refuses. The record of each execution says so."""
-
-    def with_refused(limits: Limits, engine: str, dropped: Collection[str]) -> Measures:
-        return isolation(limits, engine, dropped) | ({} if "sysctls" in dropped else REFUSED)
-
-    monkeypatch.setattr("fluency.execution.isolation.isolation", with_refused)
-    other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
-    assert other.dropped.keys() == {"sysctls"} and other.engine["takes_no_sysctls"] is True
-    said = bash(other, "cat /proc/sys/kernel/shm_rmid_forced; ulimit -Hq").stdout.data
-    assert said == "0\n0\n", "the limit on a process's queues needs no right of the engine"
-
-
-def test_a_measure_that_is_refused_twice_is_an_error(sandbox, monkeypatch):
-    monkeypatch.setattr(
-        "fluency.execution.isolation.isolation", lambda *given: isolation(*given) | REFUSED
-    )
-    with pytest.raises(MeasureRefused, match="sets no kernel limits") as caught:
-        checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
-    assert caught.value.group == "sysctls"
+def test_no_system_v_memory_queue_or_semaphore(sandbox):
+    """It would outlive its process, and the out-of-memory killer could not free it."""
+    said = bash(sandbox, "for kind in '-M 4096' -Q '-S 1'; do ipcmk $kind 2>&1; done")
+    assert said.stdout.data.count("Operation not permitted") == 3, said

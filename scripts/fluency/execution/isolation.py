@@ -20,11 +20,7 @@ ENGINE_DEFAULT = "the engine's own"
 
 
 class MeasureRefused(SandboxError):
-    """The engine does not take a group of measures (`seccomp` or `sysctls`), or takes it without effect."""
-
-    def __init__(self, group: str, what: str, *, where: str = "", hint: str = "") -> None:
-        super().__init__(what, where=where, hint=hint)
-        self.group = group
+    """The engine does not take the project's seccomp profile, or takes it without effect."""
 
 
 @cache
@@ -45,12 +41,22 @@ def seccomp_option(engine: str) -> str:
 
 
 WORLD_MB = 128
+MASKED = [
+    # The engine's own list, which this one replaces.
+    *("/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
+    *("/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi"),
+    *("/sys/firmware", "/sys/devices/virtual/powercap"),
+    # The host's boot parameters, and its disks with their serial numbers.
+    *("/proc/cmdline", "/proc/partitions", "/proc/diskstats"),
+    *("/sys/block", "/sys/class/block", "/sys/dev/block", "/sys/devices/virtual/block"),
+    *("/sys/devices/pci0000:00", "/sys/devices/platform", "/sys/bus/virtio", "/sys/bus/pci"),
+]
 Measures = dict[str, dict[str, Any]]
 """Name of each measure -> its part of the engine's HostConfig. Sizes in bytes."""
 
 
 def isolation(limits: Limits, engine: str = "docker", dropped: Collection[str] = ()) -> Measures:
-    """Every measure by name, for an engine (docker or podman), without the `dropped` groups."""
+    """Every measure by name, for an engine (docker or podman), without the `dropped` ones."""
     memory = limits.memory_mb << 20
     measures: Measures = {
         "no-network": {"NetworkMode": "none"},
@@ -71,21 +77,13 @@ def isolation(limits: Limits, engine: str = "docker", dropped: Collection[str] =
         "home-size": {"Tmpfs": {"/home": _tmpfs(limits.tmpfs_mb, "mode=0755")}},
         "world-size": {"Tmpfs": {WORK_DIR: _tmpfs(WORLD_MB, "mode=0755")}},
         "no-shared-memory": {"IpcMode": "none"},
-        # Memory that outlives its process counts against the container's limit, and the out-of-memory killer cannot
-        # free it.
-        "no-sysv-memory": {
-            "Sysctls": {"kernel.shmmni": "0", "kernel.shmall": "0", "kernel.shmmax": "0"}
-        },
-        "sysv-memory-ends-with-its-user": {"Sysctls": {"kernel.shm_rmid_forced": "1"}},
-        "no-sysv-queues": {"Sysctls": {"kernel.msgmni": "0"}},
-        "no-sysv-semaphores": {"Sysctls": {"kernel.sem": "0 0 0 0"}},
-        "no-posix-queues": {"Sysctls": {"fs.mqueue.queues_max": "0"}},
-        "no-bytes-in-posix-queues": {"Ulimits": [_ulimit("msgqueue", 0)]},
+        # The profile refuses mq_open, but a queue can also be made as a file in /dev/mqueue.
+        "no-posix-queues": {"Ulimits": [_ulimit("msgqueue", 0)]},
+        "no-disks": {"MaskedPaths": MASKED},
         "no-log-on-the-host": {"LogConfig": {"Type": "none"}},
         "removed-at-its-end": {"AutoRemove": True},
     }
-    groups = {name: "sysctls" if "Sysctls" in part else name for name, part in measures.items()}
-    return {name: part for name, part in measures.items() if groups[name] not in dropped}
+    return {name: part for name, part in measures.items() if name not in dropped}
 
 
 def container_config(image: str, labels: dict[str, str], measures: Measures) -> dict[str, Any]:

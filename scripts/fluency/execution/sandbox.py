@@ -62,7 +62,7 @@ def check(result: Result, limits: Limits, reduced: bool) -> None:
             "the engine does not enforce the seccomp profile",
             "give it its usual runtime back",
         )
-        raise MeasureRefused("seccomp", what, where="sandbox", hint=hint)
+        raise MeasureRefused(what, where="sandbox", hint=hint)
 
 
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
@@ -71,7 +71,7 @@ GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with o
 class Sandbox:
     """Runs commands; safe to call from several threads. `image` and `engine` go into every record.
 
-    `dropped`: each group of isolation measures that is left out, and why the engine refused it.
+    `dropped`: each isolation measure that is left out (only `seccomp` can be), and why the engine refused it.
     """
 
     def __init__(self, engine: Engine, image: ImageInfo, parallel: int) -> None:
@@ -173,25 +173,16 @@ def open_sandbox(config: SandboxConfig) -> Sandbox:
     return sandbox
 
 
-DROPPED_FACTS: dict[str, dict[str, Any]] = {
-    "seccomp": {"seccomp_profile": isolation.ENGINE_DEFAULT},
-    "sysctls": {"takes_no_sysctls": True},
-}
-"""Refused group of measures -> what every record says of it."""
-
-
 def checked_sandbox(engine: Engine, image: ImageInfo, parallel: int, limits: Limits) -> Sandbox:
-    """A sandbox whose canary succeeded, without the groups of measures that the engine refuses."""
+    """A sandbox whose canary succeeded, with the engine's own seccomp profile where it refuses the project's."""
     sandbox = Sandbox(engine, image, parallel)
-    while True:
-        try:
-            sandbox.canary(limits)
-            return sandbox
-        except MeasureRefused as error:
-            if error.group in sandbox.dropped:
-                raise
-            sandbox.dropped[error.group] = error.what
-            sandbox.engine |= DROPPED_FACTS[error.group]
+    try:
+        sandbox.canary(limits)
+    except MeasureRefused as error:
+        sandbox.dropped["seccomp"] = error.what
+        sandbox.engine["seccomp_profile"] = isolation.ENGINE_DEFAULT
+        sandbox.canary(limits)
+    return sandbox
 
 
 REPEATS = 5

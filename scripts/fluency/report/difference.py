@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -16,6 +17,9 @@ Op = Literal["=", "-", "+"]
 ALIGNED = 400  # lines; beyond, aligning costs time squared and no reader follows it
 MOST = 2_000  # lines of either side that are compared at all
 DIGITS = 30  # a number written 1e999999 is not worth its digits
+DEEPEST = 40  # levels of JSON that are indented
+MOST_JSON = 100_000  # characters of JSON that are indented
+BRACKET = re.compile(r"[\[\]{}]")
 
 
 class Row(NamedTuple):
@@ -101,11 +105,28 @@ def _json_lines(value: Any, content: str) -> list[str]:
 
 
 def _json_output(text: str, content: str) -> list[str]:
+    """The output's JSON value as lines; as it was printed if it is invalid, or too deep or too long to indent."""
+    if len(text) > MOST_JSON or _is_deep(text):
+        return checks.output_lines(text)
     try:
         value = parse_json(text)
         return checks.output_lines(text) if value is NOT_JSON else _json_lines(value, content)
-    except RecursionError:  # nested to hurt a reader: shown as the lines it is
+    except RecursionError:
         return checks.output_lines(text)
+
+
+def _is_deep(text: str) -> bool:
+    """Whether brackets are nested deeper than DEEPEST; those in strings count too, which only costs the indent.
+
+    Indenting writes as many blanks before each line as it is deep: a short text would grow by its square, and a
+    number such as 1e999999 by its digits.
+    """
+    depth = 0
+    for bracket in BRACKET.finditer(text):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 def _dumped(value: Any, indent: int | None = None) -> str:

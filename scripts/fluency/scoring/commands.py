@@ -55,17 +55,46 @@ _INTERPRETER = re.compile(
     r"|deno|bun|php|lua|luajit|tclsh|Rscript|osascript|ipython|expect|guile|raku)(?:-?[\d.]+)?(?:\.exe)?",
     re.IGNORECASE,
 )
-_WRAPPER = re.compile(
-    r"xargs|env|exec|command|builtin|nohup|nice|ionice|time|timeout|setsid|stdbuf|sudo|doas|chroot|parallel|watch|unbuffer"
-    r"|start-process|saps|start",
-    re.IGNORECASE,
-)
-_TAKES_VALUE = re.compile(r"-[InPLdsEauSkioeCj]")
+_WRAPPERS = {
+    "xargs": ("-I -L -n -P -d -E -s -a --max-args --max-procs --delimiter", 0),
+    "env": ("-u -C --unset --chdir", 0),
+    "exec": ("-a", 0),
+    "command": ("", 0),
+    "builtin": ("", 0),
+    "nohup": ("", 0),
+    "nice": ("-n --adjustment", 0),
+    "ionice": ("-c -n", 0),
+    "time": ("-f -o --format --output", 0),
+    "timeout": ("-k -s --kill-after --signal", 1),
+    "setsid": ("", 0),
+    "stdbuf": ("-i -o -e", 0),
+    "sudo": ("-u -g -h -p -C -D -R -T -U -r -t --user --group --chdir", 0),
+    "doas": ("-u -C", 0),
+    "chroot": ("", 1),
+    "flock": ("-w -E --timeout", 1),
+    "parallel": ("-j -I -a --jobs", 0),
+    "watch": ("-n --interval", 0),
+    "unbuffer": ("", 0),
+    "start-process": ("-WorkingDirectory", 0),
+    "saps": ("-WorkingDirectory", 0),
+    "start": ("-WorkingDirectory", 0),
+}
+"""Programs that run another one -> their options that take a value, and how many operands come before the program."""
+_RUNS_TEXT = {
+    "eval": re.compile(r".*", re.DOTALL),
+    "invoke-expression": re.compile(r".*", re.DOTALL),
+    "iex": re.compile(r".*", re.DOTALL),
+    "script": re.compile(r"-\w*c|--command"),
+    "flock": re.compile(r"-c|--command"),
+    "env": re.compile(r"-S|--split-string"),
+}
+"""Programs that run a text -> the option after which it comes, or anything for those that run all their arguments."""
+_DEEPEST_TEXT = 4
+_ASSIGNED = re.compile(r"=\s*['\"]?([\w./-]+)")
 _FIND_RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
 _SHAPE = re.compile(r"([A-Z][A-Za-z]+)-[A-Z][A-Za-z0-9]*")
 RANGE = re.compile(r"\d+\.\..*", re.DOTALL)
 """PowerShell's `1..9`, which the grammar takes for a command."""
-_NO_PROGRAM = re.compile(r"-.*|[\d.]+[smhd]?|\w+=.*|\{\}", re.DOTALL)
 
 
 def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -> Composition:
@@ -74,12 +103,13 @@ def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -
     `parses` says whether the shell accepted it, if it was run; without it the grammar decides.
     """
     parsed = parse(grammar, command)
-    parsed = parsed._replace(
-        calls=tuple(call for call in parsed.calls if not RANGE.fullmatch(call.name))
-    )
+    calls = [call for call in parsed.calls if not RANGE.fullmatch(call.name)]
+    if grammar == BASH:  # `l\\s` is ls
+        calls = [call._replace(name=call.name.replace("\\", "")) for call in calls]
+    parsed = parsed._replace(calls=tuple(calls))
     names = [call.name for call in parsed.calls]
     ok = parsed.parses if parses is None else parses
-    kind = _kind(parsed, aliases=grammar == POWERSHELL) if ok else "does-not-parse"
+    kind = _kind(parsed, command, grammar) if ok else "does-not-parse"
     return Composition(made_of=kind, commands=names)
 
 
@@ -97,18 +127,34 @@ def is_interpreter(name: str) -> bool:
     return _INTERPRETER.fullmatch(PurePosixPath(name.replace("\\", "/")).name) is not None
 
 
-def programs_of(call: Call) -> Iterator[str]:
-    """The programs a call names: itself and, if it is a wrapper or find, those that it runs."""
+def programs_of(call: Call, grammar: Grammar, depth: int = 0) -> Iterator[str]:
+    """The programs a call names: itself and those that it runs as a wrapper, as find, or from a text."""
     name, rest = call.name, call.arguments
     yield name
-    if PurePosixPath(name).name == "find":
+    plain = PurePosixPath(name).name.lower()
+    if plain == "find":
         yield from (after for flag, after in itertools.pairwise(rest) if flag in _FIND_RUNS)
-    while _WRAPPER.fullmatch(PurePosixPath(name).name):
-        position = _first_program(rest)
+    if depth < _DEEPEST_TEXT and (text := _text_run(plain, rest)):
+        for inner in parse(grammar, text).calls:
+            yield from programs_of(inner, grammar, depth + 1)
+    while (plain := PurePosixPath(name).name.lower()) in _WRAPPERS:
+        position = _first_program(plain, rest)
         if position is None:
             return
         name, rest = rest[position], rest[position + 1 :]
         yield name
+
+
+def _text_run(program: str, arguments: tuple[str, ...]) -> str:
+    """The text that a program runs as a command; empty if there is none."""
+    option = _RUNS_TEXT.get(program)
+    if option is None:
+        return ""
+    if option.pattern == ".*":
+        return " ".join(word for word in arguments if not word.startswith("-"))
+    return next(
+        (text for flag, text in itertools.pairwise(arguments) if option.fullmatch(flag)), ""
+    )
 
 
 @cache
@@ -137,9 +183,20 @@ def _verbs() -> frozenset[str]:
     return frozenset(word for line in data_lines("verbs.txt") for word in line.split())
 
 
-def _kind(parsed: Parsed, aliases: bool) -> MadeOf:
-    if any(is_interpreter(name) for call in parsed.calls for name in programs_of(call)):
+def _kind(parsed: Parsed, command: str, grammar: Grammar) -> MadeOf:
+    run = [name for call in parsed.calls for name in programs_of(call, grammar)]
+    if parsed.has_dynamic_calls or any(call.name.startswith("$") for call in parsed.calls):
+        # `p=python3; $p`, `& (Get-Command python3)`
+        run += _ASSIGNED.findall(command)
+        run += [
+            word
+            for call in parsed.calls
+            if call.name.lower() in ("get-command", "gcm")
+            for word in call.arguments
+        ]
+    if any(is_interpreter(name) for name in run):
         return "delegation"
+    aliases = grammar == POWERSHELL
     own = {name.lower() for name in parsed.functions}
     kinds = {is_cmdlet(call.name, aliases) for call in parsed.calls if call.name.lower() not in own}
     if not kinds:
@@ -149,14 +206,22 @@ def _kind(parsed: Parsed, aliases: bool) -> MadeOf:
     return "cmdlets-only" if kinds == {True} else "unix-only"
 
 
-def _first_program(arguments: tuple[str, ...]) -> int | None:
+def _first_program(wrapper: str, arguments: tuple[str, ...]) -> int | None:
+    if wrapper == "command" and arguments[:1] in (("-v",), ("-V",)):
+        return None  # only asks where the program is
+    options, operands = _WRAPPERS[wrapper]
+    takes_value = options.split()
     skip = False
     for position, word in enumerate(arguments):
         if skip:
             skip = False
-        elif _TAKES_VALUE.fullmatch(word):
+        elif word in takes_value:
             skip = True
-        elif not _NO_PROGRAM.fullmatch(word):
+        elif word.startswith("-") or "=" in word or word == "{}":
+            continue
+        elif operands:
+            operands -= 1
+        else:
             return position
     return None
 

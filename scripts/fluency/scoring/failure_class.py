@@ -142,7 +142,7 @@ def _unreadable(
 def _last_called(shell: Shell, command: str) -> list[str]:
     """The program that an exit code of 127 is about where standard error was redirected: the last one called."""
     calls = parse(shell.grammar, command).calls
-    return list(commands.programs_of(calls[-1]))[-1:] if calls else [""]
+    return list(commands.programs_of(calls[-1], shell.grammar))[-1:] if calls else [""]
 
 
 def _ended_badly(failing: list[HeadlineRun]) -> Classification | None:
