@@ -1,5 +1,7 @@
 """What every test may use: the real sandbox, opened once a session; and which tests share a worker."""
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE
 from fluency.core.study import SandboxConfig
+from fluency.execution.powershell import NAME
 from fluency.execution.sandbox import Sandbox, open_sandbox
 
 TESTS = Path(__file__).parent
@@ -34,6 +37,7 @@ SLOW = (
 """What `make quick` leaves out: a package index, a browser, whole studies, killed runs, forged archives, long texts."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
 """Modules whose engine tests run whole studies, beside those of single containers."""
+NO_PWSH = "the image holds no PowerShell"
 READS_EVENTS = "workflow/test_reruns.py::test_a_cell_that_three"
 """A study that reads the engine's last 256 events, which tests/execution/test_failures.py makes it forget."""
 
@@ -49,12 +53,16 @@ def sandbox() -> Sandbox:
 
 @pytest.fixture(autouse=True)
 def _engine(request: pytest.FixtureRequest) -> None:
-    """Open the sandbox before whatever needs the engine; skip what needs a PowerShell that the image lacks."""
+    """Open the sandbox for a test that needs the engine; skip one that needs a missing PowerShell."""
     if request.node.get_closest_marker("engine"):
         request.getfixturevalue("sandbox")
-    needed = request.node.get_closest_marker("pwsh")
-    if needed and (why := request.getfixturevalue("sandbox").why_missing("pwsh")):
-        pytest.skip(f"the image holds no PowerShell: {why}")
+    if not request.node.get_closest_marker("pwsh"):
+        return
+    sandbox = request.getfixturevalue("sandbox")
+    if why := sandbox.why_missing(NAME):
+        pytest.skip(f"{NO_PWSH}: {why}")
+    pinned = "" if NAME not in sandbox.image.unofficial else " (not the pinned release)"
+    setattr(request.node, PWSH, f"{sandbox.image.shells[NAME]}{pinned}")
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook
@@ -71,3 +79,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(
             pytest.mark.xdist_group(engine if item.get_closest_marker("engine") else module)
         )
+
+
+PWSH = "_pwsh"
+"""A test's property: the version of the PowerShell that it ran on."""
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Note PowerShell's version in the reports of the tests that ran commands in it."""
+    report = (yield).get_result()
+    if report.when == "call" and (ran := getattr(item, PWSH, "")):
+        report.user_properties.append((PWSH, ran))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many tests ran on a real PowerShell, and which one."""
+    ran = Counter(
+        text
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, [])
+        for name, text in report.user_properties
+        if name == PWSH
+    )
+    for version, count in ran.items():
+        terminalreporter.write_line(f"{count} tests ran on PowerShell {version}")
+    skipped = [
+        report
+        for report in terminalreporter.stats.get("skipped", [])
+        if NO_PWSH in str(report.longrepr)
+    ]
+    if skipped:
+        terminalreporter.write_line(f"{len(skipped)} tests skipped: {NO_PWSH}")

@@ -55,7 +55,7 @@ def podman(sandbox, tmp_path_factory) -> Iterator[Sandbox]:
             try:
                 bash(found, "true")
             except SandboxError as error:
-                pytest.skip(f"podman starts no container here: {error.what}")
+                pytest.skip(f"podman starts no container here: {error}"[-300:])
             yield found
         finally:
             service.terminate()

@@ -22,8 +22,8 @@ from tests.workflow.project import TASKS, Project, model, reference_answer
 
 pytestmark = pytest.mark.engine
 KEY = "sk-ant-a-key-that-stays-here"
-OF_A_MACHINE = ("t_", "cpu_s", "peak_", "asked_utc", "attempts")
-"""Columns of the table that tell times, and what a machine used."""
+OF_A_MACHINE = ("t_", "cpu_s", "peak_", "written_", "asked_utc", "attempts")
+"""Columns with times, and with what a machine used (PowerShell caches in HOME what it has time for)."""
 LOOKS_OFTEN = """
 from snakemake_executor_plugin_slurm import Executor
 Executor.next_seconds_between_status_checks = property(lambda self: 2, lambda self, seconds: None)
