@@ -247,7 +247,7 @@ def execute(
         found = prober.all(
             [Probe(mutant.task, mutant.shell, "wrong", mutant.command, seed) for mutant in alive]
         )
-        for mutant, (finding, _) in zip(alive, found, strict=True):
+        for mutant, finding in zip(alive, found, strict=True):
             if not finding.passed:
                 killed[mutant] = finding.why
     return [Outcome(*mutant, mutant in killed, killed.get(mutant, "")) for mutant in planned]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256_file
 from fluency.core.records import ProcessFact
 from fluency.core.tasks import PAGE, Task, run_python_file
-from fluency.world import Builder, HelperSpec, World, build_world
+from fluency.world import Builder, HelperSpec, World, WorldError, build_world
 
 
 def world_for(task: Task, seed: int) -> World:
@@ -77,3 +79,19 @@ def expected_in(task: Task, seed: int) -> Any:
     """The right answer in the world of a seed, with the processes that it plans."""
     world = world_for(task, seed)
     return task.expected(world, planned_processes(world) if "processes" in task.needs else ())
+
+
+def check_world_pair(seeds: Sequence[int], tasks: Sequence[Task]) -> None:
+    """UserError without an odd and an even seed; WorldError if two such worlds share an answer."""
+    if {seed % 2 for seed in seeds} != {0, 1}:
+        raise UserError(
+            "worlds come in pairs of an odd and an even seed",
+            where=f"seeds: {', '.join(map(str, seeds))}",
+            hint="write one odd and one even seed, for example 11 and 24",
+        )
+    for task in tasks:
+        seen: dict[str, int] = {}
+        for seed in seeds:
+            twin = seen.setdefault(canonical_json(expected_in(task, seed)), seed)
+            if twin % 2 != seed % 2:
+                raise WorldError(seed, f"{task.id} has the same answer as in world {twin}")

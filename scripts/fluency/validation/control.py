@@ -30,7 +30,7 @@ def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox) -> Contro
         for command in (task.references if kind == "reference" else task.wrong).get(shell, [])[:1]
         for seed in study.seeds
     ]
-    found = [finding for finding, _ in Prober(sandbox, tasks, study.sandbox.limits).all(probes)]
+    found = Prober(sandbox, tasks, study.sandbox.limits).all(probes)
     runs = [
         _run_of(found[first : first + len(study.seeds)])
         for first in range(0, len(found), len(study.seeds))

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import SandboxError
+from fluency.common.files import sha256, write_atomic
 from fluency.common.terminal import log_line
 from fluency.core.grammar import condition_applies
+from fluency.core.records import Result
 from fluency.core.shells import AS_DESIGNED, SHELLS, ConditionName, other_dialect
 from fluency.core.study import Limits
-from fluency.core.task_world import world_for
+from fluency.core.task_world import expected_in, world_for
 from fluency.core.tasks import Task
 from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring import checks
 from fluency.scoring.checks import JSON_RULES
 from fluency.scoring.verdict import judge
+from fluency.world import World, build_world
 
+BASE_SEED = 1
+"""Of the world in which a command runs that prints the same in every world."""
 Kind = Literal["reference", "wrong", "trivial", "hard-coded", "other-dialect"]
 _SHAPES = (
     *(
@@ -88,51 +96,124 @@ class Probe:
     condition: ConditionName = AS_DESIGNED.name
     repeat: int = 1
 
+    @property
+    def anywhere(self) -> bool:
+        """Whether it only prints a text, which is then the same in every world."""
+        return self.kind in ("trivial", "hard-coded")
+
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """The verdict on one execution, and how long the command took."""
+    """The verdict on one execution.
+
+    Attributes:
+        why: the first thing that is wrong, or why the execution was not measured.
+        wall_s: how long the command took, in seconds.
+        measured: False if the sandbox lost it in every attempt.
+    """
 
     probe: Probe
     passed: bool
     why: str
     wall_s: float | None = None
+    measured: bool = True
 
 
 class Prober:
-    """Executes probes in the sandbox, as many at a time as it allows."""
+    """Executes probes in the sandbox, as many at a time as it allows, and judges the results.
 
-    def __init__(self, sandbox: Sandbox, tasks: Iterable[Task], limits: Limits) -> None:
+    Attributes:
+        answers: the expected answer by task and seed, from the executions so far.
+        executions: how many commands ran.
+    """
+
+    def __init__(
+        self, sandbox: Sandbox, tasks: Iterable[Task], limits: Limits, kept: Path | None = None
+    ) -> None:
+        """`kept` is a folder whose results are taken instead of executing the same again."""
         self.tasks = {task.id: task for task in tasks}
+        self.answers: dict[str, dict[int, Any]] = defaultdict(dict)
         self.executions = 0
         self._sandbox = sandbox
         self._limits = limits
+        self._kept = kept
+        self._printed: dict[tuple[str, str], Result] = {}
 
-    def run(self, probe: Probe) -> tuple[ProbeResult, Any]:
-        """The verdict on one probe and the expected answer of its world; SandboxError if three attempts failed."""
-        task, limits = self.tasks[probe.task], self._limits
-        world = world_for(task, probe.seed)
-        timeout_s = limits.timeout_s[probe.shell]
+    def run(self, probe: Probe) -> ProbeResult:
+        """The verdict on one probe; SandboxError if three attempts failed."""
+        task = self.tasks[probe.task]
+        answers = self.answers[probe.task]
+        if probe.anywhere:
+            command = (probe.shell, probe.command)
+            if command not in self._printed:
+                self._printed[command] = self._result(probe, build_world(BASE_SEED), ())
+            result = self._printed[command]
+            if probe.seed not in answers:
+                answers[probe.seed] = expected_in(task, probe.seed)
+            expected = answers[probe.seed]
+        else:
+            world = world_for(task, probe.seed)
+            result = self._result(probe, world, task.needs)
+            expected = task.expected(world, result.processes)
+            answers.setdefault(probe.seed, expected)
+        verdict = judge(task, result, expected)
+        return ProbeResult(probe, verdict.passed, verdict.why, result.wall_s)
+
+    def _result(self, probe: Probe, world: World, needs: Sequence[str]) -> Result:
+        """The result of a command: kept, or executed in up to three attempts."""
+        timeout_s = self._limits.timeout_s[probe.shell]
         invocation = Invocation(
-            probe.shell, probe.command, world, limits, timeout_s, task.needs, probe.condition
+            probe.shell, probe.command, world, self._limits, timeout_s, needs, probe.condition
         )
+        file = self._kept and self._kept / f"{self._key(invocation, probe.repeat)}.json"
+        if file and file.exists():
+            return Result.model_validate_json(file.read_bytes())
         attempts = Retrying(
             stop=stop_after_attempt(3), retry=retry_if_exception_type(SandboxError), reraise=True
         )
         result = attempts(self._sandbox.run, invocation)
-        expected = task.expected(world, result.processes)
-        verdict = judge(task, result, expected)
-        return ProbeResult(probe, verdict.passed, verdict.why, result.wall_s), expected
+        self.executions += 1
+        if file:
+            write_atomic(file, result.model_dump_json())
+        return result
 
-    def all(self, probes: Sequence[Probe]) -> list[tuple[ProbeResult, Any]]:
-        """The verdicts on probes and the expected answers, in the order of the probes."""
+    def _key(self, invocation: Invocation, repeat: int) -> str:
+        """Everything that a result depends on; a task's checks are applied anew."""
+        image = self._sandbox.image
+        return sha256(
+            canonical_json(
+                [
+                    [image.content_sha256, image.shells],
+                    [invocation.shell, invocation.command, invocation.condition],
+                    [invocation.world.sha256, list(invocation.needs), repeat],
+                    invocation.limits.model_dump(),
+                ]
+            )
+        )
+
+    def all(self, probes: Sequence[Probe], *, go_on: bool = False) -> list[ProbeResult]:
+        """The verdicts on probes, in their order.
+
+        With `go_on`, a probe that could not be measured is a finding, not a SandboxError.
+        """
+
+        def one(probe: Probe) -> ProbeResult:
+            try:
+                return self.run(probe)
+            except SandboxError as error:
+                if not go_on:
+                    raise
+                return ProbeResult(probe, False, error.what, measured=False)
+
+        printing = {(probe.shell, probe.command): probe for probe in probes if probe.anywhere}
         found = []
         with ThreadPoolExecutor(self._sandbox.parallel) as pool:
-            for number, one in enumerate(pool.map(self.run, probes), 1):
-                found.append(one)
+            # Each once before all tasks ask for it; what is lost here is tried again below.
+            list(pool.map(one, printing.values()))
+            for number, finding in enumerate(pool.map(one, probes), 1):
+                found.append(finding)
                 if number % 100 == 0:
                     log_line(f"{number} of {len(probes)} executions")
-        self.executions += len(found)
         return found
 
 
@@ -147,42 +228,48 @@ def first_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) -> Ite
 def further_probes(
     task: Task, shells: Sequence[str], seeds: Sequence[int], repeats: int, answers: dict[int, Any]
 ) -> Iterator[Probe]:
-    """All other executions; `answers` are the expected answers by seed, from the first probes.
+    """All other executions but those of `must_fail_probes`.
 
-    `repeats` is how often a shell's references are executed in all, over all worlds.
+    Args:
+        task: whose commands are executed.
+        shells: in which.
+        seeds: of the worlds.
+        repeats: how often a shell's references are executed in all, over all worlds.
+        answers: the expected answers by seed, from the first probes.
     """
     for shell in filter(task.references.get, shells):
         references = task.references[shell]
-        other = task.references[other_dialect(SHELLS[shell]).name]
         for command in references:
             for seed in seeds:
                 for repeat in range(2, -(-repeats // (len(references) * len(seeds))) + 1):
                     yield Probe(task.id, shell, "reference", command, seed, repeat=repeat)
-        must_fail: list[tuple[Kind, str]] = [
-            ("wrong", command) for command in task.wrong.get(shell, ())
-        ]
-        must_fail += [("trivial", command) for command in trivial(task, shell)]
-        must_fail += [("other-dialect", other[0])]
-        for kind, command in must_fail:
+        for command in trivial(task, shell):
             for seed in seeds:
-                yield Probe(task.id, shell, kind, command, seed)
+                yield Probe(task.id, shell, "trivial", command, seed)
         for source, answer in answers.items():
             for seed in seeds:
                 if seed % 2 != source % 2:
                     yield Probe(task.id, shell, "hard-coded", hard_coded(shell, task, answer), seed)
         for condition in SHELLS[shell].conditions:
-            own = [
-                command
-                for command in references
-                if condition_applies(condition, SHELLS[shell], command)
-            ]
-            alien = (
-                () if condition.unix_tools else other
-            )  # with its programs there, another dialect may well pass
-            for kind, commands in (("reference", own), ("other-dialect", alien)):
-                for command in commands:
+            for command in references:
+                if condition_applies(condition, SHELLS[shell], command):
                     for seed in seeds:
-                        yield Probe(task.id, shell, kind, command, seed, condition.name)
+                        yield Probe(task.id, shell, "reference", command, seed, condition.name)
+
+
+def must_fail_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) -> Iterator[Probe]:
+    """What may pass in worlds of one parity, not of both: wrong commands, and the other dialect's.
+
+    Another dialect's references may well pass where its programs are there.
+    """
+    for shell in filter(task.references.get, shells):
+        alien = task.references[other_dialect(SHELLS[shell]).name]
+        for seed in seeds:
+            for command in task.wrong.get(shell, ()):
+                yield Probe(task.id, shell, "wrong", command, seed)
+            for condition in SHELLS[shell].conditions:
+                for command in () if condition.unix_tools else alien:
+                    yield Probe(task.id, shell, "other-dialect", command, seed, condition.name)
 
 
 def trivial(task: Task, shell: str) -> list[str]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
 from pathlib import Path
 
-from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.common.terminal import print_lines
 from fluency.core.config_files import read_yaml
 from fluency.core.study import STUDY_NAME, seed_commitment
-from fluency.core.task_world import expected_in
-from fluency.core.tasks import Task, load_tasks
-from fluency.world.model import WorldError
+from fluency.core.task_world import check_world_pair
+from fluency.core.tasks import load_tasks
 
 FOLDER = ROOT / "sealed"
 """Out of version control: a reader of it knows the worlds."""
@@ -68,28 +65,7 @@ def reveal(path: Path) -> str:
         raise UserError(
             "this file holds no sealed seeds", where=str(path), hint="name a file of sealed/"
         )
-    check_seed_pair(seeds)
+    check_world_pair(seeds, [])
     found = seed_commitment(seeds, salt)
     print_lines(_REVEALED.format(seal=found, seeds=seeds, salt=salt).split("\n"))
     return found
-
-
-def check_seed_pair(seeds: Sequence[int]) -> None:
-    """UserError unless there is an odd seed and an even one."""
-    if {seed % 2 for seed in seeds} != {0, 1}:
-        where, hint = (
-            f"seeds: {', '.join(map(str, seeds))}",
-            "write one odd and one even seed, for example 11 and 24",
-        )
-        raise UserError("worlds come in pairs of an odd and an even seed", where=where, hint=hint)
-
-
-def check_world_pair(seeds: Sequence[int], tasks: Sequence[Task]) -> None:
-    """WorldError if a task's answer is the same in an odd and an even world."""
-    check_seed_pair(seeds)
-    for task in tasks:
-        seen: dict[str, int] = {}
-        for seed in seeds:
-            twin = seen.setdefault(canonical_json(expected_in(task, seed)), seed)
-            if twin % 2 != seed % 2:
-                raise WorldError(seed, f"{task.id} has the same answer as in world {twin}")
