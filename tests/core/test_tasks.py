@@ -159,7 +159,7 @@ def test_an_answer_is_worked_out_once_a_world_and_handed_out_as_a_copy(tmp_path)
     assert [task.expected(build_world(11), [fact]) for _ in range(2)] == [[3], [4]]
 
 
-FULL, DEMANDING, ALL = "full-60", "demanding", "full-116"
+EASY, FULL, DEMANDING, ALL = "easy-20", "full-60", "demanding", "full-116"
 TWO = ["crate-versions", "tree-size-bytes"]
 
 
@@ -180,6 +180,7 @@ def test_the_sets_nest_as_their_names_say_and_every_folder_is_in_one():
     assert len(sets[PILOT]) == 20 and len(sets[FULL]) == 60 and set(sets[PILOT]) < set(sets[FULL])
     assert len(sets[DEMANDING]) == 56 and len(sets[ALL]) == 116
     assert set(sets[FULL]) | set(sets[DEMANDING]) == set(sets[ALL])
+    assert len(sets[EASY]) == 20 and not set(sets[EASY]) & set(sets[ALL])
     there = {path.name for path in TASKS.glob("[!._]*/")}
     assert there == {task for tasks in sets.values() for task in tasks}, (
         "name a further task in a set of its own"
@@ -189,7 +190,7 @@ def test_the_sets_nest_as_their_names_say_and_every_folder_is_in_one():
         read_study().tasks,
         *(read_study(ROOT / "config" / f"{name}.yaml").tasks for name in ("demo", "study")),
     ]
-    assert asked == [PILOT] * 3
+    assert asked == [EASY, EASY, PILOT]
 
 
 def test_a_set_is_known_by_its_tasks_however_they_were_asked_for(bank):

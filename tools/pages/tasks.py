@@ -13,7 +13,6 @@ from fluency.common.paths import ROOT
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.tasks import CATEGORIES, NEUTRAL, Task, load_tasks, task_sets
 from fluency.report.markdown import table
-from tools.command_mutants import PAGE as MUTANTS
 from tools.pages.observed import ObservedStudy, observed_studies
 
 PAGE, METHOD = "docs/tasks.md", "docs/method.md"
@@ -33,18 +32,19 @@ the right form, is the failure that the traps cause. The bank can measure a mode
 and its pass rate lies between 10 and 90 % (otherwise the report says *cannot tell*).
 """
 _SETS = """
-A study names a set in its configuration (`tasks: demanding`). Each lean was declared before any result. Mutants are
-those of the Bash references (`tools/command_mutants.md`); the share killed is of those that are not equivalent. Wrong
+A study names a set in its configuration (`tasks: demanding`). Each lean was declared before any result. Wrong
 outputs are all killed, in every set ([checks.md](checks.md#mutation-testing)).
 
 A report concludes about "tasks like these". What that means depends on the set:
 
+- `easy-20`: questions of one step, for small models and for a first look; the default and the demo use it. Chosen from
+  26 candidates by what two embedded models passed in both shells together.
 - `pilot-20`: everyday requests of four categories; [method.md](method.md#the-task-bank) says where they come from.
 - `full-60`: the twenty, and forty more written by the same rules.
 - `demanding`: requests as short and natural (17 to 72 words), for which one must know a standard (CODEOWNERS, SemVer,
   JSON merge patch, CSV, cargo's rules, server-sent events, link headers, `/proc`) or combine several steps. They were
   chosen by their difficulty, never by a difference between the shells. A gap in them is no gap in everyday work.
-- `full-116`: all of them. The mix is no sample of anybody's work.
+- `full-116`: the sixty and the demanding ones. The mix is no sample of anybody's work.
 
 Before any study, strong authors (a large language model that may think before it answers) wrote one command for each
 task and shell without seeing a reference. Right at this first shot:
@@ -56,7 +56,7 @@ task and shell without seeing a reference. Right at this first shot:
 
 So strong models are near the ceiling of the sixty, and most studies of them there can only end with *cannot tell*.
 Three of the ten Bash failures had printed the right lines and ended with exit status 1; the prompt now says that the
-status counts, and which programs there are. Forty of the demanding tasks were right in all eight answers; the other
+status counts. Forty of the demanding tasks were right in all eight answers; the other
 sixteen can tell such models and the shells apart. The set is for strong models: the embedded 1.5B model, asked each
 task once in Bash, passed 0 of 56 (20 no-output, 9 non-zero-exit, 8 missing-program, 7 wrong-structure, 6 truncated,
 4 silent-wrong, 1 does-not-parse, 1 format).
@@ -103,24 +103,16 @@ def _lines(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[
 
 
 def sets_table(tasks: Sequence[Task]) -> str:
-    """The sets by size, by lean and by what became of their references' mutants."""
-    found = re.findall(
-        r"^\| ([a-z0-9-]+) \| (\d+) \| (\d+) \| (\d+) \|", MUTANTS.read_text(encoding="utf-8"), re.M
-    )
-    mutants = {name: tuple(map(int, counts)) for name, *counts in found}
+    """The sets by size and by lean."""
     leans = [*(SHELLS[shell].short_title for shell in DESIGN_SHELLS), NEUTRAL, UNDECLARED]
     rows = []
     for name, chosen in task_sets().items():
         own = [task for task in tasks if task.id in set(chosen.tasks)]
         if not own:
             continue
-        made, killed, equivalent = (
-            sum(counts) for counts in zip(*(mutants[task.id] for task in own), strict=True)
-        )
         leaning = Counter(map(_lean, own))
-        share = f"{killed / (made - equivalent):.1%}"
-        rows.append([f"`{name}`", len(own), *(leaning[lean] for lean in leans), made, share])
-    return table(["set", "tasks", *leans, "mutants", "killed"], rows, "l" + "r" * 7)
+        rows.append([f"`{name}`", len(own), *(leaning[lean] for lean in leans)])
+    return table(["set", "tasks", *leans], rows, "l" + "r" * 5)
 
 
 def _observed(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> dict[str, dict[str, str]]:

@@ -46,6 +46,10 @@ _SHAPES = (
         "/x",
         "x: 1 -> 2",
         "1.5 x",
+        "job-x",
+        "job-1 FAILED",
+        "vox-sched x",
+        "x-1 2026-",
     ),
     *(
         "x@1",

@@ -1,0 +1,7 @@
+"""A crate more than the base world has, of one name in odd worlds and another in even ones."""
+
+
+def extend(builder, rng):
+    name = "bench" if builder.odd else "fuzz"
+    manifest = f'[package]\nname = "{name}"\nversion.workspace = true\n'
+    builder.file(f"crates/{name}/Cargo.toml", manifest)

@@ -1,0 +1,5 @@
+"""Each host name of the file once."""
+
+
+def expected(world, processes):
+    return list(dict.fromkeys(world.lines("data/hosts.txt")))
