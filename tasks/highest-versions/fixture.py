@@ -42,6 +42,8 @@ def extend(builder, rng):
     for name, versions in zip(rng.sample(NAMES, len(kinds)), rng.shuffled(kinds), strict=True):
         for version in versions:
             builder.file(f"registry/{name}/{version}/vox.toml", f'name = "{name}"\n', any_name=True)
+            builder.file(
+                f"registry/{name}/{version}.sha256", f"{rng.below(10**9)}\n", any_name=True
+            )
         builder.file(f"registry/{name}/index.json", "{}\n")
-        builder.file(f"registry/{name}/{major + 5}.0.0.sha256", f"{rng.below(10**9)}\n")
     builder.file("registry/README.md", "# Registry\n")

@@ -28,9 +28,8 @@ def extend(builder, rng):
         ]
         labels += [f'grpc_status="{rng.between(0, 16)}"'] if rng.chance(40) else []
         labels += [f'status_class="{rng.pick(STATUSES)}"'] if rng.chance(40) else []
-        gap = " " if number % 3 == 1 else ""
-        labels = rng.shuffled([*labels, f'status{gap}={gap}"{statuses[number % len(statuses)]}"'])
-        samples.append(_sample(rng, "http_requests_total", labels, _value(number, value)))
+        labels = rng.shuffled([*labels, f'status="{statuses[number % len(statuses)]}"'])
+        samples.append(_sample("http_requests_total", labels, _value(number, value)))
     # Series without the label, and metrics of other names.
     for number in range(3):
         labels = [
@@ -40,7 +39,6 @@ def extend(builder, rng):
         ]
         samples.append(
             _sample(
-                rng,
                 "http_requests_total",
                 [*labels, f'instance="m{number}"'],
                 str(rng.between(1, 999)),
@@ -49,7 +47,7 @@ def extend(builder, rng):
     samples.append(f"http_requests_total {rng.between(1000, 9999)}")
     for name in ("http_requests_total_errors", "grpc_http_requests_total", "http_requests"):
         samples.append(
-            _sample(rng, name, [f'status="{rng.pick(statuses)}"'], str(rng.between(100, 999)))
+            _sample(name, [f'status="{rng.pick(statuses)}"'], str(rng.between(100, 999)))
         )
     lines = [
         "# HELP http_requests_total Requests by status, for example",
@@ -66,7 +64,6 @@ def _value(number, value):
     return f"{text} {1_778_000_000_000 + 15_000 * number}" if number % 4 == 3 else text
 
 
-def _sample(rng, name, labels, value):
-    before, inside, comma = (rng.chance(30) for _ in range(3))
-    text = (", " if inside else ",").join(labels) + ("," if comma else "")
-    return f"{name}{' ' * before}{{{' ' * inside}{text}{' ' * inside}}} {value}"
+def _sample(name, labels, value):
+    """A line as client libraries write it: no blanks in or before the braces."""
+    return f"{name}{{{','.join(labels)}}} {value}"

@@ -66,7 +66,7 @@ def extend(builder, rng):
         + "members = [\n"
         + "\n".join([lines[0], *rng.shuffled(lines[1:])])
         + f'\n]\nexclude = ["legacy", "plugins/{off}"]\n'
-        + f'default-members = ["{core}", "legacy/{old}"]\nresolver = "3"\n\n'
+        + f'default-members = ["{core}", "plugins/{plugins[0]}"]\nresolver = "3"\n\n'
         + f'[workspace.package]\nversion = "0.{rng.between(2, 30)}.0"\n\n'
         + f'[workspace.metadata.docs]\nmembers = ["demo/*", "{core}/fuzz"]\n',
     )

@@ -82,13 +82,13 @@ def _definition(rng, test):
     inside = _tag(
         rng, "TestMethod", [("className", name), ("name", method), ("codeBase", "vox.tests.dll")]
     )
-    return f"{head}\n      <Execution id='{rng.between(1000, 9999)}' />\n      {inside}\n    </UnitTest>"
+    return f'{head}\n      <Execution id="{rng.between(1000, 9999)}" />\n      {inside}\n    </UnitTest>'
 
 
 def _tag(rng, name, attributes):
-    quote, between = rng.pick("\"'"), rng.pick((" ", " ", "\n        "))
+    between = rng.pick((" ", " ", "\n        "))
     return (
         f"<{name} "
-        + between.join(f"{key}={quote}{value}{quote}" for key, value in rng.shuffled(attributes))
+        + between.join(f'{key}="{value}"' for key, value in rng.shuffled(attributes))
         + " />"
     )
