@@ -12,7 +12,6 @@ SPACE := $() $()
 CONFIGS := $(if $(wildcard $(subst $(SPACE),\ ,$(CONFIG))),--configfile "$(CONFIG)",$(foreach file,$(CONFIG),--configfile $(file)))
 RUN := .venv/.requirements
 DEV := .venv/.dev
-DATA := .venv/.data
 INTEROP := .venv-interop/.made
 DOCS := .venv/.docs
 CLUSTER := .venv/.cluster
@@ -27,10 +26,6 @@ $(RUN): envs/requirements.lock envs/installer.lock pyproject.toml scripts/bootst
 $(DEV): envs/dev.lock envs/installer.lock pyproject.toml scripts/bootstrap.sh
 	@scripts/bootstrap.sh dev
 	@touch $(RUN) $@
-
-$(DATA): $(RUN) envs/data.lock
-	@scripts/bootstrap.sh data
-	@touch $@
 
 $(INTEROP): envs/interop.lock envs/installer.lock pyproject.toml tools/interop/inspect/pyproject.toml scripts/bootstrap.sh
 	@scripts/bootstrap.sh interop
@@ -94,17 +89,17 @@ preregister: $(RUN) ## Freeze tasks, seeds, models and plan before a study (CONF
 seeds: $(RUN) ## Commit to the seeds of a study's worlds (STUDY=name), and reveal them (REVEAL=file)
 	@fluency seeds $(if $(STUDY),--study "$${STUDY}") $(if $(REVEAL),--reveal "$${REVEAL}")
 
-archive: $(RUN) ## Pack the decision record (CONFIG=... PARTIAL=1 IMAGE=1; PRIVATE=1: private tasks too)
-	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image) $(if $(PRIVATE),--with-private)
+archive: $(RUN) ## Pack the decision record (CONFIG=... PARTIAL=1 IMAGE=1)
+	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image)
 
-verify: $(RUN) ## Check an archive and rebuild its report, offline (ARCHIVE=file PRIVATE=file)
-	@fluency verify "$${ARCHIVE:-}" $(if $(PRIVATE),--private "$(PRIVATE)")
+verify: $(RUN) ## Check an archive's evidence and scores, offline (ARCHIVE=file RECORD=decision.md)
+	@fluency verify "$${ARCHIVE:-}" $(if $(RECORD),--record "$${RECORD}")
 
 open: $(RUN) ## Verify an archive and open its report and explorer (ARCHIVE=file)
 	@fluency open "$${ARCHIVE:-}"
 
 example: $(RUN) ## The example study: verified offline, its report and explorer opened (VERBOSE=1)
-	@fluency open example/*.tar.zst $(if $(VERBOSE),--verbose)
+	@$(if $(wildcard example/*.tar.zst),fluency open example/*.tar.zst $(if $(VERBOSE),--verbose),echo "There is no example study here yet; \`make demo\` makes one of your own, at no cost.")
 
 replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|execute ALLOW=limit,limit MARKDOWN=file)
 	@fluency replay "$${ARCHIVE:-}" $(if $(STAGE),--stage $(STAGE)) $(if $(ALLOW),--allow $(ALLOW)) \
@@ -113,7 +108,7 @@ replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|exe
 decision: $(RUN) ## Write a decision record from an archive (ARCHIVE=file TITLE="...")
 	@fluency decision "$${ARCHIVE:-}" --title "$${TITLE:-}"
 
-export: $(RUN) $(if $(filter parquet,$(FORMAT)),$(DATA)) $(if $(filter inspect,$(FORMAT)),$(INTEROP)) ## A study in another program's format (FORMAT=name ARCHIVE=file or CONFIG=...; INTO=folder)
+export: $(RUN) $(if $(filter inspect,$(FORMAT)),$(INTEROP)) ## A study in another program's format (FORMAT=name ARCHIVE=file or CONFIG=...; INTO=folder)
 	@$(if $(filter inspect,$(FORMAT)),.venv-interop/bin/python -m fluency_inspect.logs,fluency export --format "$${FORMAT:-}") $(if $(ARCHIVE),--archive "$${ARCHIVE}",$(CONFIGS)) $(if $(INTO),--into "$${INTO}")
 
 interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.venv-interop; docs/other-programs.md)
@@ -157,7 +152,7 @@ docs: $(DOCS) ## Build the documentation into site/, strictly; it opens from the
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict && echo site/index.html
 
 lock: $(DEV) ## Pin the environment again from envs/*.in
-	@for name in installer requirements dev data docs interop cluster; do \
+	@for name in installer requirements dev docs interop cluster; do \
 	  uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
 	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in; done
 

@@ -45,7 +45,7 @@ def make_study(models=("model-x",), trials: int = 5, shells=("bash", "pwsh"), **
 
 def view_of(study: Study, tasks, provenance: Provenance | None = None) -> StudyView:
     """A study as the report sees it, of which there is a table and no record."""
-    return StudyView(study, tasks, [], load=lambda cell: CellRecords(None, None, None), row=lambda cell: None,
+    return StudyView(study, tasks, [], lambda cell: CellRecords(None, None, None),
                      provenance=provenance or Provenance())  # fmt: skip
 
 

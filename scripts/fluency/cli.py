@@ -103,8 +103,8 @@ MERGE = click.Option(
     help="Take over the answers of another store.",
 )
 DECISION = click.Option(["--decision"], default="", help="The decision the study is for.")
-PRIVATE = click.Option(
-    ["--private"], type=archive_file, metavar="FILE", help="The part that holds its private tasks."
+RECORD = click.Option(
+    ["--record"], type=Path, metavar="FILE", help="The decision record that rests on it."
 )
 STAGE = click.Option(
     ["--stage"], type=click.Choice(["score", "execute"]), default="score", help="The first stage."
@@ -167,9 +167,9 @@ add("compare", "report.compare:main", "Compare two studies task by task.", A, B,
 add("answers", "generation.audit:main", "List and verify the answer store.", MERGE)
 FREEZE = "Freeze tasks, seeds, models and analysis plan before a study."
 add("preregister", "archive.commands:preregister", FREEZE, STUDY, DECISION)
-VERIFY = "Check an archive and rebuild its report from the records, offline."
-add("verify", "archive.commands:verify", VERIFY, ARCHIVE, PRIVATE)
-OPEN = "Verify an archive and open its report and explorer."
+VERIFY = "Check an archive's evidence and judge every execution again, offline."
+add("verify", "archive.commands:verify", VERIFY, ARCHIVE, RECORD)
+OPEN = "Verify an archive, make its report and explorer again, and open them."
 add("open", "archive.commands:open_archive", OPEN, ARCHIVE, INTO, VERBOSE)
 REPLAY = "Rescore, or re-execute, an archive with the present code and image."
 add("replay", "archive.commands:replay", REPLAY, ARCHIVE, STAGE, ALLOW, MARKDOWN)
@@ -223,15 +223,14 @@ def seeds(study: str, reveal: Path | None) -> None:
 @fluency.command(params=[STUDY])
 @click.option("--partial", is_flag=True, help="Pack what there is.")
 @click.option("--image", is_flag=True, help="With the sandbox image.")
-@click.option("--with-private", is_flag=True, help="Keep private tasks in: not to be published.")
-def archive(loaded: LoadedStudy, partial: bool, image: bool, with_private: bool) -> int:
+def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
     """Bring a study up to date and pack its decision record."""
     from fluency.archive.commands import pack_study
     from fluency.workflow.run import run_study
 
     if not partial and (code := run_study(loaded)):
         return code
-    print(pack_study(loaded, partial=partial, image=image, with_private=with_private))
+    print(pack_study(loaded, partial=partial, image=image))
     return 0
 
 

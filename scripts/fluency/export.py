@@ -1,4 +1,4 @@
-"""A study's cells table for other programs: CSV with a data dictionary (Data Package), or Parquet.
+"""A study's cells table for other programs: CSV with a data dictionary (Data Package).
 
 `FORMATS` takes further writers: `fluency_inspect.logs` adds Inspect AI's logs, which need another environment.
 """
@@ -16,10 +16,10 @@ from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import ROOT
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study_view import StudyView
-from fluency.core.table import Row, to_frame, write_table
+from fluency.core.table import Row, write_table
 
 EXPORTS = ROOT / "exports"
-CSV, PACKAGE, PARQUET = "cells.csv", "datapackage.json", "cells.parquet"
+CSV, PACKAGE = "cells.csv", "datapackage.json"
 
 
 def export_archive(archive: Path, format: str, into: Path | None = None) -> list[Path]:
@@ -72,33 +72,8 @@ def write_csv(view: StudyView, name: str, origin: str, folder: Path) -> list[Pat
     return [folder / CSV, folder / PACKAGE]
 
 
-def write_parquet(view: StudyView, name: str, origin: str, folder: Path) -> list[Path]:
-    """Write `cells.parquet`: unknown values are null, each field's metadata says what the column means."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as parquet
-    except ModuleNotFoundError:
-        hint = "`make export FORMAT=parquet …` installs it from envs/data.lock"
-        raise UserError(
-            "this environment lacks pyarrow", where="FORMAT=parquet", hint=hint
-        ) from None
-
-    table = pa.Table.from_pandas(to_frame(view.rows()), preserve_index=False)
-    for index, column in enumerate(table.column_names):
-        meaning = {"description": Row.model_fields[column].description or ""}
-        table = table.set_column(
-            index, table.schema.field(index).with_metadata(meaning), table.column(index)
-        )
-    facts = {"study": view.study.study, "origin": origin}
-    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **facts})
-    folder.mkdir(parents=True, exist_ok=True)
-    parquet.write_table(table, folder / PARQUET, compression="zstd")
-    return [folder / PARQUET]
-
-
 FORMATS: dict[str, Callable[[StudyView, str, str, Path], list[Path]]] = {
     "csv": write_csv,
-    "parquet": write_parquet,
 }
 
 

@@ -15,7 +15,6 @@ from fluency.archive.pack import make_archive
 from fluency.archive.registration import preregister, with_registration
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
-from fluency.core.held_out import public_tasks
 from fluency.core.provenance import Provenance, collect_provenance, read_startup_times
 from fluency.core.records import (
     Execution,
@@ -30,7 +29,7 @@ from fluency.core.records import (
 from fluency.core.schema import write_record
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import cell_row, load_records, read_table, record_path, write_table
+from fluency.core.table import load_records, read_table, record_path, write_table
 from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.execute import execute_cell
@@ -73,10 +72,9 @@ class Made:
         return self.root / "answers"
 
     def view(self, provenance: Provenance | None = None) -> StudyView:
-        task_of = {task.id: task for task in public_tasks(self.tasks, self.study)}
         load = partial(load_records, self.results)
         return StudyView(
-            self.study, list(task_of.values()), self.cells, load, lambda cell: cell_row(cell, task_of[cell.task], load(cell)),
+            self.study, self.tasks, self.cells, load,
             provenance=provenance or Provenance(),
             control=read_control(self.results / self.study.study) if self.study.control else None,
         )  # fmt: skip
@@ -284,4 +282,4 @@ def provenance_of(made: Made) -> Provenance:
 def archived(made: Made, out: Path, **more) -> Path:
     """The study's archive."""
     options = {"config": made.config()} | FACTS | more
-    return make_archive(made.view(), made.tasks, made.results, made.answers, out, **options)
+    return make_archive(made.view(), made.results, made.answers, out, **options)

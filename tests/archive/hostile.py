@@ -11,9 +11,9 @@ import zstandard
 
 from fluency.archive import tar_format
 from fluency.archive.findings import VerifyReport
-from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, manifest_bytes
+from fluency.archive.manifest import MANIFEST_NAME, MANIFEST_SCHEMA, manifest_bytes
 from fluency.archive.pack import write_entries
-from fluency.archive.tar_format import WINDOW_LOG, Entry, TarReader, tar_header, write_tar
+from fluency.archive.tar_format import WINDOW_LOG, Entry, read_tar, tar_header, write_tar
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import KEY
 from fluency.common.files import pretty_json, sha256
@@ -21,8 +21,8 @@ from fluency.common.files import pretty_json, sha256
 Change = Callable[[dict[str, bytes]], None]
 
 FACTS = {
-    "schema_version": SCHEMA_VERSION, "made_by": "0", "study": "s", "study_sha256": "0" * 64, "utc_date": "2026-11-22", "commit": "c" * 40, "dirty": False, "partial": False,
-    "image_included": False, "cells": 0, "not_measured": {}, "missing": [], "code": {}, "environment": {},
+    "schema_version": MANIFEST_SCHEMA, "made_by": "0", "study": "s", "study_sha256": "0" * 64, "utc_date": "2026-11-22", "commit": "c" * 40, "dirty": False, "partial": False,
+    "image_included": False, "cells": 0, "not_measured": {}, "missing": [], "code": {}, "environment": {}, "config": [], "private_tasks": [],
 }  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def bomb(size: int, name: str = "z") -> Iterator[bytes]:
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    return {name: b"".join(chunks) for name, _, chunks in TarReader(path)}
+    return {name: b"".join(chunks) for name, _, chunks in read_tar(path)}
 
 
 def rewritten(path: Path, out: Path, *changes: Change, repair: bool = True, **facts) -> Path:
@@ -88,9 +88,8 @@ def rewritten(path: Path, out: Path, *changes: Change, repair: bool = True, **fa
     for change in changes:
         change(files)
     if repair:
-        held_out = {name: manifest["files"][name] for name in manifest.get("held_out", ())}
         known = {name: {"sha256": sha256(data), "bytes": len(data)} for name, data in files.items()}
-        manifest["files"] = dict(sorted((held_out | known).items()))
+        manifest["files"] = dict(sorted(known.items()))
     head = manifest_bytes({key: value for key, value in (manifest | facts).items() if key != KEY})
     with patch.object(tar_format, "LEVEL", 1):  # the same form, in a tenth of the time
         write_tar(

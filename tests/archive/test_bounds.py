@@ -14,7 +14,12 @@ import pytest
 
 from fluency.archive import archived_study
 from fluency.archive import untrusted_json as parsing
-from fluency.archive.archived_study import MAX_CELLS, MAX_YAML_DEPTH, read_archived_study
+from fluency.archive.archived_study import (
+    MAX_CELLS,
+    MAX_YAML_BYTES,
+    MAX_YAML_DEPTH,
+    read_archived_study,
+)
 from fluency.archive.manifest import MANIFEST_NAME, MAX_BYTES
 from fluency.archive.tar_format import tar_header
 from fluency.archive.unpack import MAX_DOCUMENT, unpacked
@@ -50,7 +55,7 @@ def told_in_a_child(work: Callable[[], str]) -> tuple[str, int]:
 
 def verified(path: Path) -> str:
     try:
-        return "; ".join(map(str, verify_archive(path).problems))
+        return "; ".join(map(str, verify_archive(path).altered))
     except UserError as error:
         return str(error)
 
@@ -80,13 +85,29 @@ def edited(name: str, data: bytes) -> Callable[[Path, Path], Path]:
     return lambda path, out: rewritten(path, out, replace_file(name, data))
 
 
+def silent_models(small_archive: Path, out: Path) -> Path:
+    """A hundred and twenty models of which nothing was measured."""
+    study = json.loads(contents(small_archive)["study.json"])
+    model = study["models"][0]
+    study["models"] += [model | {"alias": f"m{n}"} for n in range(120)]
+    change = replace_file("study.json", pretty_json(study).encode())
+    facts = {"study_sha256": sha256(canonical_json(study)), "partial": True}
+    return rewritten(small_archive, out, change, **facts)
+
+
 EXECUTIONS = "results/executions/.*"
 HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
     "sparse": (edited("worlds/11-.*/tree.tar", sparse(5 << 30)), "big is neither file nor folder"),
     "record": (edited(EXECUTIONS, bytes(MAX_DOCUMENT + 1)), f"it is larger than {MAX_DOCUMENT:,} bytes"),
-    "cells": (many_cells, f"cells; {MAX_CELLS:,} are read"),
+    "cells": (many_cells, f"and {MAX_CELLS:,} are read"),
     "names": (many_names, f"the manifest is larger than {MAX_BYTES:,} bytes"),
-    "yaml": (edited("tasks/.*/task.yaml", b"{b: x, a: " * 8_000 + b"x" + b"}" * 8_000), f"it nests deeper than {MAX_YAML_DEPTH} levels"),
+    "yaml": (edited("tasks/.*/task.yaml", b"{b: x, a: " * 5_000 + b"x" + b"}" * 5_000), f"it nests deeper than {MAX_YAML_DEPTH} levels"),
+    "base 60": (edited("config/.*", b"trials: 1" + b":10" * 20_000), "trials"),
+    "large yaml": (edited("config/.*", b"#" * (MAX_YAML_BYTES + 1)), f"larger than {MAX_YAML_BYTES:,} bytes"),
+    "pattern": (edited("tasks/.*/task.yaml", b"structure: {line: '" + b"[a-z]?" * 7_000 + b"'}"), "tasks/stale-lockfiles/task.yaml"),
+    "table": (edited("results/.*/cells.csv", b"," * 500_000), "does not say what the records say"),
+    "models": (silent_models, "it holds no record of the model m0"),
+    "alias": (edited("tasks/.*/task.yaml", b"a: &a [x, x]\nb: [*a, *a]\n"), "it holds an alias"),
     "values": (edited(EXECUTIONS, b"[" + b"[]," * MAX_VALUES + b"[]]\n"), f"it holds more than {MAX_VALUES:,} values"),
 }  # fmt: skip
 

@@ -1,6 +1,10 @@
 """The decision record says what was measured, how sure it is, and leaves the deciding to somebody."""
 
+import re
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,10 +17,11 @@ from fluency.archive.code_hashes import code_hashes
 from fluency.archive.decision import _lines, write_decision
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
+from fluency.common.paths import ROOT
 from fluency.core.shells import DESIGN_SHELLS
 from tests.archive.hostile import put, rewritten
 from tests.archive.hostile import record as edit_of
-from tests.archive.test_verify import SCORE, forge_whole
+from tests.archive.test_verify import SCORE
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +50,7 @@ def test_the_record_holds_what_a_decision_needs(record, archive, made):
         "### What Does Not Change",
         "Name and date:\n",
         f"SHA-256 of the archive: `{sha256(archive.read_bytes())}`",
-        "Every hash, every link and every rebuilt file fits.",
+        "Verification when this record was written: PROVEN",
         "preregistrations/made-up-2026-11-01.json",
     ):
         assert wanted in text, wanted
@@ -79,14 +84,26 @@ def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
     assert not (tmp_path / "d").exists()
 
 
-def test_a_record_from_an_unproven_archive_says_so_at_its_top(archive, tmp_path):
-    """Forged scores whose code hashes were forged with them: a record can be made, and says first that it is unproven."""
-    forged = rewritten(archive, tmp_path, forge_whole, code=dict.fromkeys(code_hashes(), "f" * 64))
+def test_record_from_an_unchecked_archive_says_so_at_its_top(archive, tmp_path):
+    """Forged scores whose code hashes were forged with them."""
+    facts = {"code": dict.fromkeys(code_hashes(), "f" * 64)}
+    forged = rewritten(archive, tmp_path, edit_of(SCORE, put("passed", value=False)), **facts)
     text = write_decision(forged, "title", tmp_path / "d").read_text()
     top = text.split("## Context and Problem Statement")[0]
-    assert "scores not reproduced" in top and "passed" in top
-    sound = write_decision(archive, "title", tmp_path / "e").read_text()
-    assert "not reproduced" not in sound and "UNPROVEN" not in sound
+    assert "NOT CHECKED" in top and "git checkout 0123456789abcdef" in top
+    assert "NOT CHECKED" not in write_decision(archive, "title", tmp_path / "e").read_text()
+
+
+def test_commands_of_a_record_work_as_written(archive, tmp_path):
+    """From the project's folder, whatever folder the record was written from."""
+    path = write_decision(archive, "it's done", tmp_path / "a folder")
+    line = next(line for line in path.read_text().splitlines() if "--record" in line)
+    command = re.search(r"`+ ?(fluency verify .*?)`", line)[1]
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, capture_output=True, text=True,
+        env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "PROVEN"), done.stderr
 
 
 def test_an_archives_name_is_only_a_name(archive, tmp_path):

@@ -171,7 +171,7 @@ def test_a_real_sandbox_makes_and_replays_the_same(sandbox, tmp_path):
     made = make(tmp_path / "s", study, sandbox=sandbox)
     path = archived(made, tmp_path / "out")
     report = verify_archive(path)
-    assert report.proven, report.lines()
+    assert report.exit_code == 0, report.lines()
     replay = replay_archive(path, sandbox, utc="2027-01-01T00:00:00Z")
     assert [d for d in replay.differences if d.pass_changed] == []
 

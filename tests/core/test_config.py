@@ -1,10 +1,8 @@
 """A wrong configuration is one sentence with file and key, and the page describes every key."""
 
-import math
 import shlex
 import subprocess
 import sys
-from datetime import date
 
 import pytest
 import yaml
@@ -75,9 +73,8 @@ def one(**keys):
         ({"seeds": [1, 2**60]}, "seeds.1", "less than or equal to 9007199254740991"),
         *[
             (one(extra_body={"x": x}), "models.0.extra_body", "alike")
-            for x in (math.nan, 2**60, 5.623329633899874e16)
+            for x in (2**60, 5.623329633899874e16)
         ],
-        (one(thinking={"since": date(2026, 1, 1)}), "models.0.thinking", "alike"),
         ({"conditions": ["no_unix_tools"]}, "", "as_designed"),
         (
             {"sandbox": {"limits": {"timeout_s": {"pwsh": 0.1}}}},

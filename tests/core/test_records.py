@@ -6,7 +6,7 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.core.records import Score, Stream
-from fluency.core.schema import SCHEMA_VERSION, read_record, write_record
+from fluency.core.schema import RECORD_SCHEMA, read_record, write_record
 from fluency.core.table import (
     RECORD_TYPES,
     _full_row,
@@ -36,13 +36,13 @@ def test_every_stage_reads_what_it_wrote_and_what_the_first_schema_wrote(made, c
         assert read_record(type(record), tmp_path / "first.json").schema_version == 1
         write_record(tmp_path / "record.json", record)
         assert read_record(type(record), tmp_path / "record.json") == record
-        assert record.schema_version == SCHEMA_VERSION and record.cell == cell
+        assert record.schema_version == RECORD_SCHEMA and record.cell == cell
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"schema_version": SCHEMA_VERSION + 1}, f"schema_version: Input should be less than or equal to {SCHEMA_VERSION}"),
+        ({"schema_version": RECORD_SCHEMA + 1}, f"schema_version: Input should be less than or equal to {RECORD_SCHEMA}"),
         ({"schema_version": 0}, "schema_version: Input should be greater"),
         ({"invented": 1}, "invented: Extra inputs"),
         ({"cell": {"model": "m", "shell": "fish", "task": "t", "trial": 1}}, "cell.shell: Value error, there is no shell"),

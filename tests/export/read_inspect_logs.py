@@ -13,8 +13,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_s
 from fluency.archive.archived_study import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
-from fluency.core.held_out import HeldOutTask
-from fluency.core.table import held_out_row
+from fluency.core.table import CellRecords
 from fluency_inspect import logs
 
 
@@ -65,21 +64,8 @@ if __name__ == "__main__":
     with unpacked(archives[-1]) as files:
         view = read_archived_study(files).view()
         try:
-            unasked = replace(
-                view, row=lambda cell: view.row(cell).model_copy(update={"outcome": None})
-            )
+            unasked = replace(view, records=lambda cell: CellRecords(None, None, None))
             logs.write_logs(unasked, "unasked", "a test", folder / "unasked")
         except UserError as error:
             answer["unasked"] = str(error)
-        tasks = [HeldOutTask.of(view.tasks[0]), *view.tasks[1:]]
-        hidden = tasks[0].id
-        held_out = replace(
-            view,
-            tasks=tasks,
-            row=lambda cell: (
-                held_out_row(view.row(cell)) if cell.task == hidden else view.row(cell)
-            ),
-        )
-        (path,) = logs.write_logs(held_out, "held-out", "a test", folder / "held-out")
-        answer["held-out"] = found(str(path)) | {"text": read_eval_log(str(path)).model_dump_json()}
     (folder / "found.json").write_text(json.dumps(answer))

@@ -22,7 +22,7 @@ from fluency.common.paths import ROOT
 from fluency.export import FORMATS
 
 PAGES = sorted(
-    [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *(ROOT / name for name in ("example/README.md", "config/README.md"))]
+    [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *(ROOT / name for name in ("config/README.md",))]
 )  # fmt: skip
 OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml"}
 """Files that stand for the reader's own."""

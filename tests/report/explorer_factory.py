@@ -64,7 +64,7 @@ class Made:
 
     @property
     def view(self) -> StudyView:
-        return StudyView(self.study, self.tasks, [], self.load, row=lambda cell: None)
+        return StudyView(self.study, self.tasks, [], self.load)
 
 
 def make_task(number: int, name: str | None = None, content: str = "paths") -> Task:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from scipy.stats import ttest_rel
 
-from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS as TASKS_FOLDER
 from fluency.core.shells import SHELLS
@@ -22,7 +21,6 @@ from fluency.core.tasks import load_task, load_tasks
 from fluency.report.compare import compare, comparison_markdown, main, paired_models
 from tests import synthetic_tables
 from tests.archive.factory import Executor, gather, make_study, measure
-from tests.archive.fixture import FOLDER
 
 TASKS = [f"task-{n:02d}" for n in range(12)]
 
@@ -253,23 +251,6 @@ def test_what_was_run_differently_is_said(kind, base, tmp_path) -> None:
     text = comparison_markdown(found)
     assert ("edited between the studies" in text) == (kind == "tasks")
     assert ("Nothing that was recorded differs." in text) == (not found.differences)
-
-
-def test_what_an_older_study_did_not_record_is_said(base, tmp_path) -> None:
-    with unpacked(FOLDER / "schema-1-made-up-2026-11-22-0123456789ab.tar.zst") as files:
-        shutil.copytree(files.root / "results" / "made-up", tmp_path / "older")
-    found = {what: (a, b) for what, a, b in compare(str(tmp_path / "older"), base).differences}
-    assert found["limits: memory_mb"] == ("not recorded", "1024")
-    assert found["conditions"] == ("not recorded", "as_designed, no_unix_tools")
-    assert found["qwen-0.5b: extra_body"] == ("not recorded", "none")
-    same = {
-        "engines: name",
-        "images: base",
-        "qwen-0.5b: id",
-        "qwen-0.5b: thinking",
-        "qwen-0.5b: effort",
-    }
-    assert not found.keys() & same
 
 
 def test_a_third_shell_is_a_shell_like_the_others(tmp_path, monkeypatch) -> None:

@@ -7,17 +7,12 @@ import pandas as pd
 import pytest
 
 from fluency.analysis.study_analysis import analyse
-from fluency.common.errors import UserError
 from fluency.core.records import ControlRun, Execution, Extraction, Result, Run, Stream, Used
 from fluency.core.study import Cell
 from fluency.core.table import (
-    COLUMNS,
-    LATER,
     CellRecords,
     _full_row,
-    read_table,
     to_frame,
-    write_table,
 )
 from fluency.report.report import write_report
 from fluency.report.tables import _mb, summary_table, unexpected_controls
@@ -180,17 +175,3 @@ def test_a_cell_has_the_worst_of_its_worlds_and_of_no_other_run() -> None:
     assert (row.peak_processes, row.written_bytes, row.output_truncated) == (7, 10, True)
     row = gathered(run(peak_processes=3), run(condition="no_unix_tools", bytes_out=9))
     assert (row.peak_processes, row.written_bytes, row.output_truncated) == (3, None, False)
-
-
-def test_a_table_from_before_these_columns_is_read_with_them_unknown(tmp_path: Path) -> None:
-    path = tmp_path / "cells.csv"
-    write_table(path, used_rows(lambda row: {}))
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    frame.drop(columns=sorted(LATER)).to_csv(path, index=False)
-    read = read_table(path)
-    assert list(read.columns) == COLUMNS and read[sorted(LATER)].isna().all(axis=None)
-    assert read["passed"].sum() == 8
-    assert section(tmp_path, read)["Bash"][-2:] == ["n/a", "n/a"]
-    frame.drop(columns=["cpu_s"]).to_csv(path, index=False)
-    with pytest.raises(UserError, match="other columns"):
-        read_table(path)

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from fluency.core.records import EARLIER_CLASS, FailureClass, Result, Stream
+from fluency.core.records import FailureClass, Result, Stream
 from fluency.core.shells import SHELLS
 from fluency.execution.extract import extract
 from fluency.scoring.failure_class import HeadlineRun, classify
@@ -176,7 +176,7 @@ def test_each_class_of_what_a_shell_said(wanted, shell, reply, exit_code, said):
 def test_every_class_of_the_closed_set_has_a_test():
     tables = (test_each_class_of_what_came_back, test_each_class_of_what_a_shell_said)
     tested = {row[0] for test in tables for row in test.pytestmark[0].args[1] if row[0]}
-    assert tested == set(FailureClass.__args__) - set(EARLIER_CLASS.values()) | {"wrong-structure"}
+    assert tested == set(FailureClass.__args__)
 
 
 def test_a_loose_reply_that_runs_all_the_same_is_judged_by_what_it_printed():

@@ -2,13 +2,9 @@
 
 import pytest
 
-from fluency.archive.manifest import private_archive_name
 from fluency.core.records import CONTROL_FILE, Control, read_control
 from fluency.core.schema import read_record, write_record
 from fluency.report.tables import control_table, unexpected_controls
-from tests.archive.hostile import contents
-from tests.archive.test_private_tasks import CANARY, SECRET, leaks, write_task
-from tests.generation.endpoint import Endpoint
 from tests.workflow.project import TASKS, Project, model
 
 pytestmark = pytest.mark.engine
@@ -70,44 +66,3 @@ def test_what_did_not_come_out_as_it_must_is_told(control, tmp_path, kind, says)
     assert len(unexpected_controls(broken)) == len({run.shell for run in control.runs})
     assert says in unexpected_controls(broken)[0] and TASKS[0] in unexpected_controls(broken)[0]
     assert "1 of 2" in control_table(broken)
-
-
-OPEN = "tree-size-bytes"
-
-
-def test_a_run_archives_a_private_task_apart_and_reruns_what_changes_with_it(
-    sandbox, tmp_path, monkeypatch
-):
-    folder = write_task(tmp_path / "xyzzy" / SECRET)
-    monkeypatch.setenv("TASKS_PRIVATE", str(folder.parent))
-    with Endpoint(
-        lambda prompt: "cat kanarie/*; ls xyzzy-nothing" if "xyzzy" in prompt else "ls"
-    ) as server:
-        project = Project.make(
-            tmp_path / "project", models=[model(server.url)], shells=["bash"], control=True
-        )
-        project.configure(tasks=[SECRET, OPEN])
-        packed = project.fluency("archive")
-        path = project.root / packed.stdout.splitlines()[-1]
-        part = path.with_name(private_archive_name(path.name))
-        assert f"stand in {part.name}: do not publish it" in packed.stdout + packed.stderr
-        files = contents(path)
-        assert leaks(files) == [] and {
-            f"results/test/{name}" for name in ("control.json", "explorer.html")
-        } <= {*files}
-        assert {f"results/executions/good/bash/{SECRET}/1.json", f"tasks/{SECRET}/fixture.py"} <= {
-            *leaks(contents(part))
-        }
-        written = [
-            file
-            for place in ("logs", "results/test")
-            for file in (project.root / place).rglob("*.*")
-        ]
-        assert not any(CANARY.search(file.read_bytes()) for file in written if file.is_file())
-
-        assert project.to_do() == {}
-        (folder / "answer.py").write_text((folder / "answer.py").read_text() + "# later\n")
-        assert project.to_do() == {"score": 1, "gather": 1, "report": 1, "control": 1}
-        fixture = folder / "fixture.py"
-        fixture.write_text(fixture.read_text().replace("xyzzy-without", "xyzzy-otherwise"))
-        assert project.to_do() == {"execute": 1, "score": 1, "gather": 1, "report": 1, "control": 1}

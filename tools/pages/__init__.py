@@ -1,1 +1,1 @@
-"""The pages that are made from code, records and the example archive."""
+"""The pages that are made from code."""

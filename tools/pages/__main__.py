@@ -9,11 +9,11 @@ from pathlib import Path
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from tools import seccomp_profile
-from tools.pages import config, example, schemas, tasks
+from tools.pages import config, schemas, tasks
 
-MAKERS = (config.pages, schemas.pages, tasks.pages, example.pages, seccomp_profile.pages)
+MAKERS = (config.pages, schemas.pages, tasks.pages, seccomp_profile.pages)
 """Each gives path, relative to the project -> text as it has to be."""
-WHOLE_FOLDERS = ("docs/schemas", "example/figures")
+WHOLE_FOLDERS = ("docs/schemas",)
 """Folders in which every file is made here."""
 
 
@@ -22,11 +22,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.pages", description=__doc__)
     parser.add_argument(
         "--check", action="store_true", help="write nothing, name the pages that differ"
-    )
-    parser.add_argument(
-        "--pictures",
-        action="store_true",
-        help="also take README's pictures, by a headless Chromium",
     )
     options = parser.parse_args(arguments)
     made = {name: text for maker in MAKERS for name, text in maker().items()}
@@ -47,8 +42,6 @@ def main(arguments: list[str] | None = None) -> int:
         write_atomic(ROOT / name, made[name])
     for name in stale:
         (ROOT / name).unlink()
-    if options.pictures:
-        example.take_pictures()
     return 0
 
 

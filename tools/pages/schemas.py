@@ -13,12 +13,11 @@ from pydantic import BaseModel
 
 from fluency.archive.archived_study import ImageFile
 from fluency.archive.manifest import Manifest
-from fluency.archive.private_part import HiddenTasks
 from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
 from fluency.core.provenance import Provenance
 from fluency.core.records import Answer, Control, Execution, Generation, Score
-from fluency.core.schema import SCHEMA_VERSION
+from fluency.core.schema import RECORD_SCHEMA
 from fluency.core.study import Study
 from fluency.core.table import Row
 from fluency.core.tasks import Task
@@ -37,7 +36,6 @@ SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
     "provenance": (Provenance, "`results/<study>/provenance.json`"),
     "control": (Control, "`results/<study>/control.json`"),
     "image": (ImageFile, "`results/image.json`"),
-    "held-out": (HiddenTasks, "`held_out.json`, in archives of studies with private tasks"),
 }
 """Name of a schema -> its model, and the files that are of it."""
 
@@ -45,7 +43,7 @@ SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of a kind of record, of its present version; KeyError if there is none of that name."""
     model, _ = SCHEMAS[name]
-    head = {"$schema": DIALECT, "$id": f"urn:agent-shell-fluency-eval:{name}:{SCHEMA_VERSION}"}
+    head = {"$schema": DIALECT, "$id": f"urn:agent-shell-fluency-eval:{name}:{RECORD_SCHEMA}"}
     return head | model.model_json_schema(mode="validation")
 
 

@@ -36,7 +36,6 @@ from fluency.analysis.subgroups import (
 )
 from fluency.analysis.times import Times, times
 from fluency.common.errors import REBUILD_HINT, UserError
-from fluency.core.held_out import HeldOutTask
 from fluency.core.shells import Condition, gap_shells
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
@@ -254,7 +253,7 @@ class Analysis:
 
 
 def analyse(
-    frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTask], sets: Sets | None = None
+    frame: pd.DataFrame, study: Study, tasks: Sequence[Task], sets: Sets | None = None
 ) -> Analysis:
     """Analyse the cells table of a study; `sets`: the tasks of each named set, of which parts are reported too."""
     categories: dict[str, str] = {task.id: task.category for task in tasks}

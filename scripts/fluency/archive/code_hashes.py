@@ -10,7 +10,6 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from fluency.common.paths import ROOT
 from fluency.common.source_hash import hash_sources, import_closure, library_versions
@@ -25,8 +24,6 @@ class Stage:
     libraries: tuple[str, ...] = ()
 
 
-RULES = ("scripts/fluency/archive/code_hashes.py", "scripts/fluency/common/source_hash.py")
-"""What decides how a hash is made."""
 STAGES: Mapping[str, Stage] = {
     "image": Stage(("fluency.execution.image_content",)),
     "generate": Stage(
@@ -78,20 +75,9 @@ def code_sha256(stage: str) -> str:
     return hash_sources(files, library_versions(libraries))
 
 
-def code_hashes(versions: Mapping[str, str] | None = None, root: Path = ROOT) -> dict[str, str]:
-    """Stage -> hash, by the installed libraries or as if those of the given versions were installed.
-
-    root: the folder of the project, or of what git has of it at another commit.
-    """
-    if versions is None:
-        return {stage: code_sha256(stage) for stage in STAGES}
-    hashes = {}
-    for stage in STAGES:
-        files, libraries = sources(stage, root)
-        hashes[stage] = hash_sources(
-            files, {name: versions.get(name, "absent") for name in libraries}, root
-        )
-    return hashes
+def code_hashes() -> dict[str, str]:
+    """Stage -> hash."""
+    return {stage: code_sha256(stage) for stage in STAGES}
 
 
 def environment() -> dict[str, str]:
@@ -100,13 +86,10 @@ def environment() -> dict[str, str]:
     return {"python": platform.python_version()} | library_versions(names)
 
 
-def sources(stage: str, root: Path = ROOT) -> tuple[set[str], set[str]]:
+def sources(stage: str) -> tuple[set[str], set[str]]:
     """The files, relative to the project, and the libraries that decide a stage."""
     made = STAGES[stage]
-    files, libraries = import_closure(made.modules, _WITHOUT, root)
-    matched = {
-        path.relative_to(root).as_posix() for pattern in made.files for path in root.glob(pattern)
-    }
-    return files | {name for name in matched if (root / name).is_file()}, libraries | set(
-        made.libraries
-    )
+    files, libraries = import_closure(made.modules, _WITHOUT)
+    matched = {path for pattern in made.files for path in ROOT.glob(pattern) if path.is_file()}
+    names = {path.relative_to(ROOT).as_posix() for path in matched}
+    return files | names, libraries | set(made.libraries)

@@ -1,8 +1,9 @@
-"""The decision record: what an archive says about the decision it was made for, ready for the person who decides."""
+"""The decision record: what an archive says about the decision it was made for."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from fluency.archive.verify import verify_unpacked
 from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
-from fluency.core.provenance import read_provenance
+from fluency.common.paths import ROOT
+from fluency.core.table import to_frame
 from fluency.report.report import render
 from fluency.report.sentences import headline_of, too
 
 TEMPLATE = "decision.md.j2"
+_SHA256 = re.compile(r"^- SHA-256 of the archive: `?([0-9a-f]{64})`?$", re.MULTILINE)
 
 
 def write_decision(
@@ -28,40 +31,53 @@ def write_decision(
 ) -> Path:
     """Write `<date>-<title>.md` from a verified archive and return its path.
 
-    UserError without a title, when a record of that name is there already (a decision may be in it), and
-    when the archive does not hold.
+    Raises:
+        UserError: without a title, when a record of that name exists (a decision may be in it), and
+            when the archive is altered.
     """
     slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].strip("-")
     if not slug:
-        raise UserError(
-            "a decision needs a title", where="title", hint='`make decision ARCHIVE=… TITLE="…"`'
-        )
+        hint = '`make decision ARCHIVE=… TITLE="…"`'
+        raise UserError("a decision needs a title", where="title", hint=hint)
     date = utc_date or clock.utc_date()
     path = Path(out_folder) / f"{date}-{slug}.md"
     if path.exists():
-        raise UserError(
-            "there is a record of this name",
-            where=str(path),
-            hint="give another title, or move it away",
-        )
+        what, hint = "there is a record of this name", "give another title, or move it away"
+        raise UserError(what, where=str(path), hint=hint)
     with unpacked(Path(archive)) as files:
         report, archived = verify_unpacked(files)
-        if archived is None or not report.ok:
-            raise UserError(
-                f"no decision may rest on this archive: {report.problems[0]}",
-                where=str(archive),
-                hint="`make verify` lists everything that does not hold",
-            )
-        write_atomic(path, _text(archived, title, date, report))
+        if archived is None or report.altered:
+            what = f"no decision may rest on this archive: {report.altered[0]}"
+            hint = "`make verify` lists everything that does not hold"
+            raise UserError(what, where=str(archive), hint=hint)
+        write_atomic(path, _text(archived, title, date, report, path))
     return path
 
 
-def _text(archived: ArchivedStudy, title: str, date: str, report: VerifyReport) -> str:
-    analysis = analyse(archived.table(), archived.study, archived.tasks)
+def recorded_sha256(record: Path) -> str:
+    """The SHA-256 of the archive that a decision record rests on; UserError if it names none."""
+    found = _SHA256.search(Path(record).read_text(encoding="utf-8", errors="replace"))
+    if not found:
+        what, hint = "it names no archive's SHA-256", "name a record that `make decision` wrote"
+        raise UserError(what, where=str(record), hint=hint)
+    return found[1]
+
+
+def _word(path: Path) -> str:
+    """A path as a word of a command that is given in the project's folder."""
+    path = path.resolve()
+    return shlex.quote(str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path))
+
+
+def _text(
+    archived: ArchivedStudy, title: str, date: str, report: VerifyReport, record: Path
+) -> str:
+    view = archived.view(archived.provenance())
+    analysis = analyse(to_frame(view.rows()), archived.study, archived.tasks)
     registration: dict[str, Any] = {}
     if archived.study.preregistration:
         name = registration_name(archived.study.preregistration)
-        registration = {"file": name, **read_registration(archived.root / name)}
+        registration = {"file": name, **read_registration(archived.unpacked.root / name)}
     values: dict[str, Any] = {
         "title": " ".join(title.split()),
         "date": date,
@@ -71,12 +87,14 @@ def _text(archived: ArchivedStudy, title: str, date: str, report: VerifyReport) 
         "models": [_lines(model) for model in analysis.models],
         "proposes": any(model.reading.band and not model.reading.edge for model in analysis.models),
         "registration": registration or None,
-        "provenance": read_provenance(archived.products / "provenance.json"),
+        "provenance": view.provenance,
         "manifest": report.manifest,
-        "archive": archived.unpacked.path.name,
+        "archive": report.path.name,
+        "archive_word": _word(report.path),
+        "record_word": _word(record),
         "sha256": report.sha256,
-        "verification": report.conclusion,
-        "unproven": "" if report.proven else report.conclusion,
+        "verification": report.verdict(),
+        "next_step": report.next_step if report.unchecked else "",
     }
     return render(values, TEMPLATE)
 

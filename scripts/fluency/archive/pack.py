@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,19 +13,13 @@ from typing import Any
 
 from fluency import __version__
 from fluency.archive.code_hashes import code_hashes, environment
-from fluency.archive.crate import CRATE_FILE, crate_bytes
 from fluency.archive.manifest import (
+    FILE_NAME,
     MANIFEST_NAME,
-    SCHEMA_VERSION,
+    MANIFEST_SCHEMA,
+    MAX_NAME,
     archive_name,
     manifest_bytes,
-    private_archive_name,
-)
-from fluency.archive.private_part import (
-    HELD_OUT,
-    hidden_file_names,
-    hidden_tasks,
-    hidden_tasks_json,
 )
 from fluency.archive.registration import siblings
 from fluency.archive.tar_format import Entry, write_tar
@@ -33,13 +28,12 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import plain_files, pretty_json, sha256
 from fluency.common.paths import CONFIG, ROOT
+from fluency.core.records import CONTROL_FILE
 from fluency.core.study import Cell, Study, read_study
 from fluency.core.study_view import StudyView
 from fluency.core.table import PRODUCTS, RECORD_TYPES, Row, record_path, to_frame
 from fluency.core.task_world import world_for
-from fluency.core.tasks import Task
 from fluency.generation.store import AnswerStore
-from fluency.world import World
 
 STUDY_FILE = "study.json"
 IMAGE = "image/image.tar"
@@ -55,11 +49,11 @@ The report is `results/<study>/report.md`; in `explorer.html` next to it every c
 
 With a checkout of the project, without a key and without a network:
 
-    make verify ARCHIVE=<this archive>                  check every hash and every link, and rebuild the report
-    make replay ARCHIVE=<this archive> STAGE=score      score the executions by the checks of that checkout
-    make replay ARCHIVE=<this archive> STAGE=execute    run every command again in its sandbox
+    make verify ARCHIVE=<this archive>                  check the evidence, and judge every execution again
+    make open ARCHIVE=<this archive>                    make the report and the explorer again
+    make replay ARCHIVE=<this archive> STAGE=execute    run every command again in the sandbox
 
-Nothing in an archive is executed by `verify`: task code is only used where the checkout has the same bytes.
+Read the report that `make open` makes: the one in here is a copy that nothing checks.
 """
 
 
@@ -102,6 +96,14 @@ def require_complete(coverage: Coverage, products: Path, partial: bool) -> None:
         raise UserError("the table does not say what the records say", where=str(table), hint=hint)
 
 
+def product_names(study: Study, names: Iterable[str]) -> set[str]:
+    """Those of the names that are products of the study's rules."""
+    start = f"results/{study.study}/"
+    fixed = {f"{start}{name}" for name in (*PRODUCTS, *[CONTROL_FILE] * study.control)}
+    figure = re.compile(rf"{re.escape(start)}figures/[^/]+\.svg")
+    return {name for name in names if name in fixed or figure.fullmatch(name)}
+
+
 def registration_name(path: str) -> str:
     """The name of a study's registration in its archive."""
     return f"preregistrations/{Path(path).name}"
@@ -138,14 +140,13 @@ def config_names(study: Study, files: Sequence[Path]) -> list[str]:
 
 
 def archive_entries(
-    view: StudyView,
-    tasks: Sequence[Task],
-    results: Path,
-    answers: AnswerStore,
-    world_for: Callable[[Task, int], World],
-    more_files: Mapping[str, Path],
+    view: StudyView, results: Path, answers: AnswerStore, more_files: Mapping[str, Path]
 ) -> dict[str, Entry]:
-    """Every file of an archive of these tasks but its manifest, by name; UserError if an answer is not in the store."""
+    """Every file of an archive except its manifest, by name: the study's products and evidence.
+
+    Raises:
+        UserError: if an answer is not in the store.
+    """
     study = view.study
     files: dict[str, bytes | Path] = {name: ROOT / source for source, name in PROJECT_FILES.items()}
     files.update(more_files)
@@ -153,33 +154,35 @@ def archive_entries(
         STUDY_FILE: pretty_json(study.model_dump(mode="json")).encode(),
         "README.md": _README.encode(),
     }
-    folders = {f"results/{study.study}": results / study.study, "sandbox": ROOT / "sandbox"}
-    for name, folder in (folders | {f"tasks/{task.id}": task.folder for task in tasks}).items():
+    folders = {"sandbox": ROOT / "sandbox"}
+    folders |= {f"tasks/{task.id}": task.folder for task in view.tasks}
+    for name, folder in folders.items():
         files |= {
             f"{name}/{path.relative_to(folder).as_posix()}": path for path in plain_files(folder)
         }
+    made = {
+        f"results/{path.relative_to(results).as_posix()}": path
+        for path in plain_files(results / study.study)
+    }
+    files |= {name: made[name] for name in product_names(study, made)}
     if (results / "image.json").is_file():
         files["results/image.json"] = results / "image.json"
     if study.preregistration:
         own = ROOT / study.preregistration
         files |= {registration_name(path.name): path for path in (own, *siblings(own))}
-    for cell in study.cells([task.id for task in tasks]):
+    for cell in view.cells:
         for stage in RECORD_TYPES:
             path = record_path(results, stage, cell)
             if path.is_file():
                 files[f"results/{stage}/{cell.path}.json"] = path
-        if generation := view.load(cell).generation:
+        if generation := view.records(cell).generation:
             key = generation.answer.request_key
             if not answers.path(key).is_file():
-                where, hint = (
-                    f"{cell.path} ({answers.path(key)})",
-                    "restore the answers/ folder from a copy",
-                )
-                raise UserError(
-                    "the answer store has lost this cell's answer", where=where, hint=hint
-                )
+                what = "the answer store has lost this cell's answer"
+                where, hint = f"{cell.path} ({answers.path(key)})", "restore answers/ from a copy"
+                raise UserError(what, where=where, hint=hint)
             files[f"answers/{key[:2]}/{key}.json"] = answers.path(key)
-    worlds = world_entries(tasks, study.seeds, world_for)
+    worlds = world_entries(view.tasks, study.seeds, world_for)
     return {
         entry.name: entry
         for entry in (*worlds, *(Entry(name, source) for name, source in files.items()))
@@ -188,7 +191,6 @@ def archive_entries(
 
 def make_archive(
     view: StudyView,
-    tasks: Sequence[Task],
     results: Path,
     answers: Path,
     out_folder: Path,
@@ -199,35 +201,22 @@ def make_archive(
     config: Sequence[Path] = (CONFIG,),
     logs: Mapping[str, Path] | None = None,
     partial: bool = False,
-    with_private: bool = False,
     save_image: Callable[[str, Path], None] | None = None,
 ) -> Path:
     """Write the archive of a complete study and return its path.
 
-    view: the study in `results`, as it may be shown. config: the files it was read from, in their order. logs: name in
-    the archive -> file. partial: cells may be missing; name and manifest then say so. save_image: saves the image of an
-    id to a file; without, the archive holds no image.
-
-    What would show a private task goes into a second file (`private_archive_name`), unless the study shows such tasks
-    or `with_private` asks for one archive of everything.
+    Args:
+        view: the study in `results`.
+        config: the files it was read from, in their order.
+        logs: name in the archive -> file.
+        partial: cells may be missing; name and manifest then say so.
+        save_image: saves the image of an id to a file; without it the archive holds no image.
     """
     study, coverage, names = view.study, Coverage(view.rows()), config_names(view.study, config)
     require_complete(coverage, results / study.study, partial)
     more_files = dict(zip(names, config, strict=True)) | dict(logs or {})
-
-    def entries_for(chosen: Sequence[Task]) -> dict[str, Entry]:
-        return archive_entries(view, chosen, results, AnswerStore(answers), world_for, more_files)
-
-    entries = entries_for(tasks)
-    hidden: list[str] = []
-    if private := [] if with_private else hidden_tasks(tasks, study):
-        hidden = hidden_file_names(
-            entries, entries_for([task for task in tasks if task not in private])
-        )
-        entries[HELD_OUT] = Entry(
-            HELD_OUT, hidden_tasks_json(private, study, coverage.rows, world_for)
-        )
-    fields = manifest_fields(study, coverage, names, commit=commit, dirty=dirty, utc_date=utc_date)
+    entries = archive_entries(view, results, AnswerStore(answers), more_files)
+    fields = manifest_fields(view, coverage, names, commit=commit, dirty=dirty, utc_date=utc_date)
     target = out_folder / archive_name(
         study.study, utc_date, commit, dirty=dirty, partial=bool(coverage.missing)
     )
@@ -239,13 +228,12 @@ def make_archive(
                 raise UserError("there is no image to save", where=str(facts), hint=hint)
             save_image(json.loads(facts.read_bytes())["image"]["image_id"], image)
             entries[IMAGE], fields["image_included"] = Entry(IMAGE, image), True
-        entries[CRATE_FILE] = Entry(CRATE_FILE, crate_bytes(study, fields, entries))
-        write_entries(target, entries, fields, hidden)
+        write_entries(target, entries, fields)
     return target
 
 
 def manifest_fields(
-    study: Study,
+    view: StudyView,
     coverage: Coverage,
     config: Sequence[str],
     *,
@@ -254,8 +242,9 @@ def manifest_fields(
     utc_date: str,
 ) -> dict[str, Any]:
     """The manifest's fields that are not about files."""
+    study = view.study
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": MANIFEST_SCHEMA,
         "made_by": __version__,
         "study": study.study,
         "study_sha256": sha256(canonical_json(study.model_dump(mode="json"))),
@@ -264,6 +253,7 @@ def manifest_fields(
         "dirty": dirty,
         "partial": bool(coverage.missing),
         "image_included": False,
+        "private_tasks": [task.id for task in view.tasks if task.private],
         "cells": len(coverage.rows),
         "not_measured": coverage.not_measured,
         "missing": coverage.missing,
@@ -273,26 +263,15 @@ def manifest_fields(
     }
 
 
-def write_entries(
-    target: Path,
-    entries: Mapping[str, Entry],
-    fields: Mapping[str, object],
-    hidden: Collection[str] = (),
-) -> None:
-    """Write the archive of these entries in the order of their names; the hidden ones into a private part.
-
-    Both have the same manifest, made of the fields and each file's hash.
-    """
+def write_entries(target: Path, entries: Mapping[str, Entry], fields: Mapping[str, object]) -> None:
+    """Write the archive of these entries, with a manifest of the fields and each file's hash."""
     ordered, files = [entries[name] for name in sorted(entries)], {}
     for entry in ordered:
+        if not re.fullmatch(FILE_NAME, entry.name) or len(entry.name) > MAX_NAME:
+            what = "this file cannot be archived: its name has unusual characters or is too long"
+            raise UserError(what, where=entry.name, hint="rename it")
         with entry.open() as source:
-            files[entry.name] = {
-                "sha256": hashlib.file_digest(source, "sha256").hexdigest(),
-                "bytes": entry.size,
-            }
-    document = {**fields, "files": files} | ({"held_out": sorted(hidden)} if hidden else {})
-    head = Entry(MANIFEST_NAME, manifest_bytes(document))
-    write_tar(target, [head, *(entry for entry in ordered if entry.name not in hidden)])
-    if hidden:
-        part = target.with_name(private_archive_name(target.name))
-        write_tar(part, [head, *(entry for entry in ordered if entry.name in hidden)])
+            digest = hashlib.file_digest(source, "sha256").hexdigest()
+        files[entry.name] = {"sha256": digest, "bytes": entry.size}
+    head = Entry(MANIFEST_NAME, manifest_bytes({**fields, "files": files}))
+    write_tar(target, [head, *ordered])

@@ -17,35 +17,32 @@ from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json, sha256_file, write_atomic
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
-from fluency.core.held_out import HeldOutTask, folder_sha256
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.shells import SHELLS, gap_shells
-from fluency.core.study import ModelConfig, Study, seed_commitment
+from fluency.core.study import ModelConfig, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, set_name
 from fluency.execution.image_content import content_sha256
 from fluency.generation.policies import resolve
 from fluency.generation.request import PREAMBLE, PROTOCOL
+from fluency.world import World
 
-SCHEMA_VERSION = 2
-"""2: hashes are of RFC 8785 JSON; 1: of Python's own."""
+REGISTRATION_SCHEMA = 1
 KIND = "pre-registration"
 _NOT_DESIGN = {
     "kind",
     "schema_version",
-    "registered",
     "registered_utc",
     "commit",
     "dirty",
     "earlier_sha256",
     KEY,
 }
-"""Keys that say what a registration is, when and where it was made; `registered` stands in earlier ones."""
+"""Keys that say what a registration is, when and where it was made."""
 _OF_MODEL = {
     "served_by",
     "base_url",
     "transport",
-    "on_refused_temperature",
     "wire",
     "interface",
     "region",
@@ -76,8 +73,10 @@ def read_registration(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise UserError("this is not a registration", where=where, hint=hint)
     version, made = document.get("schema_version"), str(document.get("registered_utc"))
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        what = f"the registration is of schema {version}, this version reads up to {SCHEMA_VERSION}"
+    if version != REGISTRATION_SCHEMA:
+        what = (
+            f"the registration is of schema {version!r}, this version reads {REGISTRATION_SCHEMA}"
+        )
         raise UserError(what, where=where, hint="update this project")
     if not has_valid_self_hash(document):
         what = f"the registration was edited after it was made: its {KEY} does not fit its content"
@@ -93,12 +92,13 @@ def read_registration(path: Path) -> dict[str, Any]:
 
 def design(
     study: Study,
-    tasks: Sequence[Task | HeldOutTask],
-    world_for: Callable[[Any, int], Any] = world_for,
+    tasks: Sequence[Task],
+    world_for: Callable[[Task, int], World] = world_for,
 ) -> dict[str, Any]:
     """Everything a result depends on and nothing of the machine, as it reads back from JSON.
 
-    world_for: gives a world, or what is known of it, by its `sha256`.
+    Args:
+        world_for: gives the world of a task and a seed.
     """
     plan = plan_for(gap_shells(study.shells))
     frozen = {
@@ -111,7 +111,6 @@ def design(
                 "prompt_sha256": task.prompt_sha256,
                 "check_sha256": task.check_sha256,
                 "worlds": {str(seed): world_for(task, seed).sha256 for seed in study.seeds},
-                **({"folder_sha256": folder_sha256(task)} if task.private else {}),
             }
             for task in tasks
         },
@@ -119,7 +118,7 @@ def design(
         "shells": list(study.shells),
         "trials": study.trials,
         "conditions": sorted(study.conditions),
-        "seeds": study.seeds_sealed or list(study.seeds),
+        "seeds": list(study.seeds),
         "order_seed": study.order_seed,
         "limits": study.sandbox.limits.model_dump(mode="json"),
         "prompt": {
@@ -161,7 +160,7 @@ def preregister(
     if not path.exists():
         moment = {
             "kind": KIND,
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": REGISTRATION_SCHEMA,
             "registered_utc": utc,
             "commit": commit,
             "dirty": dirty,
@@ -195,8 +194,8 @@ def registered(name: str, path: Path) -> Registered:
         path=name,
         sha256=sha256_file(path),
         utc=frozen["registered_utc"],
-        commit=frozen.get("commit"),
-        dirty=frozen.get("dirty"),
+        commit=frozen["commit"],
+        dirty=frozen["dirty"],
         siblings=others,
         others_before=len(set(map(str, frozen.get("earlier_sha256", []))) - set(others.values())),
     )
@@ -225,11 +224,10 @@ def _models_and_tasks(path: Path) -> tuple[set[str], set[str]]:
 
 def deviations(
     study: Study,
-    tasks: Sequence[Task | HeldOutTask],
+    tasks: Sequence[Task],
     registration_path: Path,
     first_answer_utc: str | None = None,
-    *,
-    world_for: Callable[[Any, int], Any] = world_for,
+    world_for: Callable[[Task, int], World] = world_for,
 ) -> list[str]:
     """One sentence for each way in which the study is not the registered one; an empty list: none."""
     document = read_registration(registration_path)
@@ -243,12 +241,6 @@ def deviations(
         found.append(
             f"registered after the first answer: registered {made}, the first answer came {first_answer_utc}"
         )
-    if isinstance(sealed := frozen.get("seeds"), str):
-        if sealed != (study.seeds_sealed or seed_commitment(study.seeds, study.seeds_salt)):
-            found.append("seeds: these seeds and this salt do not open the registered commitment")
-        present["seeds"] = sealed
-        for task in present["tasks"].values():
-            task["worlds"] = {}  # a registration of sealed seeds knows no world
     return [*found, *_differences("", frozen, present)]
 
 

@@ -15,16 +15,16 @@ from fluency.archive.archived_study import (
     ArchivedStudy,
     present_tasks,
     read_archived_study,
-    same_worlds,
 )
-from fluency.archive.rebuild import rescored
+from fluency.archive.judge_again import rescored
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import log_line
-from fluency.core.records import EARLIER_CLASS, Execution, Score
+from fluency.core.records import Execution, Score
 from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell, read_study
 from fluency.core.table import CellRecords, Row, headline_runs, to_frame
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.execute import execute_cell
 from fluency.report.markdown import code, table, text
@@ -111,7 +111,7 @@ def replay_archive(
         archived = read_archived_study(archive)
         if sandbox:
             _check_limits(archived, allowed)
-        ours = present_tasks(archived.open_tasks)
+        ours = present_tasks(archived.task_of)
         before, after, differences = [], [], []
         with ThreadPoolExecutor(2) as pool:
             replay = partial(_replay_cell, archived, ours, sandbox, utc)
@@ -200,9 +200,8 @@ def _difference(cell: Cell, old: CellRecords, new: CellRecords) -> CellDifferenc
         ]
     if old.execution and new.execution and new.execution is not old.execution:
         details += _run_differences(old.execution, new.execution)
-    named = now.failure_class or ""
-    same_class = (was.failure_class or "") in (named, EARLIER_CLASS.get(named))
-    if was.passed == now.passed and was.why == now.why and same_class and not details:
+    same = (was.passed, was.why, was.failure_class) == (now.passed, now.why, now.failure_class)
+    if same and not details:
         return None
     return CellDifference(
         cell.path, was.passed != now.passed, _verdict(was), _verdict(now), "; ".join(details)
@@ -239,14 +238,15 @@ def _notes(
 ) -> Iterator[str]:
     for task in sorted(archived.tasks, key=lambda task: task.id):
         mine = ours.get(task.id)
-        if not isinstance(task, Task):
-            yield f"task {task.id} is held out; its cells are left as archived"
-        elif mine is None:
+        if mine is None:
             yield f"task {task.id} is not in this checkout; its cells are left as archived"
         else:
             if mine.check_sha256 != task.check_sha256:
                 yield f"task {task.id} has another check than the archived one"
-            if not same_worlds(archived, mine):
+            if any(
+                world_for(mine, seed).sha256 != archived.world(task, seed).sha256
+                for seed in archived.study.seeds
+            ):
                 yield f"this checkout makes other worlds for {task.id}; the archived ones were used"
     if sandbox:
         ran = (archived.records(cell).execution for cell in archived.cells)

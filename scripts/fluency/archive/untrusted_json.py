@@ -1,4 +1,4 @@
-"""Bounded parsing of JSON that others wrote."""
+"""Bounded, strict parsing of JSON that others wrote."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ import jiter
 from pydantic import ValidationError
 
 from fluency.common.errors import ArchiveError
-from fluency.core.schema import SCHEMA_VERSION, RecordType, first_problem
+from fluency.core.schema import RecordType, first_problem
 
 MAX_VALUES = 1_000_000
-"""A value takes some hundred bytes of memory, and three in the file: no bound on bytes alone bounds that."""
+"""A value takes some hundred bytes of memory, and three in the file: bytes alone bound nothing."""
 
 
 def parse_untrusted(data: bytes, where: str) -> Any:
-    """A JSON document; ArchiveError for what programs read differently, and for what takes too much.
+    """Parse a JSON document that every program reads alike.
 
-    Those are keys given twice, NaN, numbers that no double holds, and bytes that are not UTF-8; more than MAX_VALUES
-    values, and more than 200 levels.
+    Raises:
+        ArchiveError: for a key given twice, NaN, a number that no double holds, bytes that are not
+            UTF-8, more than MAX_VALUES values, and more than 200 levels.
     """
     if _has_more_values(data, MAX_VALUES):
         raise ArchiveError(f"it holds more than {MAX_VALUES:,} values", where=where)
@@ -28,14 +29,13 @@ def parse_untrusted(data: bytes, where: str) -> Any:
         value = jiter.from_json(data, allow_inf_nan=False, catch_duplicate_keys=True)
         json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e999 is read as infinity
     except ValueError as error:
-        raise ArchiveError(
-            f"it is not JSON that every program reads alike: {error}", where=where
-        ) from None
+        what = f"it is not JSON that every program reads alike: {error}"
+        raise ArchiveError(what, where=where) from None
     return value
 
 
 def _has_more_values(data: bytes, most: int) -> bool:
-    """Whether a text of JSON holds more commas and brackets than that, those in its strings left out."""
+    """Whether a text of JSON holds more commas and brackets than that outside its strings."""
 
     def marks(text: bytes) -> int:
         return sum(map(text.count, (b",", b"[", b"{")))
@@ -46,27 +46,12 @@ def _has_more_values(data: bytes, most: int) -> bool:
     return marks(re.sub(rb'"[^"]*"', b"", unescaped)) > most
 
 
-def parse_record(
-    kind: type[RecordType], data: bytes, where: str, newest: int = SCHEMA_VERSION
-) -> RecordType:
-    """A record from untrusted bytes; ArchiveError as in `as_record`."""
-    return as_record(kind, parse_untrusted(data, where), where, newest)
-
-
-def as_record(
-    kind: type[RecordType], value: Any, where: str, newest: int = SCHEMA_VERSION
-) -> RecordType:
-    """A record from a parsed document; ArchiveError if it does not fit the schema or is newer than `newest`."""
-    version = value.get("schema_version") if isinstance(value, dict) else None
-    if isinstance(version, int) and version > newest:
-        what, hint = (
-            f"it is of schema {version}, this version reads up to {newest}",
-            "update this project",
-        )
-        raise ArchiveError(what, where=where, hint=hint)
+def parse_record(kind: type[RecordType], data: bytes, where: str) -> RecordType:
+    """Parse a record; no value is converted: `"passed": "no"` is damage. ArchiveError if it is not one."""
+    parse_untrusted(data, where)
     try:
-        return kind.model_validate(value)
+        return kind.model_validate_json(data, strict=True)
     except ValidationError as error:
-        raise ArchiveError(
-            f"it does not fit the schema: {first_problem(error)}", where=where
-        ) from None
+        what = f"it does not fit the schema: {first_problem(error)}"
+        hint = "if a newer version made it, update this project"
+        raise ArchiveError(what, where=where, hint=hint) from None

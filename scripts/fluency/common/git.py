@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
+import hashlib
 import re
 import subprocess
-import tarfile
-from pathlib import Path
 
 from fluency.common.paths import ROOT
 
@@ -24,44 +22,38 @@ def git(*arguments: str) -> bytes | None:
 
 
 def git_state() -> tuple[str | None, bool | None]:
-    """The commit checked out and whether tracked files differ from it, or new ones stand among the code; None where git
-    does not know.
+    """The commit checked out, and whether the files differ from it; None where git does not know.
+
+    New files count among the code only.
     """
     commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
     new = git("ls-files", "--others", "--exclude-standard", "scripts", "report", "sandbox")
-    return (
-        (None, None)
-        if commit is None or changes is None
-        else (commit.decode().strip(), bool(changes or new))
-    )
+    if commit is None or changes is None:
+        return None, None
+    return commit.decode().strip(), bool(changes or new)
 
 
 def in_history(commit: str) -> bool:
     """Whether the commit, by its full name, is HEAD or an ancestor of it."""
-    return (
-        bool(_COMMIT.fullmatch(commit))
-        and git("merge-base", "--is-ancestor", commit, "HEAD") is not None
-    )
+    known = bool(_COMMIT.fullmatch(commit))
+    return known and git("merge-base", "--is-ancestor", commit, "HEAD") is not None
 
 
-def export(commit: str, folder: Path) -> bool:
-    """Write the files of a commit, by its full name, into a folder; False where git does not know it."""
-    data = git("archive", "--format=tar", commit) if _COMMIT.fullmatch(commit) else None
-    if data is None:
-        return False
-    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-        tar.extractall(
-            folder
-        )  # git writes no path that leaves it; `filter` came with Python 3.11.4
-    return True
+def day_of(commit: str) -> str | None:
+    """The UTC day of a commit, by its full name."""
+    if not _COMMIT.fullmatch(commit):
+        return None
+    made = git("show", "-s", "--format=%cd", "--date=format-local:%Y-%m-%d", commit)
+    return made.decode().strip() if made else None
 
 
-def files_at(commit: str, folder: str) -> list[str]:
-    """The files below a folder at a commit, relative to the project; none where git does not know."""
-    names = git("ls-tree", "-rz", "--name-only", commit, f"{folder}/") or b""
-    return [name.decode() for name in names.split(b"\0")[:-1]]
+def files_at(commit: str) -> dict[str, str]:
+    """The files of a commit, by its full name: path -> blob's name; empty where git lacks it."""
+    listed = git("ls-tree", "-rz", commit) if _COMMIT.fullmatch(commit) else None
+    entries = (line.partition("\t") for line in (listed or b"").decode().split("\0")[:-1])
+    return {path: facts.split()[2] for facts, _, path in entries}
 
 
-def file_at(commit: str, name: str) -> bytes | None:
-    """A file's bytes at a commit."""
-    return git("cat-file", "blob", f"{commit}:{name}")
+def blob_name(data: bytes) -> str:
+    """The name that git gives a file of these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -36,7 +36,13 @@ class _DuplicateKey(yaml.YAMLError):
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML that refuses a key given twice in one mapping; else the second would replace the first."""
+    """YAML whose plain scalars are JSON's: 1:30, 0o17, yes and 2026-01-31 are texts.
+
+    YAML 1.1 reads a number such as 1:0:0 in time that grows with the square of its length. A key
+    given twice in one mapping is refused; else the second would replace the first.
+    """
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]  # of the class
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -46,6 +52,21 @@ class _Loader(yaml.CSafeLoader):
                     raise _DuplicateKey(key)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+for _kind, _pattern, _first in (
+    ("null", r"null|~|", ["n", "~", ""]),
+    ("bool", r"true|false", ["t", "f"]),
+    ("int", r"-?(0|[1-9][0-9]{0,40})", list("-0123456789")),
+    (
+        "float",
+        r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40}([eE][-+]?[0-9]{1,3})?|[eE][-+]?[0-9]{1,3})",
+        list("-0123456789"),
+    ),
+):
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_kind}", re.compile(rf"(?:{_pattern})\Z"), _first
+    )
 
 
 def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from fluency.common.paths import CONFIG, RESULTS
-from fluency.core.held_out import public_tasks
 from fluency.core.provenance import Provenance
 from fluency.core.records import CONTROL_FILE, read_control
 from fluency.core.study import Cell, Study, read_study
@@ -16,7 +15,6 @@ from fluency.core.table import (
     PRODUCTS,
     RECORD_TYPES,
     CellRecords,
-    cell_row,
     load_records,
     record_path,
 )
@@ -33,7 +31,6 @@ class LoadedStudy:
         self.files = [CONFIG, *map(Path, files)]
         self.study: Study = read_study(*files, merged=config)
         self.tasks: list[Task] = load_tasks(self.study.tasks)
-        self.shown_tasks = public_tasks(self.tasks, self.study)
         self.task_of = {task.id: task for task in self.tasks}
         self.cells = list(self.study.cells(list(self.task_of)))
 
@@ -41,14 +38,12 @@ class LoadedStudy:
         return load_records(RESULTS, cell)
 
     def view(self, provenance: Provenance | None = None) -> StudyView:
-        """What may be shown of the study in results/."""
-        task_of = {task.id: task for task in self.shown_tasks}
+        """The study in results/."""
         return StudyView(
             self.study,
-            self.shown_tasks,
+            self.tasks,
             self.cells,
             self.records,
-            row=lambda cell: cell_row(cell, task_of[cell.task], self.records(cell)),
             provenance=provenance or Provenance(),
             control=read_control(RESULTS / self.study.study) if self.study.control else None,
         )

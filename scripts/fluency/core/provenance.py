@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,10 +20,9 @@ from fluency.common.git import git_state
 from fluency.common.paths import ROOT
 from fluency.common.source_hash import library_versions
 from fluency.common.words import plural
-from fluency.core.held_out import HeldOutTask
 from fluency.core.records import Answer, Generation, ImageInfo
 from fluency.core.schema import (
-    SCHEMA_VERSION,
+    RECORD_SCHEMA,
     Commit,
     Digest,
     FrozenModel,
@@ -90,12 +88,8 @@ class Sampling(FrozenModel):
     max_tokens: list[int] = Field([], description="As sent.")
     thinking: list[dict[str, Any] | None] = Field([], description="As sent; null: none was.")
     effort: list[str] = Field([], description="As sent; empty: none was.")
-    extra_body: list[dict[str, Any]] = Field(
-        [], description="Further body fields, as sent; since schema 2."
-    )
-    headers: list[dict[str, str]] = Field(
-        [], description="Further headers, as sent; since schema 2."
-    )
+    extra_body: list[dict[str, Any]] = Field([], description="Further body fields, as sent.")
+    headers: list[dict[str, str]] = Field([], description="Further headers, as sent.")
     transport: list[str] = Field([], description="messages or batch.")
     server: list[str] = Field([], description="Hosts of the endpoint, or embedded.")
     client: list[str] = Field([], description="SDKs and their versions.")
@@ -121,7 +115,7 @@ class Sampling(FrozenModel):
 class Provenance(FrozenModel):
     """`results/<study>/provenance.json`. What was measured is read from the records; null and empty are unknown."""
 
-    schema_version: SchemaVersion = SCHEMA_VERSION
+    schema_version: SchemaVersion = RECORD_SCHEMA
     commit: Commit | None = Field(
         None, description="Of the checkout that gathered it; null where git knows none."
     )
@@ -145,10 +139,8 @@ class Provenance(FrozenModel):
     worlds: dict[str, list[Digest]] = Field(
         {}, description="Seed -> SHA-256 of its worlds; tasks may extend a world."
     )
-    conditions: list[ConditionName] = Field(
-        [], description="What commands ran under; since schema 2."
-    )
-    limits: list[Limits] = Field([], description="What an execution was allowed; since schema 2.")
+    conditions: list[ConditionName] = Field([], description="What commands ran under.")
+    limits: list[Limits] = Field([], description="What an execution was allowed.")
     images: list[ImageInfo] = Field([], description="The images commands ran in.")
     engines: list[dict[str, Any]] = Field(
         [], description="The container engines and their machines."
@@ -168,26 +160,13 @@ class Provenance(FrozenModel):
     started_utc: UtcTime | None = Field(None, description="The earliest answer or execution.")
     ended_utc: UtcTime | None = Field(None, description="The latest answer or execution.")
 
-    def in_schema_1(self) -> Provenance:
-        """The record without the fields that schema 1 lacks, to be compared with one of that schema."""
-        news: dict[str, Any] = {"extra_body": [], "headers": []}
-        sampling = {alias: sent.model_copy(update=news) for alias, sent in self.sampling.items()}
-        return self.model_copy(
-            update={"schema_version": 1, "conditions": [], "limits": [], "sampling": sampling}
-        )
-
 
 def parse_provenance(data: bytes) -> Provenance:
-    """A provenance from a file's bytes, also of schema 1, which has no version; ValueError if it is none."""
+    """Read a provenance from a file's bytes; ValueError if they are not one."""
     try:
-        values = json.loads(data)
-        if isinstance(values, dict) and "schema_version" not in values:
-            values = _from_schema_1(values)
-        return Provenance.model_validate(values)
+        return Provenance.model_validate_json(data)
     except ValidationError as error:
         raise ValueError(first_problem(error)) from None
-    except (AttributeError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"{type(error).__name__} {error}") from None
 
 
 def read_provenance(path: Path) -> Provenance:
@@ -200,63 +179,33 @@ def read_provenance(path: Path) -> Provenance:
         ) from None
 
 
-def _from_schema_1(old: dict[str, Any]) -> dict[str, Any]:
-    """The older document in today's keys. It had one image or engine plain, and documents of a list as JSON texts."""
-    new = {"schema_version": 1} | {
-        key: value for key, value in old.items() if key not in ("image", "engine")
-    }
-    new["images"] = _plain_or_all(old.get("image") or {})
-    new["engines"] = _plain_or_all(old.get("engine") or {})
-    new["worlds"] = {seed: hashes.split(", ") for seed, hashes in (old.get("worlds") or {}).items()}
-    new["sampling"] = {
-        alias: sent
-        | {
-            key: sorted(map(json.loads, sent[key]), key=canonical_json)
-            for key in ("thinking", "price")
-        }
-        for alias, sent in (old.get("sampling") or {}).items()
-    }
-    return {key: value for key, value in new.items() if value is not None}
-
-
-def _plain_or_all(value: dict[str, Any]) -> list[Any]:
-    several = value and all(isinstance(item, dict) for item in value.values())
-    return sorted(value.values(), key=canonical_json) if several else [value] if value else []
-
-
 LIBRARIES = (
     *("snakemake", "anthropic", "openai", "docker", "xllamacpp"),
     *("pandas", "numpy", "scipy", "matplotlib", "jinja2"),
 )
-
-
 MAX_DISTINCT = 4 << 20
-"""Characters of all distinct values of a model's settings, or of the executions': they are kept in memory."""
+"""Characters of the distinct values that are kept of one field."""
 
 
-class _Distinct(defaultdict[str, dict[Any, Any]]):
-    """Field -> its distinct values."""
+class _Distinct(defaultdict[str, dict[str, Any]]):
+    """Field -> its distinct values, by their canonical JSON."""
 
     def __init__(self) -> None:
         super().__init__(dict)
+        self._size = Counter[str]()
         self._last: dict[str, Any] = {}
-        self._size = 0
 
     def add(self, field: str, value: Any) -> None:
-        """Texts and numbers are compared as they are, documents by their canonical JSON."""
-        mark = value if isinstance(value, FrozenModel) else repr(value)
-        if self._last.get(field) == mark:
+        """Add a value; UserError if a field has too many of them."""
+        if field in self._last and self._last[field] == value:
             return
-        self._last[field] = mark
+        self._last[field] = value
         plain = value.model_dump(mode="json") if isinstance(value, FrozenModel) else value
-        key = plain if isinstance(plain, str | int) else canonical_json(plain)
-        self._size += 0 if key in self[field] else len(str(key))
-        if self._size > MAX_DISTINCT:
-            what, hint = (
-                f"the records' settings hold more than {MAX_DISTINCT:,} characters",
-                "check the records",
-            )
-            raise UserError(what, where=field, hint=hint)
+        key = canonical_json(plain)
+        self._size[field] += 0 if key in self[field] else len(key)
+        if self._size[field] > MAX_DISTINCT:
+            what = f"its distinct values hold more than {MAX_DISTINCT:,} characters"
+            raise UserError(what, where=field, hint="check the records")
         self[field][key] = value
 
     def lists(self) -> dict[str, list[Any]]:
@@ -265,7 +214,7 @@ class _Distinct(defaultdict[str, dict[Any, Any]]):
 
 
 class _Answers:
-    """The answers of one model."""
+    """What one model was sent, and what came back."""
 
     def __init__(self) -> None:
         self.distinct, self.costs = _Distinct(), list[float]()
@@ -273,14 +222,13 @@ class _Answers:
 
     def add(self, generation: Generation) -> None:
         answer, request = generation.answer, generation.answer.request
-        sent = request.temperature
+        sent, used = request.temperature, answer.usage
         values = {
             "id": request.model_id,
             "echoed": answer.model_echoed or None,
             "temperature_requested": str(generation.temperature_requested),
             "temperature_sent": "provider-default" if sent is None else f"{sent:g}",
             "max_tokens": request.max_tokens,
-            "thinking": request.thinking,
             "effort": request.effort or None,
             "extra_body": request.extra_body,
             "headers": request.headers,
@@ -291,13 +239,13 @@ class _Answers:
             "tool": request.tool and request.tool.name,
             "price": generation.price,
         }
+        self.distinct.add("thinking", request.thinking)
         for field, value in values.items():
-            if value is not None or field == "thinking":
+            if value is not None:
                 self.distinct.add(field, value)
-        used = answer.usage
-        self.totals.update(
-            answers=1, input_tokens=used.input_tokens or 0, output_tokens=used.output_tokens or 0
-        )
+        self.totals["answers"] += 1
+        self.totals["input_tokens"] += used.input_tokens or 0
+        self.totals["output_tokens"] += used.output_tokens or 0
         self.costs += [] if generation.cost_usd is None else [generation.cost_usd]
         if answer.outcome == "refusal":
             self.refusals[_text_in(answer, "stop_details", "category") or "none stated"] += 1
@@ -305,10 +253,12 @@ class _Answers:
             self.places[place] += 1
 
     def sampling(self) -> Sampling:
-        counts = {"refusals": self.refusals, "inference_geo": self.places}
-        sorted_counts = {name: dict(sorted(count.items())) for name, count in counts.items()}
         return Sampling(
-            **self.distinct.lists(), **sorted_counts, **self.totals, cost_usd=_total(self.costs)
+            **self.distinct.lists(),
+            **self.totals,
+            refusals=dict(sorted(self.refusals.items())),
+            inference_geo=dict(sorted(self.places.items())),
+            cost_usd=_total(self.costs),
         )
 
 
@@ -323,60 +273,82 @@ def _total(costs: Sequence[float]) -> float | None:
     return round(sum(costs), 6) if costs else None
 
 
+class ProvenanceCollector:
+    """Collects a study's provenance, cell by cell."""
+
+    def __init__(self, study: Study) -> None:
+        self._sent = {model.alias: _Answers() for model in study.models}
+        self._ran, self._worlds = _Distinct(), _Distinct()
+        self._answered, self._executed = list[str](), list[str]()
+
+    def add(self, records: CellRecords) -> None:
+        """Take in what the records of one cell say."""
+        generation, execution, _ = records
+        if generation:
+            self._answered.append(generation.answer.received_utc)
+            if generation.cell.model in self._sent:
+                self._sent[generation.cell.model].add(generation)
+        if execution:
+            if isinstance(utc := execution.provenance.get("utc"), str):
+                self._executed.append(utc)
+            self._ran.add("limits", execution.limits)
+            self._ran.add("images", execution.image)
+            self._ran.add("engines", execution.engine)
+            for run in execution.runs:
+                self._ran.add("conditions", run.condition)
+                self._worlds.add(str(run.seed), run.world_sha256)
+
+    def provenance(
+        self,
+        study: Study,
+        tasks: Sequence[Task],
+        files: Iterable[Path],
+        start_up_s: Mapping[str, float | None],
+    ) -> Provenance:
+        """The provenance of what was added, as far as the study is measured.
+
+        Args:
+            files: the configuration.
+            start_up_s: shell -> seconds of an empty command.
+        """
+        sampling = {alias: answers.sampling() for alias, answers in self._sent.items()}
+        costs = [sent.cost_usd for sent in sampling.values() if sent.cost_usd is not None]
+        times = self._answered + self._executed
+        commit, dirty = git_state()
+        return Provenance(
+            commit=commit,
+            dirty=dirty,
+            version=__version__,
+            versions={"python": sys.version.split()[0]} | library_versions(LIBRARIES),
+            lock_sha256=sha256_file(ROOT / "envs" / "requirements.lock"),
+            config_files={_relative(file): sha256_file(file) for file in files},
+            decision=study.decision or None,
+            task_sha256={task.id: task.sha256 for task in tasks},
+            worlds=dict(sorted(self._worlds.lists().items())),
+            **self._ran.lists(),
+            start_up_s=dict(start_up_s),
+            sampling=sampling,
+            spent_usd=_total(costs),
+            first_answer_utc=min(self._answered, default=None),
+            started_utc=min(times, default=None),
+            ended_utc=max(times, default=None),
+        )
+
+
 def collect_provenance(
     study: Study,
-    tasks: Sequence[Task | HeldOutTask],
+    tasks: Sequence[Task],
     cells: Iterable[Cell],
     files: Iterable[Path],
     load: Callable[[Cell], CellRecords],
     *,
     start_up_s: Mapping[str, float | None],
 ) -> Provenance:
-    """The provenance of a study as far as it is measured.
-
-    files: the configuration. load: the records of a cell. start_up_s: shell -> seconds of an empty command.
-    """
-    sent = {model.alias: _Answers() for model in study.models}
-    ran, worlds = _Distinct(), _Distinct()
-    answered, executed = [], []
+    """The provenance of a study; `load` gives the records of a cell."""
+    collector = ProvenanceCollector(study)
     for cell in cells:
-        generation, execution, _ = load(cell)
-        if generation:
-            answered.append(generation.answer.received_utc)
-            if generation.cell.model in sent:
-                sent[generation.cell.model].add(generation)
-        if execution:
-            if isinstance(utc := execution.provenance.get("utc"), str):
-                executed.append(utc)
-            ran.add("limits", execution.limits)
-            ran.add("images", execution.image)
-            ran.add("engines", execution.engine)
-            for run in execution.runs:
-                ran.add("conditions", run.condition)
-                worlds.add(str(run.seed), run.world_sha256)
-    sampling = {alias: answers.sampling() for alias, answers in sent.items()}
-    times = answered + executed
-    commit, dirty = git_state()
-    return Provenance(
-        commit=commit,
-        dirty=dirty,
-        version=__version__,
-        versions={"python": sys.version.split()[0]} | library_versions(LIBRARIES),
-        lock_sha256=sha256_file(ROOT / "envs" / "requirements.lock"),
-        config_files={_relative(file): sha256_file(file) for file in files},
-        decision=study.decision or None,
-        task_sha256={task.id: task.sha256 for task in tasks},
-        worlds=dict(sorted(worlds.lists().items())),
-        **ran.lists(),
-        start_up_s=dict(start_up_s),
-        sampling=sampling,
-        spent_usd=_total(
-            [model.cost_usd for model in sampling.values() if model.cost_usd is not None]
-        ),
-        first_answer_utc=min(answered, default=None),
-        started_utc=min(times, default=None),
-        ended_utc=max(times, default=None),
-    )
+        collector.add(load(cell))
+    return collector.provenance(study, tasks, files, start_up_s)
 
 
 def read_startup_times(results: Path) -> dict[str, float | None]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import builtins
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
 from fluency.core.schema import (
-    SCHEMA_VERSION,
+    RECORD_SCHEMA,
     Count,
     Digest,
     FrozenModel,
@@ -76,7 +75,7 @@ class Usage(FrozenModel):
 class Answer(FrozenModel):
     """One answer as it arrived: kept in the answer store, and copied into the generation's record."""
 
-    schema_version: int = SCHEMA_VERSION
+    schema_version: int = RECORD_SCHEMA
     request_key: Digest
     request: Request
     outcome: Outcome
@@ -101,7 +100,7 @@ class Answer(FrozenModel):
 class Generation(FrozenModel):
     """`results/generations/{cell}.json`."""
 
-    schema_version: SchemaVersion = SCHEMA_VERSION
+    schema_version: SchemaVersion = RECORD_SCHEMA
     cell: Cell
     answer: Answer
     temperature_requested: float | Literal["provider-default"]
@@ -150,12 +149,8 @@ class ProcessFact(FrozenModel):
     ppid: int
     rss_bytes: int
     args: list[str]
-    threads: int = Field(
-        1, description="The main one included; 1 too in a record without this field."
-    )
-    session: int | None = Field(
-        None, description="Its session's id. Null: a record without this field."
-    )
+    threads: int = Field(1, description="The main one included.")
+    session: int | None = Field(None, description="Its session's id.")
 
 
 class HttpRequest(FrozenModel):
@@ -214,9 +209,7 @@ class Result(FrozenModel):
     processes: list[ProcessFact] = Field(default_factory=list)
     http_requests: list[HttpRequest] = Field(default_factory=list)
     tree_changed: bool = False
-    changes: TreeChanges | None = Field(
-        None, description="Null: none, or a record without this field."
-    )
+    changes: TreeChanges | None = Field(None, description="Null: none.")
     leftover: list[str] = Field([], description="Names of processes the command left running.")
     helpers_intact: bool = True
     lost: str | None = Field(
@@ -270,10 +263,6 @@ class ImageInfo(FrozenModel):
         default_factory=dict,
         description="Shell -> SHA-256 of the archive it was taken from, where it was from one.",
     )
-    identity: dict[str, Digest] = Field(
-        default_factory=dict,
-        description="Only in earlier records: part (runner, interpreter, helper, each shell) -> SHA-256 of its files.",
-    )
     unofficial: list[str] = Field(
         default_factory=list,
         description="Shells whose archive is not that of the official release that is pinned.",
@@ -283,7 +272,7 @@ class ImageInfo(FrozenModel):
 class Execution(FrozenModel):
     """`results/executions/{cell}.json`."""
 
-    schema_version: SchemaVersion = SCHEMA_VERSION
+    schema_version: SchemaVersion = RECORD_SCHEMA
     cell: Cell
     request_key: Digest
     extraction: Extraction
@@ -309,16 +298,10 @@ class Execution(FrozenModel):
 # fmt: off
 FailureClass = Literal[
     "refusal", "empty", "truncated", "no-tool-call", "format", "other-dialect", "does-not-parse",
-    "missing-program", "invented-command", "command-not-found", "timeout", "resource-limit", "non-zero-exit",
+    "missing-program", "invented-command", "timeout", "resource-limit", "non-zero-exit",
     "no-output", "wrong-structure", "table-noise", "silent-wrong", "one-world-only", "side-effects",
 ]
 # fmt: on
-EARLIER_CLASS: Mapping[str, str] = {
-    "missing-program": "command-not-found",
-    "invented-command": "command-not-found",
-    "no-output": "wrong-structure",
-}
-"""Class -> the wider one that earlier records have in its place."""
 MadeOf = Literal[
     "cmdlets-only", "mixed", "unix-only", "delegation", "does-not-parse", "no-commands"
 ]
@@ -351,7 +334,7 @@ class Composition(FrozenModel):
 class Score(FrozenModel):
     """`results/scores/{cell}.json`. `passed` is null when the cell is not measured."""
 
-    schema_version: SchemaVersion = SCHEMA_VERSION
+    schema_version: SchemaVersion = RECORD_SCHEMA
     cell: Cell
     request_key: Digest
     passed: bool | None
@@ -388,6 +371,9 @@ class ControlRun(FrozenModel):
     shell: ShellName
     kind: Literal["reference", "wrong"]
     command: str
+    results: dict[str, Result] = Field(
+        default_factory=dict, description="Seed of the world -> what the command did in it."
+    )
     passed: bool = Field(description="In every world.")
     why: str = Field(description="The first world's finding that decided it.")
 
@@ -399,7 +385,7 @@ class ControlRun(FrozenModel):
 class Control(FrozenModel):
     """`results/<study>/control.json`: every task's first reference and first wrong command in each shell there is."""
 
-    schema_version: SchemaVersion = SCHEMA_VERSION
+    schema_version: SchemaVersion = RECORD_SCHEMA
     image: ImageInfo
     runs: list[ControlRun]
     not_measured: dict[str, str] = Field(description="Shell -> why none of its commands could run.")

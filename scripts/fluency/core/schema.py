@@ -30,9 +30,9 @@ Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$")]
 """As `common/clock` writes it."""
 Count = Annotated[int, Field(ge=0)]
-SCHEMA_VERSION = 2
-"""2: hashes are of RFC 8785 JSON; 1: of Python's own, with whole floats as 1.0 and another order of keys."""
-SchemaVersion = Annotated[int, Field(ge=1, le=SCHEMA_VERSION)]
+RECORD_SCHEMA = 1
+"""Version of the records' form. A change that an older reader would misread raises it."""
+SchemaVersion = Annotated[int, Field(ge=RECORD_SCHEMA, le=RECORD_SCHEMA)]
 RecordType = TypeVar("RecordType", bound=FrozenModel)
 
 
@@ -45,7 +45,7 @@ def read_record(kind: type[RecordType], path: Path) -> RecordType:
             "there is no such record", where=str(path), hint="`make plan` lists what is missing"
         ) from None
     except ValidationError as error:
-        what = f"this is not a {kind.__name__.lower()} record of schema {SCHEMA_VERSION}: {first_problem(error)}"
+        what = f"this is not a {kind.__name__.lower()} record of schema {RECORD_SCHEMA}: {first_problem(error)}"
         raise UserError(what, where=str(path), hint=REBUILD_HINT) from None
 
 

@@ -141,10 +141,6 @@ class ModelConfig(StrictModel):
         None,
         description="A number is sent as it is; provider-default sends none. Empty: the policy table's.",
     )
-    on_refused_temperature: Literal["stop", "provider-default"] = Field(
-        "stop",
-        description="Has no effect: a refused temperature always stops the model. Kept so that older files load.",
-    )
     max_tokens: int | None = Field(None, ge=1, le=128_000, description="Empty: the policy table's.")
     thinking: dict[str, Any] | None = Field(
         None, description="Sent as it is. Empty: the policy table's."
@@ -316,9 +312,6 @@ class Study(StrictModel):
     budget: Budget = Field(default_factory=Budget, description="What it may cost.")
     confirm: Literal["ask", "yes"] = Field(
         "ask", description="yes: run above confirm_usd without asking for confirmation."
-    )
-    show_private: bool = Field(
-        False, description="Show private tasks in full. Otherwise by id and hash only."
     )
     preregistration: str | None = Field(None, description="Path of the study's registration.")
 

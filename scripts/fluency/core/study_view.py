@@ -5,30 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from fluency.core.held_out import HeldOutTask
 from fluency.core.provenance import Provenance
 from fluency.core.records import Control
 from fluency.core.study import Cell, Study
-from fluency.core.table import CellRecords, Row
+from fluency.core.table import CellRecords, Row, cell_row
 from fluency.core.tasks import Task
 
 
 @dataclass(frozen=True)
 class StudyView:
-    """What may be shown of a study: private tasks without texts, their cells with rows but without records."""
+    """A study with its tasks and records.
+
+    Attributes:
+        records: gives a cell's records, each None where the study is not finished.
+    """
 
     study: Study
-    tasks: Sequence[Task | HeldOutTask]
+    tasks: Sequence[Task]
     cells: Sequence[Cell]
-    load: Callable[[Cell], CellRecords]
-    row: Callable[[Cell], Row]
+    records: Callable[[Cell], CellRecords]
     provenance: Provenance = field(default_factory=Provenance)
     control: Control | None = None
 
-    def records(self, cell: Cell) -> CellRecords:
-        """A cell's records, if they may be shown; each may be None where the study is not finished."""
-        hidden = any(task.id == cell.task for task in self.tasks if isinstance(task, HeldOutTask))
-        return CellRecords(None, None, None) if hidden else self.load(cell)
+    def row(self, cell: Cell) -> Row:
+        """The cell's row of the table."""
+        task = next(task for task in self.tasks if task.id == cell.task)
+        return cell_row(cell, task, self.records(cell))
 
     def rows(self) -> list[Row]:
         """The cells table, in the order of the design."""

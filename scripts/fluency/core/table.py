@@ -12,7 +12,6 @@ from pydantic import Field
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import write_atomic
 from fluency.common.words import escape_controls
-from fluency.core.held_out import HELD_OUT_TEXT, HeldOutTask
 from fluency.core.records import Execution, Generation, Run, Score
 from fluency.core.schema import FrozenModel, RecordType, read_record
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
@@ -22,8 +21,6 @@ from fluency.core.tasks import Task
 if TYPE_CHECKING:
     import pandas as pd
 
-_TEXTS = ("why", "command", "side_effects")
-"""Columns that are hidden of a private task, and whose being empty is counted."""
 _OF_SCORE = (
     *(
         "passed",
@@ -160,13 +157,12 @@ def load_records(results: Path, cell: Cell) -> CellRecords:
     )
 
 
-def cell_row(cell: Cell, task: Task | HeldOutTask, records: CellRecords) -> Row:
-    """A cell's row as it may be published: control characters are escaped, so that a terminal does not obey them."""
+def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
+    """A cell's row, control characters escaped, so that a terminal does not obey them."""
     row = _full_row(cell, task.category, records)
-    row = row.model_copy(
+    return row.model_copy(
         update={name: escape_controls(text) for name, text in row if isinstance(text, str)}
     )
-    return held_out_row(row) if isinstance(task, HeldOutTask) else row
 
 
 def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
@@ -257,14 +253,6 @@ def headline_runs(execution: Execution) -> list[Run]:
 
 
 COLUMNS = list(Row.model_fields)
-# Columns that tables of earlier archives may lack.
-LATER = {
-    "peak_processes",
-    "written_bytes",
-    "output_truncated",
-    "windows_aliases_passed",
-    "attempts",
-}
 _TYPES = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
 
 
@@ -303,20 +291,6 @@ def read_table(path: Path) -> pd.DataFrame:
             "run the study, or `snakemake gather`",
         )
         raise UserError(what, where=str(path), hint=hint) from None
-    if list(frame.columns) == [
-        name for name in COLUMNS if name not in LATER or name in frame.columns
-    ]:
-        frame = frame.reindex(columns=COLUMNS).astype(dtypes())
     if list(frame.columns) != COLUMNS:
         raise UserError("the cells table has other columns", where=str(path), hint=REBUILD_HINT)
     return frame
-
-
-def held_out_row(row: Row) -> Row:
-    """The row of a private task's cell, without texts and names of commands."""
-    texts = {name: HELD_OUT_TEXT for name in _TEXTS if getattr(row, name) is not None}
-    if (
-        row.status == "missing" and row.reason not in MISSING_REASONS.values()
-    ):  # the message of an engine
-        texts["reason"] = HELD_OUT_TEXT
-    return row.model_copy(update={**texts, "commands": None})

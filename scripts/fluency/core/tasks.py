@@ -187,18 +187,9 @@ CATEGORIES: tuple[Category, ...] = (
 class Structure(FrozenModel):
     """The structural check: every line matches, or the output is JSON of a shape."""
 
-    line: str | None = Field(None, description="A regular expression every output line matches.")
+    line: str | None = Field(None, description="A regular expression that every line matches.")
     lines: Literal["at-least-one", "exactly-one"] = "at-least-one"
     json_shape: Literal["array-of-objects", "array", "object"] | None = None
-
-    @field_validator("line")
-    @classmethod
-    def _compiles(cls, value: str | None) -> str | None:
-        try:
-            re.compile(value or "")
-        except re.error as error:
-            raise ValueError(f"not a regular expression: {error}") from None
-        return value
 
     @model_validator(mode="after")
     def _one_kind(self) -> Structure:
@@ -212,9 +203,6 @@ class Task(FrozenModel):
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
     version: int = Field(1, ge=1)
-    private: bool = Field(
-        False, description="Kept outside the project, and shown by id and hash only."
-    )
     category: Category
     provenance: Literal["design", "allowlist", "written"]
     provenance_note: str
@@ -254,6 +242,11 @@ class Task(FrozenModel):
     @property
     def folder(self) -> Path:
         return self._folder
+
+    @property
+    def private(self) -> bool:
+        """Whether it is kept outside the project."""
+        return not self._folder.is_relative_to(TASKS)
 
     @cached_property
     def prompt_sha256(self) -> str:
@@ -308,6 +301,18 @@ class Task(FrozenModel):
 
 def load_task(folder: Path) -> Task:
     """One task; UserError names the file and the key."""
+    task = read_task(folder)
+    try:
+        re.compile(task.structure.line or "")
+    except re.error as error:
+        where = f"{task.folder / 'task.yaml'}: structure.line"
+        hint = f"mend the pattern; {PAGE} says what a task is"
+        raise UserError(f"not a regular expression: {error}", where=where, hint=hint) from None
+    return task
+
+
+def read_task(folder: Path) -> Task:
+    """A task as `load_task` reads it, but with any pattern: compiling one may take minutes."""
     path = task_yaml(Path(folder))
     try:
         task = Task.model_validate(read_yaml(path))
@@ -319,13 +324,6 @@ def load_task(folder: Path) -> Task:
             "give the folder the task's id",
         )
         raise UserError(what, where=f"{path}: id", hint=hint)
-    if task.private and path.parent.resolve().is_relative_to(TASKS):
-        hint = f"move it outside the project, and name that folder: {PRIVATE_TASKS_VARIABLE}=…; or remove `private`"
-        raise UserError(
-            "a private task is in the project, whose files are published",
-            where=str(path),
-            hint=hint,
-        )
     if not (path.parent / "answer.py").is_file():
         raise UserError("the task has no answer", where=str(path.parent), hint=f"see {PAGE}")
     task._folder = path.parent
@@ -336,10 +334,4 @@ def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Ta
     """Tasks in the order of their ids, private ones included; `wanted`: `all`, a set's name, or ids."""
     folders = task_folders(root)
     chosen = set(resolve_task_ids(wanted, folders, root))
-    tasks = [load_task(folder) for name, folder in folders.items() if name in chosen]
-    for task in tasks:
-        if not task.private and task.folder.parent != Path(root):
-            hint = "write `private: true` into it, so that nothing of it is published by mistake"
-            what = "a task of the private folder is not marked as private"
-            raise UserError(what, where=f"{task.folder}/task.yaml", hint=hint)
-    return tasks
+    return [load_task(folder) for name, folder in folders.items() if name in chosen]

@@ -19,13 +19,8 @@ SOURCES = (
 
 
 @cache
-def content_sha256(
-    folder: Path = SANDBOX, sources: tuple[str, ...] = SOURCES, protocol: int = PROTOCOL
-) -> str:
-    """SHA-256 of every source file, of the shells with their conditions, and of the protocol.
-
-    For the copy in an archive, pass its folder, sources and protocol, which may be those of an earlier version.
-    """
+def content_sha256(folder: Path = SANDBOX) -> str:
+    """SHA-256 of every source file in a folder, of the shells with their conditions, and of the protocol."""
     shells = {
         shell.name: [
             *(shell.argv, shell.packages, shell.version_command),
@@ -36,8 +31,8 @@ def content_sha256(
         ]
         for shell in SHELLS.values()
     }
-    files = {name: sha256_file(folder / name) for name in sources}
-    return sha256(canonical_json({"protocol": protocol, "shells": shells} | files))
+    files = {name: sha256_file(folder / name) for name in SOURCES}
+    return sha256(canonical_json({"protocol": PROTOCOL, "shells": shells} | files))
 
 
 def image_tag(powershell: str | None) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fluency.core.held_out import HeldOutTask
 from fluency.core.records import (
     Execution,
     Generation,
@@ -22,7 +21,6 @@ from fluency.core.table import RECORD_TYPES, CellRecords
 from fluency.core.tasks import Task
 from fluency.report.difference import Difference, difference
 from fluency.report.sentences import attempt
-from fluency.scoring.failure_class import first_message
 
 LONGEST = 20_000  # characters of one text at most, in the widest view
 READING_TITLES = {"strict": "strict reading", "lenient": "lenient reading"}
@@ -39,20 +37,18 @@ WIDE, NARROW = ViewSize(LONGEST, 300), ViewSize(700, 30)
 
 
 def cell_view(
-    cell: Cell, records: CellRecords, task: Task | HeldOutTask | None, size: ViewSize = WIDE
+    cell: Cell, records: CellRecords, task: Task | None, size: ViewSize = WIDE
 ) -> dict[str, Any]:
     """Everything shown of one cell: prompt, reply, command, facts, runs, provenance.
 
     Keys: `why` (one sentence), `prompt`, `reply`, `command`, `lenient` (excerpts or None), `notes`, `facts` (pairs),
     `runs`, `provenance` (nested), `files` (the records' names under results/).
     """
-    if isinstance(task, HeldOutTask):
-        return _private(task)
     generation, execution, score = records.generation, records.execution, records.score
     extraction = execution.extraction if execution else None
     lenient = extraction.lenient if extraction and extraction.lenient != extraction.strict else None
     return {
-        "why": _why(score, execution) if score else _waiting(records),
+        "why": score.why if score else _waiting(records),
         "prompt": excerpt(generation.answer.request.prompt, LONGEST) if generation else None,
         "reply": excerpt(generation.answer.text, size.characters) if generation else None,
         "command": excerpt(extraction.strict if extraction else None, size.characters),
@@ -66,17 +62,6 @@ def cell_view(
             for stage, found in zip(RECORD_TYPES, records, strict=True)
             if found
         ],
-    }
-
-
-def _private(task: HeldOutTask) -> dict[str, Any]:
-    """The view of a private task's cell, without anything from its records."""
-    hashes = {"Task": task.sha256, "Prompt": task.prompt_sha256, "Check": task.check_sha256}
-    return {
-        "why": "a private task: prompt, reply, command and outputs are held out; its hashes stand for it",
-        **dict.fromkeys(("prompt", "reply", "command", "lenient")),
-        **{"notes": [], "runs": [], "provenance": {}, "files": []},
-        "facts": [[label, f"SHA-256 {digest}"] for label, digest in hashes.items()],
     }
 
 
@@ -99,17 +84,6 @@ def excerpt(text: str | None, most: int, total: int | None = None) -> dict[str, 
 def cell_title(cell: Cell) -> str:
     """The cell in words."""
     return f"{cell.model}, {SHELLS[cell.shell].title}, {cell.task}, trial {cell.trial}"
-
-
-def _why(score: Score, execution: Execution | None) -> str:
-    """The score's reason; where an earlier version quoted curl's progress meter, the error in its place."""
-    said, meter, _ = score.why.partition(" ('% Total ")
-    runs = (
-        [run for run in execution.runs if said.startswith(f"World {run.seed}:")]
-        if execution and meter
-        else []
-    )
-    return f"{said}{first_message(runs[0].result)}." if runs else score.why
 
 
 def _waiting(records: CellRecords) -> str:

@@ -47,6 +47,7 @@ def _run_of(findings: Sequence[ProbeResult]) -> ControlRun:
         shell=probe.shell,
         kind="reference" if probe.kind == "reference" else "wrong",
         command=probe.command,
+        results={str(one.probe.seed): one.result for one in findings if one.result},
         passed=failed is None,
         why=f"World {failed.probe.seed}: {failed.why}" if failed else findings[0].why,
     )

@@ -112,6 +112,7 @@ class ProbeResult:
 
     Attributes:
         why: the first thing that is wrong, or why the execution was not measured.
+        result: what was judged.
         wall_s: how long the command took, in seconds.
         measured: False if the sandbox lost it in every attempt.
     """
@@ -121,6 +122,7 @@ class ProbeResult:
     why: str
     wall_s: float | None = None
     measured: bool = True
+    result: Result | None = None
 
 
 class Prober:
@@ -161,7 +163,7 @@ class Prober:
             expected = task.expected(world, result.processes)
             answers.setdefault(probe.seed, expected)
         verdict = judge(task, result, expected)
-        return ProbeResult(probe, verdict.passed, verdict.why, result.wall_s)
+        return ProbeResult(probe, verdict.passed, verdict.why, result.wall_s, result=result)
 
     def _result(self, probe: Probe, world: World, needs: Sequence[str]) -> Result:
         """The result of a command: kept, or executed in up to three attempts."""

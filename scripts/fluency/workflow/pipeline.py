@@ -234,12 +234,11 @@ class Pipeline:
 
     @logged
     def control(self, input: Any, output: Any) -> None:
-        """Run commands known to be right and wrong; those of private tasks not, since the record is published."""
+        """Run commands known to be right and wrong."""
         from fluency.validation.control import run_control
 
         bring_to_present(input)
-        shown = [task for task in self.tasks if self.study.show_private or not task.private]
-        write_record(Path(output[0]), run_control(self.study, shown, self.sandbox()))
+        write_record(Path(output[0]), run_control(self.study, self.tasks, self.sandbox()))
 
     @logged
     def slice(self, input: Any, output: Any, processors: int) -> None:

@@ -34,7 +34,6 @@ from inspect_ai.scorer import Score
 from fluency import __version__, cli
 from fluency.common.clock import parse_time
 from fluency.common.errors import UserError
-from fluency.core.held_out import HELD_OUT_TEXT
 from fluency.core.records import Answer
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
 from fluency.core.study import Cell, ModelConfig
@@ -157,9 +156,9 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
     answer = generation.answer if generation else None
     usage = _usage(row, answer)
     ended = parse_time(row.asked_utc)
-    prompt = answer.request.prompt if answer else HELD_OUT_TEXT
+    prompt = answer.request.prompt if answer else ""
     message = ChatMessageAssistant(
-        content=answer.text if answer else HELD_OUT_TEXT,
+        content=answer.text if answer else "",
         model=row.model_echoed or model_id,
         source="generate",
     )
@@ -174,7 +173,7 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
         id=_sample_id(cell),
         epoch=cell.trial,
         input=prompt,
-        target=expected if answer else HELD_OUT_TEXT,
+        target=expected if answer else "",
         messages=[ChatMessageUser(content=prompt), message],
         output=ModelOutput(
             model=row.model_echoed or model_id,
@@ -192,7 +191,7 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
         metadata=row.model_dump(
             include={"task", "shell", "category", "status", "outcome", "failure_class", "made_of"}
         )
-        | {"cell": cell.path, "held_out": generation is None}
+        | {"cell": cell.path}
         | (
             {"request_key": answer.request_key, "task_sha256": generation.task_sha256}
             if answer
@@ -238,7 +237,7 @@ def _scores(row: Row, worlds: list[dict[str, Any]]) -> dict[str, Score]:
     }
     why_unknown = row.reason or "It was not run under this."
     others = {name: getattr(row, name) for name in OTHER_SCORES}
-    return {HEADLINE: score_of(row.passed, row.command, row.why or HELD_OUT_TEXT, details)} | {
+    return {HEADLINE: score_of(row.passed, row.command, row.why or "", details)} | {
         name: score_of(value, row.command, why_unknown if value is None else None)
         for name, value in others.items()
     }
