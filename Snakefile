@@ -122,7 +122,7 @@ rule gather:
     input:
         lambda wildcards: P.loaded.record_paths(),
     output:
-        table=f"{STUDY}/cells.csv",
+        table=report(f"{STUDY}/cells.csv", category=P.study.study),
         provenance=f"{STUDY}/provenance.json",
     log:
         f"logs/{P.study.study}/gather.log",
@@ -139,8 +139,8 @@ rule report:
         table=rules.gather.output.table,
         provenance=rules.gather.output.provenance,
     output:
-        report=f"{STUDY}/report.md",
-        explorer=f"{STUDY}/explorer.html",
+        report=report(f"{STUDY}/report.md", category=P.study.study),
+        explorer=report(f"{STUDY}/explorer.html", category=P.study.study),
     log:
         f"logs/{P.study.study}/report.log",
     params:

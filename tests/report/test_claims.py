@@ -167,6 +167,7 @@ def test_pages_claim_what_the_printed_interval_shows(part: int, only_claims) -> 
             said = expected_claims(low, high, edge)
             assert said in headline_of(model), (seed, said)
             assert seed % 4 or said in figure.alt, (seed, said)
+            assert said == model_rates(analysis)[model.model][-1]
             if sum(rates):
                 assert said in model_sentence(model) and shown in model_sentence(model)
             who = re.match("PowerShell|Bash", said)

@@ -1,5 +1,6 @@
 """Hostile text stays text, in Markdown and in the HTML made of it."""
 
+import re
 import unicodedata
 from html.parser import HTMLParser
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from fluency.common.words import UNSEEN
-from fluency.report.markdown import code, table, text, visible
+from fluency.report.markdown import code, prose, table, text, visible
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -118,3 +119,11 @@ def test_a_long_text_is_cut_and_marked_and_one_that_just_fits_is_not() -> None:
     assert visible("x" * 240) == "x" * 240
     assert visible("x" * 241) == "x" * 240 + "…"
     assert visible("abc", limit=2) == "ab…"
+
+
+def test_prose_keeps_code_spans_of_plain_words_only() -> None:
+    assert prose("run `make image`.") == "run `make image`."
+    for hostile in ("`<b>`", "`a\nb`", "``a``b", "`a`b`", "[x](`y`)"):
+        shown = prose(hostile)
+        html = MarkdownIt("commonmark", {"html": True}).render(shown)
+        assert set(re.findall(r"</?(\w+)", html)) <= {"p", "code"}

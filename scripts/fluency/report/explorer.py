@@ -22,7 +22,7 @@ from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, ViewSize, cell_view
 from fluency.report.marks import FAILURES, MARKS
 from fluency.report.numbers import signed, span
-from fluency.report.sentences import attempt
+from fluency.report.sentences import attempt, claims_sentence, refusal
 from fluency.report.tables import rate_cell
 
 WIDE_LIMIT = 20_000_000  # characters of details: what a browser reads in well under a second
@@ -37,10 +37,11 @@ def write_explorer(
 
 
 def model_rates(analysis: Analysis) -> dict[str, list[str]]:
-    """By model, the pass rate of each of the study's shells and the gap, as the report states them."""
+    """By model, each shell's pass rate, the gap and what it shows, as the report states them."""
     return {
         model.model: [rate_cell(model, shell) for shell in analysis.shells]
         + [f"{signed(model.gap.value)} ({span(model.gap.interval)})" if model.gap else "n/a"]
+        + [claims_sentence(model) if model.reading.band else f"Not compared: {refusal(model)}."]
         for model in analysis.models
     }
 

@@ -46,6 +46,11 @@ _STYLE: dict[Any, Any] = {
     "axes.unicode_minus": True,
     "path.simplify": False,
 }
+DARK = (
+    "@media (prefers-color-scheme: dark) "
+    "{ svg { filter: invert(1) hue-rotate(180deg); background: #ffffff } }"
+)
+"""The greys are turned over where the reader's page is dark."""
 _LOCK = Lock()
 
 
@@ -131,6 +136,7 @@ def to_svg(figure: Figure, title: str, alt: str) -> str:
         svg,
         count=1,
     )
+    svg = svg.replace("<defs>", f"<style>{DARK}</style>\n <defs>", 1)
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
 
 

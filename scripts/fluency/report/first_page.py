@@ -229,7 +229,7 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
         (analysis.trials, "trial"),
         (len(analysis.models), "model"),
     ]
-    named = set_name(analysis.tasks) or "no named set"
+    named = set_name([task.id for task in view.tasks]) or "no named set"
     yield (
         f"{plural(len(analysis.tasks), 'task')} ({named}) × "
         f"{' × '.join(plural(number, noun) for number, noun in design)}, "
@@ -252,7 +252,8 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
 
 def _several_models(analysis: Analysis, study: Study) -> Iterator[str]:
     """How often one of several models would be called ahead by chance; aliases are one model."""
-    judged = {study.model(model.model).id for model in analysis.models if model.reading.band}
+    ids = {model.alias: model.id for model in study.models}
+    judged = {ids.get(m.model, m.model) for m in analysis.models if m.reading.band}
     if (count := len(judged)) > 1:
         yield (
             f"With {count} models of no true gap, one or more would be called ahead in up to "
@@ -267,7 +268,7 @@ def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:
             f"All tasks lean to {SHELLS[lean].short_title} by their authors' declaration, which "
             "alone can make a gap."
         )
-    chosen, sets = set(analysis.tasks), task_sets()
+    chosen, sets = {task.id for task in view.tasks}, task_sets()
     whole = [
         (len(found.tasks), name, [task for task in found.tasks if task not in chosen])
         for name, found in sets.items()

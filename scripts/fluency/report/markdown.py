@@ -79,6 +79,11 @@ def text(value: object, limit: int = LIMIT) -> str:
     )
 
 
+def prose(value: object, limit: int = LIMIT) -> str:
+    """As `text`, with code spans of plain words and blanks left as they are."""
+    return re.sub(r"&#96;([a-z]+(?: [a-z]+)*)&#96;", r"`\1`", text(value, limit))
+
+
 def _is_quiet(text: str, place: int) -> bool:
     char, before, following = (
         text[place],

@@ -65,6 +65,7 @@ def render(values: dict[str, Any], name: str = "report.md.j2") -> str:
         signed,
         span,
         markdown.code,
+        markdown.prose,
         markdown.text,
     ):
         environment.filters[function.__name__] = function
