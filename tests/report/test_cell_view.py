@@ -101,21 +101,3 @@ def test_a_command_that_is_not_judged_yet_is_shown_without_a_difference() -> Non
         assert (run["passed"], run["why"], run["diff"]) == (None, "not judged", None) and run[
             "stdout"
         ]
-
-
-def test_the_error_stands_where_an_earlier_version_quoted_curls_meter() -> None:
-    made = make_explorer(1, 1, 1, states={CELL.path: "non-zero-exit"})
-    generation, execution, score = made.load(CELL)
-    meter = "  % Total    % Received % Xferd\n\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
-    result = execution.runs[0].result.model_copy(
-        update={"stderr": Stream.of(f"{meter}curl: (6) No host\n".encode())}
-    )
-    execution = execution.model_copy(
-        update={"runs": [execution.runs[0].model_copy(update={"result": result})]}
-    )
-    for said, told in {
-        "World 11: exit code 1 ('% Total    % Received').": "World 11: exit code 1 ('curl: (6) No host').",
-        "Another ('% Total').": "Another ('% Total').",
-    }.items():
-        records = CellRecords(generation, execution, score.model_copy(update={"why": said}))
-        assert cell_view(CELL, records, None)["why"] == told

@@ -90,7 +90,7 @@ def test_the_rates_are_the_reports(write, new_page) -> None:
     )
     assert shown == rates["qwen-3b"] + rates["qwen-0.5b"]
     assert shown[:3] == ["60.0 % (9/15)", "53.3 % (8/15)", "\u22126.7 (\u221296.4 to +83.1)"]
-    assert shown[3].startswith("Not compared: 3 of 3 tasks were measured in both shells")
+    assert shown[3].startswith("Not compared: 5 of 5 tasks were measured in both shells")
 
 
 @pytest.mark.parametrize(

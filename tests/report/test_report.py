@@ -106,7 +106,7 @@ def test_the_page_begins_with_what_may_be_decided_and_stays_short(tmp_path: Path
     )
     assert lines[3].startswith("| model ") and lines[4].startswith("![Gap of each model")
     assert "For the decision: which shell prompts name" in front(text)
-    assert words("\n\n".join(lines[:3])) <= 110 and words(front(text)) <= 500
+    assert words("\n\n".join(lines[:3])) <= 110 and words(front(text)) <= 530
     titles = ["What could change this", "Where the shells differ", "How it was measured"]
     assert re.findall(r"^## (.*)$", front(text), re.M) == titles
     rest = [line for line in text.splitlines() if re.match("##? ", line)][4:]
@@ -429,7 +429,11 @@ def test_a_value_the_template_lacks_stops_the_report() -> None:
 
 
 def test_the_report_shows_how_the_answers_fared_over_the_time_of_asking(tmp_path: Path) -> None:
-    found = report(tmp_path, lambda cell: cell.trial < 4, t_gen_s=1.5).splitlines()
+    def by_trial(row, number) -> dict:
+        return {"asked_utc": f"2026-05-01T10:0{row.trial}:00Z"}
+
+    found = report(tmp_path, lambda cell: cell.trial < 4, altered=by_trial, t_gen_s=1.5)
+    found = found.splitlines()
     start = next(place for place, line in enumerate(found) if line.startswith("| answered, UTC"))
     head, _, first, *_, last = cells("\n".join(found[start : start + 6]))
     assert head[1:] == [
