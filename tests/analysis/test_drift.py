@@ -64,11 +64,6 @@ def test_few_answers_make_few_stretches(answers: int) -> None:
     assert len(drift(frame, SHELLS)) == answers
 
 
-def test_batches_have_no_time_of_generation() -> None:
-    found = drift(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), SHELLS)
-    assert {shell.t_gen for stretch in found for shell in stretch.by_shell.values()} == {None}
-
-
 FIVE_TRIALS, TWENTY = make_study(trials=5), make_tasks(20)
 
 

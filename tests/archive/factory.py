@@ -215,7 +215,11 @@ def measure(
     tasks = {task.id: task for task in made.tasks}
     for cell in made.cells:
         task = tasks[cell.task]
-        generation = generator.generate(cell, build_prompt(task.prompt, cell.shell), task.sha256)
+        generation = generator.generate(
+            cell,
+            request_for(study, cell, build_prompt(task.prompt, cell.shell)),
+            task.sha256,
+        )
         execution = execute_cell(
             study,
             task,

@@ -151,7 +151,7 @@ DECIDES = {
         "conditions": ["as_designed"], "order_seed": 1,
     },
     ModelConfig: {
-        "alias": "other", "id": "claude-sonnet-4-6", "served_by": "embedded", "base_url": "http://127.0.0.1:9", "transport": "batch",
+        "alias": "other", "id": "claude-sonnet-4-6", "served_by": "embedded", "base_url": "http://127.0.0.1:9",
         "temperature": 0.1, "max_tokens": 9, "thinking": {"type": "disabled"}, "effort": "low",
         "extra_body": {"top_k": 1}, "extra_headers": {"x-other": "1"},
         "wire": "chat", "interface": "tool", "region": "other", "project": "other",

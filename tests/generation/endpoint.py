@@ -12,7 +12,6 @@ It speaks every wire, by the path it is asked at; behaviours are written as Mess
 import contextlib
 import itertools
 import json
-import random
 import re
 import socket
 import struct
@@ -232,11 +231,6 @@ class Endpoint(contextlib.AbstractContextManager):
         self.requests: list[Seen] = []
         self.most_at_once = 0
         self.on_request: Callable[[Seen], None] = lambda seen: None
-        self.batches: dict[str, dict[str, Any]] = {}
-        self.batch_polls = 1
-        self.batch_fate: Callable[[str, dict[str, Any]], str] = lambda custom_id, params: (
-            "succeeded"
-        )
         self._script: deque[Reply] = deque()
         self._always: Reply | None = None
         self._when: list[tuple[Callable[[Seen], bool], Reply]] = []
@@ -283,8 +277,6 @@ class Endpoint(contextlib.AbstractContextManager):
 
     def reply_to(self, seen: Seen) -> Reply:
         """The reply to a request; the script is used up by message requests only."""
-        if seen.path.startswith("/v1/messages/batches"):
-            return self._batch(seen)
         if not (path := _PATH.fullmatch(seen.path)):
             return error(404, "not_found_error", f"no such path: {seen.path}")
         reply = next((reply for test, reply in self._when if test(seen)), None)
@@ -302,50 +294,6 @@ class Endpoint(contextlib.AbstractContextManager):
             name = tools[0].get("name") or tools[0]["function"]["name"]
             return replace(reply, body=tool_call(name, {"command": text}).body)
         return replace(reply, body=message(text, model=asked.get("model", "fake")))
-
-    def _batch(self, seen: Seen) -> Reply:
-        parts = seen.path.partition("?")[0].split("/")[4:]
-        if seen.method == "POST" and not parts:
-            name = f"msgbatch_{len(self.batches) + 1}"
-            self.batches[name] = {"requests": seen.body["requests"], "polls": 0}
-            return Reply(body=self._batch_view(name))
-        if parts[0] not in self.batches:
-            return error(404, "not_found_error", "no such batch")
-        if parts[1:] == ["results"]:
-            return Reply(
-                body=self._batch_results(parts[0]), headers={"content-type": "application/x-jsonl"}
-            )
-        self.batches[parts[0]]["polls"] += 1
-        return Reply(body=self._batch_view(parts[0]))
-
-    def _batch_view(self, name: str) -> dict[str, Any]:
-        batch = self.batches[name]
-        ended = batch["polls"] >= self.batch_polls
-        results = f"{self.url}/v1/messages/batches/{name}/results" if ended else None
-        status = "ended" if ended else "in_progress"
-        return {
-            "id": name,
-            "type": "message_batch",
-            "processing_status": status,
-            "results_url": results,
-        }
-
-    def _batch_results(self, name: str) -> bytes:
-        lines = []
-        for request in self.batches[name]["requests"]:
-            params = request["params"]
-            fate = self.batch_fate(request["custom_id"], params)
-            result: dict[str, Any] = {"type": fate}
-            if fate == "succeeded":
-                text = self.answer(params["messages"][-1]["content"])
-                result["message"] = message(text, model=params["model"])
-            if fate == "errored":
-                inner = {"type": "invalid_request_error", "message": "no"}
-                result["error"] = {"type": "error", "error": inner, "request_id": None}
-            line = json.dumps({"custom_id": request["custom_id"], "result": result})
-            lines.append("{broken" if fate == "broken" else line)
-        random.Random(7).shuffle(lines)
-        return "".join(f"{line}\n" for line in lines).encode()
 
     @contextlib.contextmanager
     def counted(self):

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from fluency.core.records import Generation
 from fluency.core.study import Cell, Study, validate_study
 from fluency.generation.failure import RetryPolicy
 from fluency.generation.generator import Generator
+from fluency.generation.request import request_for
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
@@ -18,7 +20,6 @@ QUICK = RetryPolicy(
     attempts=4,
     first_wait_s=0.02,
     longest_wait_s=0.1,
-    batch_poll_s=0.02,
 )
 
 
@@ -47,8 +48,9 @@ def generator_of(
     return Generator(study, store=store, **options)
 
 
-def ask(generator: Generator, cell: Cell) -> Any:
-    return generator.generate(cell, prompt_of(cell), "0" * 64)
+def ask(generator: Generator, cell: Cell, prompt: str | None = None) -> Generation:
+    request = request_for(generator.study, cell, prompt or prompt_of(cell))
+    return generator.generate(cell, request, "0" * 64)
 
 
 def cells_of(study: Study, tasks: int = 2) -> list[Cell]:

@@ -6,15 +6,14 @@ import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
 
 from fluency.common.errors import StopRun
 from fluency.common.terminal import log_line
-from fluency.core.study import Cell, ModelConfig
-from fluency.generation import model_session
+from fluency.core.study import ModelConfig
+from fluency.generation import generator as generator_module
 from fluency.generation.audit import verify
 from fluency.generation.budget import upper_bound_usd
 from fluency.generation.failure import (
@@ -281,74 +280,6 @@ def test_the_stop_holds_against_an_endpoint_whose_every_reply_is_broken(endpoint
     assert 5 <= len(endpoint.requests) - 1 <= 5 + 4 - 1
 
 
-@pytest.mark.parametrize("fate", ["broken", "no message"])
-def test_results_of_a_batch_that_are_of_no_use_count_at_its_price(fate, endpoint, store):
-    model = {"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch", "price": DEAR}
-    study = study_of(model, budget={"stop_usd": 1000})
-    cells = cells_of(study)[:3]
-    honest = endpoint._batch_results
-
-    def spoiled(name: str) -> bytes:
-        lines = honest(name).splitlines(keepends=True)
-        return b"".join(
-            [
-                b"{broken\n" if fate == "broken" else lines[0].replace(b'"content"', b'"x"'),
-                *lines[1:],
-            ]
-        )
-
-    endpoint._batch_results = spoiled
-    generator = generator_of(study, store, endpoint)
-    generator.prepare_batches((cell, prompt_of(cell)) for cell in cells)
-    records = [ask(generator, cell) for cell in cells]
-    assert sorted(record.answer.transport for record in records) == [
-        "batch",
-        "messages",
-        "messages",
-    ]
-    assert generator.budget.spent_usd == pytest.approx(
-        BOUND_USD / 2 + sum(record.cost_usd for record in records)
-    )
-
-
-def cells_by_model(study) -> tuple[list[Cell], list[Cell]]:
-    cells = cells_of(study)
-    return [c for c in cells if c.model == "b"][:5], [c for c in cells if c.model == "s"]
-
-
-def test_a_batch_that_is_out_counts_until_it_is_collected_and_stops_only_who_asks(endpoint, store):
-    """Four orders at half the price; what they may cost leaves other calls no room, what they do cost does."""
-    batch = {"alias": "b", "id": "claude-sonnet-4-6", "transport": "batch", "price": DEAR}
-    single = {"alias": "s", "id": "claude-haiku-4-5", "price": DEAR}
-    study = study_of(batch, single, budget={"stop_usd": 2.5 * BOUND_USD})
-    batched, singles = cells_by_model(study)
-    endpoint.batch_polls = 10**6
-    generator = generator_of(study, store, endpoint)
-    generator.prepare_batches((cell, prompt_of(cell)) for cell in batched)
-    with ThreadPoolExecutor(5) as pool, ExitStack() as at_last:
-        at_last.callback(
-            setattr, endpoint, "batch_polls", 0
-        )  # whatever fails, nobody waits for ever
-        asked = [pool.submit(ask, generator, cell) for cell in batched]
-        wait_for(lambda: endpoint.batches)
-        assert ask(generator, singles[0]).answer.text, "there is still room for it"
-        generator.budget.add(BOUND_USD / 2)
-        for _ in range(2):
-            with pytest.raises(
-                StopRun, match=r"\$20.48\d* reserved for batches under way"
-            ) as caught:
-                ask(generator, singles[1])
-        assert caught.value.where == "budget: stop_usd"
-        endpoint.batch_polls = 0
-        assert [future.result().answer.text for future in asked] == ["ls -la"] * 5, (
-            "its own batch is waited for"
-        )
-    with pytest.raises(StopRun, match="reserved"):  # stopped for this run
-        ask(generator, singles[1])
-    again = generator_of(study, store, endpoint, spent_usd=generator.budget.spent_usd)
-    assert ask(again, singles[1]).answer.text
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -405,7 +336,7 @@ def test_two_aliases_that_ask_the_same_request_at_once_pay_once(endpoint, store)
     study = study_of(SLOWER | {"alias": "a"}, SLOWER | {"alias": "b"})
     generator = generator_of(study, store, endpoint)
     with ThreadPoolExecutor(24) as pool:
-        asked = lambda cell: generator.generate(cell, f"{cell.shell} {cell.task}", "0" * 64)  # noqa: E731 - no alias in it
+        asked = lambda cell: ask(generator, cell, f"{cell.shell} {cell.task}")  # noqa: E731 - no alias in it
         records = list(pool.map(asked, cells_of(study)))
     assert len(endpoint.requests) == 12 == verify(store).sound and len(records) == 24
 
@@ -447,14 +378,14 @@ def test_a_reply_that_nests_deeply_is_an_answer_or_asked_again_in_this_run(level
 def test_a_reply_that_a_bug_fails_to_read_counts_and_is_asked_for_again(
     endpoint, store, monkeypatch
 ):
-    read, failures = model_session.answer_of, [AttributeError("a bug")]
+    read, failures = generator_module.answer_of, [AttributeError("a bug")]
 
     def broken_once(*arguments):
         if failures:
             raise failures.pop()
         return read(*arguments)
 
-    monkeypatch.setattr(model_session, "answer_of", broken_once)
+    monkeypatch.setattr(generator_module, "answer_of", broken_once)
     generator = generator_of(study_of(), store, endpoint)
     record = ask(generator, cells_of(generator.study)[0])
     assert (record.answer.attempts, len(endpoint.requests)) == (2, 2)

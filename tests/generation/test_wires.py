@@ -93,7 +93,7 @@ def test_what_is_sent_and_what_is_kept(wire, endpoint, store):
     assert answer.client.split()[0] == ("openai" if wire == "chat" else "anthropic")
     assert record.cost_usd == pytest.approx((120 * 3 + 2 * 15) / 1e6)
     assert answer.request.wire == study.models[0].wire
-    assert ("wire" in answer.request.model_dump(mode="json")) == (wire != "messages")
+    assert answer.request.wire == wire
     assert ask(generator, cell) == record and len(endpoint.requests) == 1
 
 
@@ -212,14 +212,6 @@ def test_the_environment_decides_nothing(wire, endpoint, store, monkeypatch):
     (seen,) = endpoint.requests
     assert "theirs" not in json.dumps(seen.headers) + seen.path
     assert {"x-theirs", "anthropic-beta", "x-api-key"}.isdisjoint(seen.headers)
-
-
-@pytest.mark.parametrize("wire", [wire for wire in MODELS if wire != "messages"])
-def test_only_one_wire_takes_batches(wire, endpoint, store):
-    study, generator = on(wire, store, endpoint, transport="batch")
-    with pytest.raises(StopRun, match="no batches") as caught:
-        ask(generator, cells_of(study)[0])
-    assert caught.value.where == "models: sonnet: transport" and endpoint.requests == []
 
 
 # ------------------------------------------------------------ asked as agents call it
@@ -525,6 +517,6 @@ def test_a_wire_of_another_kind_is_asked_retried_and_kept(endpoint, store, monke
     )
     assert record.answer.latency_s == 0.25 and record.cost_usd is not None
     assert ask(generator_of(study, store, endpoint), cell) == record
-    assert Echo.frames == ["generate", "answer", "_ask", "_attempts", "_call"], (
+    assert Echo.frames == ["generate", "_answer", "_attempts", "_call"], (
         "none of them only passes on"
     )

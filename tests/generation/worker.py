@@ -28,7 +28,7 @@ from fluency.generation.generator import Generator
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.request import request_for, request_key
 from fluency.generation.store import AnswerStore
-from tests.generation.studies import ENVIRON, prompt_of, study_on
+from tests.generation.studies import ENVIRON, ask, prompt_of, study_on
 
 THREADS = 4
 AT_A_TIME = 40
@@ -44,12 +44,12 @@ def the_cells(number: int, wire: str = "messages") -> tuple[Study, list[Cell]]:
 
 
 def generate(url: str, store: AnswerStore, study, cells: list[Cell]) -> None:
-    policy = RetryPolicy(attempt_s=20, deadline_s=40, first_wait_s=0.05, batch_poll_s=0.005)
+    policy = RetryPolicy(attempt_s=20, deadline_s=40, first_wait_s=0.05)
     generator = Generator(
         study, store=store, address_of=lambda _: url, environ=ENVIRON, retry_policy=policy
     )
     with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(lambda cell: generator.generate(cell, prompt_of(cell), "0" * 64), cells))
+        list(pool.map(lambda cell: ask(generator, cell), cells))
     generator.close()
 
 

@@ -176,18 +176,6 @@ def test_an_unfinished_study_has_a_report_that_says_so(fresh, flawless):
     assert first_line in done.stdout and f"Report:   {report}" in done.stdout, done.stdout
 
 
-def test_a_batch_holds_the_whole_study_and_gives_no_time_to_answer(fresh, flawless):
-    flawless.batches.clear()
-    fresh.configure(models=[model(flawless.url, "slow", transport="batch")])
-    fresh.snakemake()
-    # The probe goes first and alone, so that a bad key costs one call; the rest is one batch.
-    assert [len(batch["requests"]) for batch in flawless.batches.values()] == [3]
-    frame = read_table(fresh.root / "results" / "test" / "cells.csv")
-    assert (
-        len(frame) == 4 and frame["t_gen_s"].isna().sum() == 3 and set(frame["outcome"]) == {"ok"}
-    )
-
-
 def test_an_answer_function_that_raises_is_found_before_anybody_is_asked(fresh, flawless):
     (fresh.root / "tasks" / TASKS[1] / "answer.py").write_text(
         "def expected(world, processes):\n    return 1 / 0\n"

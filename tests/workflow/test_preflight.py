@@ -8,7 +8,8 @@ from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.study import PILOT, Study
 from fluency.core.tasks import load_task, load_tasks
-from fluency.generation.estimate import estimate_cost
+from fluency.generation.cost_estimate import estimate_cost
+from fluency.generation.request import Requests
 from fluency.generation.store import AnswerStore
 from fluency.workflow.preflight import check_answers, confirm_price
 from tests.generation.studies import ENVIRON, study_of
@@ -31,7 +32,7 @@ def agree(
         asked.append(question)
         return answer
 
-    estimate = estimate_cost(study, TASKS, store, ENVIRON)
+    estimate = estimate_cost(Requests(study, TASKS), store, ENVIRON)
     return confirm_price(estimate, is_terminal=terminal, ask=ask), asked
 
 
@@ -53,7 +54,7 @@ def test_without_a_terminal_the_config_has_to_agree(store):
 
 
 def test_a_cheap_or_free_run_does_not_ask(store):
-    dear = estimate_cost(study_of(OPUS), TASKS, store, ENVIRON).most_usd
+    dear = estimate_cost(Requests(study_of(OPUS), TASKS), store, ENVIRON).most_usd
     assert agree(study_of(OPUS, budget={"confirm_usd": dear}), store, terminal=False) == (True, [])
     with pytest.raises(UserError):
         agree(study_of(OPUS, budget={"confirm_usd": dear * 0.99}), store, terminal=False)

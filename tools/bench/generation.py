@@ -106,6 +106,7 @@ def generated(port: int, cells: int, folder: Path) -> float:
     """Answers a second of the generator, into a fresh store in `folder`."""
     from fluency.core.study import Cell, validate_study
     from fluency.generation.generator import Generator
+    from fluency.generation.request import request_for
     from fluency.generation.store import AnswerStore
 
     entry = {
@@ -126,7 +127,8 @@ def generated(port: int, cells: int, folder: Path) -> float:
     )
 
     def ask(cell: Cell) -> None:
-        generator.generate(cell, f"{'x' * 400} {cell.path}", "0" * 64)
+        request = request_for(study, cell, f"{'x' * 400} {cell.path}")
+        generator.generate(cell, request, "0" * 64)
 
     ask(asked[0])  # the imports, and the probe
     start = time.perf_counter()

@@ -33,7 +33,7 @@ class Quartiles:
 
 @dataclass(frozen=True)
 class ShellTimes:
-    """One shell of one model; None where the time was not taken (batches, replayed answers) or nothing passed.
+    """One shell of one model; None where the time was not taken (replayed answers) or nothing passed.
 
     t_run: seconds of generation and execution of the passing runs. t_exec: of the command alone, same runs.
     t_first: restricted mean of the time to the first pass, failures at the horizon, over the `first_tasks` tasks for

@@ -96,11 +96,10 @@ def _check_answer(facts: CellFacts, report: VerifyReport) -> None:
         same = answer.request == request_for(study, facts.cell, prompt)
         report.check(same, where, "the study asks another request", "links", "generate")
         policy = resolve(study.model(facts.cell.model))
-        price = policy.price_of(answer.transport)
         stated = (generation.cost_usd, generation.price, generation.temperature_requested)
         made = (
             cost_of(policy, answer),
-            price and price.model_dump(),
+            policy.price,
             policy.temperature_requested,
         )
         what = "price, cost or temperature are not the policy's"

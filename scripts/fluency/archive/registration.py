@@ -24,7 +24,7 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, set_name
 from fluency.execution.image_content import content_sha256
 from fluency.generation.policies import resolve
-from fluency.generation.request import PREAMBLE, PROTOCOL
+from fluency.generation.request import ANSWER_PROTOCOL, PREAMBLE
 from fluency.world import World
 
 REGISTRATION_SCHEMA = 1
@@ -42,7 +42,6 @@ _NOT_DESIGN = {
 _OF_MODEL = {
     "served_by",
     "base_url",
-    "transport",
     "wire",
     "interface",
     "region",
@@ -128,7 +127,7 @@ def design(
         "analysis": {"version": plan["version"], "sha256": plan_sha256(plan), "plan": plan},
         "code": {stage: code_sha256(stage) for stage in FROZEN},
         "sandbox_sha256": content_sha256(),
-        "protocol": PROTOCOL,
+        "protocol": ANSWER_PROTOCOL,
         "exclusions": EXCLUSIONS,
     }
     document: dict[str, Any] = json.loads(pretty_json(frozen))

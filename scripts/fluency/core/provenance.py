@@ -90,10 +90,9 @@ class Sampling(FrozenModel):
     effort: list[str] = Field([], description="As sent; empty: none was.")
     extra_body: list[dict[str, Any]] = Field([], description="Further body fields, as sent.")
     headers: list[dict[str, str]] = Field([], description="Further headers, as sent.")
-    transport: list[str] = Field([], description="messages or batch.")
     server: list[str] = Field([], description="Hosts of the endpoint, or embedded.")
     client: list[str] = Field([], description="SDKs and their versions.")
-    wire: list[str] = Field([], exclude_if=not_, description="Other than messages.")
+    wire: list[str] = Field([], description="The protocols that carried the requests.")
     tool: list[str] = Field(
         [], exclude_if=not_, description="Names of the tools whose call was forced."
     )
@@ -232,12 +231,11 @@ class _Answers:
             "effort": request.effort or None,
             "extra_body": request.extra_body,
             "headers": request.headers,
-            "transport": answer.transport,
             "server": answer.server,
             "client": answer.client,
-            "wire": None if request.wire == "messages" else request.wire,
+            "wire": request.wire,
             "tool": request.tool and request.tool.name,
-            "price": generation.price,
+            "price": generation.price and generation.price.model_dump(),
         }
         self.distinct.add("thinking", request.thinking)
         for field, value in values.items():

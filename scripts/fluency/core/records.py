@@ -7,7 +7,7 @@ import builtins
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from fluency.core.schema import (
     RECORD_SCHEMA,
@@ -33,11 +33,6 @@ class ToolOffer(FrozenModel):
     input_schema: dict[str, Any]
 
 
-def _absent(value: object) -> bool:
-    """Whether a field has the value of requests older than the field; it is then left out of their JSON."""
-    return value in (None, "messages")
-
-
 class Request(FrozenModel):
     """What is sent to a model, complete: its canonical JSON is the key of the answer store.
 
@@ -45,6 +40,7 @@ class Request(FrozenModel):
     start. Nothing here may depend on the machine, the day, or the key.
     """
 
+    wire: Wire = Field("messages", description="The protocol that it is sent by.")
     model_id: str
     prompt: str
     max_tokens: int
@@ -54,14 +50,11 @@ class Request(FrozenModel):
     extra_body: dict[str, Any] = Field(default_factory=dict)
     headers: dict[str, str] = Field(default_factory=dict)
     seed: int | None = Field(None, description="Sampling seed, where a server takes one.")
-    protocol: int
-    trial: int
-    wire: Wire = Field(
-        "messages", exclude_if=_absent, description="The protocol that it is sent by."
-    )
     tool: ToolOffer | None = Field(
-        None, exclude_if=_absent, description="Whose call is forced; null: a reply in text."
+        None, description="The tool whose call is forced; null: a reply in text."
     )
+    trial: int
+    protocol: int
 
 
 class Usage(FrozenModel):
@@ -88,11 +81,10 @@ class Answer(FrozenModel):
     request_id: str | None = None
     usage: Usage
     latency_s: float | None = Field(
-        description="Request sent to last byte of the successful attempt; null in a batch."
+        description="Request sent to last byte of the successful attempt; null if not measured."
     )
     attempts: int = 1
     received_utc: UtcTime
-    transport: Literal["messages", "batch"] = "messages"
     server: str = Field(description="Host of the endpoint, or `embedded`.")
     client: str = Field(description="The SDK and its version.")
 
@@ -105,16 +97,9 @@ class Generation(FrozenModel):
     answer: Answer
     temperature_requested: float | Literal["provider-default"]
     cost_usd: float | None
-    price: dict[str, Any] | None
+    price: Price | None = Field(description="As it was when the cell was asked; null: not known.")
     task_sha256: Digest
     provenance: dict[str, Any]
-
-    @field_validator("price")
-    @classmethod
-    def _is_a_price(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
-        if value is not None:
-            Price.model_validate(value)
-        return value
 
 
 Reading = Literal["strict", "lenient"]

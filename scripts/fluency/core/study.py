@@ -133,10 +133,6 @@ class ModelConfig(StrictModel):
     key_required: bool = Field(
         True, description="false for a server of your own that needs no key."
     )
-    transport: Literal["messages", "batch"] = Field(
-        "messages",
-        description="batch: the provider's batch service, half the price, answers within a day.",
-    )
     temperature: Annotated[float, Field(ge=0, le=2)] | Literal["provider-default"] | None = Field(
         None,
         description="A number is sent as it is; provider-default sends none. Empty: the policy table's.",

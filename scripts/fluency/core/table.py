@@ -97,7 +97,7 @@ class Row(FrozenModel):
     temperature_sent: str | None = _or_empty("A number, or `provider-default`.")
     model_echoed: str | None = _or_empty("The model's name in the reply.")
     t_gen_s: float | None = _or_empty(
-        "Seconds from request to last byte; empty for batches and where the server gave none."
+        "Seconds from request to last byte; empty where it is not known."
     )
     t_exec_s: float | None = _or_empty(
         "Seconds of the command alone, mean over the headline's worlds."

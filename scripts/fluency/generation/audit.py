@@ -44,10 +44,7 @@ def verify(store: AnswerStore) -> Verified:
             found.sound += read_answer(path) is not None
         except DamagedAnswer as error:
             found.damaged[str(path)] = error.what
-    for path in (
-        *store.folder.glob("[0-9a-f][0-9a-f]/.*.part"),
-        *store.folder.glob("batches/.*.part"),
-    ):
+    for path in store.folder.glob("[0-9a-f][0-9a-f]/.*.part"):
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > STALE_S:
                 path.unlink()

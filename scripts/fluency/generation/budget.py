@@ -13,15 +13,15 @@ from fluency.generation.providers.messages import cache_tokens, inference_geo
 
 
 class BudgetSpent(ModelStop):
-    """The next call, or batch, of a model would exceed the budget."""
+    """The budget of the study is spent."""
 
 
 class Budget:
-    """Dollars spent on the study, `before` of them by earlier runs, and reserved for batches; safe for threads."""
+    """Dollars spent on the study, `before` of them by earlier runs; safe for threads."""
 
     def __init__(self, stop_usd: float, before: float = 0.0) -> None:
-        self._stop, self._before, self._reserved = stop_usd, before, 0.0
-        self._change = threading.RLock()
+        self._stop, self._before = stop_usd, before
+        self._change = threading.Lock()
         self.spent_usd = before
         self.under_way_usd = 0.0
         """The most that the calls under way can cost."""
@@ -31,17 +31,13 @@ class Budget:
         with self._change:
             self.spent_usd += dollars
 
-    def check(self, ahead: float = 0.0) -> None:
-        """BudgetSpent if the budget is spent, or would be with `ahead` dollars more."""
-        total = self.spent_usd + self._reserved
-        if total < self._stop and total + ahead <= self._stop:
+    def check(self) -> None:
+        """BudgetSpent if the budget is spent."""
+        if self.spent_usd < self._stop:
             return
-        parts = [f"${self.spent_usd:.4f} of ${self._stop:g} spent"]
-        parts += [f"${self._before:.4f} of it by earlier runs"] if self._before else []
-        parts += [f"${self._reserved:.4f} reserved for batches under way"] if self._reserved else []
-        parts += [f"and the next order may cost ${ahead:.4f}"] if ahead else []
+        earlier = f", ${self._before:.4f} of it by earlier runs" if self._before else ""
         raise BudgetSpent(
-            f"the budget is used up: {', '.join(parts)}",
+            f"the budget is used up: ${self.spent_usd:.4f} of ${self._stop:g} spent{earlier}",
             where="budget: stop_usd",
             hint="everything bought is kept; raise budget.stop_usd and run again to go on",
         )
@@ -56,19 +52,6 @@ class Budget:
         finally:
             with self._change:
                 self.under_way_usd -= most_usd
-
-    @contextmanager
-    def reserved(self, dollars: float, *, ordered: bool = False) -> Iterator[None]:
-        """Count what a batch may cost in the block; BudgetSpent if one not yet `ordered` would exceed the budget."""
-        with self._change:
-            if not ordered:
-                self.check(dollars)
-            self._reserved += dollars
-        try:
-            yield
-        finally:
-            with self._change:
-                self._reserved -= dollars
 
 
 def cost_of(policy: Policy, answer: Answer) -> float | None:
@@ -91,13 +74,13 @@ def cost_of(policy: Policy, answer: Answer) -> float | None:
     cached = sum(
         tokens * cache_price_factor(kind) for kind, tokens in cache_tokens(answer.raw).items()
     )
-    cost = policy.cost(usage.input_tokens + cached, usage.output_tokens, answer.transport)
+    cost = policy.cost(usage.input_tokens + cached, usage.output_tokens)
     return None if cost is None else cost * geo_price_factor(inference_geo(answer.raw))
 
 
-def upper_bound_usd(policy: Policy, prompt: str, transport: str = "messages") -> float:
+def upper_bound_usd(policy: Policy, prompt: str) -> float:
     """The most a call can cost in dollars: two bytes a token in, max_tokens out; 0 where no price is known."""
-    cost = policy.cost(upper_bound_input_tokens(prompt), policy.max_tokens, transport) or 0.0
+    cost = policy.cost(upper_bound_input_tokens(prompt), policy.max_tokens) or 0.0
     return cost * geo_price_factor(policy.extra_body.get("inference_geo"))
 
 

@@ -148,7 +148,6 @@ class RetryPolicy:
     first_wait_s: float = 0.5
     longest_wait_s: float = 30.0
     lost_cells: int = 5
-    batch_poll_s: float = 20.0
 
 
 LOCAL_SERVER_RETRY = RetryPolicy(attempt_s=600.0, deadline_s=1800.0)

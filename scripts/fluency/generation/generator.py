@@ -3,25 +3,72 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import Any
 
-from fluency.common.errors import StopRun
-from fluency.core.records import Generation
+import fluency
+from fluency.common.clock import utc_now
+from fluency.common.errors import CallError, StopRun, UserError
+from fluency.common.files import sha256
+from fluency.common.locks import Once
+from fluency.common.terminal import log_line
+from fluency.common.words import plural
+from fluency.core.records import Answer, Generation, Request
 from fluency.core.study import Cell, ModelConfig, Study
-from fluency.generation.batches import BatchSession, outstanding
-from fluency.generation.budget import Budget
-from fluency.generation.failure import ModelStop, RetryPolicy, retry_policy_for
-from fluency.generation.model_session import ModelSession
+from fluency.generation.api_keys import key_of
+from fluency.generation.budget import Budget, cost_of, upper_bound_usd
+from fluency.generation.failure import (
+    Failure,
+    ModelStop,
+    RetryPolicy,
+    retry_policy_for,
+    unreadable,
+    wait_s,
+    worth_another_attempt,
+)
+from fluency.generation.pace import Pace, starts_per_minute
+from fluency.generation.policies import Policy, resolve
+from fluency.generation.providers import open_provider, read_reply
+from fluency.generation.providers.sdk_provider import Provider
+from fluency.generation.reply import answer_of, decode
+from fluency.generation.request import request_key
 from fluency.generation.store import AnswerStore
 
 
-class Generator:
-    """Asks the models of a study; one for a run, used by all its threads. StopRun if another run uses the store.
+@dataclass
+class _Asked:
+    """One model of a run: how it is asked, and what the run has seen of it.
 
-    address_of: where a model is served, None for the wire's own address; called before a model's first call.
-    spent_usd: what earlier runs spent on the study, counted by budget.stop_usd.
+    Attributes:
+        answered: Whether the model has answered a call of this run.
+        cells_lost: Cells in a row that got no answer.
+        echoed: Names under which it answered.
+        bodies: Hashes of its replies.
     """
+
+    model: ModelConfig
+    policy: Policy
+    retry: RetryPolicy
+    pace: Pace
+    provider: Once[Provider]
+    answered: bool = False
+    cells_lost: int = 0
+    echoed: set[str] = field(default_factory=set)
+    bodies: set[str] = field(default_factory=set)
+    first_call: threading.Lock = field(default_factory=threading.Lock)
+    change: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def where(self) -> str:
+        return f"models: {self.model.alias}"
+
+
+class Generator:
+    """Asks the models of a study; one for a run, used by all its threads."""
 
     def __init__(
         self,
@@ -33,50 +80,212 @@ class Generator:
         retry_policy: RetryPolicy | None = None,
         spent_usd: float = 0.0,
     ) -> None:
+        """Lock the store.
+
+        Args:
+            address_of: Where a model is served, None for the wire's own address; called before
+                a model's first call.
+            retry_policy: Instead of the model's own, for tests.
+            spent_usd: What earlier runs spent on the study, counted by budget.stop_usd.
+
+        Raises:
+            StopRun: Another run has locked the store.
+        """
         store.hold()
         self.study, self.store = study, store
         self.budget = Budget(study.budget.stop_usd, spent_usd)
-        environ = dict(
-            os.environ if environ is None else environ
-        )  # opening a connection clears part of it
-        self._sessions: dict[str, ModelSession] = {}
-        for model in study.models:
-            kind = BatchSession if model.transport == "batch" else ModelSession
-            session = self._sessions[model.alias] = kind(
-                study,
-                model,
-                store=store,
-                budget=self.budget,
-                retry=retry_policy or retry_policy_for(model),
-                environ=environ,
-                address_of=address_of,
-                stop_run=self.stop,
-            )
-            if kind is ModelSession and (notes := outstanding(store, model.id)):
-                hint = "set `transport: batch` to collect it, or delete this file to give it up"  # both would be paid
-                session.pace.stop(
-                    ModelStop("a batch of this model is still out", where=str(notes[0]), hint=hint)
-                )
+        self._address_of = address_of
+        # A copy, because opening a connection clears part of the environment.
+        self._environ = dict(os.environ if environ is None else environ)
+        self._models = {model.alias: self._asked(model, retry_policy) for model in study.models}
 
-    def generate(self, cell: Cell, prompt: str, task_sha256: str) -> Generation:
-        """The cell's record; CallError if the model could not be asked now, StopRun if it should not be asked again."""
-        session = self._sessions[cell.model]
-        return session.record(cell, session.answer(cell, prompt), task_sha256)
+    def _asked(self, model: ModelConfig, retry_policy: RetryPolicy | None) -> _Asked:
+        retry = retry_policy or retry_policy_for(model)
+        pace = Pace(starts_per_minute(model), model.in_flight, longest_pause_s=retry.deadline_s)
+        opened = Once(lambda: self._open_provider(model))
+        return _Asked(model, resolve(model), retry, pace, opened)
 
-    def prepare_batches(self, cells: Iterable[tuple[Cell, str]]) -> None:
-        """Announce all cells with their prompts, for one batch a model with `transport: batch`."""
-        for cell, prompt in cells:
-            session = self._sessions[cell.model]
-            if isinstance(session, BatchSession):
-                session.expect(cell, prompt)
+    def generate(self, cell: Cell, request: Request, task_sha256: str) -> Generation:
+        """The cell's record; the same whenever it is made from the same answer.
 
-    def close(self) -> None:
-        """Close all connections and release the store."""
-        for session in self._sessions.values():
-            session.close()
-        self.store.release()
+        Raises:
+            CallError: The model could not be asked now.
+            StopRun: It should not be asked again.
+        """
+        asked = self._models[cell.model]
+        try:
+            answer = self._answer(asked, request, cell)
+        except ModelStop as stop:
+            asked.pace.stop(stop)
+            raise
+        except StopRun as stop:
+            self.stop(stop)
+            raise
+        return Generation(
+            cell=cell,
+            answer=answer,
+            temperature_requested=asked.policy.temperature_requested,
+            cost_usd=cost_of(asked.policy, answer),
+            price=asked.policy.price,
+            task_sha256=task_sha256,
+            provenance={"fluency": fluency.__version__, "policy": asked.policy.source},
+        )
 
     def stop(self, reason: StopRun) -> None:
         """Make no further call."""
-        for session in self._sessions.values():
-            session.pace.stop(reason)
+        for asked in self._models.values():
+            asked.pace.stop(reason)
+
+    def close(self) -> None:
+        """Close all connections and release the store."""
+        for asked in self._models.values():
+            if asked.provider.made is not None:
+                asked.provider.made.close()
+        self.store.release()
+
+    # ------------------------------------------------------------ one cell
+
+    def _answer(self, asked: _Asked, request: Request, cell: Cell) -> Answer:
+        """The stored answer, also one that a cell with the same request has just got, or a new one.
+
+        The model's first call runs alone, so that a bad key or address costs one call.
+        """
+        key = request_key(request)
+        if (answer := self.store.get(key)) is not None:
+            return answer
+        with self.store.lock(key):
+            if (answer := self.store.get(key)) is not None:
+                return answer
+            if not asked.answered:
+                with asked.first_call:
+                    if not asked.answered:
+                        return self._attempts(asked, request, key, cell)
+            return self._attempts(asked, request, key, cell)
+
+    def _attempts(self, asked: _Asked, request: Request, key: str, cell: Cell) -> Answer:
+        asked.pace.raise_if_stopped()  # before a connection is opened, or a model served, for nothing
+        provider, attempt = asked.provider(), 0
+        deadline = time.monotonic() + asked.retry.deadline_s
+        while True:
+            attempt += 1
+            try:
+                return self._call(asked, provider, request, key, attempt, deadline)
+            except Failure as failure:
+                wait = wait_s(asked.retry, failure, attempt)
+                if failure.slow_down:
+                    asked.pace.pause(wait)
+                if not worth_another_attempt(asked.retry, failure, attempt, deadline, wait):
+                    raise self._given_up(asked, failure, attempt, cell) from None
+                asked.pace.sleep(wait)
+
+    def _call(
+        self,
+        asked: _Asked,
+        provider: Provider,
+        request: Request,
+        key: str,
+        attempt: int,
+        deadline: float,
+    ) -> Answer:
+        """One call; its answer is in the store when this returns. Failure if it got none."""
+        self.store.check_room()
+        most = upper_bound_usd(asked.policy, request.prompt)
+        with asked.pace.slot(), self.budget.call(most):
+            self.budget.check()
+            seconds = min(asked.retry.attempt_s, max(1.0, deadline - time.monotonic()))
+            try:
+                reply = provider.send(provider.prepare(request, seconds), seconds)
+                message = decode(reply.body)
+                self._refuse_repeated(asked, message, reply.body)
+                note = {
+                    "received_utc": utc_now("milliseconds"),
+                    "server": _server(asked.model, provider),
+                    "client": provider.name,
+                    "attempts": attempt,
+                    "latency_s": round(reply.latency_s, 4),
+                    "request_id": reply.request_id,
+                }
+                answer = _read(key, request, message, note)
+            except Failure as failure:
+                if failure.billed:
+                    self.budget.add(most)
+                raise
+            cost = cost_of(asked.policy, answer)
+            self.budget.add(most if cost is None else cost)
+            answer = self.store.put(answer)
+            asked.pace.pause(reply.pause_s)
+        asked.answered, asked.cells_lost = True, 0
+        self._note_name(asked, answer.model_echoed)
+        return answer
+
+    def _refuse_repeated(self, asked: _Asked, message: Any, body: bytes) -> None:
+        """Failure for a body with a response id that another call of this run got: it answers that call."""
+        if not isinstance(message, dict) or not message.get("id"):
+            return
+        digest = sha256(body)
+        with asked.change:
+            is_new = digest not in asked.bodies
+            asked.bodies.add(digest)
+        if not is_new:
+            raise Failure(
+                "the service sent the reply to another request", scope="retry", billed=True
+            )
+
+    def _note_name(self, asked: _Asked, echoed: str | None) -> None:
+        """Say once that another model than the requested one answered."""
+        model = asked.model
+        if not echoed or echoed.startswith(model.id) or model.served_by == "embedded":
+            return
+        with asked.change:
+            is_new = echoed not in asked.echoed
+            asked.echoed.add(echoed)
+        if is_new:
+            log_line(
+                f"{asked.where}: asked for {model.id}, answered by {echoed} "
+                "(recorded with each answer)"
+            )
+
+    def _given_up(self, asked: _Asked, failure: Failure, attempts: int, cell: Cell) -> CallError:
+        """What a failure means after the last attempt: for the run, the model or this cell."""
+        what, hint = failure.what, failure.hint
+        if failure.retry_after and failure.retry_after > asked.retry.deadline_s:
+            what = f"{what} (the service asks to wait {failure.retry_after:.0f} s)"
+        if failure.scope == "run":
+            return StopRun(what, where=asked.where, hint=hint)
+        what = f"{what} (tried {attempts} times)" if attempts > 1 else what
+        if failure.scope == "model" or not asked.answered:
+            hint = hint or "check the endpoint, or wait; then run again"
+            return ModelStop(what, where=asked.where, hint=hint)
+        if failure.scope == "retry":
+            with asked.change:
+                asked.cells_lost += 1
+                lost = asked.cells_lost
+            if lost >= asked.retry.lost_cells:
+                what = f"{plural(lost, 'cell')} in a row got no answer; the last: {what}"
+                return ModelStop(what, where=asked.where, hint="run again later")
+        hint = hint or "the cell stays to be run: run again later"
+        return CallError(what, where=cell.path, hint=hint)
+
+    def _open_provider(self, model: ModelConfig) -> Provider:
+        key = key_of(model, self._environ)
+        try:
+            return open_provider(model, self._address_of(model), key)
+        except UserError as error:
+            where = error.where or f"models: {model.alias}"
+            raise ModelStop(error.what, where=where, hint=error.hint) from error
+
+
+def _server(model: ModelConfig, provider: Provider) -> str:
+    return "embedded" if model.served_by == "embedded" else provider.server
+
+
+def _read(key: str, request: Request, message: Any, note: Mapping[str, Any]) -> Answer:
+    """The answer in a decoded reply; Failure if it holds none."""
+    try:
+        return answer_of(key, request, read_reply(request, message), note)
+    except Failure:
+        raise
+    except Exception as error:  # a bug: the reply is counted, and asked for again
+        raise unreadable(
+            f"the reply could not be read ({type(error).__name__}; please report it)"
+        ) from None

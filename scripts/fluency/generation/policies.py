@@ -45,23 +45,9 @@ class Policy:
     note: str = ""
     source: str = "config"
 
-    def price_of(self, transport: str) -> Price | None:
-        """The price by one transport: batches cost half of the list price."""
-        if self.price is None or transport != "batch":
-            return self.price
-        price, factor = self.price, float(table()["batch_price_factor"])
-        halves = {
-            name: getattr(price, name) * factor
-            for name in ("input_usd_per_mtok", "output_usd_per_mtok")
-        }
-        return price.model_copy(update=halves)
-
-    def cost(
-        self, input_tokens: float, output_tokens: float, transport: str = "messages"
-    ) -> float | None:
+    def cost(self, input_tokens: float, output_tokens: float) -> float | None:
         """Dollars for so many tokens; null where no price is known."""
-        price = self.price_of(transport)
-        if price is None:
+        if (price := self.price) is None:
             return None
         return (
             input_tokens * price.input_usd_per_mtok + output_tokens * price.output_usd_per_mtok

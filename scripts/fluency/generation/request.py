@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
 from fluency.core.records import Request, ToolOffer
 from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Cell, Study
+from fluency.core.tasks import Task
 from fluency.generation.policies import resolve
 from fluency.generation.reply import ARGUMENT
 
@@ -20,7 +20,7 @@ PREAMBLE = (
     "Write only the requested output to standard output, and exit with status 0."
 )
 """The first paragraph of every prompt. It names no program, because models use what is named."""
-PROTOCOL = 1
+ANSWER_PROTOCOL = 1
 """Raised by hand to make all answers so far invalid; they are then asked for again."""
 
 
@@ -30,10 +30,11 @@ def build_prompt(task_prompt: str, shell: str) -> str:
 
 
 def request_for(study: Study, cell: Cell, prompt: str) -> Request:
-    """The request of a cell."""
+    """The request of a cell, whose prompt is `prompt`."""
     model = study.model(cell.model)
     policy = resolve(model)
     request = Request(
+        wire=model.wire,
         model_id=policy.model_id,
         prompt=prompt,
         max_tokens=policy.max_tokens,
@@ -42,12 +43,26 @@ def request_for(study: Study, cell: Cell, prompt: str) -> Request:
         effort=policy.effort,
         extra_body=policy.extra_body,
         headers=policy.headers,
-        protocol=PROTOCOL,
-        trial=cell.trial,
-        wire=model.wire,
         tool=tool_of(SHELLS[cell.shell]) if model.interface == "tool" else None,
+        trial=cell.trial,
+        protocol=ANSWER_PROTOCOL,
     )
     return request.model_copy(update={"seed": seed_of(request)}) if policy.seeded else request
+
+
+class Requests:
+    """The requests of a study, each built once."""
+
+    def __init__(self, study: Study, tasks: Sequence[Task]) -> None:
+        self.study, self.tasks = study, tasks
+        self._texts = {task.id: task.prompt for task in tasks}
+        self._made: dict[Cell, Request] = {}
+
+    def __getitem__(self, cell: Cell) -> Request:
+        if cell not in self._made:
+            prompt = build_prompt(self._texts[cell.task], cell.shell)
+            self._made[cell] = request_for(self.study, cell, prompt)
+        return self._made[cell]
 
 
 def tool_of(shell: Shell) -> ToolOffer:
@@ -62,12 +77,12 @@ def tool_of(shell: Shell) -> ToolOffer:
     )
 
 
-def request_key(request: Request, form: Callable[[Any], str] = canonical_json) -> str:
-    """SHA-256 of the request's JSON text, by which its answer is stored; `form`: canonical JSON, or its older form."""
-    return sha256(form(request.model_dump(mode="json")))
+def request_key(request: Request) -> str:
+    """SHA-256 of the request's canonical JSON, by which its answer is stored."""
+    return sha256(canonical_json(request.model_dump(mode="json")))
 
 
-def seed_of(request: Request, form: Callable[[Any], str] = canonical_json) -> int:
+def seed_of(request: Request) -> int:
     """A sampling seed in 1 … 2^31 - 1 made from the request, so that a rerun gets the same text."""
     unseeded = request.model_copy(update={"seed": None})
-    return int(request_key(unseeded, form)[:8], 16) % (2**31 - 1) + 1
+    return int(request_key(unseeded)[:8], 16) % (2**31 - 1) + 1

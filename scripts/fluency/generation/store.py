@@ -1,7 +1,6 @@
 """The answer store: every answer once, whole, under the hash of its request. Nothing is ever overwritten.
 
 answers/<first two of key>/<key>.json    {"answer": …, "sha256": of the answer's canonical JSON}
-answers/batches/<batch>.json             batches under way (`batches.py`)
 answers/.lock                            locked by the run that asks
 """
 
@@ -19,7 +18,7 @@ from typing import IO, Any
 
 from pydantic import ValidationError
 
-from fluency.common.canonical import canonical_json, hashes_to
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import StopRun, UserError
 from fluency.common.files import flush, sha256
 from fluency.common.terminal import log_line
@@ -80,7 +79,7 @@ class AnswerStore:
         return answer
 
     def lock(self, name: str) -> AbstractContextManager[object]:
-        """A lock among the threads of this process, for a key or a batch."""
+        """A lock among the threads of this process, for a key."""
         return self._locks.setdefault(name, threading.RLock())
 
     def hold(self) -> None:
@@ -160,9 +159,9 @@ def answer_in(document: Any, key: str) -> Answer:
     ValueError, KeyError or TypeError if it is none, or if its hash, the key and its request do not fit together.
     """
     body = document["answer"]
-    if not hashes_to(body, document["sha256"]):
+    if sha256(canonical_json(body)) != document["sha256"]:
         raise ValueError("its hash does not match its content")
-    if body["request_key"] != key or not hashes_to(body["request"], key):
+    if body["request_key"] != key or sha256(canonical_json(body["request"])) != key:
         raise ValueError("it answers another request than its name says")
     return Answer.model_validate(body)
 

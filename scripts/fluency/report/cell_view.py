@@ -230,8 +230,7 @@ def generation_facts(generation: Generation | None) -> list[list[str]]:
             "Cost": None
             if generation.cost_usd is None
             else f"${generation.cost_usd:.6f}".rstrip("0").rstrip("."),
-            "Time to answer": _seconds(answer.latency_s)
-            or ("not known: batch" * (answer.transport == "batch")),
+            "Time to answer": _seconds(answer.latency_s),
             "Attempts": answer.attempts if answer.attempts != 1 else None,
             "Asked of": answer.server,
             "Received": answer.received_utc,

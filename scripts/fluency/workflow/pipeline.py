@@ -46,7 +46,7 @@ from fluency.execution.execute import (
     failed_attempts,
     unmeasured_cell,
 )
-from fluency.generation.estimate import CostEstimate
+from fluency.generation.cost_estimate import CostEstimate
 from fluency.generation.generator import Generator
 from fluency.generation.local_model.server import address_of
 from fluency.generation.store import AnswerStore
@@ -116,7 +116,7 @@ class Pipeline:
     @cached_property
     def estimate(self) -> CostEstimate:
         """What the run asks and costs, as its first job finds the answers."""
-        return estimate_of(self.loaded)
+        return estimate_of(self.keys.requests)
 
     @exit_on_user_error()
     def start(self) -> None:
@@ -186,7 +186,7 @@ class Pipeline:
         task = self.task_of[cell.task]
         write_record(
             Path(output[0]),
-            self.generator().generate(cell, self.keys.request(cell).prompt, task.sha256),
+            self.generator().generate(cell, self.keys.requests[cell], task.sha256),
         )
 
     @logged
@@ -291,13 +291,9 @@ class Pipeline:
 
     def _open_generator(self) -> Generator:
         spent = self.estimate.spent_usd
-        generator = Generator(
+        return Generator(
             self.study, store=AnswerStore(ANSWERS), address_of=address_of, spent_usd=spent
         )
-        generator.prepare_batches(
-            (cell, self.keys.request(cell).prompt) for cell in self.loaded.cells
-        )
-        return generator
 
 
 @exit_on_user_error()

@@ -23,7 +23,8 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import CONTROL_FILE
 from fluency.core.study import Cell
 from fluency.core.table import record_path
-from fluency.generation.estimate import CostEstimate, ModelEstimate
+from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
+from fluency.generation.request import Requests
 from fluency.workflow import snakemake_internals
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.preflight import IMAGE_RECORD, check_models, estimate_of, missing_shells
@@ -175,7 +176,11 @@ def print_plan(loaded: LoadedStudy) -> int:
     for job in jobs_to_run(loaded):
         reasons[job.rule][job.reason] += 1
     print(
-        render_plan(estimate_of(loaded), [*missing_engine(), *missing_shells(loaded)], reasons),
+        render_plan(
+            estimate_of(Requests(loaded.study, loaded.tasks)),
+            [*missing_engine(), *missing_shells(loaded)],
+            reasons,
+        ),
         end="",
     )
     return 0
@@ -230,9 +235,7 @@ def _model_lines(model: ModelEstimate) -> Iterator[str]:
             yield f"  cost     about ${model.expected_usd:.2f}, at most ${model.most_usd:.2f} ({tokens})"
         else:
             yield "  cost     nothing"
-        if model.minutes is None:
-            yield "  time     a batch: most within an hour, 24 h at most"
-        else:
-            yield f"  time     {'under a minute' if model.minutes < 1 else f'about {math.ceil(model.minutes)} min'}"
+        minutes = "under a minute" if model.minutes < 1 else f"about {math.ceil(model.minutes)} min"
+        yield f"  time     {minutes}"
     if model.note:
         yield f"  note     {model.note}"

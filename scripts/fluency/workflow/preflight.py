@@ -15,10 +15,11 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import SHELLS
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
-from fluency.generation.estimate import CostEstimate, estimate_cost
-from fluency.generation.keys import require_keys
+from fluency.generation.api_keys import require_keys
+from fluency.generation.cost_estimate import CostEstimate, estimate_cost
 from fluency.generation.local_model.catalogue import find_weights
 from fluency.generation.policies import resolve
+from fluency.generation.request import Requests
 from fluency.generation.store import AnswerStore
 
 IMAGE_RECORD = RESULTS / "image.json"
@@ -36,9 +37,9 @@ def check_models(loaded: LoadedStudy) -> None:
         raise UserError(error.what, where=where, hint=error.hint) from None
 
 
-def estimate_of(loaded: LoadedStudy) -> CostEstimate:
+def estimate_of(requests: Requests) -> CostEstimate:
     """What a run would ask and cost, by the answers of this folder."""
-    return estimate_cost(loaded.study, loaded.tasks, AnswerStore(ANSWERS), os.environ)
+    return estimate_cost(requests, AnswerStore(ANSWERS), os.environ)
 
 
 def missing_shells(loaded: LoadedStudy) -> list[str]:

@@ -11,13 +11,12 @@ from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import ROOT
 from fluency.core.loaded_study import LoadedStudy
-from fluency.core.records import Request
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
 from fluency.core.task_world import world_for
 from fluency.execution.image_content import content_sha256
 from fluency.execution.powershell import powershell_source
-from fluency.generation.request import build_prompt, request_for
+from fluency.generation.request import Requests
 
 
 class RerunKeys:
@@ -26,9 +25,7 @@ class RerunKeys:
     def __init__(self, loaded: LoadedStudy) -> None:
         self.study, self.tasks, self.files = loaded.study, loaded.tasks, loaded.files
         self._task = loaded.task_of
-
-    def request(self, cell: Cell) -> Request:
-        return request_for(self.study, cell, build_prompt(self._task[cell.task].prompt, cell.shell))
+        self.requests = Requests(loaded.study, loaded.tasks)
 
     @cached_property
     def _world_keys(self) -> dict[str, dict[str, str]]:
@@ -41,7 +38,7 @@ class RerunKeys:
         return canonical_json({"content": content_sha256(), "powershell": powershell_source()})
 
     def generate(self, wildcards: Any) -> str:
-        request = self.request(cell_of(wildcards))
+        request = self.requests[cell_of(wildcards)]
         return canonical_json(request.model_dump(mode="json") | {"prompt": sha256(request.prompt)})
 
     def execute(self, wildcards: Any) -> str:

@@ -10,6 +10,7 @@ from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import read_provenance
 from fluency.core.table import read_table
+from fluency.generation.request import Requests
 from fluency.report.first_page import printed
 from fluency.workflow import preflight
 from fluency.workflow.cluster import run_on_cluster, slice_processors
@@ -28,7 +29,7 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     """
     processors = slice_processors(on) if on else 0
     preflight.check_models(loaded)
-    estimate = preflight.estimate_of(loaded)
+    estimate = preflight.estimate_of(Requests(loaded.study, loaded.tasks))
     preflight.check_before_run(loaded, estimate)
     ask_only = all(argument in arguments for argument in ASK_ONLY)
     if estimate.calls and not on and not ask_only and (lacking := missing_engine()):

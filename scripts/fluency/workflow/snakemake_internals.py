@@ -203,7 +203,7 @@ def untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> list[str]:
 
 def _answers(keys: RerunKeys, cell: Cell, path: Path) -> bool:
     try:
-        return read_record(Generation, path).answer.request_key == request_key(keys.request(cell))
+        return read_record(Generation, path).answer.request_key == request_key(keys.requests[cell])
     except UserError:
         return False
 

@@ -10,6 +10,7 @@ from fluency.core.config_files import merge, read_yaml
 from fluency.core.study import validate_study
 from fluency.generation.generator import Generator
 from fluency.generation.policies import resolve
+from fluency.generation.request import request_for
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
@@ -32,9 +33,8 @@ def ask(study, store, environ):
     generator = Generator(study, store=store, environ=environ)
     cell = next(study.cells(["recent-large-files"]))
     try:
-        return generator.generate(
-            cell, "Print the names of the files here. Output only the command.", "0" * 64
-        )
+        prompt = "Print the names of the files here. Output only the command."
+        return generator.generate(cell, request_for(study, cell, prompt), "0" * 64)
     finally:
         generator.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluency.common.errors import UserError
 from fluency.common.terminal import log_line
 from fluency.core.records import Request
 from fluency.core.study import ModelConfig
@@ -29,14 +28,8 @@ def read_reply(request: Request, message: Any) -> Reading:
 
 
 def open_provider(model: ModelConfig, url: str | None, key: str) -> Provider:
-    """A connection to a model's service; `url` None: the wire's own. UserError for a bad address or a batch there."""
+    """A connection to a model's service; `url` None: the wire's own. UserError for a bad address."""
     wire, where = PROVIDERS[model.wire], f"models: {model.alias}"
-    if model.transport == "batch" and not wire.takes_batches:
-        raise UserError(
-            "this service takes no batches",
-            where=f"{where}: transport",
-            hint="set `transport: messages`",
-        )
     address, note = wire.address(model, url, f"{where}: base_url")
     if note:
         log_line(note)

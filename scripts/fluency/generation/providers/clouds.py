@@ -13,9 +13,7 @@ from fluency.generation.providers.sdk_provider import check_address
 
 
 class CloudProvider(MessagesProvider):
-    """No batches, and the version of the API is in the body."""
-
-    takes_batches = False
+    """The version of the API is in the body."""
 
     def prepare(self, request: Request, seconds: float) -> AbstractContextManager[Any]:
         headers = dict(request.headers)

@@ -1,21 +1,19 @@
-"""The Messages wire: bodies and headers in and out, single calls and batches, through the anthropic SDK."""
+"""The Messages wire: bodies and headers in and out through the anthropic SDK."""
 
 from __future__ import annotations
 
 import datetime as dt
 import random
-import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from typing import Any
 
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
-from fluency.generation.failure import Failure, from_error, unreadable
+from fluency.generation.failure import from_error, unreadable
 from fluency.generation.providers.sdk_provider import (
     LONGEST_HEADER_PAUSE_S,
     Provider,
-    bounded,
     check_address,
 )
 from fluency.generation.reply import (
@@ -23,7 +21,6 @@ from fluency.generation.reply import (
     Stopped,
     command_of,
     count_or_none,
-    decode,
     outcome_of,
     storable,
     text_or_none,
@@ -36,14 +33,12 @@ _STOPPED: Mapping[str, Stopped] = {
     "max_tokens": "truncated",
     "model_context_window_exceeded": "truncated",
 }
-BATCH_CALL_S = 600.0
 
 
 class MessagesProvider(Provider):
     """The provider's own service, gateways, and any other server with POST /v1/messages."""
 
     sdk_name = "anthropic"
-    takes_batches = True
 
     @staticmethod
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
@@ -134,70 +129,6 @@ class MessagesProvider(Provider):
         return (
             min(pause, LONGEST_HEADER_PAUSE_S) * (1 + 0.1 * random.random()) if pause > 0 else 0.0
         )
-
-    # ------------------------------------------------------------ batches; every call may raise Failure
-
-    def create_batch(self, requests: Mapping[str, Request]) -> str:
-        """Order a batch of requests by their keys, with the version header that they share; its id."""
-        orders = [
-            {"custom_id": key, "params": body_of(request)} for key, request in requests.items()
-        ]
-        headers = next(iter(requests.values())).headers
-        batch_id = self._batch_call("create", requests=orders, extra_headers=headers).get("id")
-        if not isinstance(batch_id, str) or not batch_id:
-            raise unreadable("the reply to an order holds no id")
-        return batch_id
-
-    def batch_has_ended(self, batch_id: str) -> bool:
-        """Whether the results are there; a Failure of status 404 if the service does not know the batch."""
-        return bool(
-            self._batch_call("retrieve", message_batch_id=batch_id).get("processing_status")
-            == "ended"
-        )
-
-    def batch_results(self, batch_id: str) -> dict[str, Any]:
-        """The messages of a batch that has ended, by key; null where a request was not answered.
-
-        Lines that cannot be read are left out.
-        """
-        results: dict[str, Any] = {}
-        parts: list[bytes] = []
-        failure = None
-        try:
-            with self._batches.results(batch_id, timeout=self._timeout(BATCH_CALL_S)) as response:
-                for chunk in bounded(
-                    response.http_response, time.monotonic() + BATCH_CALL_S, by_line=True
-                ):
-                    parts.append(chunk)
-                    if b"\n" in chunk:
-                        *lines, rest = b"".join(parts).split(b"\n")
-                        self._read_results(lines, results)
-                        parts = [rest]
-                self._read_results([b"".join(parts)], results)
-        except Exception as error:
-            failure = self._failure(error)
-        if failure is not None:
-            raise failure
-        return results
-
-    def _read_results(self, lines: list[bytes], results: dict[str, Any]) -> None:
-        for line in lines:
-            self._check_for_key(line)
-            with suppress(Failure, ValueError, KeyError, TypeError):
-                entry = decode(line)
-                result = entry["result"]
-                results[str(entry["custom_id"])] = (
-                    result["message"] or {} if result["type"] == "succeeded" else None
-                )
-
-    def _batch_call(self, name: str, **fields: Any) -> dict[str, Any]:
-        call = getattr(self._batches, name)(**fields, timeout=self._timeout(BATCH_CALL_S))
-        value = decode(self.send(call, BATCH_CALL_S).body)
-        return value if isinstance(value, dict) else {}
-
-    @property
-    def _batches(self) -> Any:
-        return self.client.messages.batches.with_streaming_response
 
 
 def body_of(request: Request) -> dict[str, Any]:

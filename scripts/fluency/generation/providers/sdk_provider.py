@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
+from fluency.generation.api_keys import is_secret, redact
 from fluency.generation.failure import Failure, from_reply, unreadable
-from fluency.generation.keys import is_secret, redact
 from fluency.generation.policies import KEY_PLACEHOLDER
 from fluency.generation.reply import Reading, decode
 
@@ -63,7 +63,6 @@ class Provider:
     """A connection to one endpoint with one key; safe for threads. A subclass for each wire."""
 
     sdk_name: str
-    takes_batches = False
 
     def __init__(self, access: Access) -> None:
         self.access = access
@@ -229,8 +228,8 @@ class Provider:
         return {name: redact(value, self.access.key) for name, value in pairs}
 
 
-def bounded(response: Any, end: float, *, by_line: bool = False) -> Iterator[bytes]:
-    """The chunks of a body, decompressed; Failure beyond MOST_BYTES (of each line, if `by_line`) or after `end`."""
+def bounded(response: Any, end: float) -> Iterator[bytes]:
+    """The chunks of a body, decompressed; Failure beyond MOST_BYTES or after `end`."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip"):  # no other was asked for
         raise unreadable(f"the reply is compressed as {encoding[:40]}")
@@ -243,12 +242,10 @@ def bounded(response: Any, end: float, *, by_line: bool = False) -> Iterator[byt
             except zlib.error:
                 raise unreadable("the reply cannot be decompressed") from None
         size += len(chunk)
-        if size > MOST_BYTES and not (by_line and b"\n" in chunk and len(chunk) <= MOST_BYTES):
+        if size > MOST_BYTES:
             raise Failure(
                 f"the reply is larger than {MOST_BYTES >> 20} MB", scope="retry", billed=True
             )
-        if by_line and b"\n" in chunk:
-            size = len(chunk) - chunk.rfind(b"\n") - 1
         yield chunk
         if time.monotonic() > end:
             raise Failure("no complete reply came in time", scope="retry", billed=True)

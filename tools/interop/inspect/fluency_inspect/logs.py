@@ -180,7 +180,7 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
             choices=[ChatCompletionChoice(message=message, stop_reason=_STOPS[row.outcome])],
             usage=usage,
             time=row.t_gen_s,
-            metadata=answer.model_dump(include={"stop_reason", "transport", "server", "client"})
+            metadata=answer.model_dump(include={"stop_reason", "server", "client"})
             if answer
             else None,
         ),

@@ -6,17 +6,16 @@ Pure but for reading the answer store; it sends no request and needs no key.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fluency.core.records import Answer
-from fluency.core.study import Cell, ModelConfig, Study
-from fluency.core.tasks import Task
+from fluency.core.records import Answer, Request
+from fluency.core.study import ModelConfig, Price, Study
+from fluency.generation.api_keys import needs_key
 from fluency.generation.budget import cost_of, upper_bound_input_tokens
-from fluency.generation.keys import needs_key
 from fluency.generation.pace import starts_per_minute
 from fluency.generation.policies import Policy, geo_price_factor, resolve
-from fluency.generation.request import build_prompt, request_for, request_key
+from fluency.generation.request import Requests, request_key
 from fluency.generation.store import AnswerStore
 
 LATENCY_S = {"endpoint": 3.0, "embedded": 4.0}
@@ -26,7 +25,7 @@ BYTES_A_TOKEN = 3
 
 @dataclass(frozen=True)
 class ModelEstimate:
-    """One model's share. Dollars are null where no price is known; `minutes` is null for batches."""
+    """One model's share. Dollars are null where no price is known."""
 
     alias: str
     model_id: str
@@ -36,7 +35,7 @@ class ModelEstimate:
     input_tokens: int
     most_usd: float | None
     expected_usd: float | None
-    minutes: float | None
+    minutes: float
     spent_usd: float
     price: str
     note: str = ""
@@ -78,34 +77,29 @@ class CostEstimate:
 
 
 def estimate_cost(
-    study: Study, tasks: Sequence[Task], store: AnswerStore, environ: Mapping[str, str]
+    requests: Requests, store: AnswerStore, environ: Mapping[str, str]
 ) -> CostEstimate:
-    """The estimate of a study; UserError if a model has no policy or price, or a stored answer is damaged."""
-    texts = {task.id: task.prompt for task in tasks}
-    cells = list(study.cells(list(texts)))
-    models = []
-    for model in study.models:
-        own = {cell: texts[cell.task] for cell in cells if cell.model == model.alias}
-        models.append(_model_estimate(study, model, own, store, environ))
-    return CostEstimate(study, len(tasks), models)
+    """The estimate of a study; UserError if a model has no policy, or a stored answer is damaged."""
+    study = requests.study
+    of_model: dict[str, list[Request]] = {model.alias: [] for model in study.models}
+    for cell in study.cells([task.id for task in requests.tasks]):
+        of_model[cell.model].append(requests[cell])
+    models = [
+        _model_estimate(model, of_model[model.alias], store, environ) for model in study.models
+    ]
+    return CostEstimate(study, len(requests.tasks), models)
 
 
 def _model_estimate(
-    study: Study,
-    model: ModelConfig,
-    texts: Mapping[Cell, str],
-    store: AnswerStore,
-    environ: Mapping[str, str],
+    model: ModelConfig, requests: Iterable[Request], store: AnswerStore, environ: Mapping[str, str]
 ) -> ModelEstimate:
-    """`texts`: the model's cells with the texts of their tasks."""
     policy = resolve(model)
     answers, to_ask = [], []
-    for cell, task in texts.items():
-        prompt = build_prompt(task, cell.shell)
-        if answer := store.get(request_key(request_for(study, cell, prompt))):
+    for request in requests:
+        if answer := store.get(request_key(request)):
             answers.append(answer)
         else:
-            to_ask.append(prompt)
+            to_ask.append(request.prompt)
     output = _mean([a.usage.output_tokens for a in answers], policy.expected_output_tokens)
     likely_input = sum(math.ceil(len(prompt.encode()) / BYTES_A_TOKEN) for prompt in to_ask)
     most_input = sum(map(upper_bound_input_tokens, to_ask))
@@ -117,14 +111,11 @@ def _model_estimate(
         at_hand=len(answers),
         calls=len(to_ask),
         input_tokens=likely_input,
-        # What a batch leaves is asked singly.
         most_usd=_at_place(policy, policy.cost(most_input, policy.max_tokens * len(to_ask))),
-        expected_usd=_at_place(
-            policy, policy.cost(likely_input, output * len(to_ask), model.transport)
-        ),
+        expected_usd=_at_place(policy, policy.cost(likely_input, output * len(to_ask))),
         minutes=_minutes(model, len(to_ask), answers),
         spent_usd=sum(cost_of(policy, answer) or 0.0 for answer in answers),
-        price=_price(policy, model),
+        price=_price(policy.price),
         note=policy.note,
         missing_key=f"the key of {model.alias}: export {model.api_key_env}=…" if no_key else "",
     )
@@ -139,20 +130,19 @@ def _at_place(policy: Policy, dollars: float | None) -> float | None:
     )
 
 
-def _price(policy: Policy, model: ModelConfig) -> str:
-    price = policy.price_of(model.transport)
+def _price(price: Price | None) -> str:
     if price is None:
         return "no price: counted as free"
     if price.input_usd_per_mtok == price.output_usd_per_mtok == 0:
         return "free"
-    half = ", half for batches" if model.transport == "batch" else ""
-    return f"${price.input_usd_per_mtok:g} / ${price.output_usd_per_mtok:g} a million tokens on {price.dated}{half}"
+    return (
+        f"${price.input_usd_per_mtok:g} / ${price.output_usd_per_mtok:g} a million tokens "
+        f"on {price.dated}"
+    )
 
 
-def _minutes(model: ModelConfig, calls: int, answers: Sequence[Answer]) -> float | None:
+def _minutes(model: ModelConfig, calls: int, answers: Sequence[Answer]) -> float:
     """Minutes at the set rates: starts a minute, or calls in flight at the mean latency: the slower of the two."""
-    if model.transport == "batch":
-        return None
     latency = _mean([answer.latency_s for answer in answers], LATENCY_S[model.served_by])
     at_once = (
         1 if model.served_by == "embedded" else model.in_flight
