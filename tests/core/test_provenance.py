@@ -78,7 +78,7 @@ def test_what_was_measured_is_in_it(made):
     )
     assert (sent.thinking, sent.effort, sent.extra_body) == ([None], [], [{}])
     assert sent.headers == [answer.request.headers]
-    assert (sent.wire, sent.server, sent.client) == (["messages"], ["embedded"], ["none"])
+    assert (sent.wire, sent.server, sent.client) == (["chat"], ["embedded"], ["none"])
     assert (sent.answers, sent.input_tokens, sent.output_tokens, sent.cost_usd) == (
         4,
         480,
