@@ -1,7 +1,7 @@
 """The sandbox on Podman's compatible socket, where a podman is installed; the image is carried over, not built.
 
-Podman gets storage and a network name space of its own. Where it cannot start any container (nested containers often
-lack the right to raise a limit), CONTAINERS_CONF may name a configuration with which it can.
+Podman gets storage and a network name space of its own, and limits that it need not raise: a nested container lacks
+the right to. Where it still cannot start any container, the tests skip.
 """
 
 import os
@@ -27,6 +27,7 @@ pytestmark = [
         reason="no podman is installed, or not root",
     ),
 ]
+UNRAISED = '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n'
 # The name space of the test's engine has no other interface, and Podman gives no resolver.
 NOT_HERE = {"no-network", "no-resolver"}
 
@@ -39,6 +40,8 @@ def podman(sandbox, tmp_path_factory) -> Iterator[Sandbox]:
     url = f"unix://{folder}/podman.sock"
     with (folder / "log").open("wb") as log, pytest.MonkeyPatch.context() as patch:
         patch.setenv("DOCKER_HOST", url)
+        (folder / "containers.conf").write_text(UNRAISED)
+        patch.setenv("CONTAINERS_CONF", str(folder / "containers.conf"))
         service = subprocess.Popen(
             ["unshare", "--net", "podman", *storage, "system", "service", "--time=0", url],
             stdout=log,
