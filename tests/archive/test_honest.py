@@ -128,14 +128,15 @@ def planned(study: Study) -> list[Cell]:
     return sorted(study.cells(TASKS), key=study.priority, reverse=True)
 
 
-def asked(root: Path, late: Callable[[Cell, int], bool]) -> Made:
-    """Forty cells that were asked one a second in the planned order; late ones five hours later."""
+def asked(root: Path, late: Callable[[Cell, int], bool], trials: int = 10) -> Made:
+    """Four cells a trial that were asked one a second in the planned order; late ones five hours later."""
 
     def time(cell: Cell) -> str:
         place = order.index(cell)
-        return f"2026-11-22T{6 if late(cell, place) else 1:02d}:02:{place:02d}Z"
+        minute, second = divmod(place, 60)
+        return f"2026-11-22T{6 if late(cell, place) else 1:02d}:{2 + minute:02d}:{second:02d}Z"
 
-    shape: dict[str, Any] = {"trials": 10, "models": [MODEL]}
+    shape: dict[str, Any] = {"trials": trials, "models": [MODEL]}
     order = planned(read_study(merged={"study": "order", "tasks": TASKS} | shape))
     return made_from(root, asked=time, **shape)
 
@@ -159,13 +160,14 @@ def test_a_resumed_study_is_proven_before_and_after_and_says_so(tmp_path):
     report = verify_archive(archived(made, tmp_path / "out"))
     assert (report.altered, report.unchecked, report.exit_code, len(report.notes)) == ([], [], 0, 1)
     text = (made.results / made.study.study / "report.md").read_text()
-    assert "m: in one mixed, seeded order" in text
+    assert "m: in one mixed, seeded order, 2 runs" in text
 
 
 def test_another_order_is_proven_with_a_caution(tmp_path):
-    """One shell after the other."""
-    made = asked(tmp_path, lambda cell, place: cell.shell == "pwsh")
+    """One shell after the other, in a study with more than twenty cells a shell."""
+    made = asked(tmp_path, lambda cell, place: cell.shell == "pwsh", trials=30)
     products(made)
     report = verify_archive(archived(made, tmp_path / "out"))
     text = (made.results / made.study.study / "report.md").read_text()
     assert report.exit_code == 0 and "m: late: " in text
+    assert "in PowerShell, 2 runs" in text.partition("m: late: ")[2][:40]
