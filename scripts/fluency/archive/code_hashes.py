@@ -10,6 +10,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from fluency.common.paths import ROOT
 from fluency.common.source_hash import hash_sources, import_closure, library_versions
@@ -86,10 +87,10 @@ def environment() -> dict[str, str]:
     return {"python": platform.python_version()} | library_versions(names)
 
 
-def sources(stage: str) -> tuple[set[str], set[str]]:
-    """The files, relative to the project, and the libraries that decide a stage."""
+def sources(stage: str, root: Path = ROOT) -> tuple[set[str], set[str]]:
+    """The files, relative to the project in `root`, and the libraries that decide a stage."""
     made = STAGES[stage]
-    files, libraries = import_closure(made.modules, _WITHOUT)
-    matched = {path for pattern in made.files for path in ROOT.glob(pattern) if path.is_file()}
-    names = {path.relative_to(ROOT).as_posix() for path in matched}
+    files, libraries = import_closure(made.modules, _WITHOUT, root)
+    matched = {path for pattern in made.files for path in root.glob(pattern) if path.is_file()}
+    names = {path.relative_to(root).as_posix() for path in matched}
     return files | names, libraries | set(made.libraries)

@@ -6,6 +6,7 @@ Sentences are plain text, for a terminal too; a template escapes them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -103,12 +104,13 @@ def _named(analysis: Analysis, chosen: Callable[[GapEstimate, TableReading], boo
     ]
 
 
+def _is_ahead(side: Direction, gap: GapEstimate, _: TableReading) -> bool:
+    return gap.ahead == side
+
+
 def _policy(analysis: Analysis) -> Iterator[str]:
     """What is said of the models, each named once: by row of the table and who is ahead."""
-    ahead = {
-        side: _named(analysis, lambda gap, reading, side=side: gap.ahead == side)  # type: ignore[misc]
-        for side in DIRECTIONS
-    }
+    ahead = {side: _named(analysis, partial(_is_ahead, side)) for side in DIRECTIONS}
     if all(ahead.values()):
         yield "the models disagree"
     elif not any(ahead.values()) and not _named(analysis, lambda gap, reading: reading.supported):
