@@ -18,6 +18,8 @@ from tools.command_mutants import (
 )
 
 TASKS = load_tasks()
+WITHOUT = {"failed-job-lines"}
+"""Its references, `grep FAILED …` and `awk '/FAILED/' …`, have no part that a fault can change."""
 
 
 def made(command: str) -> set[tuple[str, str]]:
@@ -69,7 +71,7 @@ def test_mutants_are_the_same_each_time_and_no_reference_is_among_them() -> None
     references = {(task.id, command) for task in TASKS for command in task.references["bash"]}
     assert not references & {(mutant.task, mutant.command) for mutant in planned}
     assert {(mutant.task, mutant.shell) for mutant in planned} == {
-        (task.id, "bash") for task in TASKS
+        (task.id, "bash") for task in TASKS if task.id not in WITHOUT
     }
 
 
@@ -89,7 +91,7 @@ def test_the_page_is_of_these_mutants_and_leaves_none_unexplained() -> None:
     assert rest == 0 and killed + equivalent + left_out == count
     for task in TASKS:
         own = sum(mutant.task == task.id for mutant in planned)
-        assert f"\n| {task.id} | {own} |" in page
+        assert (f"\n| {task.id} | {own} |" in page) == (task.id not in WITHOUT)
 
 
 def test_a_survivor_without_a_reason_is_unexplained_and_lowers_the_share() -> None:

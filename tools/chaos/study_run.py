@@ -90,7 +90,7 @@ class StudyRun:
         self.store = AnswerStore(self.project.root / "answers")
         places: dict[str, list[Path]] = {}
         for cell in loaded.cells:
-            request = keys.request(cell)
+            request = keys.requests[cell]
             places.setdefault(request.prompt, []).append(self.store.path(request_key(request)))
         self.ledger.answers_to = places
 
