@@ -48,7 +48,7 @@ def podman(sandbox, tmp_path_factory) -> Iterator[Sandbox]:
             stderr=log,
         )
         try:
-            wait_for((folder / "podman.sock").exists, 60)
+            wait_for((folder / "podman.sock").exists, 180)
             engine = find_engine()
             image = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
             for line in engine.client(timeout=BUILD_S).load_image(b"".join(image)):
