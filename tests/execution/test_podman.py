@@ -7,7 +7,9 @@ the right to. Where it still cannot start any container, the tests skip.
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -33,9 +35,16 @@ NOT_HERE = {"no-network", "no-resolver"}
 
 
 @pytest.fixture(scope="module")
-def podman(sandbox, tmp_path_factory) -> Iterator[Sandbox]:
+def podman(sandbox) -> Iterator[Sandbox]:
     """The same image on a podman of the test's own."""
-    folder = tmp_path_factory.mktemp("podman")
+    # Podman refuses a runroot of more than 50 characters, which a worker's temporary folder has.
+    with tempfile.TemporaryDirectory(
+        prefix="podman-", dir="/tmp", ignore_cleanup_errors=True
+    ) as name:
+        yield from podman_in(sandbox, Path(name))
+
+
+def podman_in(sandbox: Sandbox, folder: Path) -> Iterator[Sandbox]:
     storage = f"--root {folder}/root --runroot {folder}/run --cgroup-manager cgroupfs".split()
     url = f"unix://{folder}/podman.sock"
     with (folder / "log").open("wb") as log, pytest.MonkeyPatch.context() as patch:
@@ -48,7 +57,7 @@ def podman(sandbox, tmp_path_factory) -> Iterator[Sandbox]:
             stderr=log,
         )
         try:
-            wait_for((folder / "podman.sock").exists, 180)
+            wait_for((folder / "podman.sock").exists, 60)
             engine = find_engine()
             image = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
             for line in engine.client(timeout=BUILD_S).load_image(b"".join(image)):
