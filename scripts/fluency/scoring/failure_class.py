@@ -36,7 +36,7 @@ from fluency.core.records import Extraction, FailureClass, Outcome, Result, chan
 from fluency.core.shells import Shell, other_dialect
 from fluency.scoring import commands
 from fluency.scoring.checks import quoted
-from fluency.scoring.verdict import Verdict
+from fluency.scoring.verdict import ExecutionVerdict
 
 SIGXCPU, SIGXFSZ = 24, 25
 _LIMIT = re.compile(
@@ -55,7 +55,7 @@ class HeadlineRun(NamedTuple):
 
     seed: int
     result: Result
-    verdict: Verdict
+    verdict: ExecutionVerdict
 
     @property
     def passed(self) -> bool:

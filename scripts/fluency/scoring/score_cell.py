@@ -20,7 +20,7 @@ from fluency.core.shells import (
 from fluency.core.tasks import Task
 from fluency.scoring.commands import composition_of, is_syntax_error
 from fluency.scoring.failure_class import HeadlineRun, classify, side_effects
-from fluency.scoring.verdict import Verdict, judge
+from fluency.scoring.verdict import ExecutionVerdict, judge
 from fluency.world import World
 
 
@@ -113,7 +113,9 @@ def _check(
         raise UserError(what, where=cell.path, hint="run again; no answer is asked for twice")
 
 
-def _judge(task: Task, run: Run, world_for: Callable[[Task, int], World]) -> tuple[Verdict, Any]:
+def _judge(
+    task: Task, run: Run, world_for: Callable[[Task, int], World]
+) -> tuple[ExecutionVerdict, Any]:
     world = world_for(task, run.seed)
     if world.sha256 != run.world_sha256:
         what, hint = (
@@ -127,7 +129,7 @@ def _judge(task: Task, run: Run, world_for: Callable[[Task, int], World]) -> tup
     return judge(task, run.result, expected), expected
 
 
-def _world_score(run: Run, verdict: Verdict, expected: Any) -> WorldScore:
+def _world_score(run: Run, verdict: ExecutionVerdict, expected: Any) -> WorldScore:
     passed = HeadlineRun(run.seed, run.result, verdict).passed
     stopped = verdict.passed and not passed
     return WorldScore(

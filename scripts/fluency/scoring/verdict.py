@@ -17,7 +17,7 @@ _GROUP_LINE = re.compile(r"Directory: .*")
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ExecutionVerdict:
     """How one result of a command in one world is judged.
 
     `structural`: the design document's check, exit code 0 and every line matches; an empty output may pass.
@@ -37,19 +37,19 @@ class Verdict:
     empty: bool = False
 
 
-def judge(task: Task, result: Result, expected: Any) -> Verdict:
+def judge(task: Task, result: Result, expected: Any) -> ExecutionVerdict:
     """The verdict on a result against the expected answer of its world; UserError if the answer's form is wrong."""
     ending = exit_problem(result)
     text = checks.clean(result.stdout.raw())
     lines = checks.output_lines(text)
     if result.stdout.truncated:
         cut = f"standard output was cut after {len(result.stdout.raw())} of {result.stdout.bytes} bytes"
-        return Verdict(ending is None, False, False, False, False, _sentence(ending, cut))
+        return ExecutionVerdict(ending is None, False, False, False, False, _sentence(ending, cut))
     shape = checks.design_structure_problem(task.structure, text, lines)
     real = checks.structure_problem(task.structure, text, lines)
     wrong = checks.content_problem(task.content, expected, text, lines)
     noise = bool(wrong or real) and _is_table_noise(task, expected, lines)
-    return Verdict(
+    return ExecutionVerdict(
         exit_ok=ending is None,
         structural=ending is None and shape is None,
         structure_ok=real is None,
