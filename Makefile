@@ -86,10 +86,7 @@ answers: $(RUN) ## The answer store: list and verify (MERGE=folder takes over an
 preregister: $(RUN) ## Freeze tasks, seeds, models and plan before a study (CONFIG=... DECISION="...")
 	@fluency preregister $(CONFIGS) --decision "$${DECISION:-}"
 
-seeds: $(RUN) ## Commit to the seeds of a study's worlds (STUDY=name), and reveal them (REVEAL=file)
-	@fluency seeds $(if $(STUDY),--study "$${STUDY}") $(if $(REVEAL),--reveal "$${REVEAL}")
-
-archive: $(RUN) ## Pack the decision record (CONFIG=... PARTIAL=1 IMAGE=1)
+archive: $(RUN) ## Pack a finished study into one file (CONFIG=... PARTIAL=1 IMAGE=1)
 	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image)
 
 verify: $(RUN) ## Check an archive's evidence and scores, offline (ARCHIVE=file RECORD=decision.md)
@@ -160,4 +157,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf site results logs .snakemake .cache/worlds tools/bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine test quick lint pages fix chaos simulate bench docs lock clean
+  preregister archive verify open example replay decision export interop inspect-verdicts harbor mine test quick lint pages fix chaos simulate bench docs lock clean

@@ -204,32 +204,13 @@ def power(study: LoadedStudy) -> int:
     return tabulate(study.study)
 
 
-@fluency.command()
-@click.option("--study", default="", metavar="NAME", help="Draw its seeds and commit to them.")
-@click.option("--reveal", type=Path, metavar="FILE", help="A file that a commitment has left.")
-def seeds(study: str, reveal: Path | None) -> None:
-    """Commit to the seeds of a study's worlds, and reveal them after it."""
-    from fluency.validation import seeds as sealed
-
-    if bool(study) == bool(reveal):
-        hint = "STUDY=name commits, REVEAL=sealed/name.yaml reveals"
-        raise UserError("name a study or a file", where="seeds", hint=hint)
-    if reveal:
-        sealed.reveal(reveal)
-    else:
-        sealed.commit(study)
-
-
 @fluency.command(params=[STUDY])
 @click.option("--partial", is_flag=True, help="Pack what there is.")
 @click.option("--image", is_flag=True, help="With the sandbox image.")
 def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
-    """Bring a study up to date and pack its decision record."""
+    """Pack the archive of a finished study; nothing is asked or run."""
     from fluency.archive.commands import pack_study
-    from fluency.workflow.run import run_study
 
-    if not partial and (code := run_study(loaded)):
-        return code
     print(pack_study(loaded, partial=partial, image=image))
     return 0
 

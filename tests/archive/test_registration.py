@@ -164,7 +164,7 @@ DECIDES = {
 DECIDES_NOTHING = {
     Study: {
         "models": "walked by itself", "sandbox": "walked by itself", "budget": "what it may cost", "confirm": "who is asked before it costs", "control": "commands of no model, in no rate", "assume": "what is foretold before it is measured",
-        "preregistration": "names the registration", "seeds_sealed": "frozen as the seeds", "seeds_salt": "opens a commitment to the seeds",
+        "preregistration": "names the registration",
     },
     ModelConfig: {
         "api_key_env": "who pays", "key_required": "who pays", "price": "what it costs", "requests_per_minute": "pace", "in_flight": "pace",

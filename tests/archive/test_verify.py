@@ -141,7 +141,8 @@ def test_an_incomplete_study_is_refused_unless_it_says_so(tmp_path):
     (study.results / f"scores/{cell}.json").unlink()
     with pytest.raises(UserError, match="1 of 2 cells are missing") as error:
         archived(study, tmp_path / "out")
-    assert cell in str(error.value) and "PARTIAL=1" in str(error.value)
+    assert cell in str(error.value)
+    assert "`make run`" in str(error.value) and "PARTIAL=1" in str(error.value)
     with pytest.raises(UserError, match="the table does not say what the records say"):
         archived(study, tmp_path / "out", partial=True)
     products(study)

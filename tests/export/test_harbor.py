@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
 from fluency.core.study import Study, read_study
@@ -120,10 +119,7 @@ def test_the_same_tasks_are_the_same_bytes_and_judged_by_the_studys_own_modules(
         ).read_bytes()
 
 
-def test_a_sealed_study_and_a_full_folder_are_sentences(tmp_path, monkeypatch, capsys):
-    with pytest.raises(UserError, match="sealed") as error:
-        export_tasks(study_of(SAMPLE).model_copy(update={"seeds": []}), tmp_path / "out")
-    assert "REVEAL" in error.value.hint
+def test_a_full_folder_is_a_sentence(tmp_path, monkeypatch, capsys):
     (tmp_path / "mine.txt").write_text("x")
     monkeypatch.setattr("sys.argv", ["export", "--into", str(tmp_path)])
     assert harbor.main() == 2 and "something already" in capsys.readouterr().err

@@ -77,22 +77,22 @@ class Coverage:
         }
 
 
-def require_complete(coverage: Coverage, products: Path, partial: bool) -> None:
+def require_complete(view: StudyView, coverage: Coverage, products: Path, partial: bool) -> None:
     """UserError when cells or products are missing or stale, unless the archive is to be partial."""
     missing, table = coverage.missing, products / "cells.csv"
-    if missing and not partial:
+    wanted = [*PRODUCTS, *[CONTROL_FILE] * view.study.control]
+    absent = [name for name in wanted if not (products / name).is_file()]
+    if (missing or absent) and not partial:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         what = f"the study is incomplete: {len(missing)} of {len(coverage.rows)} cells are missing"
-        hint = "run the study to its end, or set PARTIAL=1; the archive then says so in its name"
-        raise UserError(what, where=", ".join(missing[:3]) + more, hint=hint)
-    absent = [name for name in PRODUCTS if not (products / name).is_file()]
-    if absent and not partial:
-        raise UserError(
-            f"{absent[0]} has not been made", where=str(products), hint="run the study to its end"
-        )
+        where = ", ".join(missing[:3]) + more
+        if not missing:
+            what, where = f"{absent[0]} has not been made", str(products)
+        hint = "`make run` finishes the study; PARTIAL=1 packs it as it is, and its name says so"
+        raise UserError(what, where=where, hint=hint)
     rows = to_frame(coverage.rows).to_csv(index=False, lineterminator="\n")
     if table.is_file() and table.read_text(encoding="utf-8") != rows:
-        hint = "run the study again; it rebuilds the table and the report"
+        hint = "`make run` makes the table and the report again"
         raise UserError("the table does not say what the records say", where=str(table), hint=hint)
 
 
@@ -213,7 +213,7 @@ def make_archive(
         save_image: saves the image of an id to a file; without it the archive holds no image.
     """
     study, coverage, names = view.study, Coverage(view.rows()), config_names(view.study, config)
-    require_complete(coverage, results / study.study, partial)
+    require_complete(view, coverage, results / study.study, partial)
     more_files = dict(zip(names, config, strict=True)) | dict(logs or {})
     entries = archive_entries(view, results, AnswerStore(answers), more_files)
     fields = manifest_fields(view, coverage, names, commit=commit, dirty=dirty, utc_date=utc_date)

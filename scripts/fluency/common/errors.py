@@ -1,4 +1,16 @@
-"""Errors for users: what is wrong, where, and how to fix it."""
+"""Errors for users: what is wrong, where, and how to fix it.
+
+UserError                a person's mistake, or a file that cannot be used: one sentence, exit 2
+├── ArchiveError         an archive that is refused
+├── WorldError           two worlds of a task that must differ and do not (world/)
+├── SandboxError         the cell is executed again
+│   └── ResultLost       the command had started; its cell is given up after some attempts
+└── CallError            one cell has no answer; the run goes on with the others
+    └── StopRun          the whole run stops
+        ├── ModelStop    this model is asked no more, the others are (generation/)
+        ├── BudgetSpent  no model is asked any more (generation/)
+        └── RunEnded     the run was told to end
+"""
 
 from __future__ import annotations
 

@@ -47,14 +47,6 @@ KEY_OF: Mapping[Wire, str] = {
     "vertex": "VERTEX_ACCESS_TOKEN",
 }
 """Wire -> the environment variable of its key, unless a model's entry names another."""
-SEED_COMMITMENT = r"^commit:[0-9a-f]{64}$"
-
-
-def seed_commitment(seeds: Sequence[int], salt: str) -> str:
-    """`commit:` and the SHA-256 of the canonical JSON `{"salt": …, "seeds": […]}`; the order of the seeds matters."""
-    return f"commit:{sha256(canonical_json({'salt': salt, 'seeds': list(seeds)}))}"
-
-
 MIN_DEADLINE_S = 30.0
 TIMES_THE_SLOWEST = 10.0
 
@@ -272,16 +264,7 @@ class Study(StrictModel):
     )
     seeds: list[Seed] = Field(
         default_factory=lambda: [11, 24],
-        description="Seeds of the worlds in which each answer runs; at least one odd and one even. `commit:<SHA-256>` "
-        "commits to seeds that are revealed later (`make seeds`); such a study can be registered but not run.",
-    )
-    seeds_salt: str = Field(
-        "", description="Opens the commitment, together with the revealed seeds."
-    )
-    seeds_sealed: str | None = Field(
-        None,
-        pattern=SEED_COMMITMENT,
-        description="Set by `seeds: commit:…`; do not set it yourself.",
+        description="Seeds of the worlds in which each answer runs; at least one odd and one even.",
     )
     conditions: Annotated[list[ConditionName], Field(min_length=1)] = Field(
         default_factory=lambda: list(CONDITIONS),
@@ -311,13 +294,6 @@ class Study(StrictModel):
     )
     preregistration: str | None = Field(None, description="Path of the study's registration.")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _sealed(cls, values: Any) -> Any:
-        if isinstance(values, dict) and isinstance(values.get("seeds"), str):
-            return values | {"seeds": [], "seeds_sealed": values["seeds"]}
-        return values
-
     @model_validator(mode="after")
     def _consistent(self) -> Study:
         aliases = [model.alias for model in self.models]
@@ -325,9 +301,7 @@ class Study(StrictModel):
             values = aliases if name == "models" else getattr(self, name)
             if not isinstance(values, str) and len(set(values)) < len(values):
                 raise ValueError(f"{name}: every entry must be different, got {list(values)}")
-        if self.seeds_sealed and (self.seeds or self.seeds_salt):
-            raise ValueError("seeds: either the commitment, or the seeds and the salt that open it")
-        if not self.seeds_sealed and len({seed % 2 for seed in self.seeds}) < 2:
+        if len({seed % 2 for seed in self.seeds}) < 2:
             raise ValueError(
                 "seeds: take at least one odd and one even seed, the worlds of a pair differ in kind"
             )

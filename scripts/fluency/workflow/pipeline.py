@@ -104,10 +104,6 @@ class Pipeline:
         check_models(self.loaded)
         if self.study.preregistration:
             read_registration(ROOT / self.study.preregistration)
-        if self.study.seeds_sealed:
-            what = "the seeds of its worlds are committed to and not revealed: it can be registered, not run"
-            hint = "`make seeds REVEAL=sealed/<study>.yaml` prints what to write in their place"
-            raise UserError(what, where="seeds", hint=hint)
         self.keys = RerunKeys(self.loaded)
         self.model_resources = snakemake_internals.model_resources(self.study)
         self.sandbox = Once(self._open_sandbox)

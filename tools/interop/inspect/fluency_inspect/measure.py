@@ -29,7 +29,7 @@ def study_of(shell: str, tasks: list[str], seeds: list[int]) -> Study:
         "seeds": seeds,
         "conditions": ["as_designed"],
     }
-    return validate_study(read_study().model_dump(exclude={"seeds_sealed"}) | own)
+    return validate_study(read_study().model_dump() | own)
 
 
 def measured(
