@@ -92,7 +92,9 @@ def test_a_row_says_which_stage_it_waits_for(made, cell):
 
 def test_a_row_is_of_the_headline_alone(made, cell):
     records = load_records(made.results, cell)
-    row = _full_row(cell, "file-inspection", records)
+    answer = records.generation.answer.model_copy(update={"stop_reason": "end_turn"})
+    generation = records.generation.model_copy(update={"answer": answer})
+    row = _full_row(cell, "file-inspection", records._replace(generation=generation))
     assert (row.status, row.reason, row.passed, row.category) == (
         "measured",
         None,
@@ -101,6 +103,7 @@ def test_a_row_is_of_the_headline_alone(made, cell):
     )
     assert (row.worlds_passed, row.worlds_run) == (2, 2), "not the second condition's"
     assert (row.outcome, row.input_tokens, row.output_tokens, row.cost_usd) == ("ok", 120, 30, 0.0)
+    assert row.stop_reason == "end_turn"
     assert (row.temperature_sent, row.model_echoed, row.t_gen_s) == (
         "0.7",
         "qwen2.5-coder-0.5b-instruct",
@@ -113,7 +116,7 @@ def test_a_row_is_of_the_headline_alone(made, cell):
         False,
     )
     assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 22, None, None)
-    assert row.made_of and row.commands and row.asked_utc == "2026-11-22T01:02:03Z"
+    assert row.made_of and row.commands and row.asked_utc == "2026-11-22T01:02:01.500Z"
     assert [run.seed for run in headline_runs(records.execution)] == [11, 24]
 
 

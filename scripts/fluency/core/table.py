@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
 
+from fluency.common.clock import parse_time
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import write_atomic
 from fluency.common.words import escape_controls
-from fluency.core.records import Execution, Generation, Run, Score
+from fluency.core.records import Answer, Execution, Generation, Run, Score
 from fluency.core.schema import FrozenModel, RecordType, read_record
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
 from fluency.core.study import Cell
@@ -86,6 +88,7 @@ class Row(FrozenModel):
         "Names of the commands that it calls, in order of appearance, separated by blanks."
     )
     outcome: str | None = _or_empty("Of the reply: ok, refusal, truncated, empty or no-call.")
+    stop_reason: str | None = _or_empty("Why the server ended the reply, in its own word.")
     command: str | None = _or_empty(
         "The command as it ran, in the strict reading, control characters escaped. Empty: none."
     )
@@ -120,7 +123,9 @@ class Row(FrozenModel):
         "What the command left behind, separated by semicolons; not judged."
     )
     attempts: int | None = _or_empty("How often its commands were started. Empty: not executed.")
-    asked_utc: str | None = _or_empty("When the answer arrived, UTC.")
+    asked_utc: str | None = _or_empty(
+        "When the request that got the answer was sent, UTC; without `t_gen_s`, when it arrived."
+    )
 
 
 RECORD_TYPES: dict[str, type[FrozenModel]] = {
@@ -206,14 +211,20 @@ def _asked(generation: Generation) -> dict[str, object]:
     sent = answer.request.temperature
     return {
         "outcome": answer.outcome,
+        "stop_reason": answer.stop_reason,
         "input_tokens": answer.usage.input_tokens,
         "output_tokens": answer.usage.output_tokens,
         "cost_usd": generation.cost_usd,
         "temperature_sent": "provider-default" if sent is None else f"{sent:g}",
         "model_echoed": answer.model_echoed,
         "t_gen_s": answer.latency_s,
-        "asked_utc": answer.received_utc,
+        "asked_utc": _asked_utc(answer),
     }
+
+
+def _asked_utc(answer: Answer) -> str:
+    sent = parse_time(answer.received_utc) - timedelta(seconds=answer.latency_s or 0)
+    return sent.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _ran(execution: Execution) -> dict[str, object]:

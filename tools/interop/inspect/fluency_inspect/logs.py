@@ -155,7 +155,7 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
     generation, execution, score = records
     answer = generation.answer if generation else None
     usage = _usage(row, answer)
-    ended = parse_time(row.asked_utc)
+    started = parse_time(row.asked_utc)
     prompt = answer.request.prompt if answer else ""
     message = ChatMessageAssistant(
         content=answer.text if answer else "",
@@ -199,8 +199,8 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
         )
         | ({"image": execution.image.content_sha256} if execution else {}),
         model_usage={model_id: usage} if usage else {},
-        started_at=(ended - timedelta(seconds=row.t_gen_s or 0)).isoformat(),
-        completed_at=ended.isoformat(),
+        started_at=started.isoformat(),
+        completed_at=(started + timedelta(seconds=row.t_gen_s or 0)).isoformat(),
         working_time=(row.t_gen_s or 0) + (row.t_exec_s or 0) * (row.worlds_run or 0),
         uuid=uuid,
     )
