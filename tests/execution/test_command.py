@@ -40,6 +40,21 @@ REPLY = st.text(st.sampled_from("ab`~\n\r $>PS|'\"\0-"), max_size=50) | st.text(
         ),
         ("```\na\n```\nor\n```\nb\n```", "```\na\n```\nor\n```\nb\n```", "a", False),
         ("````\n```bash\nls\n```\n````", "````\n```bash\nls\n```\n````", "ls", False),
+        *[
+            (f"```bash\nls\n```{mark}", f"```bash\nls\n```{mark}", "ls", False)
+            for mark in ("</s>", "<|im_end|>", "<end_of_turn>", "\u200b", " It lists.", "It lists.")
+        ],
+        *[
+            (f"{thinking}\n{command}", f"{thinking}\n{command}", "ls", False)
+            for command in ("ls", "```bash\nls\n```", "$ ls")
+            for thinking in (
+                "<think>\nUse `ls`.\n</think>",
+                "<thinking>Hm.</thinking>",
+                "[THINK]Hm.[/THINK]",
+                "Hm.\n</think>",
+                "<think>",
+            )
+        ],
         ("```\n```", None, None, True),
         ("", None, None, False),
         (" \n\t", None, None, False),

@@ -1,13 +1,14 @@
 """The key: out of the environment, onto the wire, and nowhere else."""
 
+import json
 import re
 import time
 
 import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
-from fluency.generation.api_keys import require_keys
-from tests.generation.endpoint import Reply, error
+from fluency.generation.api_keys import redact, require_keys
+from tests.generation.endpoint import Reply, error, message
 from tests.generation.studies import ENVIRON, KEY, ask, cells_of, generator_of, study_of
 
 
@@ -24,6 +25,36 @@ def test_a_dummy_key_is_sent_and_changes_nothing(key, endpoint, store):
     endpoint.script(error(400, "invalid_request_error", f"{key} is bad: text"))
     with pytest.raises(CallError, match=re.escape(f"{key} is bad: text")):
         ask(generator, cells_of(generator.study)[1])
+
+
+ESCAPED = [
+    KEY.replace("-", "\\u002d"),
+    KEY.replace("-", "\\u002D"),
+    "".join(f"\\u{ord(c):04x}" for c in KEY),
+    KEY.replace("-", "\\\\u002d"),
+    "\\/".join(["", KEY]),
+]
+
+
+@pytest.mark.parametrize("written", ESCAPED)
+def test_an_escaped_key_is_in_no_record_and_no_message(written, endpoint, store):
+    generator = generator_of(study_of(), store, endpoint)
+    body = json.dumps(error(400, "invalid_request_error", "bad: KEY").body).encode()
+    endpoint.script(Reply(400, body.replace(b"KEY", written.encode())))
+    with pytest.raises(CallError, match=re.escape("[key removed]")) as caught:
+        ask(generator, cells_of(generator.study)[0])
+    assert "sk" not in str(caught.value)
+    body = json.dumps(message("echo KEY")).encode()
+    generator = generator_of(study_of(), store, endpoint)
+    endpoint.script(Reply(200, body.replace(b"KEY", written.encode())))
+    with pytest.raises(StopRun, match="the reply holds the API key"):
+        ask(generator, cells_of(generator.study)[1])
+    assert list(store.files()) == []
+
+
+def test_a_key_with_slashes_and_quotes_is_removed_as_json_writes_it():
+    key = 'a/b"c/d\\e/f0123456789'
+    assert redact(json.dumps(key).replace("/", "\\/"), key) == '"[key removed]"'
 
 
 def test_a_reply_of_many_backslashes_is_read_at_once(endpoint, store):

@@ -7,6 +7,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +17,7 @@ from fluency.core.study import ModelConfig
 from fluency.generation import generator as generator_module
 from fluency.generation.audit import verify
 from fluency.generation.budget import upper_bound_usd
+from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.failure import (
     Failure,
     RetryPolicy,
@@ -29,6 +31,7 @@ from fluency.generation.policies import resolve
 from fluency.generation.providers.messages import MessagesProvider
 from fluency.generation.providers.sdk_provider import LONGEST_HEADER_PAUSE_S
 from fluency.generation.reply import DEEPER
+from fluency.generation.request import Requests, request_for
 from tests.generation.endpoint import BEHAVIOURS, Reply, message
 from tests.generation.studies import QUICK, ask, cells_of, generator_of, prompt_of, study_of
 from tests.waiting import wait_for
@@ -132,6 +135,8 @@ def test_pauses_by_header(given, least, most):
         ({"retry-after": "7"}, 7), ({"retry-after": "0.5"}, 0.5),
         ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
         ({"retry-after": "Thu, 01 Jan 1970 00:01:40 GMT"}, 100), ({"retry-after": "-3"}, 0),
+        ({"retry-after": "inf"}, None), ({"retry-after": "1" * 300}, 1e8),
+        ({"retry-after": "Thu, 99999999999 Jan 1970 00:01:40 GMT"}, None),
         ({"retry-after": "nan"}, None), ({"retry-after": "soon"}, None), ({}, None),
     ],
 )  # fmt: skip
@@ -298,7 +303,12 @@ def test_a_usage_that_cannot_be_is_counted_at_the_most_it_may_be(reply, endpoint
     generator = generator_of(study, store, endpoint)
     cell = cells_of(study)[0]
     assert ask(generator, cell).cost_usd is None
-    assert generator.budget.spent_usd == upper_bound_usd(resolve(study.models[0]), prompt_of(cell))
+    most = upper_bound_usd(resolve(study.models[0]), prompt_of(cell))
+    assert generator.budget.spent_usd == most
+    task = SimpleNamespace(id=cell.task, prompt="")
+    requests = Requests(study, [task])
+    requests._made = {c: request_for(study, c, prompt_of(c)) for c in cells_of(study, 1)}
+    assert estimate_cost(requests, store, {}).spent_usd == pytest.approx(most)
 
 
 SLOWER = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 8}

@@ -21,7 +21,7 @@ from tests.generation.endpoint import BEHAVIOURS, Reply, error, message
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
 from tests.waiting import wait_for
 
-PLAIN = "ok thinking-first several-blocks unknown-block unknown-stop wrong-model no-usage odd-usage no-stop-reason"
+PLAIN = "ok thinking-first several-blocks unknown-block wrong-model no-usage odd-usage"
 ANSWERS = dict.fromkeys(
     f"{PLAIN} byte-order-mark large-numbers slow-first-byte slow-stream".split(), ("ok", "ls -la")
 )
@@ -45,7 +45,15 @@ BILLED = [
     "nothing",
     "not-a-number",
 ]
-BILLED += ["beyond-bounds", "deep", "truncated-json", "invalid-utf8", "huge"]
+BILLED += [
+    "unknown-stop",
+    "no-stop-reason",
+    "beyond-bounds",
+    "deep",
+    "truncated-json",
+    "invalid-utf8",
+    "huge",
+]
 TROUBLES = [
     "request-timeout",
     "conflict",
@@ -360,6 +368,42 @@ def test_a_reply_that_another_request_got_is_no_answer(endpoint, store):
         ("second", 1),
         ("first", 2),
     ]
+
+
+def one_prompt(study, generator):
+    """Ask one prompt for every trial of one task in one shell; what each call gave."""
+    texts = []
+    for cell in [cell for cell in cells_of(study, 1) if cell.shell == "bash"]:
+        try:
+            texts.append(ask(generator, cell, "one prompt").answer.text)
+        except CallError as error:
+            texts.append(str(error))
+    return texts
+
+
+@pytest.mark.parametrize("second", ["ls", "ls -a"])
+def test_response_id_of_another_trial_is_no_answer_in_this_run_or_a_later_one(
+    second, endpoint, store
+):
+    study = study_of()
+    endpoint.script(Reply(body=message("ls", id="msg_1")))
+    endpoint.always(Reply(body=message(second, id="msg_1")))
+    found = one_prompt(study, generator_of(study, store, endpoint))
+    assert found[0] == "ls" and all("caches replies" in text for text in found[1:])
+    later = AnswerStore(store.folder)
+    store.release()
+    found = one_prompt(study, generator_of(study, later, endpoint))
+    assert found[0] == "ls" and all("no-cache: true" in text for text in found[1:])
+    assert verify(store).sound == 1
+
+
+def test_thinking_in_an_answer_is_kept_and_said_once_with_the_setting(endpoint, store, capsys):
+    endpoint.answer = lambda prompt: "<think>Hm.</think>ls"
+    generator = generator_of(study_of(), store, endpoint)
+    for cell in cells_of(generator.study)[:2]:
+        assert ask(generator, cell).answer.text == "<think>Hm.</think>ls"
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "holds the model's thinking" in said and "--reasoning-parser" in said
 
 
 def test_only_the_services_own_address_keeps_connections_alive(endpoint):

@@ -423,14 +423,43 @@ def test_a_refusal_that_chat_says_in_words(endpoint, store):
     assert ask(generator, cells_of(study)[0]).answer.outcome == "refusal"
 
 
-@pytest.mark.parametrize(
-    "error", [{"message": "still loading", "type": "unavailable", "code": 503}, "still loading"]
-)
-def test_an_error_that_comes_as_a_success_is_that_error_unless_there_is_an_answer(error):
-    with pytest.raises(Failure, match="still loading"):
-        chat.ChatProvider.read({"error": error}, None)
+BROKE = {"message": "it broke", "code": 502}
+UNANSWERED = {
+    **{end: ({"finish_reason": end}, "not the model") for end in (
+        "error", "abort", "failed", "network_error", "insufficient_system_resource", "", None)},
+    "an error": ({"error": BROKE, "message": {"content": None}}, "it broke"),
+    "no words": ({"native_finish_reason": "MALFORMED", "message": {"content": ""}}, "MALFORMED"),
+    "thoughts": ({"message": {"content": None, "reasoning_content": "Hm, ls"}}, "reasoning_content"),
+    "thoughts of Ollama": ({"message": {"content": "", "reasoning": "Hm, ls"}}, "`reasoning`"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNANSWERED)
+def test_chat_reply_of_a_failing_service_is_no_answer(name):
+    over, words = UNANSWERED[name]
     choice = {"message": {"content": "ls"}, "finish_reason": "stop"}
-    assert chat.ChatProvider.read({"error": error, "choices": [choice]}, None).text == "ls"
+    with pytest.raises(Failure, match=words) as caught:
+        chat.ChatProvider.read({"choices": [choice | over]}, None)
+    assert caught.value.billed and caught.value.scope == (
+        "cell" if "thoughts" in str(name) else "retry"
+    )
+
+
+@pytest.mark.parametrize("error", [BROKE, "it broke"])
+@pytest.mark.parametrize("choices", [{}, {"choices": [{"message": {"content": "ls"}}]}])
+@pytest.mark.parametrize("wire", ["messages", "chat"])
+def test_an_error_in_a_reply_is_the_service_s_beside_an_answer_too(wire, choices, error):
+    with pytest.raises(Failure, match="it broke"):
+        PROVIDERS[wire].read(message() | choices | {"error": error}, None)
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome"),
+    [("stop", "ok"), ("tool_calls", "ok"), ("length", "truncated"), ("content_filter", "refusal")],
+)
+def test_chat_reply_that_the_model_ended_is_an_answer(end, outcome):
+    choice = {"message": {"content": "ls"}, "finish_reason": end}
+    assert chat.ChatProvider.read({"choices": [choice]}, None).outcome == outcome
 
 
 def test_a_model_that_takes_no_temperature_is_sent_none_and_its_record_says_so(endpoint, store):

@@ -220,6 +220,10 @@ class Run(FrozenModel):
     result: Result
 
 
+THINKING = "thinking before the command"
+"""A note of an extraction."""
+
+
 class Extraction(FrozenModel):
     """The command in a reply, read strictly (the headline) and leniently (sensitivity)."""
 
@@ -282,7 +286,7 @@ class Execution(FrozenModel):
 
 # fmt: off
 FailureClass = Literal[
-    "refusal", "empty", "truncated", "no-tool-call", "format", "other-dialect", "does-not-parse",
+    "refusal", "empty", "truncated", "no-tool-call", "thinking-in-answer", "format", "other-dialect", "does-not-parse",
     "missing-program", "invented-command", "timeout", "resource-limit", "non-zero-exit",
     "no-output", "wrong-structure", "table-noise", "silent-wrong", "one-world-only", "side-effects",
 ]

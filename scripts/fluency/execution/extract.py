@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeGuard
 
-from fluency.core.records import Extraction
+from fluency.core.records import THINKING, Extraction
 
 _OPEN = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\r\n]*)\r?$", re.MULTILINE)
 _SPAN = re.compile(r"(`+)([^`\n]+)\1")
 _TAGGED = re.compile(r"^(?:bash|sh|shell|console|powershell|pwsh|ps1) +(?=\S)", re.IGNORECASE)
 _PROMPT = re.compile(r"(?:\$|PS(?: [^\n>]*)?>) +(?=\S)")
+_THINKING = re.compile(
+    r".*(?:</think(?:ing)?>|\[/THINK\])|<think(?:ing)?>|\[THINK\]",
+    re.DOTALL | re.IGNORECASE,
+)
 _NESTED = 3
+_LOOSE = r"(?!`|[\w+-]+[ \t]*\r?$).*"
+"""Anything but the language of an opening fence: an end mark of a model, prose, a hidden character."""
 
 
 class _Block(NamedTuple):
@@ -52,15 +58,18 @@ def _is_all_of(block: _Block | None, text: str) -> TypeGuard[_Block]:
 
 
 def _lenient(text: str, notes: list[str]) -> str:
+    if thinking := _THINKING.match(text):
+        notes.append(THINKING)
+        text = text[thinking.end() :].strip()
     for _ in range(_NESTED):
-        block = _block(text, 0)
+        block = _block(text, 0, _LOOSE)
         if block is None:
             break
         if not block.closed:
             notes.append("the fence is not closed")
         if (text[: block.start] + text[block.end :]).strip():
             notes.append("prose around a fenced block")
-            if _block(text, block.end) is not None:
+            if _block(text, block.end, _LOOSE) is not None:
                 notes.append("several fenced blocks")
         text = block.text.strip()
     span = _SPAN.fullmatch(text)
@@ -76,14 +85,19 @@ def _lenient(text: str, notes: list[str]) -> str:
     return text.strip()
 
 
-def _block(text: str, start: int) -> _Block | None:
-    """The first fenced block at or after `start`, by the rules of CommonMark: a fence is closed by one as long."""
+def _block(text: str, start: int, behind: str = r"[ \t]*") -> _Block | None:
+    """The first fenced block at or after `start`, by the rules of CommonMark: a fence is closed by one as long.
+
+    `behind`: what may follow the closing fence on its line.
+    """
     opening = _OPEN.search(text, start)
     if opening is None:
         return None
     mark = opening[1]
-    closing = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\r?$", re.MULTILINE)
+    closing = re.compile(
+        rf"^( {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}){behind}\r?$", re.MULTILINE
+    )
     end = closing.search(text, opening.end() + 1)
     if end is None:
         return _Block(opening.start(), len(text), text[opening.end() :], closed=False)
-    return _Block(opening.start(), end.end(), text[opening.end() : end.start()], closed=True)
+    return _Block(opening.start(), end.end(1), text[opening.end() : end.start()], closed=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from fluency.common.errors import StopRun, UserError
 from fluency.core.study import ModelConfig
@@ -51,5 +53,11 @@ def is_secret(key: str) -> bool:
 
 
 def redact(text: str, key: str) -> str:
-    """The text without the key."""
-    return text.replace(key, REMOVED) if is_secret(key) else text
+    """The text without the key, also where JSON escapes some of its characters."""
+    return _written(key).sub(REMOVED, text) if is_secret(key) else text
+
+
+@cache
+def _written(key: str) -> re.Pattern[str]:
+    forms = ((re.escape(c), f"u(?i:{ord(c):04x})") for c in key)
+    return re.compile("".join(rf"(?:\\{{0,4}}{plain}|\\{{1,4}}{code})" for plain, code in forms))

@@ -78,6 +78,12 @@ def cost_of(policy: Policy, answer: Answer) -> float | None:
     return None if cost is None else cost * geo_price_factor(inference_geo(answer.raw))
 
 
+def counted_usd(policy: Policy, answer: Answer) -> float:
+    """What an answer counts for the budget in dollars: the most it can cost where that is not known."""
+    cost = cost_of(policy, answer)
+    return upper_bound_usd(policy, answer.request.prompt) if cost is None else cost
+
+
 def upper_bound_usd(policy: Policy, prompt: str) -> float:
     """The most a call can cost in dollars: two bytes a token in, max_tokens out; 0 where no price is known."""
     cost = policy.cost(upper_bound_input_tokens(prompt), policy.max_tokens) or 0.0

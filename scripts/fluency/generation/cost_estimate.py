@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fluency.core.records import Answer, Request
 from fluency.core.study import ModelConfig, Price, Study
 from fluency.generation.api_keys import needs_key
-from fluency.generation.budget import cost_of, upper_bound_input_tokens
+from fluency.generation.budget import counted_usd, upper_bound_input_tokens
 from fluency.generation.pace import starts_per_minute
 from fluency.generation.policies import Policy, geo_price_factor, resolve
 from fluency.generation.request import Requests, request_key
@@ -114,7 +114,7 @@ def _model_estimate(
         most_usd=_at_place(policy, policy.cost(most_input, policy.max_tokens * len(to_ask))),
         expected_usd=_at_place(policy, policy.cost(likely_input, output * len(to_ask))),
         minutes=_minutes(model, len(to_ask), answers),
-        spent_usd=sum(cost_of(policy, answer) or 0.0 for answer in answers),
+        spent_usd=sum(counted_usd(policy, answer) for answer in answers),
         price=_price(policy.price),
         note=policy.note,
         missing_key=f"the key of {model.alias}: export {model.api_key_env}=…" if no_key else "",

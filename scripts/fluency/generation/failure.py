@@ -19,8 +19,16 @@ SPEND_CODES = frozenset({
     "enforced_spend_limit_reached", "contract_spend_limit_reached", "linked_organization_spend_limit_reached",
     "linked_organization_billing_unavailable", "insufficient_quota", "billing_hard_limit_reached",
 })  # fmt: skip
+LONGEST_WAIT_S = 1e8
 RETRIED = frozenset({408, 409, 425, 429, 499})
 RETRIED_KINDS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
+
+
+THINKING_HINT = (
+    "switch the model's thinking off, or give the server its reasoning parser (vLLM: "
+    "`--reasoning-parser`, llama.cpp: `--reasoning-format`, Ollama: `reasoning_effort: none` in "
+    "`extra_body`); see docs/models-and-servers.md"
+)
 
 
 class ModelStop(StopRun):
@@ -60,15 +68,13 @@ def from_reply(status: int, body: str, headers: Mapping[str, str]) -> Failure:
     except (ValueError, RecursionError):
         value = None
     error = value.get("error", value) if isinstance(value, dict) else None
-    if not isinstance(error, dict):
-        error = {"message": error if isinstance(error, str) else body}
     return from_error(status, error, headers, body)
 
 
-def from_error(
-    status: int, error: Mapping[str, Any], headers: Mapping[str, str], body: str = ""
-) -> Failure:
-    """What an error object means; `body` is shown where it has no message."""
+def from_error(status: int, error: Any, headers: Mapping[str, str], body: str = "") -> Failure:
+    """What an error, an object or a text, means; `body` is shown where it has no message."""
+    if not isinstance(error, dict):
+        error = {"message": error if isinstance(error, str) else body}
     details = error.get("details")
     code = error.get("code") or (details.get("error_code") if isinstance(details, dict) else None)
     kind, code = str(error.get("type") or ""), str(code or "")
@@ -118,17 +124,16 @@ def from_error(
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
     """Seconds the service asks to wait (retry-after-ms, or retry-after as seconds or date); null if it does not."""
-    with_ms = headers.get("retry-after-ms")
-    value = headers.get("retry-after")
+    with_ms, value = headers.get("retry-after-ms"), headers.get("retry-after", "")
     try:
-        seconds = float(with_ms) / 1000 if with_ms else float(value) if value else None
+        seconds = float(with_ms) / 1000 if with_ms else float(value)
     except ValueError:
         try:
-            date = email.utils.parsedate_to_datetime(value or "")
-        except (ValueError, TypeError, IndexError):
+            date = email.utils.parsedate_to_datetime(value).timestamp()
+        except (ValueError, TypeError, IndexError, OverflowError):
             return None
-        seconds = date.timestamp() - (time.time() if now is None else now)
-    return None if seconds is None or math.isnan(seconds) else max(0.0, seconds)
+        seconds = date - (time.time() if now is None else now)
+    return min(max(0.0, seconds), LONGEST_WAIT_S) if math.isfinite(seconds) else None
 
 
 # ------------------------------------------------------------ trying again

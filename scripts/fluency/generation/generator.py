@@ -20,8 +20,9 @@ from fluency.common.words import plural
 from fluency.core.records import Answer, Generation, Request
 from fluency.core.study import Cell, ModelConfig, Study
 from fluency.generation.api_keys import key_of
-from fluency.generation.budget import Budget, cost_of, upper_bound_usd
+from fluency.generation.budget import Budget, cost_of, counted_usd, upper_bound_usd
 from fluency.generation.failure import (
+    THINKING_HINT,
     Failure,
     ModelStop,
     RetryPolicy,
@@ -34,9 +35,14 @@ from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.providers import open_provider, read_reply
 from fluency.generation.providers.sdk_provider import Provider
-from fluency.generation.reply import answer_of, decode
-from fluency.generation.request import request_key
+from fluency.generation.reply import answer_of, decode, holds_thinking
+from fluency.generation.request import request_key, trial_of
 from fluency.generation.store import AnswerStore
+
+CACHE_HINT = (
+    "switch the cache of the gateway or proxy off for this study (LiteLLM: `cache: {no-cache: true}` "
+    "in `extra_body`): every trial needs an answer of its own"
+)
 
 
 @dataclass
@@ -46,8 +52,9 @@ class _Asked:
     Attributes:
         answered: Whether the model has answered a call of this run.
         cells_lost: Cells in a row that got no answer.
-        echoed: Names under which it answered.
+        warned: What the run has said of its answers.
         bodies: Hashes of its replies.
+        ids: Prompt's request -> ids of the responses to its trials.
     """
 
     model: ModelConfig
@@ -57,8 +64,9 @@ class _Asked:
     provider: Once[Provider]
     answered: bool = False
     cells_lost: int = 0
-    echoed: set[str] = field(default_factory=set)
+    warned: set[str] = field(default_factory=set)
     bodies: set[str] = field(default_factory=set)
+    ids: dict[str, set[str]] = field(default_factory=dict)
     first_call: threading.Lock = field(default_factory=threading.Lock)
     change: threading.Lock = field(default_factory=threading.Lock)
 
@@ -196,7 +204,7 @@ class Generator:
             try:
                 reply = provider.send(provider.prepare(request, seconds), seconds)
                 message = decode(reply.body)
-                self._refuse_repeated(asked, message, reply.body)
+                self._refuse_repeated(asked, request, message, reply.body)
                 note = {
                     "received_utc": utc_now("milliseconds"),
                     "server": _server(asked.model, provider),
@@ -210,40 +218,46 @@ class Generator:
                 if failure.billed:
                     self.budget.add(most)
                 raise
-            cost = cost_of(asked.policy, answer)
-            self.budget.add(most if cost is None else cost)
+            self.budget.add(counted_usd(asked.policy, answer))
             answer = self.store.put(answer)
             asked.pace.pause(reply.pause_s)
         asked.answered, asked.cells_lost = True, 0
-        self._note_name(asked, answer.model_echoed)
+        self._warn(asked, answer)
         return answer
 
-    def _refuse_repeated(self, asked: _Asked, message: Any, body: bytes) -> None:
-        """Failure for a body with a response id that another call of this run got: it answers that call."""
-        if not isinstance(message, dict) or not message.get("id"):
+    def _refuse_repeated(self, asked: _Asked, request: Request, message: Any, body: bytes) -> None:
+        """Failure for a reply that another call got: a body with an id, or an id for one prompt."""
+        name = message.get("id") if isinstance(message, dict) else None
+        if not isinstance(name, str) or not name or asked.policy.seeded:
             return
-        digest = sha256(body)
+        trials, digest = [trial_of(request, n) for n in range(self.study.trials + 1)], sha256(body)
         with asked.change:
-            is_new = digest not in asked.bodies
+            if (prompt := request_key(trials[0])) not in asked.ids:
+                asked.ids[prompt] = self.store.response_ids(map(request_key, trials[1:]))
+            for kind, new, seen in (
+                ("another request", digest, asked.bodies),
+                ("another trial", name, asked.ids[prompt]),
+            ):
+                if new in seen:
+                    what = f"the service sent its reply to {kind} again: something caches replies"
+                    raise Failure(what, scope="retry", billed=True, hint=CACHE_HINT)
             asked.bodies.add(digest)
-        if not is_new:
-            raise Failure(
-                "the service sent the reply to another request", scope="retry", billed=True
-            )
+            asked.ids[prompt].add(name)
 
-    def _note_name(self, asked: _Asked, echoed: str | None) -> None:
-        """Say once that another model than the requested one answered."""
-        model = asked.model
-        if not echoed or echoed.startswith(model.id) or model.served_by == "embedded":
-            return
+    def _warn(self, asked: _Asked, answer: Answer) -> None:
+        """Say once that another model than the requested one answered, and that it thinks aloud."""
+        model, echoed = asked.model, answer.model_echoed
+        notes = []
+        if echoed and not echoed.startswith(model.id) and model.served_by != "embedded":
+            notes.append(f"asked for {model.id}, answered by {echoed} (recorded with each answer)")
+        if holds_thinking(answer.text):
+            what = "an answer holds the model's thinking, which is read as part of its command"
+            notes.append(f"{what}; {THINKING_HINT}")
         with asked.change:
-            is_new = echoed not in asked.echoed
-            asked.echoed.add(echoed)
-        if is_new:
-            log_line(
-                f"{asked.where}: asked for {model.id}, answered by {echoed} "
-                "(recorded with each answer)"
-            )
+            new = [note for note in notes if note not in asked.warned]
+            asked.warned.update(new)
+        for note in new:
+            log_line(f"{asked.where}: {note}")
 
     def _given_up(self, asked: _Asked, failure: Failure, attempts: int, cell: Cell) -> CallError:
         """What a failure means after the last attempt: for the run, the model or this cell."""

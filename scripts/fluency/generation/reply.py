@@ -11,14 +11,17 @@ from typing import Any, Literal
 
 from fluency.common.canonical import EXACT
 from fluency.core.records import Answer, Outcome, Request, ToolOffer, Usage
-from fluency.generation.failure import unreadable
+from fluency.generation.failure import Failure, unreadable
 
 ARGUMENT = "command"
 """The one argument of the tool that a model must call."""
 MOST_LEVELS = 64
 DEEPER = f"[nested more than {MOST_LEVELS} levels deep]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_THINKING = re.compile(r"</?think(?:ing)?>|\[/?THINK\]", re.IGNORECASE)
 Stopped = Literal["refusal", "truncated"]
+Ends = Mapping[str, Stopped | None]
+"""The ends of a wire that are the model's own -> what they mean; None: it has said all."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,15 @@ def decode(body: bytes) -> Any:
         raise unreadable(f"the reply is {kind}, not a message", body) from None
 
 
-def outcome_of(stopped: Stopped | None, text: str | None) -> Outcome:
-    """How a reply ended; `text` is null where the tool call that was asked for is not there in its form."""
-    if stopped is not None:
+def outcome_of(ends: Ends, end: str | None, text: str | None) -> Outcome:
+    """How a reply ended; Failure for an end that is not among the model's own.
+
+    `text` is null where the tool call that was asked for is missing or has another form.
+    """
+    if end is None or end not in ends:
+        what = f"the service ended the reply, not the model: {end or 'it names no reason'}"
+        raise Failure(what[:300], scope="retry", billed=True)
+    if (stopped := ends[end]) is not None:
         return stopped
     if text is None:
         return "no-call"
@@ -66,6 +75,11 @@ def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
         isinstance(arguments, dict) and arguments.keys() == tool.input_schema["properties"].keys()
     )
     return text_or_none(arguments[ARGUMENT]) if alike else None
+
+
+def holds_thinking(text: str) -> bool:
+    """Whether the model's thinking is part of its answer."""
+    return _THINKING.search(text) is not None
 
 
 def answer_of(key: str, request: Request, reading: Reading, note: Mapping[str, Any]) -> Answer:

@@ -12,7 +12,8 @@ import json
 import os
 import resource
 import threading
-from contextlib import AbstractContextManager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -56,6 +57,15 @@ class AnswerStore:
     def get(self, key: str) -> Answer | None:
         """The answer, or None if there is none yet; DamagedAnswer if its file cannot be trusted."""
         return read_answer(self.path(key))
+
+    def response_ids(self, keys: Iterable[str]) -> set[str]:
+        """The services' ids of those answers that are here."""
+        found = set()
+        for key in keys:
+            with suppress(DamagedAnswer):
+                if answer := self.get(key):
+                    found.add(str(answer.raw.get("id")))
+        return found
 
     def put(self, answer: Answer) -> Answer:
         """Store an answer and return the stored one: this, or an earlier one.

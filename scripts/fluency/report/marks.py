@@ -17,6 +17,7 @@ FAILURES: dict[str, tuple[str, str]] = {
     "empty": ("none", "gave an empty answer"),
     "truncated": ("none", "answer cut off"),
     "no-tool-call": ("none", "called no tool"),
+    "thinking-in-answer": ("none", "put its thinking before the command"),
     "format": ("none", "gave no runnable command"),
     "other-dialect": ("error", "wrote another shell's language"),
     "does-not-parse": ("error", "did not parse"),

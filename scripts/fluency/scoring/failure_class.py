@@ -7,6 +7,7 @@ refusal             the model declined
 empty               the reply holds no command
 truncated           the reply hit the token limit
 no-tool-call        a tool was to be called, and the reply holds no such call, or one of another shape
+thinking-in-answer  the model's thinking is in the reply, before the command
 format              the reply is prose or holds a prompt sign, loose fences or several blocks, and as it stands does not
                     parse, calls a command that is not there, or cannot be started
 other-dialect       the shell cannot read it or lacks its commands, and it is written in the other dialect
@@ -32,7 +33,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fluency.core.grammar import parse
-from fluency.core.records import Extraction, FailureClass, Outcome, Result, changed_paths
+from fluency.core.records import (
+    THINKING,
+    Extraction,
+    FailureClass,
+    Outcome,
+    Result,
+    changed_paths,
+)
 from fluency.core.shells import Shell, other_dialect
 from fluency.scoring import commands
 from fluency.scoring.checks import quoted
@@ -86,6 +94,9 @@ def classify(
     failing = [run for run in runs if not run.passed]
     if not failing:
         return Classification(None, "Right in every world." if len(runs) != 1 else "Right.")
+    if THINKING in extraction.notes:
+        why = "The model's thinking is in the reply; the server has a setting that takes it out."
+        return Classification("thinking-in-answer", why)
     return (
         _unreadable(command or "", extraction, shell, failing)
         or _ended_badly(failing)

@@ -11,15 +11,15 @@ from urllib.parse import urlsplit
 
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
-from fluency.generation.failure import from_error, unreadable
+from fluency.generation.failure import THINKING_HINT, Failure, from_error, unreadable
 from fluency.generation.providers.sdk_provider import (
     LONGEST_HEADER_PAUSE_S,
     Provider,
     check_address,
 )
 from fluency.generation.reply import (
+    Ends,
     Reading,
-    Stopped,
     command_of,
     outcome_of,
     storable,
@@ -28,7 +28,17 @@ from fluency.generation.reply import (
 )
 
 PROVIDER_URL = "https://api.openai.com/v1"
-_STOPPED: Mapping[str, Stopped] = {"content_filter": "refusal", "length": "truncated"}
+_STOPPED: Ends = {
+    "stop": None,
+    "tool_calls": None,
+    "length": "truncated",
+    "content_filter": "refusal",
+}
+_NATIVE_ENDS = {
+    *_STOPPED,
+    *["end_turn", "stop_sequence", "max_tokens", "completed", "complete", "eos"],
+}
+"""How models behind a gateway end where they say nothing."""
 _SPAN = re.compile(r"(?<![0-9.])([0-9.]+)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -72,22 +82,24 @@ class ChatProvider(Provider):
     def read(message: Any, tool: ToolOffer | None) -> Reading:
         """Missing usage, model or stop reason become null; with a `tool`, the command of its call is the text."""
         raw = storable(message)
-        if not isinstance(raw, dict):
-            raise unreadable("the reply is JSON but no completion")
-        if (error := raw.get("error")) and not raw.get("choices"):
-            raise from_error(200, error if isinstance(error, dict) else {"message": error}, {})
-        choices = raw.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
+        choices = raw.get("choices") if isinstance(raw, dict) else None
+        choice: Any = choices[0] if isinstance(choices, list) and choices else None
+        for part in (raw, choice):
+            if isinstance(part, dict) and (error := part.get("error")):
+                raise from_error(200, error, {})
         reply = choice.get("message") if isinstance(choice, dict) else None
-        if not isinstance(choice, dict) or not isinstance(reply, dict):
+        if not isinstance(reply, dict):
             raise unreadable("the reply is JSON but no completion")
         finish = text_or_none(choice.get("finish_reason"))
         text: str | None = _text(reply.get("content"))
         if tool is not None:
             text = command_of(_calls(reply.get("tool_calls")), tool)
-        refused = bool(text_or_none(reply.get("refusal")))
+        refused = text_or_none(reply.get("refusal"))
+        outcome = "refusal" if refused else outcome_of(_STOPPED, finish, text)
+        if outcome == "empty":
+            _check_empty(choice, reply)
         return Reading(
-            outcome=outcome_of("refusal" if refused else _STOPPED.get(finish or ""), text),
+            outcome=outcome,
             text=text or "",
             raw=raw,
             stop_reason=finish,
@@ -138,6 +150,18 @@ def body_of(request: Request, base_url: str) -> dict[str, Any]:
         body["tools"] = [{"type": "function", "function": function}]
         body["tool_choice"] = "required"  # of one tool; llama.cpp does not take its name
     return body
+
+
+def _check_empty(choice: dict[str, Any], reply: dict[str, Any]) -> None:
+    """Failure if an empty answer is the service's doing."""
+    native = text_or_none(choice.get("native_finish_reason"))
+    if native and native.lower() not in _NATIVE_ENDS:
+        what = f"the service ended the reply, not the model: {native[:300]}"
+        raise Failure(what, scope="retry", billed=True)
+    for name in ("reasoning_content", "reasoning"):
+        if not reply.get("content") and text_or_none(reply.get(name)):
+            what = f"the server put the whole reply into `{name}` and left `content` empty"
+            raise Failure(what, scope="cell", billed=True, hint=THINKING_HINT)
 
 
 def _text(content: Any) -> str:

@@ -17,8 +17,8 @@ from fluency.generation.providers.sdk_provider import (
     check_address,
 )
 from fluency.generation.reply import (
+    Ends,
     Reading,
-    Stopped,
     command_of,
     count_or_none,
     outcome_of,
@@ -28,7 +28,10 @@ from fluency.generation.reply import (
 )
 
 PROVIDER_URL = "https://api.anthropic.com"
-_STOPPED: Mapping[str, Stopped] = {
+_STOPPED: Ends = {
+    "end_turn": None,
+    "stop_sequence": None,
+    "tool_use": None,
     "refusal": "refusal",
     "max_tokens": "truncated",
     "model_context_window_exceeded": "truncated",
@@ -57,9 +60,8 @@ class MessagesProvider(Provider):
         raw = storable(message)
         if not isinstance(raw, dict):
             raise unreadable("the reply is JSON but no message")
-        if raw.get("type") == "error":
-            error = raw.get("error")
-            raise from_error(200, error if isinstance(error, dict) else {}, {})
+        if error := raw.get("error"):
+            raise from_error(200, error, {})
         stop_reason = text_or_none(raw.get("stop_reason"))
         content = raw.get("content")
         if content is None and stop_reason == "refusal":
@@ -77,7 +79,7 @@ class MessagesProvider(Provider):
             ]
             text = command_of(calls, tool)
         return Reading(
-            outcome=outcome_of(_STOPPED.get(stop_reason or ""), text),
+            outcome=outcome_of(_STOPPED, stop_reason, text),
             text=text or "",
             raw=raw,
             stop_reason=stop_reason,

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
-from fluency.generation.api_keys import is_secret, redact
+from fluency.generation.api_keys import redact
 from fluency.generation.failure import Failure, from_reply, unreadable
 from fluency.generation.policies import KEY_PLACEHOLDER
 from fluency.generation.reply import Reading, decode
@@ -142,7 +142,8 @@ class Provider:
 
     def _check_for_key(self, body: bytes | bytearray) -> None:
         """Failure for the run if a body holds the key: it is stored as it is, or not at all."""
-        if is_secret(self.access.key) and self.access.key.encode() in body:
+        text = body.decode(errors="replace")
+        if redact(text, self.access.key) != text:
             hint = "make a new key and revoke this one, which others may have seen; or use another server"
             raise Failure(
                 "the reply holds the API key, so it is not kept",
