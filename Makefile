@@ -136,13 +136,13 @@ pages: $(DEV) ## Write the pages that are made from code: config, data, tasks, s
 fix: $(DEV) ## Format the code
 	@ruff check --fix . && ruff format . && snakefmt Snakefile profiles
 
-chaos: $(DEV) ## Interrupt runs of 200 cells at random moments and finish them (N=50 SEED=1); writes tools/chaos/results.md
-	@python -m tools.chaos -n $${N:-50} --seed $${SEED:-1}
+chaos: $(DEV) ## Disturb runs of 200 cells at random moments and finish them (N=50 SEED=1)
+	@N="$${N:-}" SEED="$${SEED:-}" pytest -q -m campaign tests/chaos
 
 simulate: $(DEV) ## Simulate studies of the design again (5 min); writes tools/simulate/figures.json and every place that shows one
 	@python -m tools.simulate
 
-bench: $(DEV) ## Measure the harness against bare loops; ratios into tools/bench/results/ (NAMES="designed peer_inspect": these; SMALL=1: a trial of each)
+bench: $(DEV) ## Measure the harness, into tools/bench/results/ (NAMES="scale archive", SMALL=1)
 	@python -m tools.bench $(if $(SMALL),--small) $(NAMES)
 
 docs: $(DOCS) ## Build the documentation into site/, strictly; it opens from the disk

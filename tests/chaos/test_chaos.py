@@ -1,102 +1,246 @@
-"""Three disturbed runs of a small study, and the ledger that must see what went wrong; `make chaos` tries all faults.
+"""Runs of a study that a fault disturbs at a random moment: the next run finishes them.
 
-A run killed with SIGKILL is in tests/workflow/test_reruns.py.
+The suite disturbs a small study once by each fault of SAMPLE. `make chaos` disturbs N=50 runs of 200 cells by all
+faults in turn (SEED=1): `pytest -m campaign`.
 """
 
+import contextlib
+import csv
+import json
+import os
+import shutil
 import signal
-from collections.abc import Iterator
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from fluency.common.files import pretty_json
-from tests.generation.endpoint import Seen
-from tools.chaos.engine import OwnEngine, own_engine, why_no_engine
-from tools.chaos.faults import FAULTS
-from tools.chaos.ledger import Ledger
-from tools.chaos.study_run import Size
-from tools.chaos.trial import try_fault, undisturbed
+from fluency.common.words import NOTHING_TO_DO
+from fluency.core.loaded_study import load_study
+from fluency.core.study import PILOT
+from fluency.core.table import RECORD_TYPES
+from fluency.core.tasks import task_sets
+from fluency.generation.audit import verify
+from fluency.generation.request import request_key
+from fluency.generation.store import NOT_STORED, AnswerStore
+from fluency.workflow.rerun_keys import RerunKeys
+from tests.generation.endpoint import Endpoint, Reply, Seen, message
+from tests.waiting import wait_for
+from tests.workflow.project import Project, model, reference_answer
 
-SMALL = Size(tasks=2, trials=1)
-SEED = 7
+FAULTS = ("interrupt", "terminate", "kill", "endpoint", "disk", "engine")
+SAMPLE = ("interrupt", "disk", "engine")
+ENGINE = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
+SMALL, LARGE = (2, 1), (20, 5)
+"""Tasks and trials; each task is asked in both shells."""
+IN_FLIGHT = 4
+"""A model's default number of calls at once, which a SIGKILL may lose."""
+LONGEST_S, SLOWEST_ANSWER_S = 1800, 0.3
+DIFFER = {
+    "t_gen_s", "asked_utc", "t_exec_s", "attempts",
+    "peak_memory_bytes", "cpu_s", "peak_processes", "written_bytes",
+}  # fmt: skip
+"""Columns of the table that differ between any two runs."""
+
+
+class Service(Endpoint):
+    """An endpoint that numbers its answers. `places`: prompt -> files of the store for its answers."""
+
+    def __init__(self) -> None:
+        super().__init__(reference_answer)
+        self.places: dict[str, list[Path]] = {}
+        self.run, self.gone, self.asked = 0, False, 0
+        self.waiting: Counter[tuple[int, str]] = Counter()
+        self.sent: set[str] = set()
+        self.asked_again: list[str] = []
+        self.lock = threading.Lock()
+
+    def reply_to(self, seen: Seen) -> Reply:
+        """A numbered answer, or a cut connection while the endpoint is gone."""
+        key = (self.run, seen.prompt)
+        with self.lock:
+            self.asked += 1
+            name, places = f"msg_{self.asked}", self.places[seen.prompt]
+            stored = sum(path.exists() for path in places)
+            if not self.gone and self.waiting[key] + stored >= len(places):
+                self.asked_again.append(seen.prompt)
+            self.waiting[key] += 1
+        # At any moment some answers are in flight.
+        time.sleep(SLOWEST_ANSWER_S * (self.asked % 7) / 7)
+        self.waiting[key] -= 1
+        if self.gone:
+            return Reply(reset="before")
+        self.sent.add(name)
+        return Reply(body=message(self.answer(seen.prompt), id=name, model=seen.body["model"]))
+
+    def lost(self) -> set[str]:
+        """Answers that were sent and are not in the store."""
+        stored = [path for places in self.places.values() for path in places if path.exists()]
+        return self.sent - {json.loads(path.read_text())["answer"]["raw"]["id"] for path in stored}
+
+
+class StudyRun:
+    """One study in its own folder, and the endpoint that it asks."""
+
+    def __init__(self, folder: Path, size: tuple[int, int]) -> None:
+        tasks, trials = size
+        self.folder, self.cells = folder, 2 * tasks * trials
+        self.service = Service()
+        self.project = Project.make(folder / "disk" / "project")
+        self.project.configure(
+            study="chaos", trials=trials, tasks=task_sets()[PILOT].tasks[:tasks],
+            conditions=["as_designed"], models=[model(self.service.url)],
+        )  # fmt: skip
+        loaded = load_study([self.project.root / "config/test.yaml"])
+        keys, self.store = RerunKeys(loaded), AnswerStore(self.project.root / "answers")
+        for cell in loaded.cells:
+            request = keys.requests[cell]
+            path = self.store.path(request_key(request))
+            self.service.places.setdefault(request.prompt, []).append(path)
+        self.socket = folder / "engine"
+        self.socket.symlink_to(ENGINE)
+        self.environ = self.project.environ(
+            XDG_CACHE_HOME=str(folder / "cache"), DOCKER_HOST=f"unix://{self.socket}"
+        )
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start `fluency run` in its own process group, as a terminal would."""
+        self.service.run += 1
+        self.log = self.folder / f"run-{self.service.run}.log"
+        # A script's background job ignores SIGINT, and its children inherit that.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        command = [sys.executable, "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                command, cwd=self.project.root, env=self.environ, start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    def run(self) -> int:
+        return self.start().wait(LONGEST_S)
+
+    def made(self) -> int:
+        """Number of records; a cell has three."""
+        return sum(len(self.project.records(stage)) for stage in RECORD_TYPES)
+
+    def table(self) -> list[dict[str, str]]:
+        with (self.project.root / "results/chaos/cells.csv").open(newline="") as file:
+            return [
+                {k: v for k, v in row.items() if k not in DIFFER} for row in csv.DictReader(file)
+            ]
+
+
+def cannot(fault: str) -> str:
+    return "a small disk needs root" if fault == "disk" and os.geteuid() else ""
+
+
+def inject(fault: str, study: StudyRun, run: subprocess.Popen[bytes], seconds: float) -> None:
+    """Inject a fault; all are over when this returns, except the full disk."""
+    if fault == "terminate":
+        run.terminate()
+    elif fault == "endpoint":
+        study.service.gone = True
+        time.sleep(seconds)
+        study.service.gone = False
+    elif fault == "engine":
+        study.socket.unlink()
+        time.sleep(seconds)
+        study.socket.symlink_to(ENGINE)
+    elif fault == "disk":
+        with (study.project.root / "filler").open("wb", buffering=0) as file:
+            for size in (1 << 20, 1 << 12, 1):
+                with contextlib.suppress(OSError):
+                    while file.write(b"\0" * size):
+                        pass
+    else:
+        os.killpg(run.pid, {"interrupt": signal.SIGINT, "kill": signal.SIGKILL}[fault])
+
+
+def undisturbed(folder: Path, size: tuple[int, int]) -> list[dict[str, str]]:
+    study = StudyRun(folder, size)
+    with study.service:
+        assert study.run() == 0 and study.service.asked == study.cells
+        return study.table()
+
+
+def disturb(
+    fault: str, folder: Path, size: tuple[int, int], chance: Random, expected: list[dict[str, str]]
+) -> str:
+    """Disturb one run at a random moment, finish it, and check every promise; what happened, in words."""
+    with contextlib.ExitStack() as stack:
+        if fault == "disk":
+            (disk := folder / "disk").mkdir()
+            mount = ["mount", "-t", "tmpfs", "-o", "size=256m,mode=755", "chaos"]
+            subprocess.run([*mount, disk], check=True)
+            stack.callback(subprocess.run, ["umount", "-l", disk], check=False)
+        study = StudyRun(folder, size)
+        service = stack.enter_context(study.service)
+        run, target = study.start(), chance.randint(0, 3 * study.cells - 1)
+        wait_for(lambda: run.poll() is not None or study.made() >= target, LONGEST_S)
+        time.sleep(chance.uniform(0, 0.3))
+        before = study.made()
+        inject(fault, study, run, chance.uniform(2, 10))
+        first = run.wait(LONGEST_S)
+        (study.project.root / "filler").unlink(missing_ok=True)
+        printed = study.log.read_text()
+        assert study.run() == 0, study.log.read_text()
+        assert study.table() == expected
+        stored = verify(study.store)
+        assert (stored.sound, stored.damaged) == (study.cells, [])
+        assert service.asked_again == []
+        assert len(service.lost()) <= (IN_FLIGHT if fault == "kill" else printed.count(NOT_STORED))
+        assert study.run() == 0 and NOTHING_TO_DO in study.log.read_text()
+    return f"{fault} at {before} records: exit code {first}, {service.asked} requests"
 
 
 @pytest.fixture(scope="module")
-def table(sandbox):
-    return undisturbed(SMALL)[0]
+def small_table(sandbox, tmp_path_factory) -> list[dict[str, str]]:
+    return undisturbed(tmp_path_factory.mktemp("undisturbed"), SMALL)
 
 
-BRIDGE = Path("/sys/class/net/docker0")
-
-
-@pytest.fixture(scope="module")
-def bridged(sandbox) -> bool:
-    """Whether the first engine has its bridge, before a second one starts."""
-    return BRIDGE.exists()
-
-
-@pytest.fixture(scope="module")
-def engine(bridged) -> Iterator[OwnEngine]:
-    if why := why_no_engine():
+@pytest.mark.engine
+@pytest.mark.parametrize("fault", SAMPLE)
+def test_run_disturbed_by_fault_is_finished_by_next(fault, small_table, tmp_path):
+    """With the same table, and no stored answer asked again."""
+    if why := cannot(fault):
         pytest.skip(why)
-    with own_engine() as started:
-        yield started
+    said = disturb(fault, tmp_path, SMALL, Random(f"7 {fault}"), small_table)
+    assert fault == "engine" or "exit code 0" not in said
 
 
 @pytest.mark.engine
-def test_the_second_engine_leaves_the_networks_of_the_first_alone(bridged, engine):
-    assert BRIDGE.exists() == bridged
+@pytest.mark.campaign
+@pytest.mark.timeout(0)
+def test_campaign_of_disturbed_runs(sandbox, tmp_path, capfd):
+    count, seed = int(os.environ.get("N") or 50), os.environ.get("SEED") or "1"
+    (tmp_path / "undisturbed").mkdir()
+    table = undisturbed(tmp_path / "undisturbed", LARGE)
+    possible = [fault for fault in FAULTS if not cannot(fault)]
+    for number in range(count):
+        (folder := tmp_path / str(number)).mkdir()
+        fault = possible[number % len(possible)]
+        said = disturb(fault, folder, LARGE, Random(f"{seed} {number}"), table)
+        shutil.rmtree(folder)
+        with capfd.disabled():
+            print(f"{number + 1} of {count}: {said}", flush=True)
 
 
-@pytest.mark.engine
-@pytest.mark.parametrize("kind", ["engine", "disk"])
-def test_a_disturbed_run_is_finished_by_the_next_with_the_same_table_and_asks_nothing_twice(
-    request, table, kind
-):
-    fault = FAULTS[kind]
-    if why := fault.why_not():
-        pytest.skip(why)
-    own = request.getfixturevalue("engine") if fault.needs_engine else None
-    trial = try_fault(1, kind, SMALL, table, Random(f"{SEED} {kind}"), own, gone_s=3)
-    assert trial.problems == [] and (trial.asked_twice, trial.runs_after) == (0, 1)
-
-
-@pytest.mark.engine
-def test_an_interrupt_reaches_a_run_also_where_the_campaign_itself_ignores_it(table):
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        trial = try_fault(1, "interrupt", SMALL, table, Random(f"{SEED} ignored"), None, gone_s=3)
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    assert trial.problems == [] and trial.exit_code not in (0, None)
-
-
-def seen(prompt: str) -> Seen:
-    return Seen("POST", "/v1/messages", {}, {"model": "m", "messages": [{"content": prompt}]})
-
-
-def store(path: Path, number: int) -> None:
-    path.write_text(pretty_json({"answer": {"raw": {"id": f"msg_{number}"}}}))
-
-
-def test_a_request_for_an_answer_that_is_stored_or_under_way_is_noted(tmp_path):
-    first, second = tmp_path / "1", tmp_path / "2"
-    ledger = Ledger(lambda prompt: "true", {"p": [first, second]}, run=1)
-    for number, path in enumerate((first, second)):
-        ledger.reply_to(seen("p"))
-        store(path, number)
-    assert ledger.repeated_requests == [] and ledger.lost() == []
-    ledger.reply_to(seen("p"))
-    assert ledger.repeated_requests == ["p"]
-    assert [asked.prompt for asked in ledger.lost()] == ["p"]  # what came for it is nowhere kept
-
-
-def test_a_request_while_the_endpoint_is_gone_is_no_answer(tmp_path):
-    ledger = Ledger(lambda prompt: "true", {"p": [tmp_path / "1"]}, run=1, gone=True)
-    assert ledger.reply_to(seen("p")).reset == "before"
-    ledger.gone = False
-    assert (
-        ledger.reply_to(seen("p")).reset is None
-    )  # the same request again, in the same run: nothing was at hand
-    assert ledger.lost() == [ledger.requests[1]] and ledger.repeated_requests == []
+def test_service_notes_request_for_stored_answer_and_lost_answer(tmp_path):
+    path, body = tmp_path / "1", {"model": "m", "messages": [{"content": "p"}]}
+    seen = Seen("POST", "/v1/messages", {}, body)
+    with Service() as service:
+        service.answer, service.places = lambda prompt: "true", {"p": [path]}
+        service.gone = True
+        assert service.reply_to(seen).reset == "before" and service.lost() == set()
+        service.gone = False
+        service.reply_to(seen)
+        assert (service.asked_again, service.lost()) == ([], {"msg_2"})
+        path.write_text(json.dumps({"answer": {"raw": {"id": "msg_2"}}}))
+        assert service.lost() == set()
+        service.reply_to(seen)
+        assert (service.asked_again, service.lost()) == (["p"], {"msg_3"})
