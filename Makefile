@@ -148,10 +148,12 @@ bench: $(DEV) ## Measure the harness, into tools/bench/results/ (NAMES="scale ar
 docs: $(DOCS) ## Build the documentation into site/, strictly; it opens from the disk
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict && echo site/index.html
 
-lock: $(DEV) ## Pin the environment again from envs/*.in
-	@for name in installer requirements dev docs interop cluster; do \
+# A lock holds what its environment adds to the locks that its .in names by -c.
+lock: $(DEV) ## Pin the environments again from envs/*.in
+	@for name in installer requirements docs dev interop cluster; do \
 	  uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
-	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in; done
+	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in \
+	    $$(sed -n 's/^-c /envs\//p' envs/$$name.in | xargs -r sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p'); done
 
 clean: ## Remove results and caches; the answers, which may have cost money, stay
 	@rm -rf site results logs .snakemake .cache/worlds tools/bench/results

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes .venv from a pinned lock with hashes: `bootstrap.sh requirements` for a run, `bootstrap.sh dev` for tests too.
-# `bootstrap.sh interop` makes .venv-interop, which has what other programs' formats need and nothing else wants.
-# Needs Linux and Python >= 3.11; on Debian and Ubuntu as root it installs what Python lacks there.
+# Makes .venv from pinned locks with hashes: `bootstrap.sh requirements` for a run, `bootstrap.sh dev` for tests too.
+# `bootstrap.sh interop` makes .venv-interop, with what only other programs' formats need.
+# Needs Linux and Python 3.11 to 3.13, for which every pinned package has a wheel; on Debian and Ubuntu as root it installs what Python lacks there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-lock="envs/${1:-requirements}.lock"
+name=${1:-requirements}
 venv=.venv
-[ "${1:-}" != interop ] || venv=.venv-interop
+[ "$name" != interop ] || venv=.venv-interop
 
 fail() { # what, hint
   printf 'Error: %s\nHint: %s\n' "$1" "$2" >&2
@@ -15,10 +15,14 @@ fail() { # what, hint
 
 [ "$(uname -s)" = Linux ] || fail "this runs on Linux, and here is $(uname -s)" "use a Linux machine, or a virtual one with a container engine inside"
 
+# A lock adds to the locks that its .in names by -c.
+locks=()
+for lock in $(sed -n 's/^-c //p' "envs/$name.in") "$name.lock"; do locks+=(-r "envs/$lock"); done
+supported='import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))'
 find_python() {
   local name
-  for name in python3 python3.14 python3.13 python3.12 python3.11; do
-    if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+  for name in python3 python3.13 python3.12 python3.11; do
+    if command -v "$name" >/dev/null && "$name" -c "$supported"; then
       command -v "$name"
       return
     fi
@@ -36,7 +40,7 @@ python=$(find_python)
 if [ -z "$python" ]; then
   apt_install python3 python3-venv ca-certificates || true
   python=$(find_python)
-  [ -n "$python" ] || fail "Python 3.11 or newer is needed and was not found" "install it, for example: apt-get install python3 python3-venv"
+  [ -n "$python" ] || fail "Python 3.11, 3.12 or 3.13 is needed and was not found" "install it, for example: apt-get install python3 python3-venv"
 fi
 if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
   apt_install python3-venv ca-certificates || fail "$python has no venv module" "apt-get install python3-venv"
@@ -46,7 +50,7 @@ if ! "$python" -c 'import ctypes; ctypes.CDLL("libgomp.so.1")' 2>/dev/null; then
   apt_install libgomp1 || echo "Note: libgomp.so.1 is missing; the embedded model needs it (apt-get install libgomp1)." >&2
 fi
 # What tests use of a usual system and a minimal one lacks: disks of their own, lists of processes, loops that call jq.
-if [ "${1:-}" = dev ]; then
+if [ "$name" = dev ]; then
   missing=()
   for pair in mount:mount ps:procps jq:jq; do
     command -v "${pair%:*}" >/dev/null || missing+=("${pair#*:}")
@@ -55,18 +59,18 @@ if [ "${1:-}" = dev ]; then
 fi
 [ -e /etc/ssl/certs/ca-certificates.crt ] || apt_install ca-certificates || true
 
-if ! "$venv"/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+if ! "$venv"/bin/python -c "$supported" 2>/dev/null; then
   rm -rf "$venv"
   "$python" -m venv "$venv" || fail "the environment $venv cannot be made" "is the disk full? see the lines above"
 fi
-echo "Installing the pinned environment from $lock (0.6 GB, usually well under a minute)." >&2
+echo "Installing the pinned environment from envs/$name.lock (0.6 GB, usually well under a minute)." >&2
 pip() { "$venv"/bin/python -m pip --disable-pip-version-check --quiet "$@"; }
 install_all() {
   if pip install --require-hashes -r envs/installer.lock 2>/dev/null; then
-    UV_LINK_MODE=copy "$venv"/bin/uv pip install --quiet --system-certs --python "$venv"/bin/python --require-hashes -r "$lock" && return
+    UV_LINK_MODE=copy "$venv"/bin/uv pip install --quiet --system-certs --python "$venv"/bin/python --require-hashes "${locks[@]}" && return
     echo "The quick installer failed; pip takes over (about 2 minutes)." >&2
   fi
-  pip install --require-hashes -r "$lock"
+  pip install --require-hashes "${locks[@]}"
 }
 install_all || fail "the pinned packages cannot be installed" "is a package index reachable, and the disk not full? see the lines above"
 pip install --no-deps --no-build-isolation --editable .
