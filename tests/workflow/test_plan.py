@@ -10,8 +10,8 @@ import pytest
 
 from fluency.workflow.plan import REMADE, changed_keys
 from tests.generation.endpoint import Endpoint
+from tests.workflow.noop import noop_project, noop_run
 from tests.workflow.project import Project, model
-from tools.bench.scale import noop_project, noop_run
 
 TASK = "tree-size-bytes"
 NO_ENGINE = {"DOCKER_HOST": "unix:///nowhere/docker.sock"}

@@ -13,8 +13,8 @@ from snakemake.scheduling import greedy
 from fluency.workflow.snakemake_internals import CoalescingEvent
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE, Scheduler
 from tests.generation.endpoint import Endpoint
+from tests.workflow.noop import noop_project, noop_run
 from tests.workflow.project import model
-from tools.bench.scale import noop_project, noop_run
 
 
 def test_waiting_for_answers_costs_no_looks(tmp_path):
@@ -122,7 +122,7 @@ def test_executions_leave_threads_to_the_asking(tmp_path):
 BUSY = textwrap.dedent("""
     import threading, time
     import fluency.execution.sandbox
-    from tools.bench.noop import NoSandbox
+    from tests.workflow.noop import NoSandbox
 
     under_way = set()
 

@@ -11,13 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from fluency.common.paths import ROOT
-from fluency.core.tasks import load_tasks
 from tests.generation.endpoint import Endpoint
+from tests.workflow.noop import noop_project, noop_run
 from tests.workflow.project import Project, model
 
 SIZES, SMALL = (400, 4000), (4,)
-COMMAND = ("--snakefile", "tools/bench/noop.smk", "--workflow-profile", "profiles/default")
 
 
 def main(small: bool = False) -> dict[str, object]:
@@ -25,14 +23,9 @@ def main(small: bool = False) -> dict[str, object]:
     sizes = SMALL if small else SIZES
     figures: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder, Endpoint(lambda prompt: "true") as endpoint:
-        static = [task.id for task in load_tasks() if not task.needs][:20]
         for size in sizes:
-            project = Project.make(
-                Path(folder) / str(size), models=[model(endpoint.url, in_flight=8)]
-            )
-            tasks = static[: size // 2]
-            project.configure(tasks=tasks, trials=size // (2 * len(tasks)))
-            (project.root / "tools").symlink_to(ROOT / "tools")
+            models = [model(endpoint.url, in_flight=8)]
+            project = noop_project(Path(folder) / str(size), models, size)
             fresh, again = cost(project, "all"), cost(project, "all", nothing_to_do=True)
             figures |= {f"fresh run of {size}, {unit}": value for unit, value in fresh.items()}
             figures |= {f"no-op of {size}, {unit}": value for unit, value in again.items()}
@@ -45,7 +38,7 @@ def cost(project: Project, target: str, *, nothing_to_do: bool = False) -> dict[
     """Run to a target; `nothing_to_do` is checked against what Snakemake says."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as output:
-        command = project.command(*COMMAND, target)
+        command = noop_run(project, target)
         process = subprocess.Popen(command, cwd=project.root, env=project.environ(), stderr=output)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -1,0 +1,48 @@
+"""A project whose sandbox runs nothing, so that the rest of a job's time is the harness's own."""
+
+from pathlib import Path
+
+from fluency.common.paths import ROOT
+from fluency.core.records import ImageInfo, Result, Stream
+from fluency.core.shells import SHELLS
+from fluency.core.tasks import load_tasks
+from fluency.execution.protocol import Invocation
+from tests.workflow.project import Project
+
+
+class NoSandbox:
+    image = ImageInfo(
+        image_id="none",
+        content_sha256="0" * 64,
+        base="none",
+        architecture="none",
+        shells=dict.fromkeys(SHELLS, "none"),
+        packages_sha256="0" * 64,
+    )
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.engine: dict[str, object] = {}
+
+    def run(self, _: Invocation) -> Result:
+        return Result(exit_code=0, stdout=Stream.of(b""), stderr=Stream.of(b""), wall_s=0.0)
+
+    def why_missing(self, _: str) -> None:
+        """It has every shell."""
+
+
+def noop_project(root: Path, models: list[dict[str, object]], cells: int) -> Project:
+    """A project of `cells` cells a model, of tasks without processes, since none are started."""
+    project = Project.make(root, models=models)
+    static = [task.id for task in load_tasks() if not task.needs]
+    tasks = static[: min(10, cells // 2)] if cells <= 2000 else static[:20]
+    project.configure(tasks=tasks, trials=max(1, cells // (2 * len(tasks))))
+    for part in ("tools", "tests"):
+        (project.root / part).symlink_to(ROOT / part)
+    return project
+
+
+def noop_run(project: Project, target: str) -> list[str]:
+    """The command line of a run with the sandbox that runs nothing."""
+    return project.command(
+        "--snakefile", "tests/workflow/noop.smk", "--workflow-profile", "profiles/default", target
+    )
