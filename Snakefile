@@ -7,11 +7,7 @@ compares those by their times: a source that was restored from a copy may be old
 
 import re
 
-from snakemake.utils import min_version
-
 from fluency.workflow.pipeline import open_pipeline
-
-min_version("9.27")
 
 
 configfile: "config.yaml"

@@ -30,7 +30,7 @@ SLOW = (
     "scoring/test_composition.py::test_a_model_that_repeats_itself",
     "test_cli.py::test_nothing_to_archive",
     "workflow/test_example.py",
-    "workflow/test_plan.py",
+    "workflow/test_run_plan.py",
     "workflow/test_scheduler.py",
     "world/test_determinism.py::test_sixty_worlds",
 )

@@ -145,7 +145,7 @@ RUN = "Measure a study, from its price to its headline; what follows `--` is pas
 add("run", "workflow.run:run_study", RUN, STUDY, ON, SNAKEMAKE)
 add(
     "plan",
-    "workflow.plan:print_plan",
+    "workflow.run_plan:print_plan",
     "Show what a run would do and why, what it costs, and what is missing.",
     STUDY,
 )

@@ -14,7 +14,7 @@ from fluency.generation.policies import resolve, table
 from fluency.generation.providers.messages import body_of
 from fluency.generation.request import PREAMBLE, Requests, build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
-from fluency.workflow.plan import render_plan
+from fluency.workflow.run_plan import render_plan
 from tests.generation.studies import ENVIRON, ask, cells_of, generator_of, study_of
 
 PRICE = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2, "dated": "2026-11-01"}

@@ -88,6 +88,18 @@ class Project:
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "snakemake", "--configfile", "config/test.yaml", *arguments]
 
+    def run_command(self, *arguments: str) -> list[str]:
+        """The command line of `fluency run` for the test's study."""
+        return [
+            sys.executable,
+            "-m",
+            "fluency.cli",
+            "run",
+            "--configfile",
+            "config/test.yaml",
+            *arguments,
+        ]
+
     def environ(self, **extra: str) -> dict[str, str]:
         clean = {
             name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC")

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 
 import docker.errors
+import psutil
 import pytest
 
 from fluency.execution.engine import find_engine
@@ -36,9 +37,8 @@ def sleeping() -> list[str]:
 
 def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tuple[float, str]:
     """Send a signal to a run when it is at a stage; the seconds until it has ended, and what it said."""
-    command = [project.command()[0], "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
     run = subprocess.Popen(
-        command,
+        project.run_command(),
         cwd=project.root,
         env=project.environ(**env),
         stderr=subprocess.PIPE,
@@ -61,7 +61,36 @@ def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tup
     return time.monotonic() - told, said
 
 
-def test_while_a_model_is_asked(sandbox, tmp_path):
+def test_run_killed_leaves_nothing_that_asks(sandbox, tmp_path):
+    """After SIGKILL of `fluency run` Snakemake and every process of its session end, and no request follows."""
+    asked, answers = threading.Event(), threading.Event()
+    with Endpoint(reference_answer) as endpoint:
+        endpoint.on_request = lambda seen: asked.set() or answers.wait(60)
+        project = Project.make(tmp_path / "project", models=[model(endpoint.url, in_flight=1)])
+        run = subprocess.Popen(
+            project.run_command(), cwd=project.root, env=project.environ(), start_new_session=True
+        )
+        assert asked.wait(120)
+        run.kill()
+        run.wait()
+        wait_for(lambda: not in_session(run.pid), PROMISED_S + BUSY_S)
+        seen = len(endpoint.requests)
+        answers.set()
+        time.sleep(1)
+        assert len(endpoint.requests) == seen == 1
+
+
+def in_session(leader: int) -> list[int]:
+    """The processes of a session that have not ended."""
+    found = []
+    for process in psutil.process_iter(["pid", "status"]):
+        with suppress(ProcessLookupError, psutil.Error):
+            if os.getsid(process.pid) == leader and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return found
+
+
+def test_run_ended_while_model_is_asked(sandbox, tmp_path):
     asked, answers = threading.Event(), threading.Event()
     with Endpoint(reference_answer) as endpoint:
         endpoint.on_request = lambda seen: asked.set() or answers.wait(60)
@@ -77,7 +106,7 @@ def test_while_a_model_is_asked(sandbox, tmp_path):
     assert len(project.records("scores")) == 4
 
 
-def test_while_a_command_runs(sandbox, tmp_path):
+def test_run_ended_while_command_runs(sandbox, tmp_path):
     with Endpoint(lambda prompt: "sleep 4711") as endpoint:
         project = Project.make(tmp_path / "project", models=[model(endpoint.url)])
         project.configure(sandbox={"limits": {"timeout_s": {"bash": 300, "pwsh": 300}}})
@@ -90,7 +119,7 @@ def test_while_a_command_runs(sandbox, tmp_path):
     )  # a shell that is absent
 
 
-def test_while_a_record_is_judged(project):
+def test_run_ended_while_record_is_judged(project):
     file = project.root / "tasks" / TASKS[0] / "answer.py"
     sound = file.read_text()
     file.write_text(SLEEPS)
@@ -102,7 +131,7 @@ def test_while_a_record_is_judged(project):
     assert len(project.records("scores")) == 4
 
 
-def test_a_node_of_a_cluster_ends_what_it_has_begun(project):
+def test_run_ended_on_node_finishes_what_it_began(project):
     with (project.root / "tasks" / TASKS[0] / "answer.py").open("a") as file:
         file.write(
             f"sound = expected\n{SLEEPS.replace('600', '4')}    return sound(world, processes)\n"

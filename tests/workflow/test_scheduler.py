@@ -4,13 +4,11 @@ import itertools
 import logging
 import sys
 import textwrap
-import threading
 
 from hypothesis import given
 from hypothesis import strategies as st
 from snakemake.scheduling import greedy
 
-from fluency.workflow.snakemake_internals import CoalescingEvent
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE, Scheduler
 from tests.generation.endpoint import Endpoint
 from tests.workflow.noop import noop_project, noop_run
@@ -139,15 +137,3 @@ BUSY = textwrap.dedent("""
 
     include: "Snakefile"
 """)
-
-
-def test_many_releases_cause_one_look():
-    event, looked = CoalescingEvent(), threading.Event()
-    event.acquire()  # the first look needs no event
-    for _ in range(8):
-        event.release()
-    event.acquire()
-    threading.Thread(target=lambda: (event.acquire(), looked.set()), daemon=True).start()
-    assert not looked.wait(0.2)
-    event.release()
-    assert looked.wait(30)

@@ -15,6 +15,7 @@ from fluency.common.paths import ROOT
 from fluency.workflow import snakemake_internals
 from fluency.workflow.pipeline import bring_to_present
 from fluency.workflow.snakemake_internals import check_version, read_metadata, recorded_key
+from tests.workflow.project import Project
 
 
 @pytest.mark.parametrize(
@@ -47,15 +48,26 @@ def test_the_param_is_read_back_as_it_was():
         assert recorded_key(other) is None
 
 
-@pytest.mark.parametrize(
-    ("found", "fits"), [("9.27.1", True), ("9.30.0", True), ("10.0.0", False), ("8.1", False)]
-)
-def test_another_major_version_is_refused(monkeypatch, found, fits):
+@pytest.mark.parametrize(("found", "fits"), [("9.27.1", True), ("9.28.0", False), ("10.27", False)])
+def test_check_version_refuses_another_minor(monkeypatch, found, fits):
     monkeypatch.setattr(snakemake_internals, "version", lambda name: found)
     if fits:
         return check_version()
     with pytest.raises(UserError, match=rf"Snakemake {found} is installed.*9\.27(.|\n)*make env"):
         check_version()
+
+
+def test_part_missing_from_snakemake_is_sentence():
+    """Setting a renamed attribute would make a new one, and nothing would tell."""
+    workflow = SimpleNamespace(local_exec=True, scheduler=SimpleNamespace())
+    with pytest.raises(UserError, match=r"no attribute job_rate_limiter(.|\n)*make env"):
+        snakemake_internals.unset_rate_limit(workflow)
+
+
+def test_records_in_database_are_refused(tmp_path):
+    project = Project.make(tmp_path / "project")
+    done = project.snakemake("-n", "--persistence-backend", "db", code=2)
+    assert "--persistence-backend db" in done.stderr and "Hint:" in done.stderr
 
 
 def test_files_from_the_future_get_the_present(tmp_path):
@@ -79,7 +91,10 @@ from fluency.core.config_files import read_yaml
 from fluency.workflow.pipeline import open_pipeline
 
 workflow = SimpleNamespace(
-    overwrite_configfiles=[], exec_mode=SimpleNamespace(name="DEFAULT"), register_resource=lambda name, limit: None
+    overwrite_configfiles=[],
+    exec_mode=SimpleNamespace(name="DEFAULT"),
+    register_resource=lambda name, limit: None,
+    workflow_settings=SimpleNamespace(persistence_backend=SimpleNamespace(name="FILE")),
 )
 pipeline = open_pipeline(read_yaml("config.yaml"), workflow)
 assert pipeline.archive_path().endswith(".tar.zst")

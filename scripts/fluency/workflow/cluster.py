@@ -35,7 +35,7 @@ from fluency.execution.engine import find_engine
 from fluency.execution.image import find_image
 from fluency.execution.image_content import image_tag
 from fluency.execution.powershell import powershell_source
-from fluency.workflow.plan import Job, jobs_to_run
+from fluency.workflow.run_plan import Job, jobs_to_run
 from fluency.workflow.snakemake_process import node_name, run_snakemake, snakemake_command
 
 FOLDER = CACHE / "slices"
@@ -152,8 +152,8 @@ def log_node_failures(loaded: LoadedStudy) -> None:
 
 
 def _failure_in(log: Path) -> str:
-    """What a rule's action left in its log, without the time; empty where there is no log."""
-    return log.read_text(encoding="utf-8").partition(" ")[2].strip() if log.exists() else ""
+    """The failure that a rule's action left in its log; empty without a log."""
+    return log.read_text(encoding="utf-8").strip() if log.exists() else ""
 
 
 # ------------------------------------------------------------ slices

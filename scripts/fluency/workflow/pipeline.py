@@ -62,7 +62,7 @@ CLOCK_STEP_S = 0.01
 
 
 def logged(action: Callable[..., None]) -> Callable[..., None]:
-    """An action that leaves its failure in the rule's one log file, and no file when all went well."""
+    """An action that reports its failure and leaves it in the rule's log, which is absent after a success."""
 
     @wraps(action)
     def run(*arguments: Any, log: Sequence[str]) -> None:
@@ -71,8 +71,9 @@ def logged(action: Callable[..., None]) -> Callable[..., None]:
         try:
             action(*arguments)
         except Exception as error:
-            why = f"{error}\n" if isinstance(error, UserError) else traceback.format_exc()
-            write_atomic(file, f"{utc_now()} {why}")
+            is_bug = not isinstance(error, UserError)
+            write_atomic(file, traceback.format_exc() if is_bug else f"{error}\n")
+            progress.log_failure(error, file)
             raise
 
     return run
@@ -131,7 +132,7 @@ class Pipeline:
         snakemake_internals.end_on_signals(
             *([self._stop_asking, self._give_up] if own_jobs else [])
         )
-        snakemake_internals.patch_scheduler_polling(self.workflow)
+        snakemake_internals.unset_rate_limit(self.workflow)
         self._locks = ExitStack()
         self._locks.enter_context(run_lock())
 
@@ -296,10 +297,13 @@ class Pipeline:
 def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     """The pipeline of a Snakefile's merged config."""
     snakemake_internals.check_version()
-    pipeline = Pipeline(config, [Path(file) for file in workflow.overwrite_configfiles], workflow)
+    snakemake_internals.check_records_backend(workflow)
+    files = snakemake_internals.part(workflow, "overwrite_configfiles")
+    pipeline = Pipeline(config, [Path(file) for file in files], workflow)
     snakemake_internals.share_threads(workflow, pipeline.study)
     # Not in a job's own process, nor on a node: other processes record there what they make in that time.
-    if workflow.exec_mode.name == "DEFAULT" and node_name() is None:
+    mode = snakemake_internals.part(workflow, "exec_mode")
+    if mode.name == "DEFAULT" and node_name() is None:
         progress.cells = pipeline.loaded.cells
         snakemake_internals.mark_untracked_outputs(pipeline.loaded, pipeline.keys)
     return pipeline

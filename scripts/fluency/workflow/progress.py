@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from logging import WARNING, LogRecord
+from logging import WARNING, LogRecord, getLogger
+from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
@@ -35,23 +35,25 @@ STAGES = {
 """The rules that are counted, in a cell's order: what they make, and the folder of their records."""
 ENDING = "Will exit after finishing currently running jobs (scheduler)."
 """What Snakemake logs when it is told to end."""
+RULE_EXCEPTION = "RuleException"
+"""The class of what Snakemake raises when a rule's `run` block has raised."""
 LINE_EVERY_S = 15.0
 BAR_WIDTH = 24
 CELLS_BEFORE_ESTIMATE = 5
 """Fewer jobs say nothing about how long the rest takes."""
-_RULE_ERROR = re.compile(
-    r"^RuleException:\n(?P<kind>\w+) in file .*?, line \d+:\n(?P<text>.*?)(?:\n  File .*)?$", re.S
-)
-
-# The pipeline sets these two, since Snakemake makes the reporter.
+# The pipeline sets these, since Snakemake makes the reporter.
 cells: Sequence[Cell] = ()
 spending: Callable[[], tuple[float, float] | None] | None = None
 """Dollars spent and where the run stops; None where nothing is paid."""
 
 
-def sentence_kinds(kind: type[UserError] = UserError) -> set[str]:
-    """Names of the errors that are a sentence for the user, not a bug."""
-    return {kind.__name__}.union(*map(sentence_kinds, kind.__subclasses__()))
+def log_failure(failure: Exception, log: Path) -> None:
+    """Pass an action's failure to the reporter; the traceback of a bug is in the rule's log."""
+    text = str(failure)
+    if not isinstance(failure, UserError):
+        text = f"{type(failure).__name__}: {failure}\nHint: this is a bug; {log} has its traceback"
+    extra = {"event": "failure", "failure": failure}
+    getLogger("snakemake.logging").error(text, extra=extra)
 
 
 class Bar(ProgressColumn):
@@ -140,13 +142,16 @@ class ProgressReporter:
         self._failed_jobs += 1
 
     def _on_error(self, record: LogRecord) -> None:
-        message = str(record.msg)
-        if "At least one job did not complete" in message:
-            return
-        found = _RULE_ERROR.match(message)
-        if found and found["kind"] == RunEnded.__name__:
-            return
-        text = found["text"].strip() if found and found["kind"] in sentence_kinds() else message
+        # A failed action has told its failure itself; this is Snakemake's text of the same.
+        if getattr(record, "exception", "") != RULE_EXCEPTION:
+            self._print_once(str(record.msg))
+
+    def _on_failure(self, record: LogRecord) -> None:
+        failure = record.__dict__["failure"]
+        if not isinstance(failure, RunEnded):
+            self._print_once(str(record.msg))
+
+    def _print_once(self, text: str) -> None:
         self._failures[text] += 1
         if self._failures[text] == 1:
             self._print(text, style="red")

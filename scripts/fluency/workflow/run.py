@@ -15,7 +15,7 @@ from fluency.report.first_page import printed
 from fluency.workflow import preflight
 from fluency.workflow.cluster import run_on_cluster, slice_processors
 from fluency.workflow.doctor import missing_engine
-from fluency.workflow.plan import render_plan
+from fluency.workflow.run_plan import render_plan
 from fluency.workflow.snakemake_process import configfiles, run_snakemake, snakemake_command
 
 ASK_ONLY = ("--until", "generate")

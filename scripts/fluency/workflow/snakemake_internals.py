@@ -1,7 +1,21 @@
-"""Everything that touches Snakemake's private state, as it is in version 9.27; another major version is refused.
+"""Everything that touches Snakemake's private state, as it is in version 9.27; another minor version is refused.
 
-To do without it, Snakemake would have to offer: a scheduler that polls only after an event and needs no sizes of
-inputs, a handler of SIGTERM that takes no lock, and a public reader of what was recorded of a product.
+scheduler.job_rate_limiter
+    Unset: with it ... more processor time.
+workflow.register_resource
+    Without it plain `snakemake --cores 8` limits no executions and gives no model its fair share.
+workflow.local_exec, workflow.exec_mode
+    Without them a run on a cluster takes the nodes' jobs for its own, and cuts them.
+workflow.overwrite_configfiles
+    Without it neither provenance nor messages name the override files.
+.snakemake/metadata, .snakemake/incomplete, and workflow_settings.persistence_backend
+    Without them records of unknown origin are kept, and `make plan` gives no reasons.
+The handler of SIGTERM
+    Snakemake's own takes the scheduler's lock, so that a run that is told to end may hang.
+Three texts of its log, and the name RuleException (progress.py)
+    Without them the end and the failures of a run appear twice, and in Snakemake's words.
+
+An attribute that is gone ends a run with a sentence (`part`).
 """
 
 from __future__ import annotations
@@ -32,23 +46,39 @@ from fluency.core.table import record_path
 from fluency.generation.request import request_key
 from fluency.workflow.progress import ENDING
 from fluency.workflow.rerun_keys import RerunKeys
-from snakemake_scheduler_plugin_fluency import FAIR_SHARE, Scheduler
+from snakemake_scheduler_plugin_fluency import FAIR_SHARE
 
 MADE_FOR = "9.27"
 PREFETCHED = 1
-"""Executions started beyond the containers at a time, so that none stays idle while Snakemake records an end."""
+"""Executions started beyond the containers, so that none is idle while Snakemake records an end."""
 FOLDER = ROOT / ".snakemake"
 LONGEST_NAME = 255
 GRACE_S = 3.5
-"""What is under way has so long to end when a run is told to end, which so ends within 5 s."""
+"""Grace period for running jobs after a stop signal."""
+PINNED_HINT = "`make env` installs the pinned version"
 
 
 def check_version() -> None:
-    """UserError if the installed Snakemake is of another major version than this module was made for."""
+    """UserError if the installed Snakemake has another minor version than this module is made for."""
     found = version("snakemake")
-    if found.split(".")[0] != MADE_FOR.split(".")[0]:
-        what = f"Snakemake {found} is installed, and this project uses parts that only {MADE_FOR} is known to have"
-        raise UserError(what, where="environment", hint="`make env` installs the pinned version")
+    if found.split(".")[:2] != MADE_FOR.split("."):
+        what = f"Snakemake {found} is installed, and this project needs {MADE_FOR}"
+        raise UserError(what, where="environment", hint=PINNED_HINT)
+
+
+def part(owner: Any, name: str) -> Any:
+    """A private attribute of Snakemake's; UserError if this installation does not have it."""
+    if not hasattr(owner, name):
+        what = f"Snakemake's {type(owner).__name__} has no attribute {name}"
+        raise UserError(what, where="environment", hint=PINNED_HINT)
+    return getattr(owner, name)
+
+
+def check_records_backend(workflow: Any) -> None:
+    """UserError for `--persistence-backend db`: plan and rerun read the files below `.snakemake`."""
+    if part(part(workflow, "workflow_settings"), "persistence_backend").name != "FILE":
+        what = "this project reads Snakemake's records from files, not from a database"
+        raise UserError(what, where="--persistence-backend db", hint="leave the option out")
 
 
 # ------------------------------------------------------------ scheduling
@@ -59,9 +89,10 @@ def share_threads(workflow: Any, study: Study) -> None:
 
     More executions would wait for a container on threads that could ask; fewer would let containers idle.
     """
-    workflow.register_resource("containers", study.sandbox.containers + PREFETCHED)
+    register = part(workflow, "register_resource")
+    register("containers", study.sandbox.containers + PREFETCHED)
     for model in study.models:
-        workflow.register_resource(FAIR_SHARE + model.alias, sys.maxsize)
+        register(FAIR_SHARE + model.alias, sys.maxsize)
 
 
 def model_resources(study: Study) -> dict[str, Callable[[Any], int | None]]:
@@ -73,48 +104,31 @@ def model_resources(study: Study) -> dict[str, Callable[[Any], int | None]]:
     return {FAIR_SHARE + model.alias: of(model.alias) for model in study.models}
 
 
-def patch_scheduler_polling(workflow: Any) -> None:
-    """Have the scheduler poll for jobs only after an event, and read no sizes of input files.
+def unset_rate_limit(workflow: Any) -> None:
+    """Have the scheduler poll for jobs only after an event; `generate` keeps the models' limits.
 
-    With Snakemake's default limit of jobs a second each poll causes another one a second later: after 400 jobs the
-    scheduler polls 400 times a second, which takes more processor time than the jobs. `generation` keeps the models'
-    limits. And each poll reads the sizes of all inputs of all ready jobs: thousands of files.
+    With a limit of jobs a second, which cannot be unset, each poll causes another one a second
+    later: after 400 jobs the scheduler polls 400 times a second.
     """
-    scheduler = workflow.scheduler
-    if workflow.local_exec:  # jobs are threads of this run
-        scheduler.job_rate_limiter = None
-        scheduler._open_jobs = CoalescingEvent()
-    if isinstance(scheduler._scheduler, Scheduler):
-        scheduler.update_input_sizes = _no_sizes
-
-
-async def _no_sizes(_: Any) -> None: ...
-
-
-class CoalescingEvent(threading.Event):
-    """Replaces the semaphore that wakes the scheduler: any number of releases causes one poll."""
-
-    release = threading.Event.set
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.set()  # for the first poll
-
-    def acquire(self) -> None:
-        self.wait()
-        self.clear()
+    if part(workflow, "local_exec"):  # jobs are threads of this run
+        part(workflow.scheduler, "job_rate_limiter")
+        workflow.scheduler.job_rate_limiter = None
 
 
 def end_on_signals(
     told: Callable[[], None] | None = None, give_up: Callable[[], None] | None = None
 ) -> None:
-    """On SIGTERM start no job, and let those under way end; with `give_up` on Ctrl-C too, and for GRACE_S at most.
+    """On SIGTERM start no job and let running jobs end.
 
-    `told` is called at once, `give_up` when GRACE_S is over. A thread made beforehand does it, which a pipe wakes: the
-    main thread may be blocked, or have the scheduler's lock.
+    A thread does it, which a pipe wakes: the main thread may be blocked or have the scheduler's lock.
+
+    Args:
+        told: called at once.
+        give_up: called GRACE_S later, before the process ends; with it Ctrl-C counts too.
     """
     start_no_job = signal.getsignal(signal.SIGTERM)
-    assert callable(start_no_job)  # the scheduler has set it
+    if not callable(start_no_job):
+        raise UserError("Snakemake sets no handler of SIGTERM", hint=PINNED_HINT)
     numbers = (signal.SIGINT, signal.SIGTERM) if give_up else (signal.SIGTERM,)
     came, signalled = os.pipe()
 
@@ -128,21 +142,18 @@ def end_on_signals(
     def end() -> None:
         while os.read(came, 1)[0] not in numbers:
             pass
-        threading.Thread(
-            target=begin_to_end, daemon=True
-        ).start()  # may wait for the scheduler's lock
+        # This may wait for the scheduler's lock.
+        threading.Thread(target=begin_to_end, daemon=True).start()
         if give_up:
             time.sleep(GRACE_S)
             try:
                 give_up()
             finally:
-                os._exit(1)  # nothing is torn by that: records are whole or not there
+                os._exit(1)  # records are written atomically, so none is left incomplete
 
     threading.Thread(target=end, daemon=True).start()
     os.set_blocking(signalled, False)
-    signal.set_wakeup_fd(
-        signalled, warn_on_full_buffer=False
-    )  # written to whatever the main thread is doing
+    signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)
     for number in numbers:
         signal.signal(number, lambda *_: None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from fluency.common.errors import UserError
@@ -19,7 +21,9 @@ from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 
 END_S = 5.0
-"""When a run that was told to end is killed; by itself it ends before."""
+"""Seconds after which a stopping run is killed."""
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
 
 
 def node_name() -> str | None:
@@ -42,10 +46,17 @@ def snakemake_command(loaded: LoadedStudy, *arguments: str) -> list[str]:
 def run_snakemake(
     command: Sequence[str], environ: Mapping[str, str] | None = None, on_nodes: bool = False
 ) -> int:
-    """The exit code of a command, 1 if it was killed; it is waited for also when this process is to end.
+    """Run a command to its end, also when this process is told to end.
 
-    Ctrl-C, which it ignores until its first job, reaches it as SIGTERM; KeyboardInterrupt once it has ended. A second
-    Ctrl-C kills it, and so do END_S, unless its jobs are `on_nodes` of a cluster, or it is on one itself.
+    Ctrl-C reaches the command as SIGTERM, since Snakemake ignores it until its first job. A second Ctrl-C kills it,
+    and so do END_S, unless its jobs are `on_nodes` of a cluster, or it is on one itself. If this process is killed,
+    the command gets SIGTERM: nobody would see what it goes on to pay for.
+
+    Returns:
+        The exit code, 1 if the command was killed.
+
+    Raises:
+        KeyboardInterrupt: after the end, if Ctrl-C was pressed.
     """
     received: list[int] = []
     running: list[subprocess.Popen[bytes]] = []
@@ -68,10 +79,11 @@ def run_snakemake(
                 timer.daemon = True
                 timer.start()
 
+    prepare = partial(_prepare_child, os.getpid())
     # Set before it starts: Ctrl-C must at no time end this process alone.
     before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with subprocess.Popen(command, cwd=ROOT, env=environ, preexec_fn=_ignore_ctrl_c) as process:
+        with subprocess.Popen(command, cwd=ROOT, env=environ, preexec_fn=prepare) as process:
             running.append(process)
             if received:
                 process.terminate()
@@ -84,8 +96,11 @@ def run_snakemake(
     return code if code >= 0 else 1
 
 
-def _ignore_ctrl_c() -> None:
+def _prepare_child(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # killed before the line above
+        os._exit(1)
 
 
 @contextmanager

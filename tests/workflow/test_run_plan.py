@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fluency.workflow.plan import REMADE, changed_keys
+from fluency.workflow.run_plan import REMADE, changed_keys
 from tests.generation.endpoint import Endpoint
 from tests.workflow.noop import noop_project, noop_run
 from tests.workflow.project import Project, model
