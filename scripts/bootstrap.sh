@@ -15,6 +15,10 @@ fail() { # what, hint
 
 [ "$(uname -s)" = Linux ] || fail "this runs on Linux, and here is $(uname -s)" "use a Linux machine, or a virtual one with a container engine inside"
 
+case "$PWD" in # setuptools takes these for variables
+  *[\{\}\$]*) fail "the project's path holds one of { } \$, and cannot be installed there: $PWD" "move it to another folder" ;;
+esac
+
 # A lock adds to the locks that its .in names by -c.
 locks=()
 for lock in $(sed -n 's/^-c //p' "envs/$name.in") "$name.lock"; do locks+=(-r "envs/$lock"); done

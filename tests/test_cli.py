@@ -1,14 +1,19 @@
 """What a person mistypes, and a file that cannot be used, is one sentence with a hint and exit code 2."""
 
 import inspect
+import shlex
+import signal
+import subprocess
 import sys
 from importlib import import_module
 
 import pytest
 
 from fluency.cli import TARGETS, fluency, main
+from fluency.common.paths import ROOT
 from tests.workflow.project import Project
 
+DOCTOR = [sys.executable, "-m", "fluency.cli", "doctor"]
 CONFIGURED = [
     name
     for name, command in fluency.commands.items()
@@ -21,6 +26,10 @@ def test_every_command_has_help(command, capsys):
     assert main([command, "--help"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"Usage: fluency {command}") and len(shown.splitlines()) > 4
+    example = shown.splitlines()[-1].split()
+    assert example[:3] == ["Example:", "fluency", command]
+    options = {option for p in fluency.commands[command].params for option in p.opts}
+    assert {word for word in example if word.startswith("--")} <= options
 
 
 @pytest.mark.parametrize("command", TARGETS)
@@ -50,6 +59,7 @@ def test_a_command_has_the_parameters_of_the_function_that_it_calls(command):
         (["pln"], ["Did you mean 'plan'?"]),
         (["plan", "--configfil", "x"], ["Did you mean '--configfile'?", "fluency plan --help"]),
         ([], ["Missing command"]),
+        (["answers", "--merge", "docs"], ["docs: this folder holds no answers"]),
     ],
 )
 def test_a_mistyped_argument_is_a_sentence(arguments, words, capsys):
@@ -57,6 +67,65 @@ def test_a_mistyped_argument_is_a_sentence(arguments, words, capsys):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert all(word in shown.err for word in [*words, "Hint:"]), shown.err
+
+
+def test_config_whose_alias_contains_itself_is_sentence(tmp_path, capsys):
+    (tmp_path / "circular.yaml").write_text("models: &a\n  - *a\n")
+    assert main(["plan", "--configfile", str(tmp_path / "circular.yaml")]) == 2
+    assert "circular.yaml: an alias contains itself" in capsys.readouterr().err
+
+
+def test_output_of_ascii_replaces_what_it_cannot_show(tmp_path):
+    project = Project.make(tmp_path / "größer")
+    command = [sys.executable, "-m", "fluency.cli", "answers"]
+    assert "gr??er/answers: 0" in project.run(command, 0, {"PYTHONIOENCODING": "ascii"}).stdout
+
+
+SLOW_IMPORT = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+import fluency.cli
+"""
+
+
+def test_interrupt_while_program_is_imported_shows_no_traceback():
+    done = subprocess.run([sys.executable, "-c", SLOW_IMPORT], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
+
+
+def test_project_that_cannot_be_written_is_sentence(tmp_path):
+    """Root may write into any folder but that of a file system that is read-only."""
+    project = Project.make(tmp_path / "project")
+    script = f"mount --bind {project.root} /mnt && mount -o remount,ro,bind /mnt && cd /mnt && "
+    for command in (project.run_command(), project.command("-n"), DOCTOR):
+        inside = ["unshare", "--mount", "bash", "-c", script + shlex.join(command)]
+        environ = project.environ() | {"PYTHONPATH": "/mnt/scripts"}
+        done = subprocess.run(inside, env=environ, capture_output=True, text=True, check=False)
+        if "unshare" in done.stderr:
+            pytest.skip("only root may mount")
+        assert done.returncode == (1 if command is DOCTOR else 2), done.stderr
+        assert "cannot be written to" in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_project_in_path_with_braces_is_sentence(tmp_path):
+    script = tmp_path / "a{b}" / "scripts" / "bootstrap.sh"
+    script.parent.mkdir(parents=True)
+    script.write_bytes((ROOT / "scripts" / "bootstrap.sh").read_bytes())
+    done = subprocess.run(["bash", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.startswith("Error: the project's path"), done.stderr
+    assert "Hint: move it" in done.stderr and not (tmp_path / "a{b}" / ".venv").exists()
+
+
+def test_snakemake_with_missing_config_is_sentence(tmp_path):
+    command = [sys.executable, "-m", "snakemake", "--configfile", str(tmp_path / "no.yaml")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "no.yaml'" in done.stderr and "Hint:" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_seeds_are_numbers_separated_by_commas(monkeypatch):

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+
+# Ctrl-C during the imports below would show a traceback.
+_before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +22,8 @@ from fluency.common.errors import UserError
 
 if TYPE_CHECKING:
     from fluency.core.loaded_study import LoadedStudy
+
+signal.signal(signal.SIGINT, _before)
 
 
 @click.group(no_args_is_help=False, context_settings={"max_content_width": 120})
@@ -37,7 +45,7 @@ def archive_file(text: str) -> Path:
 
 
 def comma_list(text: str) -> list[str]:
-    """What stands between commas, without blanks and empty parts."""
+    """The parts between commas, without blanks and empty parts."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -235,8 +243,35 @@ def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -
     return 0
 
 
+EXAMPLES = {
+    "run": "--configfile config/demo.yaml",
+    "plan": "--configfile config/study.yaml",
+    "report": "--configfile config/study.yaml",
+    "image": "",
+    "doctor": "",
+    "validate": "--task tree-size-bytes --seeds 11,24",
+    "compare": "demo default --markdown difference.md",
+    "answers": "--merge ../other-clone/answers",
+    "preregister": '--configfile config/study.yaml --decision "which shell our prompts name"',
+    "verify": "archive/demo-2026-01-31-0123456789ab.tar.zst",
+    "open": "archive/demo-2026-01-31-0123456789ab.tar.zst --into demo",
+    "replay": "archive/demo-2026-01-31-0123456789ab.tar.zst --stage execute",
+    "decision": 'archive/demo-2026-01-31-0123456789ab.tar.zst --title "Keep the prompts"',
+    "mine": "~/.claude/projects --out candidates",
+    "show": "qwen-0.5b/bash/tree-size-bytes/1 --full",
+    "power": "--configfile config/study-60.yaml",
+    "archive": "--configfile config/demo.yaml",
+    "export": "--format csv --configfile config/demo.yaml",
+}
+"""Command -> the arguments of an example."""
+for _name, _arguments in EXAMPLES.items():
+    fluency.commands[_name].epilog = f"\b\nExample: fluency {_name} {_arguments}"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; a user's mistake, or a file that cannot be used, is one sentence and exit code 2."""
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal of ASCII gets ? for what it cannot show
+        sys.stdout.reconfigure(errors="replace")
     try:
         with fluency.make_context(
             "fluency", list(sys.argv[1:] if arguments is None else arguments)
@@ -252,7 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failure = error
     except (KeyboardInterrupt, EOFError):
         print(
-            "Interrupted; what was measured is kept, and the same command goes on from here.",
+            "Interrupted; what was measured is kept: run the same command again to continue.",
             file=sys.stderr,
         )
         return 130

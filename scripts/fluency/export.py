@@ -56,13 +56,15 @@ def export_study(
         hint = f"there are: {', '.join(FORMATS)}; and inspect by `make export FORMAT=inspect`"
         raise UserError("there is no such format", where=f"FORMAT={format}", hint=hint)
     folder = into or EXPORTS / name / format
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(
-            "there is something already",
-            where=str(folder),
-            hint="remove it, or name another with INTO=",
-        )
+    check_empty(folder)
     return FORMATS[format](view, name, origin, folder)
+
+
+def check_empty(folder: Path) -> None:
+    """UserError if a path to write to is a file, or a folder with files."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        hint = "remove it, or name another with INTO="
+        raise UserError("there is something already", where=str(folder), hint=hint)
 
 
 def write_csv(view: StudyView, name: str, origin: str, folder: Path) -> list[Path]:

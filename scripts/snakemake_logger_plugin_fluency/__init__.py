@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
-from logging import LogRecord
+from logging import LogRecord, getLogger
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 
 from fluency.workflow.progress import ProgressReporter
+
+
+def shorten(record: LogRecord) -> bool:
+    """Leave of a traceback only its last line, where a file that cannot be used is the reason.
+
+    Snakemake reads `--configfile` before it reads the Snakefile.
+    """
+    kind = getattr(builtins, getattr(record, "exception", ""), None)
+    if isinstance(kind, type) and issubclass(kind, OSError):
+        last = str(record.msg).strip().splitlines()[-1].partition("] ")[2]
+        record.msg = f"Error: {last}\nHint: check that it is there, and may be read and written"
+    return True
+
+
+getLogger("snakemake.logging").addFilter(shorten)
 
 
 class LogHandler(LogHandlerBase):

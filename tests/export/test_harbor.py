@@ -123,6 +123,8 @@ def test_a_full_folder_is_a_sentence(tmp_path, monkeypatch, capsys):
     (tmp_path / "mine.txt").write_text("x")
     monkeypatch.setattr("sys.argv", ["export", "--into", str(tmp_path)])
     assert harbor.main() == 2 and "something already" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["export", "--into", str(tmp_path / "mine.txt")])
+    assert harbor.main() == 2 and "something already" in capsys.readouterr().err
 
 
 @pytest.mark.engine

@@ -57,7 +57,7 @@ def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tup
         with suppress(ProcessLookupError):
             os.killpg(run.pid, signal.SIGKILL)
     assert run.returncode == (130 if number == signal.SIGINT else 1), said
-    assert "on from here" in said.splitlines()[-1] and "Traceback" not in said, said
+    assert "continue" in said.splitlines()[-1] and "Traceback" not in said, said
     return time.monotonic() - told, said
 
 

@@ -67,6 +67,13 @@ def test_a_log_gets_counts_now_and_then(heard):
     ]
 
 
+def test_run_of_image_alone_prints_no_counts(heard):
+    planned(heard.reporter, image=1)
+    heard.clock.now += LINE_EVERY_S
+    job(heard.reporter, 1, "image")
+    assert heard.text() == ""
+
+
 @pytest.mark.parametrize(
     ("jobs", "seconds", "left"),
     [(4, 60, ""), (5, 60, "about 5 min left"), (5, 2, "about 10 s left"), (10, 60, "")],
@@ -175,7 +182,7 @@ def test_a_terminal_gets_bars_with_the_dollars_which_end_before_anything_else_is
     )
     assert len(answers[-1].rstrip()) <= 80 and "━" not in executions[-1]
     last = shown[shown.rindex("0/200") :].strip().splitlines()[1:]
-    assert last == ["Ending: what is under way may finish, and the next run goes on from here."]
+    assert last == ["Ending: what is under way may finish, and the next run continues."]
 
 
 CUT = "Ending: what was under way did not end within 5 s and was cut.\n"

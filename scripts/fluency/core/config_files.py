@@ -103,6 +103,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UserError(
             f"this is not YAML: {why}", where=str(path), hint="check indentation and quotes"
         ) from None
+    try:
+        json.dumps(value, default=str, skipkeys=True)
+    except ValueError:
+        raise UserError("an alias contains itself", where=str(path), hint="write it out") from None
     if not isinstance(value, dict):
         raise UserError("this file holds no keys", where=str(path), hint="write `key: value` lines")
     return value

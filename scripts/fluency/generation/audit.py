@@ -57,8 +57,12 @@ def merge(store: AnswerStore, other: Path) -> Merged:
         raise UserError(
             "there is no such folder", where=str(other), hint="name the folder of an answer store"
         )
-    done = Merged()
-    for path in AnswerStore(other).files():
+    done, paths = Merged(), list(AnswerStore(other).files())
+    if not paths:
+        raise UserError(
+            "this folder holds no answers", where=str(other), hint="name an answer store: `answers`"
+        )
+    for path in paths:
         try:
             answer = read_answer(path)
         except DamagedAnswer as error:

@@ -87,7 +87,7 @@ def run_on_cluster(
             snakemake_command(loaded, *options), node_environment(os.environ), on_nodes=True
         ):
             log_node_failures(loaded)
-            log_line("Not every cell could be measured; run again to go on from here.")
+            log_line("Not every cell could be measured; run again to continue.")
             return code
     return run_snakemake(snakemake_command(loaded, *arguments))
 
@@ -213,7 +213,7 @@ def run_slice(slice_file: Path, done: Path, loaded: LoadedStudy, processors: int
         )
         why = next(filter(None, map(_failure_in, logs)), "the node's Slurm log says why")
         what = f"{len(missing)} of a slice's {len(cells)} cells could not be measured: {' '.join(why.split())[:400]}"
-        raise SandboxError(what, where=f"node {node}", hint="run again to go on from here")
+        raise SandboxError(what, where=f"node {node}", hint="run again to continue")
     took = round(time.monotonic() - began, 1)
     write_atomic(
         done, pretty_json({"node": node, "cells": len(cells), "seconds": took, "utc": utc_now()})

@@ -27,6 +27,7 @@ from fluency.execution.image_content import image_tag
 from fluency.execution.isolation import profile_sha256
 from fluency.execution.powershell import INSTALL_HINT, RELEASE_PAGE, powershell_source
 from fluency.execution.sandbox import checked_sandbox
+from fluency.workflow.preflight import unwritable
 
 State = Literal["good", "note", "lacks"]
 MARKS: dict[State, str] = {
@@ -79,6 +80,10 @@ def examine() -> Iterator[Check]:
     yield check(
         "memory", free_mb >= NEEDED_MB, f"{free_mb} MB free", "the embedded model may be too large"
     )
+    closed = ", ".join(map(str, unwritable()))
+    found = f"cannot be written to: {closed}" if closed else str(ROOT)
+    how = "no command that measures can run: use a copy that you may write to"
+    yield check("project folder", not closed, found, how, "lacks")
     engine = _engine_or_why()
     if isinstance(engine, Check):
         yield engine

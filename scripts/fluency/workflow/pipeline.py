@@ -52,7 +52,13 @@ from fluency.generation.local_model.server import address_of
 from fluency.generation.store import AnswerStore
 from fluency.scoring.score_cell import score_cell
 from fluency.workflow import progress, snakemake_internals
-from fluency.workflow.preflight import check_before_run, check_models, confirm_price, estimate_of
+from fluency.workflow.preflight import (
+    check_before_run,
+    check_models,
+    check_writable,
+    confirm_price,
+    estimate_of,
+)
 from fluency.workflow.rerun_keys import RerunKeys, cell_of
 from fluency.workflow.snakemake_process import node_name, run_lock
 from fluency.world import build_world
@@ -120,6 +126,9 @@ class Pipeline:
         """Before the first job: one run at a time, the keys are set, the price is agreed to."""
         self.take_run_lock()
         progress.spending = self._spending
+        if "report" in sys.argv and not all(map(os.path.exists, self.loaded.record_paths())):
+            log_line("The report needs every cell, so missing ones are measured first.")
+            log_line("`make report` writes it from what there is.")
         check_before_run(self.loaded, self.estimate)
         confirm_price(self.estimate, is_terminal=False)
 
@@ -138,7 +147,7 @@ class Pipeline:
 
     def _stop_asking(self) -> None:
         if generator := self.generator.made:
-            generator.stop(RunEnded("the run was told to end", hint="run again to go on from here"))
+            generator.stop(RunEnded("the run was told to end", hint="run again to continue"))
 
     def _give_up(self) -> None:
         """Kill the containers and say what the calls that are cut may have cost; the process's end closes them."""
@@ -298,6 +307,7 @@ def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     """The pipeline of a Snakefile's merged config."""
     snakemake_internals.check_version()
     snakemake_internals.check_records_backend(workflow)
+    check_writable()
     files = snakemake_internals.part(workflow, "overwrite_configfiles")
     pipeline = Pipeline(config, [Path(file) for file in files], workflow)
     snakemake_internals.share_threads(workflow, pipeline.study)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from fluency.common.errors import UserError
 from fluency.common.files import read_json
-from fluency.common.paths import ANSWERS, RESULTS
+from fluency.common.paths import ANSWERS, CACHE, RESULTS, ROOT
 from fluency.common.words import plural
 from fluency.core.config_files import file_defining
 from fluency.core.loaded_study import LoadedStudy
@@ -35,6 +36,19 @@ def check_models(loaded: LoadedStudy) -> None:
     except UserError as error:
         where = f"{file_defining('models', loaded.files)}: {error.where}"
         raise UserError(error.what, where=where, hint=error.hint) from None
+
+
+def unwritable() -> list[Path]:
+    """The folders that a run writes into and may not."""
+    folders = (ROOT, CACHE, RESULTS, ANSWERS, ROOT / "logs", ROOT / ".snakemake")
+    return [folder for folder in folders if folder.exists() and not os.access(folder, os.W_OK)]
+
+
+def check_writable() -> None:
+    """UserError if the project cannot be written to, which Snakemake would show as a traceback."""
+    for folder in unwritable():
+        hint = "use a copy that you may write to, or change its owner: `chown -R`"
+        raise UserError("this folder cannot be written to", where=str(folder), hint=hint)
 
 
 def estimate_of(requests: Requests) -> CostEstimate:

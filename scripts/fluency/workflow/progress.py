@@ -87,9 +87,7 @@ class ProgressReporter:
                 self._print(f"({times} times) {text.splitlines()[0]}")
         if self._failed_jobs and not self._ending:
             failed = plural(self._failed_jobs, "job")
-            self._print(
-                f"{failed} failed; what was measured is kept, and the next run goes on from here."
-            )
+            self._print(f"{failed} failed; what was measured is kept, and the next run continues.")
         self._begin()
 
     def _begin(self) -> None:
@@ -135,7 +133,8 @@ class ProgressReporter:
         if rule := self._jobs.pop(int(record.__dict__["job_id"]), ""):
             self._bars.advance(self._stages[rule].id)
             self._bars.update(next(iter(self._stages.values())).id, money=_money())
-        if not self._is_terminal and self._clock() - self._last_line >= LINE_EVERY_S:
+        silent_s = self._clock() - self._last_line
+        if self._stages and not self._is_terminal and silent_s >= LINE_EVERY_S:
             self._print_line()
 
     def _on_job_error(self, record: LogRecord) -> None:
@@ -161,9 +160,7 @@ class ProgressReporter:
         if message.startswith(("Terminating processes on user request", ENDING)):
             self._bars.stop()
             if not self._ending:
-                self._print(
-                    "Ending: what is under way may finish, and the next run goes on from here."
-                )
+                self._print("Ending: what is under way may finish, and the next run continues.")
             self._ending = True
         elif "Nothing to be done" in message:
             self._print(NOTHING_TO_DO)

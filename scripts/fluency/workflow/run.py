@@ -28,6 +28,7 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     `on` is the cluster's profile. The exit code: 0 all measured, 1 some cells missing, 2 a user's error.
     """
     processors = slice_processors(on) if on else 0
+    preflight.check_writable()
     preflight.check_models(loaded)
     estimate = preflight.estimate_of(Requests(loaded.study, loaded.tasks))
     preflight.check_before_run(loaded, estimate)
@@ -60,5 +61,5 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
         what = "Not every cell could be measured"
         if all((ROOT / record).exists() for record in loaded.record_paths()):
             what = "Every cell is measured, but table or report is missing"
-        log_line(f"{what}. `make report` shows what there is; run again to go on from here.")
+        log_line(f"{what}. `make report` shows what there is; run again to continue.")
     return code

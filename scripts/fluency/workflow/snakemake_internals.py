@@ -1,7 +1,7 @@
 """Everything that touches Snakemake's private state, as it is in version 9.27; another minor version is refused.
 
 scheduler.job_rate_limiter
-    Unset: with it ... more processor time.
+    Set, it makes 400 cells whose answers take 0.25 s cost 42 s of processor time, and not 20 s.
 workflow.register_resource
     Without it plain `snakemake --cores 8` limits no executions and gives no model its fair share.
 workflow.local_exec, workflow.exec_mode

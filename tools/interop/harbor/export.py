@@ -25,6 +25,7 @@ from fluency.core.tasks import Task, load_tasks
 from fluency.execution.image import build_arguments
 from fluency.execution.image_content import SOURCES
 from fluency.execution.protocol import Invocation, encode
+from fluency.export import check_empty
 from fluency.generation.request import PREAMBLE
 from fluency.world.model import WORK_DIR
 
@@ -54,12 +55,7 @@ _STUBS = {
 
 def export_tasks(study: Study, folder: Path) -> None:
     """Write `<task>-<shell>/` for every task and shell of a study into an empty folder, but for private tasks."""
-    if folder.exists() and any(folder.iterdir()):
-        raise UserError(
-            "there is something already",
-            where=str(folder),
-            hint="remove it, or name another with INTO=",
-        )
+    check_empty(folder)
     for task in load_tasks(study.tasks):
         if not (TASKS / task.id).is_dir():
             continue
