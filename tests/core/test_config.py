@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from datetime import date
 
 import pytest
 import yaml
@@ -39,8 +40,8 @@ def one(**keys):
         ({"trials": "many"}, "trials", "Hint: write a whole number, as in `trials: 5`"),
         ({"trials": True}, "trials", "true stands here"),
         ({"trials": "5"}, "trials", '"5" stands here'),
-        ({"shells": []}, "shells", "Hint: write at least one entry, as in `shells: [one]`"),
-        ({"shells": "bash"}, "shells", "Hint: write a list, as in `shells: [one, two]`"),
+        ({"shells": []}, "shells", "Hint: write at least one entry, as in `shells: [bash, pwsh]`"),
+        ({"shells": "bash"}, "shells", "Hint: write a list, as in `shells: [bash, pwsh]`"),
         (
             {"tasks": []},
             "tasks",
@@ -59,7 +60,12 @@ def one(**keys):
         ({"seeds": [-1, 2]}, "seeds.0", "greater than or equal to 0"),
         ({"shells": ["bash", "bash"]}, "", "must be different"),
         ({"seeds": [2, 4]}, "", "one odd and one even"),
-        ({"models": []}, "models", "at least 1"),
+        ({"models": []}, "models", "as in `models: [{alias: opus, id: claude-opus-4-7}]`"),
+        ({"seeds": "eleven"}, "seeds", "as in `seeds: [11, 24]`"),
+        ({"confirm": False}, "confirm", "'ask' or 'yes'"),
+        (one(alias="nan"), "models.0.alias", "choose another"),
+        (one(alias="null"), "models.0.alias", "choose another"),
+        (one(alias=None), "models.0.alias", "as in `alias: name`"),
         (one(colour=1), "models.0.colour", "unknown key"),
         ({"models": [{"alias": "a/../b", "id": "b"}]}, "models.0.alias", "pattern"),
         ({"models": [{"id": "b"}]}, "models.0.alias", "missing"),
@@ -93,6 +99,22 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path, change, key, says):
     assert says in text and "Hint:" in text
     if key:
         assert f"mine.yaml: {key}" in text
+
+
+@pytest.mark.parametrize("key", ["sk-ant-0123456789abcdef", "0123456789abcdef" * 2, 1234567890])
+def test_a_key_in_place_of_its_variables_name_is_refused_and_not_shown(tmp_path, key):
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(one(api_key_env=key)))
+    with pytest.raises(UserError, match="as in MY_KEY, and never a key") as caught:
+        read_study(file)
+    assert str(key) not in str(caught.value)
+
+
+def test_what_snakemake_reads_as_a_date_or_a_truth_is_a_text():
+    price = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2, "dated": date(2026, 11, 21)}
+    values = {"study": "x", "confirm": True} | one(price=price)
+    study = validate_study(values)
+    assert (study.confirm, study.models[0].price.dated) == ("yes", "2026-11-21")
 
 
 @pytest.mark.parametrize(

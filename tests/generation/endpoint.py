@@ -37,6 +37,7 @@ class Reply:
     chunk_bytes: int = 0
     chunk_s: float = 0.0
     content_length: int | None = None
+    drip: tuple[bytes, bytes] | None = None  # sent in place of a reply: once, then again and again
     reset: str | None = (
         None  # "before" the body was read, "after" it was read, "middle" of the reply
     )
@@ -211,6 +212,8 @@ BEHAVIOURS: dict[str, Reply] = {
     "never-first-byte": Reply(first_byte_s=30),
     "slow-stream": Reply(chunk_bytes=20, chunk_s=0.01),
     "endless-stream": Reply(chunk_bytes=1, chunk_s=0.25),
+    "endless-headers": Reply(drip=(b"HTTP/1.1 200 OK\r\n", b"x-slow: 1\r\n")),
+    "endless-1xx": Reply(drip=(b"", b"HTTP/1.1 102 Processing\r\n\r\n")),
     "reset-before": Reply(reset="before"),
     "reset-after": Reply(reset="after"),
     "reset-middle": Reply(reset="middle"),
@@ -340,6 +343,8 @@ class _Handler(BaseHTTPRequestHandler):
             reply = endpoint.reply_to(seen)
             if reply.reset in ("before", "after"):
                 return self._reset()
+            if reply.drip:
+                return self._drip(*reply.drip)
             endpoint.closing.wait(reply.first_byte_s)
             self._send(reply)
         return None
@@ -374,6 +379,13 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     do_GET = do_POST = _serve
+
+    def _drip(self, once: bytes, again: bytes) -> None:
+        self.close_connection = True
+        self.wfile.write(once)
+        with contextlib.suppress(OSError):  # the client went away
+            while not self.server.endpoint.closing.wait(0.05):
+                self.wfile.write(again)
 
     def _reset(self) -> None:
         """Cut the connection with RST instead of an orderly end."""

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+import yaml
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
@@ -65,7 +66,6 @@ def test_the_config_overlays_the_table():
         policy.price.input_usd_per_mtok == 1
         and resolve(model(temperature=0)).temperature_sent == 0.0
     )
-    assert resolve(model(id="claude-opus-4-7", temperature=0.3)).temperature_sent == 0.3
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,9 @@ def test_an_unknown_model_needs_its_policy_in_the_config(entry, named):
     with pytest.raises(UserError) as caught:
         resolve(model(id="some/other-model", **entry))
     assert caught.value.what.endswith(named) and caught.value.where == "models: m"
+    pasted = yaml.safe_load(str(caught.value).partition("entry:\n")[2])
+    assert list(pasted) == named.split(", ")
+    assert resolve(model(id="some/other-model", **entry, **pasted)).max_tokens in (100, 8192)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +95,11 @@ def test_an_unknown_model_needs_its_policy_in_the_config(entry, named):
         {"extra_headers": {"X-Api-Key": "sk-ant-0123456789"}},
         {"extra_headers": {"Authorization": "Bearer abc"}},
         {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+        {"thinking": {"type": "enabled", "budget_tokens": 1024}, "temperature": 1},
+        {"id": "claude-opus-4-7", "temperature": 0.7},
     ],
 )
-def test_what_would_make_the_record_untrue_is_refused(entry):
+def test_what_cannot_be_sent_or_would_make_the_record_untrue_is_refused(entry):
     with pytest.raises(UserError):
         resolve(model(**entry))
 
@@ -262,8 +267,8 @@ def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
             ask(generator, cell, build_prompt(task.prompt, cell.shell))
     assert estimate_cost(Requests(small, TASKS[:3]), store, ENVIRON).calls == 0
     assert estimate_cost(Requests(study_of(OPUS, trials=2), TASKS[:3]), store, ENVIRON).calls == 6
-    hotter = study_of(OPUS | {"temperature": 0.3}, trials=1)
-    assert estimate_cost(Requests(hotter, TASKS[:3]), store, ENVIRON).calls == 6
+    lower = study_of(OPUS | {"effort": "low"}, trials=1)
+    assert estimate_cost(Requests(lower, TASKS[:3]), store, ENVIRON).calls == 6
 
 
 def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):

@@ -34,7 +34,12 @@ ANSWERS |= {
     "no-content": ("empty", ""),
 }
 ANSWERS |= {"lone-surrogate": ("ok", "echo \N{REPLACEMENT CHARACTER} x")}
-SLOW = ["never-first-byte", "endless-stream"]  # in the deadline's own tests
+SLOW = [
+    "never-first-byte",
+    "endless-stream",
+    "endless-headers",
+    "endless-1xx",
+]  # in the deadline's own tests
 BILLED = [
     "reset-middle",
     "short-body",
@@ -190,6 +195,16 @@ def test_nobody_answers_at_all(endpoint, store):
     with pytest.raises(StopRun, match="connection failed") as caught:
         ask(generator, cells_of(generator.study)[0])
     assert caught.value.hint and generator.budget.spent_usd == 0
+
+
+@pytest.mark.parametrize("url", ["http://no-such-host.invalid", "https://127.0.0.1:{port}"])
+def test_a_name_or_certificate_that_does_not_hold_is_tried_once(url, endpoint, store):
+    study = study_of()
+    url = url.format(port=endpoint.url.rpartition(":")[2])
+    generator = generator_of(study, store, endpoint, base_urls={"sonnet": url})
+    with pytest.raises(StopRun, match="connection failed") as caught:
+        ask(generator, cells_of(study)[0])
+    assert "base_url" in caught.value.hint and "tried" not in caught.value.what
 
 
 ODD_PROXIES = [

@@ -380,12 +380,25 @@ def test_a_correction_of_the_address_is_said_once(endpoint, store, capsys):
 def test_one_service_calls_the_limit_otherwise():
     study = study_on("chat", effort="low")
     request = request_for(study, cells_of(study)[0], "say")
-    assert request.headers == {} and chat.body_of(request, "http://h/v1")["max_tokens"] == 1024
-    body = chat.body_of(request, chat.PROVIDER_URL)
+    assert request.headers == {} and chat.body_of(request)["max_tokens"] == 1024
+    body = chat.body_of(request, chat.OTHER_LIMIT)
     assert (body["max_completion_tokens"], body["reasoning_effort"]) == (
         1024,
         "low",
     ) and "max_tokens" not in body
+
+
+def test_chat_learns_the_name_of_the_limit_from_the_refusal(endpoint, store):
+    """Azure's, in its own words."""
+    study, generator = on("chat", store, endpoint)
+    words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    endpoint.when(
+        lambda seen: "max_tokens" in seen.body, error(400, "invalid_request_error", words)
+    )
+    for cell in cells_of(study)[:2]:
+        assert ask(generator, cell).answer.attempts == 1
+    limits = [[name for name in seen.body if name.startswith("max_")] for seen in endpoint.requests]
+    assert limits == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
 
 
 @pytest.mark.parametrize(
@@ -516,10 +529,7 @@ class Echo(sdk_provider.Provider):
             outcome="ok", text=said, raw=message, stop_reason="end", model_echoed=None, usage=usage
         )
 
-    def prepare(self, request, seconds):
-        return request
-
-    def send(self, call, seconds):
+    def send(self, request, seconds):
         assert seconds > 1
         stack = traceback.extract_stack()
         self.frames[:] = [
@@ -528,7 +538,7 @@ class Echo(sdk_provider.Provider):
         if self.failures:
             self.failures -= 1
             raise Failure("busy", scope="retry")
-        return sdk_provider.Reply(json.dumps({"said": call.prompt}).encode(), 0.25)
+        return sdk_provider.Reply(json.dumps({"said": request.prompt}).encode(), 0.25)
 
     def close(self) -> None: ...
 

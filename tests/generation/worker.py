@@ -68,9 +68,9 @@ def child(url: str, folder: str, study, cells: list[Cell], pipe: int) -> None:
     wire = study.models[0].wire
 
     class WatchedProvider(PROVIDERS[wire]):
-        def prepare(self, request, seconds):
+        def send(self, request, seconds):
             mark("asked", request_key(request))
-            return super().prepare(request, seconds)
+            return super().send(request, seconds)
 
     def marked_flush(path: Path) -> None:
         if path.suffix == ".json":  # it has its name

@@ -1,17 +1,20 @@
 """Before money is spent: somebody agreed to the price, nothing is missing, and every answer can be worked out."""
 
+import re
 import shutil
 
 import pytest
+import yaml
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
+from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import PILOT, Study
 from fluency.core.tasks import load_task, load_tasks
 from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.request import Requests
 from fluency.generation.store import AnswerStore
-from fluency.workflow.preflight import check_answers, confirm_price
+from fluency.workflow.preflight import check_answers, check_models, confirm_price
 from tests.generation.studies import ENVIRON, study_of
 
 TASKS = load_tasks(PILOT)
@@ -51,6 +54,28 @@ def test_without_a_terminal_the_config_has_to_agree(store):
         agree(study_of(OPUS), store, terminal=False)
     assert 'confirm: "yes"' in caught.value.hint
     assert agree(study_of(OPUS, confirm="yes"), store, terminal=False) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({"wire": "bedrock"}, "needs a region"),
+        ({"base_url": "localhost"}, "not an address: localhost"),
+        ({"base_url": "ftp://x"}, "not an address"),
+        ({"base_url": "https://x/?api-version=1"}, "or a query"),
+        ({"id": "claude-opus-4-7", "temperature": 0.7}, "refuses a temperature"),
+        ({"thinking": {"type": "x", "budget_tokens": 4096}}, "below max_tokens"),
+        ({"registration": "no/such.json"}, "no such registration"),
+        ({"id": "new"}, r"mine.yaml: models: m: .*\n.*\n.*\n    max_tokens: 8192"),
+    ],
+)
+def test_what_cannot_be_asked_ends_the_plan_and_the_run_before_they_start(entry, says, tmp_path):
+    file, entry = tmp_path / "mine.yaml", {"alias": "m", "id": "claude-sonnet-4-6"} | entry
+    study = {"preregistration": entry.pop("registration", None), "models": [entry]}
+    file.write_text(yaml.safe_dump(study))
+    with pytest.raises(UserError) as caught:
+        check_models(LoadedStudy(None, [file]))
+    assert re.search(says, str(caught.value))
 
 
 def test_a_cheap_or_free_run_does_not_ask(store):

@@ -35,15 +35,19 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 class UserError(Exception):
     """What is wrong, where it is, and how to fix it."""
 
-    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+    def __init__(
+        self, what: str, *, where: str = "", hint: str = "", paste: Iterable[str] = ()
+    ) -> None:
+        """`paste`: lines for the user's file, which the hint announces."""
         self.what = what
         self.where = where
         self.hint = hint
+        self.paste = "".join(f"\n    {one_line(line)}" for line in paste)
         super().__init__(what, where, hint)
 
     def __str__(self) -> str:
         text = one_line(f"{self.where}: {self.what}" if self.where else self.what)
-        return f"{text}\nHint: {one_line(self.hint)}" if self.hint else text
+        return f"{text}\nHint: {one_line(self.hint)}{self.paste}" if self.hint else text
 
 
 class SandboxError(UserError):

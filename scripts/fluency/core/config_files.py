@@ -20,12 +20,18 @@ _FORMS = {
     "float_type": "a number, as in `{key}: 0.5`",
     "string_type": "a text, as in `{key}: name`",
     "bool_type": "`{key}: true` or `{key}: false`",
-    "list_type": "a list, as in `{key}: [one, two]`",
+    "list_type": "a list, as in `{key}: [{entries}]`",
     "dict_type": "its keys, indented below `{key}:`",
     "model_type": "its keys, indented below `{key}:`",
-    "too_short": "at least one entry, as in `{key}: [one]`",
+    "too_short": "at least one entry, as in `{key}: [{entries}]`",
 }
 """pydantic's type of error -> the right form of the key."""
+_ENTRIES = {
+    "models": "{alias: opus, id: claude-opus-4-7}",
+    "seeds": "11, 24",
+    "shells": "bash, pwsh",
+}
+"""Key -> the entries of its list in an example."""
 _UNION_BRANCH = re.compile(r"str|float|(literal|list)\[.*|constrained-.*")
 """Parts of pydantic's locations that name the branch of a union, and no key."""
 
@@ -141,7 +147,8 @@ def config_error(
         what, hint = "this key is missing", f"{page} says what it is for"
     elif problem["type"] in _FORMS and keys:
         named = [key for key in keys if not key.isdecimal()]
-        form = _FORMS[problem["type"]].format(key=named[-1])
+        entries = _ENTRIES.get(named[-1], "one, two")
+        form = _FORMS[problem["type"]].format(key=named[-1], entries=entries)
         what, hint = (
             f"{json.dumps(problem['input'], default=str)} stands here; {what}",
             f"write {form}",

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
+from datetime import date
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -80,12 +82,19 @@ class Cell:
         return cls(parts[0], parts[1], parts[2], int(parts[3]))
 
 
+def _yaml_1_1(value: object) -> object:
+    """The text of a date or a `yes`, which Snakemake's YAML reads as something else."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value.isoformat() if isinstance(value, date) else value
+
+
 class Price(StrictModel):
     """US dollars for a million tokens, and the day the price was read."""
 
     input_usd_per_mtok: float = Field(ge=0, description="Input tokens.")
     output_usd_per_mtok: float = Field(ge=0, description="Output tokens, thinking included.")
-    dated: str = Field(
+    dated: Annotated[str, BeforeValidator(_yaml_1_1)] = Field(
         pattern=r"^\d{4}-\d{2}-\d{2}$", description="The day the price was read, YYYY-MM-DD."
     )
 
@@ -160,6 +169,20 @@ class ModelConfig(StrictModel):
         ):
             return values | {"api_key_env": KEY_OF[values["wire"]]}
         return values
+
+    @field_validator("api_key_env", mode="before")
+    @classmethod
+    def _is_a_name(cls, value: Any) -> Any:
+        if not (isinstance(value, str) and re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", value)):
+            raise ValueError("write a variable's name in capitals, as in MY_KEY, and never a key")
+        return value
+
+    @field_validator("alias")
+    @classmethod
+    def _is_not_nothing(cls, value: str) -> str:
+        if value in ("nan", "null"):
+            raise ValueError("a table would read this alias as an empty field; choose another")
+        return value
 
     @field_validator("thinking", "extra_body", "extra_headers")
     @classmethod
@@ -289,7 +312,7 @@ class Study(StrictModel):
     )
     sandbox: SandboxConfig = Field(default_factory=SandboxConfig, description="Where commands run.")
     budget: Budget = Field(default_factory=Budget, description="What it may cost.")
-    confirm: Literal["ask", "yes"] = Field(
+    confirm: Annotated[Literal["ask", "yes"], BeforeValidator(_yaml_1_1)] = Field(
         "ask", description="yes: run above confirm_usd without asking for confirmation."
     )
     preregistration: str | None = Field(None, description="Path of the study's registration.")

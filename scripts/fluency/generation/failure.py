@@ -117,9 +117,8 @@ def from_error(status: int, error: Any, headers: Mapping[str, str], body: str = 
         return retried
     if status == 200:
         return Failure(f"the reply is an error: {entry}", scope="retry", billed=True)
-    return Failure(
-        f"the request was refused: {entry}", scope="cell", hint="see the service's message above"
-    )
+    what, hint = f"the request was refused: {entry}", "see the service's message above"
+    return Failure(what, scope="cell", hint=hint, status=status)
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:

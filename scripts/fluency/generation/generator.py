@@ -202,7 +202,7 @@ class Generator:
             self.budget.check()
             seconds = min(asked.retry.attempt_s, max(1.0, deadline - time.monotonic()))
             try:
-                reply = provider.send(provider.prepare(request, seconds), seconds)
+                reply = provider.send(request, seconds)
                 message = decode(reply.body)
                 self._refuse_repeated(asked, request, message, reply.body)
                 note = {

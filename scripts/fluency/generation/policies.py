@@ -19,6 +19,12 @@ RESERVED_BODY = frozenset({
     "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "thinking", "output_config",
     "reasoning_effort", "stream", "seed", "system", "tools", "tool_choice", "n",
 })  # fmt: skip
+UNKNOWN = {
+    "temperature": "0.7  # or provider-default",
+    "max_tokens": "8192  # room for a model that always thinks; others need 1024",
+    "price": '{input_usd_per_mtok: 5, output_usd_per_mtok: 25, dated: "2026-09-30"}  # its own',
+}
+"""What a user can paste for a model that the table does not know; the price is that of Opus."""
 KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "proxy-authorization", "cookie"})
 KEY_PLACEHOLDER = "$KEY"
 
@@ -168,12 +174,20 @@ def _overlaid(
     if price is None and model.key_required:
         missing.append("price")
     if missing or temperature is None or max_tokens is None:
+        what = "is not in the policy table, and the config does not give its"
         raise UserError(
-            f"the model {model.id} is not in the policy table, and the config does not give its {', '.join(missing)}",
+            f"the model {model.id} {what} {', '.join(missing)}",
             where=where,
-            hint="add `temperature: 0.7` or `temperature: provider-default`, `max_tokens: 1024` and "
-            "`price: {input_usd_per_mtok: …, output_usd_per_mtok: …, dated: 'YYYY-MM-DD'}` to the model",
+            hint="write into its entry:",
+            paste=(f"{name}: {UNKNOWN[name]}" for name in missing),
         )
+    if entry.get("temperature") == "provider-default" != temperature:
+        what, hint = f"{model.id} refuses a temperature", "write `temperature: provider-default`"
+        raise UserError(what, where=f"{where}: temperature", hint=hint)
+    thoughts = (model.thinking or {}).get("budget_tokens")
+    if isinstance(thoughts, int) and thoughts >= max_tokens:
+        what, hint = f"budget_tokens must be below max_tokens ({max_tokens})", "raise `max_tokens`"
+        raise UserError(what, where=f"{where}: thinking", hint=hint)
     return temperature, max_tokens, price
 
 

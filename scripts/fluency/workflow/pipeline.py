@@ -18,7 +18,7 @@ from typing import Any
 
 from fluency.archive.code_hashes import code_sha256
 from fluency.archive.manifest import archive_name
-from fluency.archive.registration import read_registration, with_registration
+from fluency.archive.registration import with_registration
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_date, utc_now
 from fluency.common.errors import ResultLost, RunEnded, SandboxError, UserError
@@ -109,8 +109,6 @@ class Pipeline:
             self.loaded.task_of,
         )
         check_models(self.loaded)
-        if self.study.preregistration:
-            read_registration(ROOT / self.study.preregistration)
         self.keys = RerunKeys(self.loaded)
         self.model_resources = snakemake_internals.model_resources(self.study)
         self.sandbox = Once(self._open_sandbox)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fluency.archive.registration import read_registration
 from fluency.common.errors import UserError
 from fluency.common.files import read_json
 from fluency.common.paths import ANSWERS, CACHE, RESULTS, ROOT
@@ -20,6 +21,7 @@ from fluency.generation.api_keys import require_keys
 from fluency.generation.cost_estimate import CostEstimate, estimate_cost
 from fluency.generation.local_model.catalogue import find_weights
 from fluency.generation.policies import resolve
+from fluency.generation.providers import PROVIDERS
 from fluency.generation.request import Requests
 from fluency.generation.store import AnswerStore
 
@@ -27,15 +29,20 @@ IMAGE_RECORD = RESULTS / "image.json"
 
 
 def check_models(loaded: LoadedStudy) -> None:
-    """UserError, naming the file, for a model that cannot be asked as the config stands."""
+    """UserError, naming the file, for a model that cannot be asked as the config stands, or a missing registration."""
     try:
         for model in loaded.study.models:
             resolve(model)
             if model.served_by == "embedded":
                 find_weights(model.id)
+            else:
+                where = f"models: {model.alias}: base_url"
+                PROVIDERS[model.wire].address(model, model.base_url, where)
     except UserError as error:
-        where = f"{file_defining('models', loaded.files)}: {error.where}"
-        raise UserError(error.what, where=where, hint=error.hint) from None
+        error.where = f"{file_defining('models', loaded.files)}: {error.where}"
+        raise
+    if loaded.study.preregistration:
+        read_registration(ROOT / loaded.study.preregistration)
 
 
 def unwritable() -> list[Path]:

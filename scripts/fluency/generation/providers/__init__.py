@@ -9,8 +9,11 @@ from fluency.core.records import Request
 from fluency.core.study import ModelConfig
 from fluency.generation.policies import KEY_PLACEHOLDER
 from fluency.generation.providers.chat import ChatProvider
-from fluency.generation.providers.clouds import BedrockProvider, VertexProvider
-from fluency.generation.providers.messages import MessagesProvider
+from fluency.generation.providers.messages import (
+    BedrockProvider,
+    MessagesProvider,
+    VertexProvider,
+)
 from fluency.generation.providers.sdk_provider import Access, Provider
 from fluency.generation.reply import Reading
 

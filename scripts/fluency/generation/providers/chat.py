@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,7 +13,9 @@ from fluency.core.study import ModelConfig
 from fluency.generation.failure import THINKING_HINT, Failure, from_error, unreadable
 from fluency.generation.providers.sdk_provider import (
     LONGEST_HEADER_PAUSE_S,
+    Access,
     Provider,
+    Reply,
     check_address,
 )
 from fluency.generation.reply import (
@@ -39,6 +40,7 @@ _NATIVE_ENDS = {
     *["end_turn", "stop_sequence", "max_tokens", "completed", "complete", "eos"],
 }
 """How models behind a gateway end where they say nothing."""
+OTHER_LIMIT = "max_completion_tokens"
 _SPAN = re.compile(r"(?<![0-9.])([0-9.]+)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -61,26 +63,38 @@ class ChatProvider(Provider):
             else f"{where}: {url} is used as {bare} (the client adds /chat/completions)",
         )
 
-    def prepare(self, request: Request, seconds: float) -> AbstractContextManager[Any]:
-        fields = body_of(request, self.access.base_url)
-        known = {name: fields.pop(name) for name in ("model", "messages")}
-        call: AbstractContextManager[Any] = (
-            self.client.chat.completions.with_streaming_response.create(
-                **known,
-                extra_body=fields,
-                extra_headers=request.headers,
-                timeout=self._timeout(seconds),
-            )
-        )
-        return call
+    def __init__(self, access: Access) -> None:
+        super().__init__(access)
+        self.limit = OTHER_LIMIT if access.base_url == PROVIDER_URL else "max_tokens"
+        """What the service calls `max_tokens`; learned from its refusal."""
+
+    def body(self, request: Request) -> dict[str, Any]:
+        return body_of(request, self.limit)
+
+    def send(self, request: Request, seconds: float) -> Reply:
+        try:
+            return super().send(request, seconds)
+        except Failure as failure:
+            if (
+                failure.status != 400
+                or self.limit == OTHER_LIMIT
+                or OTHER_LIMIT not in failure.what
+            ):
+                raise
+            self.limit = OTHER_LIMIT
+        return self.send(request, seconds)
 
     def _open(self, http_client: Any) -> Any:
         key, url = self.access.key, self.access.base_url
-        return self._sdk.OpenAI(api_key=key, base_url=url, max_retries=0, http_client=http_client)
+        return self._sdk.AsyncOpenAI(
+            api_key=key, base_url=url, max_retries=0, http_client=http_client
+        )
+
+    def _endpoint(self) -> Any:
+        return self.client.chat.completions
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> Reading:
-        """Missing usage, model or stop reason become null; with a `tool`, the command of its call is the text."""
         raw = storable(message)
         choices = raw.get("choices") if isinstance(raw, dict) else None
         choice: Any = choices[0] if isinstance(choices, list) and choices else None
@@ -126,9 +140,8 @@ class ChatProvider(Provider):
         return min(pause, LONGEST_HEADER_PAUSE_S)
 
 
-def body_of(request: Request, base_url: str) -> dict[str, Any]:
-    """The JSON body of POST …/chat/completions; only the provider's own has another name for `max_tokens`."""
-    limit = "max_completion_tokens" if base_url == PROVIDER_URL else "max_tokens"
+def body_of(request: Request, limit: str = "max_tokens") -> dict[str, Any]:
+    """The JSON body of POST …/chat/completions; `limit`: what the service calls `max_tokens`."""
     body: dict[str, Any] = {
         "model": request.model_id,
         limit: request.max_tokens,

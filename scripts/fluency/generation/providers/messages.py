@@ -1,13 +1,13 @@
-"""The Messages wire: bodies and headers in and out through the anthropic SDK."""
+"""The Messages wire, also in two clouds: bodies and headers through the anthropic SDK."""
 
 from __future__ import annotations
 
 import datetime as dt
 import random
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from typing import Any
 
+from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.failure import from_error, unreadable
@@ -56,7 +56,6 @@ class MessagesProvider(Provider):
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> Reading:
-        """Missing usage, model or stop reason become null; with a `tool`, the command of its call is the text."""
         raw = storable(message)
         if not isinstance(raw, dict):
             raise unreadable("the reply is JSON but no message")
@@ -89,19 +88,14 @@ class MessagesProvider(Provider):
             ),
         )
 
-    def prepare(self, request: Request, seconds: float) -> AbstractContextManager[Any]:
-        fields = body_of(request)
-        known = {name: fields.pop(name) for name in ("model", "max_tokens", "messages")}
-        call: AbstractContextManager[Any] = self.client.messages.with_streaming_response.create(
-            **known,
-            extra_body=fields,
-            extra_headers=request.headers,
-            timeout=self._timeout(seconds),
-        )
-        return call
+    def body(self, request: Request) -> dict[str, Any]:
+        return body_of(request)
 
     def _open(self, http_client: Any) -> Any:
-        return self._sdk.Anthropic(api_key=self.access.key, **self._options(http_client))
+        return self._sdk.AsyncAnthropic(api_key=self.access.key, **self._options(http_client))
+
+    def _endpoint(self) -> Any:
+        return self.client.messages
 
     def _options(self, http_client: Any) -> dict[str, Any]:
         return {
@@ -130,6 +124,55 @@ class MessagesProvider(Provider):
             pause = max(pause, seconds)
         return (
             min(pause, LONGEST_HEADER_PAUSE_S) * (1 + 0.1 * random.random()) if pause > 0 else 0.0
+        )
+
+
+class CloudProvider(MessagesProvider):
+    """Claude in a cloud by a bearer key. The version of the API is in the body."""
+
+    def _call(self, request: Request, seconds: float) -> Any:
+        headers = dict(request.headers)
+        body = {**request.extra_body, "anthropic_version": headers.pop("anthropic-version")}
+        changed = request.model_copy(update={"extra_body": body, "headers": headers})
+        return super()._call(changed, seconds)
+
+
+class BedrockProvider(CloudProvider):
+    """Amazon Bedrock: POST /model/{id}/invoke with a Bedrock API key."""
+
+    @staticmethod
+    def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
+        if model.api_key_env == "AWS_SECRET_ACCESS_KEY":
+            what = "a pair of AWS keys cannot be used: requests are not signed"
+            hint = (
+                "make a Bedrock API key and put it into AWS_BEARER_TOKEN_BEDROCK, or use a gateway"
+            )
+            raise UserError(what, where=f"models: {model.alias}: api_key_env", hint=hint)
+        region = _stated(model.region, "region", model)
+        return check_address(url or f"https://bedrock-runtime.{region}.amazonaws.com", where), ""
+
+    def _open(self, http_client: Any) -> Any:
+        region = self.access.region
+        return self._sdk.AsyncAnthropicBedrock(
+            api_key=self.access.key, aws_region=region, **self._options(http_client)
+        )
+
+
+class VertexProvider(CloudProvider):
+    """Google Vertex AI: POST …/models/{id}:rawPredict with an access token, valid for an hour."""
+
+    @staticmethod
+    def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
+        region = _stated(model.region, "region", model)
+        _stated(model.project, "project", model)
+        own = {"global": "aiplatform", "us": "aiplatform.us.rep", "eu": "aiplatform.eu.rep"}
+        host = own.get(region, f"{region}-aiplatform")
+        return check_address(url or f"https://{host}.googleapis.com/v1", where), ""
+
+    def _open(self, http_client: Any) -> Any:
+        place = {"region": self.access.region, "project_id": self.access.project}
+        return self._sdk.AsyncAnthropicVertex(
+            access_token=self.access.key, **place, **self._options(http_client)
         )
 
 
@@ -178,3 +221,13 @@ def inference_geo(raw: Mapping[str, Any]) -> str | None:
     """Where the service says that an answer was computed; null if it does not."""
     usage = raw.get("usage")
     return text_or_none(usage.get("inference_geo")) if isinstance(usage, dict) else None
+
+
+def _stated(value: str | None, key: str, model: ModelConfig) -> str:
+    if not value:
+        what, where = (
+            f"a model of the wire {model.wire} needs a {key}",
+            f"models: {model.alias}: {key}",
+        )
+        raise UserError(what, where=where, hint=f"add `{key}: …` to the model")
+    return value

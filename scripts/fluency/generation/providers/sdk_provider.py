@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import gc
 import importlib
 import ipaddress
 import logging
 import os
+import socket
+import ssl
+import threading
 import time
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,17 +29,22 @@ from fluency.generation.policies import KEY_PLACEHOLDER
 from fluency.generation.reply import Reading, decode
 
 CONNECT_S = 10.0
+ERROR_BODY_S = 5.0
 LONGEST_HEADER_PAUSE_S = 90.0
 MOST_BYTES = 4 * 1024 * 1024
+SDK_FIELDS = ("model", "max_tokens", "messages")
+"""Fields of a body that the SDKs want by name."""
 REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid")
 
 
 @dataclass(frozen=True)
 class Access:
-    """Where a service is, and its key. `key_in_headers`: headers have `$KEY` in place of the key.
+    """Where a service is, and its key.
 
-    `keep_alive`: connections serve several calls. Not those to a gateway, which may get out of step on one and give a
-    call the reply to another.
+    Attributes:
+        key_in_headers: Headers have `$KEY` in place of the key.
+        keep_alive: Connections serve several calls. Not those to a gateway, which may get out of
+            step on one and give a call the reply to another.
     """
 
     base_url: str
@@ -50,7 +59,9 @@ class Access:
 class Reply:
     """A successful reply, not yet decoded.
 
-    latency_s: from sending to the last byte. pause_s: no call should start for so long, by the service's headers.
+    Attributes:
+        latency_s: From sending to the last byte.
+        pause_s: How long no call should start, by the service's headers.
     """
 
     body: bytes
@@ -60,7 +71,10 @@ class Reply:
 
 
 class Provider:
-    """A connection to one endpoint with one key; safe for threads. A subclass for each wire."""
+    """A connection to one endpoint with one key; safe for threads. A subclass for each wire.
+
+    Its calls run in an event loop of their own, where a deadline can end them at any point.
+    """
 
     sdk_name: str
 
@@ -68,6 +82,9 @@ class Provider:
         self.access = access
         self._sdk, self._http = load_sdk(self.sdk_name)
         clear_environment()
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        self._reached = False
         self.client = self._open(self._http_client())
         self.name = f"{self.sdk_name} {self._sdk.__version__}"
         """The SDK and its version, as answers record it."""
@@ -76,17 +93,17 @@ class Provider:
 
     @staticmethod
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
-        """The address as the SDK wants it (None: the service's own), and a note if it had to be corrected.
+        """The address as the SDK wants it (None: the service's own), and a note on a correction.
 
-        UserError if it is none.
+        UserError if it is not an address.
         """
         raise NotImplementedError
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> Reading:
-        """A decoded message as an answer's parts, the answer being a call of `tool` if one was asked for.
+        """A decoded message as an answer's parts; Failure if it is not the model's answer.
 
-        Failure if it is no message.
+        With a `tool`, the command in its call is the text. Missing usage and model become null.
         """
         raise NotImplementedError
 
@@ -95,21 +112,25 @@ class Provider:
         """Seconds in which no call should start, by a reply's headers."""
         raise NotImplementedError
 
-    def prepare(self, request: Request, seconds: float) -> AbstractContextManager[Any]:
-        """The SDK's call for a request, for `send`; `seconds` limits each of its steps."""
+    def body(self, request: Request) -> dict[str, Any]:
+        """The JSON body of a request."""
         raise NotImplementedError
 
-    def send(self, call: AbstractContextManager[Any], seconds: float) -> Reply:
-        """Send a prepared call; Failure unless a complete reply comes within the time.
+    def send(self, request: Request, seconds: float) -> Reply:
+        """Ask; Failure unless a complete reply comes within the time.
 
         A reply that is cut, or too slow, is complete if its JSON is.
         """
+        return asyncio.run_coroutine_threadsafe(self._send(request, seconds), self._loop).result()
+
+    async def _send(self, request: Request, seconds: float) -> Reply:
         began, body, headers = time.monotonic(), bytearray(), None
         failure: Failure | None = None
         try:
-            with call as response:
+            async with asyncio.timeout(seconds), self._call(request, seconds) as response:
+                self._reached = True
                 headers = self._plain(response.http_response.headers)
-                for chunk in bounded(response.http_response, began + seconds):
+                async for chunk in bounded(response.http_response):
                     body += chunk
         except Exception as error:
             failure = self._failure(error)
@@ -117,18 +138,27 @@ class Provider:
             with suppress(Failure):
                 decode(bytes(body))
                 failure = None
-        if (
-            failure is not None
-        ):  # raised here, so that its context is no exception that holds the key
+        if failure is not None:  # raised here, without an exception that holds the key as context
             raise failure
         assert headers is not None  # else there is a failure
         self._check_for_key(body)
         request_id = next(filter(None, map(headers.get, REQUEST_IDS)), None)
         return Reply(bytes(body), time.monotonic() - began, self.pause_s(headers), request_id)
 
+    def _call(self, request: Request, seconds: float) -> Any:
+        fields = self.body(request)
+        known = {name: fields.pop(name) for name in SDK_FIELDS if name in fields}
+        return self._endpoint().with_streaming_response.create(
+            **known,
+            extra_body=fields,
+            extra_headers=request.headers,
+            timeout=self._http.Timeout(None, connect=min(CONNECT_S, seconds)),
+        )
+
     def close(self) -> None:
         """Close the connections."""
-        self.client.close()
+        asyncio.run_coroutine_threadsafe(self.client.close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
 
     # ------------------------------------------------------------ for the wires
 
@@ -136,34 +166,38 @@ class Provider:
         """The SDK's client, without its retries."""
         raise NotImplementedError
 
-    def _timeout(self, seconds: float) -> Any:
-        """The transport's time-outs: for each of its steps, since `bounded` looks at the sum."""
-        return self._http.Timeout(seconds, connect=min(CONNECT_S, seconds))
+    def _endpoint(self) -> Any:
+        """The part of the client whose `create` asks."""
+        raise NotImplementedError
 
     def _check_for_key(self, body: bytes | bytearray) -> None:
         """Failure for the run if a body holds the key: it is stored as it is, or not at all."""
         text = body.decode(errors="replace")
         if redact(text, self.access.key) != text:
             hint = "make a new key and revoke this one, which others may have seen; or use another server"
-            raise Failure(
-                "the reply holds the API key, so it is not kept",
-                scope="run",
-                billed=True,
-                hint=hint,
-            )
+            what = "the reply holds the API key, so it is not kept"
+            raise Failure(what, scope="run", billed=True, hint=hint)
 
     def _failure(self, error: Exception) -> Failure:
         """What the SDK, its transport or `bounded` raised, without the key in its message."""
-        cause = error.__cause__ or error
-        if isinstance(cause, Failure):
-            return cause
-        words = redact(f"{type(cause).__name__}: {cause}", self.access.key)[:300]
-        if isinstance(error, self._sdk.APITimeoutError | self._http.TimeoutException):
-            # The request was sent whole, so the service may have answered and billed it.
-            billed = isinstance(cause, self._http.ReadTimeout)
+        causes = list(_causes(error))
+        for cause in causes:
+            if isinstance(cause, Failure):
+                return cause
+        words = redact(f"{type(causes[-1]).__name__}: {causes[-1]}", self.access.key)[:300]
+        if isinstance(error, TimeoutError | self._sdk.APITimeoutError):
+            # Once connected, the request was sent, so the service may have answered and billed it.
+            billed = isinstance(error, TimeoutError)
             return Failure("no complete reply came in time", scope="retry", billed=billed)
         if isinstance(error, self._sdk.APIConnectionError | self._http.HTTPError):
-            return Failure(f"the connection failed: {words}", scope="retry")
+            what = f"the connection failed: {words}"
+            lasting = any(isinstance(cause, socket.gaierror | ssl.SSLError) for cause in causes)
+            if lasting and not self._reached:
+                hint = (
+                    "check the model's `base_url`, the name in it, its certificate and the network"
+                )
+                return Failure(what, scope="model", hint=hint)
+            return Failure(what, scope="retry")
         return Failure(
             f"the request could not be sent: {words}", scope="cell", hint="check the model's entry"
         )
@@ -176,21 +210,21 @@ class Provider:
         Another machine is reached through the proxy, this one is not.
         """
         limits = self._http.Limits(max_keepalive_connections=None if self.access.keep_alive else 0)
+        address = urlsplit(self.access.base_url)
         options: dict[str, Any] = {
             "limits": limits,
-            "verify": urlsplit(self.access.base_url).scheme
-            == "https",  # else loading the authorities takes long
+            "verify": address.scheme == "https",  # else loading the authorities takes long
             "headers": {"accept-encoding": "gzip"},
             "follow_redirects": False,
             "event_hooks": {"request": [self._put_key], "response": [self._refuse]},
         }
-        if is_local := is_loopback(urlsplit(self.access.base_url).hostname or ""):
+        if is_local := is_loopback(address.hostname or ""):
             # With a transport given, no proxy is looked for.
-            options["transport"] = self._http.HTTPTransport(
+            options["transport"] = self._http.AsyncHTTPTransport(
                 trust_env=False, verify=options["verify"], limits=limits
             )
         try:
-            return self._sdk.DefaultHttpxClient(trust_env=not is_local, **options)
+            return self._sdk.DefaultAsyncHttpxClient(trust_env=not is_local, **options)
         except (ImportError, ValueError, self._http.InvalidURL) as error:
             kind = (
                 "SOCKS is not supported"
@@ -203,21 +237,23 @@ class Provider:
                 f"the proxy of the environment cannot be used: {kind}", where=where, hint=hint
             ) from None
 
-    def _put_key(self, request: Any) -> None:
+    async def _put_key(self, request: Any) -> None:
         """Put the key into the headers last, so that neither records nor the SDK's logs hold it."""
         if self.access.key_in_headers:
             for name, value in request.headers.items():
                 if KEY_PLACEHOLDER in value:
                     request.headers[name] = value.replace(KEY_PLACEHOLDER, self.access.key)
 
-    def _refuse(self, response: Any) -> None:
+    async def _refuse(self, response: Any) -> None:
         """Raise what an error reply means, before the SDK reads its body without a bound."""
         if response.is_success:
             return
-        body, end = bytearray(), time.monotonic() + response.request.extensions["timeout"]["read"]
-        with suppress(Failure, self._http.HTTPError):  # a part of the body is enough
-            for chunk in bounded(response, end):
-                body += chunk
+        body = bytearray()
+        # A part of the body is enough.
+        with suppress(Failure, self._http.HTTPError, TimeoutError):
+            async with asyncio.timeout(ERROR_BODY_S):
+                async for chunk in bounded(response):
+                    body += chunk
         text = redact(body.decode(errors="replace"), self.access.key)
         raise from_reply(response.status_code, text, self._plain(response.headers))
 
@@ -229,14 +265,14 @@ class Provider:
         return {name: redact(value, self.access.key) for name, value in pairs}
 
 
-def bounded(response: Any, end: float) -> Iterator[bytes]:
-    """The chunks of a body, decompressed; Failure beyond MOST_BYTES or after `end`."""
+async def bounded(response: Any) -> AsyncIterator[bytes]:
+    """The chunks of a body, decompressed; Failure beyond MOST_BYTES."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip"):  # no other was asked for
         raise unreadable(f"the reply is compressed as {encoding[:40]}")
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding == "gzip" else None
     size = 0
-    for chunk in response.iter_raw():
+    async for chunk in response.aiter_raw():
         if unpack is not None:
             try:
                 chunk = unpack.decompress(chunk, MOST_BYTES + 1)
@@ -244,12 +280,15 @@ def bounded(response: Any, end: float) -> Iterator[bytes]:
                 raise unreadable("the reply cannot be decompressed") from None
         size += len(chunk)
         if size > MOST_BYTES:
-            raise Failure(
-                f"the reply is larger than {MOST_BYTES >> 20} MB", scope="retry", billed=True
-            )
+            what = f"the reply is larger than {MOST_BYTES >> 20} MB"
+            raise Failure(what, scope="retry", billed=True)
         yield chunk
-        if time.monotonic() > end:
-            raise Failure("no complete reply came in time", scope="retry", billed=True)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 @functools.cache
@@ -257,11 +296,8 @@ def load_sdk(name: str = "anthropic") -> tuple[Any, Any]:
     """An SDK and its transport, imported once, which takes seconds."""
     clear_environment()
     sdk, http = importlib.import_module(name), importlib.import_module("httpx2")
-    for logger in (
-        name,
-        "httpx2",
-        "httpcore2",
-    ):  # they log headers, in which a service may echo the key
+    # They log headers, in which a service may echo the key.
+    for logger in (name, "httpx2", "httpcore2"):
         logging.getLogger(logger).setLevel(logging.WARNING)
     # Else each garbage collection visits 150,000 objects, which delays all calls under way by 0.1 s.
     gc.freeze()
@@ -278,14 +314,12 @@ def check_address(url: str, where: str) -> str:
     """The address without a slash at its end; UserError if it is none, or holds what belongs into the environment."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UserError(
-            f"this is not an address: {url}",
-            where=where,
-            hint="write http://host:port or https://host",
-        )
+        what, hint = f"this is not an address: {url}", "write http://host:port or https://host"
+        raise UserError(what, where=where, hint=hint)
     if parts.username or parts.password or parts.query:
         what = "an address must not hold a name, a password or a query"
-        raise UserError(what, where=where, hint="keys go into the environment")
+        hint = "keys go into the environment; Azure takes no api-version at …/openai/v1"
+        raise UserError(what, where=where, hint=hint)
     return url.rstrip("/")
 
 
