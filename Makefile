@@ -110,12 +110,10 @@ export: $(RUN) $(if $(filter inspect,$(FORMAT)),$(INTEROP)) ## A study in anothe
 
 interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.venv-interop; docs/other-programs.md)
 
-harbor: $(RUN) ## Write the tasks for Harbor (INTO=folder, CONFIG=...); without INTO: all sixty, checked in containers
-	@$(if $(INTO),,rm -rf .cache/harbor)
-	@python -m tools.interop.harbor.export $(or $(CONFIGS),--configfile config/study-60.yaml) --into "$${INTO:-.cache/harbor}"
-	@$(if $(INTO),,python -m tools.interop.harbor.check_export .cache/harbor)
+harbor: $(RUN) ## Write the tasks for Harbor (INTO=folder CONFIG=...)
+	@python -m tools.interop.harbor.export $(CONFIGS) --into "$${INTO:-exports/harbor}"
 
-inspect-verdicts: $(INTEROP) ## Run every recorded command through Inspect AI, compare the verdicts (10 min); writes tools/interop/inspect/agreement.json
+inspect-verdicts: $(INTEROP) ## Run every recorded command through Inspect AI and compare the verdicts (10 min)
 	@.venv-interop/bin/python -m fluency_inspect.agreement
 
 mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOGS=folder)

@@ -12,8 +12,8 @@ from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
 from fluency.core.study import Study, read_study
 from fluency.core.tasks import load_tasks
+from tests.export.harbor_containers import WANTED, check_tasks
 from tools.interop.harbor import export as harbor
-from tools.interop.harbor.check_export import WANTED, check_tasks
 from tools.interop.harbor.export import READY, export_tasks, task_files
 
 # Of a service; of processes, by an answer function that reads the world's files too.

@@ -1,7 +1,6 @@
 """The bank as tasks of Inspect AI: run by Inspect, in our image, judged by our checks, to the recorded verdicts."""
 
 import json
-import re
 import subprocess
 
 import pytest
@@ -10,12 +9,11 @@ from fluency.common.paths import ROOT
 from fluency.core.tasks import load_tasks
 
 pytestmark = pytest.mark.engine
-FULL = ROOT / "tools" / "interop" / "inspect" / "agreement.json"
 
 
 @pytest.fixture(scope="module")
 def ran(sandbox, interop, tmp_path_factory):
-    """What tests/export/run_inspect_tasks.py tells; the sandbox fixture has built the image."""
+    """What tests/export/run_inspect_tasks.py found; the sandbox fixture has built the image."""
     out = tmp_path_factory.mktemp("inspect") / "found.json"
     command = [interop / "python", ROOT / "tests" / "export" / "run_inspect_tasks.py", out]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
@@ -23,7 +21,7 @@ def ran(sandbox, interop, tmp_path_factory):
     return json.loads(out.read_text())
 
 
-def test_a_models_answers_are_judged_as_a_study_judges_them(ran):
+def test_inspect_judges_answers_as_a_study_does(ran):
     (task,) = load_tasks(["stale-lockfiles"])
     scores = ran["bash"]["scores"]
     assert scores["stale-lockfiles/bash"] == [
@@ -41,29 +39,17 @@ def test_a_models_answers_are_judged_as_a_study_judges_them(ran):
     ] == pytest.approx(1 / 3)
 
 
-def test_a_shell_that_the_image_does_not_hold_has_no_score(ran, sandbox):
+def test_inspect_gives_no_score_for_missing_shell(ran, sandbox):
     if not sandbox.why_missing("pwsh"):
         pytest.skip("the image holds PowerShell")
     for value, explanation, _ in ran["pwsh"]["scores"].values():
         assert value is None and "no PowerShell" in explanation
 
 
-def test_a_sample_of_recorded_commands_has_the_recorded_verdicts(ran):
+def test_inspect_repeats_recorded_verdicts(ran):
     found = ran["agreement"]
     assert (
         found["commands"] >= 19
         and found["verdicts"] == 2 * found["commands"]
         and found["differences"] == []
     )
-
-
-def test_the_page_tells_the_whole_campaigns_figures():
-    found = json.loads(FULL.read_text())
-    assert found["same"] >= 0.99 * found["verdicts"] and found["verdicts"] >= 684
-    page = " ".join((ROOT / "docs" / "other-programs.md").read_text().split())
-    assert (
-        f"{found['same']} of {found['verdicts']} verdicts of {found['commands']} commands" in page
-    )
-    assert f"The {found['not_measured']['pwsh']} PowerShell commands were not run" in page
-    for one in found["differences"]:
-        assert re.search(re.escape(one["sample"]), page), "each difference is explained"

@@ -1,6 +1,4 @@
-"""Run exported Harbor tasks in containers: `python -m tools.interop.harbor.check_export FOLDER`.
-
-As Harbor does it: the environment starts, the oracle (or nobody) works in it, `/answer` goes into a fresh copy of the
+"""Run exported Harbor tasks in containers, as Harbor does: the environment starts, the oracle (or nobody) works in it, `/answer` goes into a fresh copy of the
 environment with the tests, and test.sh writes the reward. The oracle must have 1, nobody 0, and the first command that
 the task's author knows to be wrong 0. The image is the local sandbox image with the last lines of the environment's
 Dockerfile, so that nothing is fetched.
@@ -9,7 +7,6 @@ Dockerfile, so that nothing is fetched.
 from __future__ import annotations
 
 import io
-import sys
 import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +18,6 @@ import docker
 import docker.errors
 
 from fluency.common.errors import SandboxError, UserError
-from fluency.common.terminal import log_line
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
 from fluency.execution.base_image import run_build
@@ -172,26 +168,3 @@ def _text(tar: bytes) -> str:
         (member,) = files.getmembers()
         file = files.extractfile(member)
         return file.read().decode("utf-8") if file else ""
-
-
-def main(folder: Path) -> int:
-    """Check every task below a folder and say what came out; 1 if one is unsound."""
-    found = []
-    for checked in check_tasks(sorted(path.parent for path in folder.glob("*/task.toml"))):
-        found.append(checked)
-        if not checked.skipped and not checked.sound:
-            log_line(f"{checked.task}: {checked.rewards} and not {WANTED}: {checked.why}")
-    ran = [checked for checked in found if not checked.skipped]
-    for why in sorted({checked.skipped for checked in found if checked.skipped}):
-        log_line(f"skipped {sum(checked.skipped == why for checked in found)}: {why}")
-    passed = {who: sum(checked.rewards[who] for checked in ran) for who in WANTED}
-    log_line(", ".join(f"{who} {number} of {len(ran)}" for who, number in passed.items()))
-    return 0 if ran and all(checked.sound for checked in ran) else 1
-
-
-if __name__ == "__main__":
-    try:
-        sys.exit(main(Path(sys.argv[1])))
-    except UserError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        sys.exit(2)
