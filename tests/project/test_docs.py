@@ -1,4 +1,4 @@
-"""Every link of the pages leads somewhere, every command in them is one, and the site builds and opens without a network."""
+"""Links, commands and quoted messages of the pages exist, and the site builds and opens without a network."""
 
 import importlib.util
 import itertools
@@ -12,27 +12,27 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
+import jsonschema
 import pytest
 import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from fluency import __version__ as fluency_version
 from fluency.cli import fluency
 from fluency.common.paths import ROOT
 from fluency.export import FORMATS
 
-PAGES = sorted(
-    [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *(ROOT / name for name in ("config/README.md",))]
-)  # fmt: skip
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), ROOT / "config/README.md"])
 OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml"}
-"""Files that stand for the reader's own."""
+"""Examples of a reader's own files."""
 CODE = ("code_inline", "fence", "code_block")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
 VARIABLES = set(re.findall(r"\$[{(]+(?:if )?(?:\$\()?(?:filter \w+,\$\()?([A-Z_]+)", MAKEFILE))
 VARIABLES |= {"POWERSHELL_ARCHIVE", "POWERSHELL_URL"}
 MODULES = {"venv", "pip"}
-"""Python's own."""
+"""Of Python itself."""
 
 
 def named(paths: list[Path]) -> list:
@@ -47,7 +47,7 @@ def tokens(path: Path) -> list[Token]:
 
 @cache
 def anchors(path: Path) -> set[str]:
-    """Those of a page's headings: lower case, blanks to hyphens, without other signs, as forges and MkDocs make them."""
+    """Anchors of a page's headings: lower case, hyphens for blanks, no other signs."""
     found = set()
     flat = MarkdownIt("commonmark").enable("table").parse(path.read_text(encoding="utf-8"))
     for before, token in itertools.pairwise(flat):
@@ -71,16 +71,16 @@ def links(path: Path) -> Iterator[str]:
 
 
 def code(path: Path) -> Iterator[str]:
-    """What stands in a page as code, with continued lines joined."""
+    """The code on a page, with continued lines joined."""
     for token in tokens(path):
         if token.type in CODE:
             yield token.content.replace("\\\n", " ")
 
 
 @pytest.mark.parametrize("path", named(PAGES))
-def test_every_link_within_the_project_leads_to_a_file_and_an_anchor(path):
+def test_page_links_to_files_and_anchors_that_exist(path):
     for target in links(path):
-        if re.match(r"[a-z]+:", target):
+        if re.match(r"[a-z]+:|\.\./\.\./actions/", target):
             continue
         name, _, anchor = target.partition("#")
         file = (path.parent / name).resolve() if name else path
@@ -90,9 +90,8 @@ def test_every_link_within_the_project_leads_to_a_file_and_an_anchor(path):
         )
 
 
-@pytest.mark.parametrize("path", named([page for page in PAGES if page.name != "CHANGELOG.md"]))
-def test_every_command_on_a_page_is_one(path):
-    """Not of the changelog: it may name a command that a release removed."""
+@pytest.mark.parametrize("path", named(PAGES))
+def test_page_names_commands_and_files_that_exist(path):
     for text in code(path):
         for target in re.findall(r"(?:^|[\s(`;&|])make ((?!-)[a-z][\w-]*)\b", text):
             assert target in TARGETS, f"make {target}"
@@ -113,16 +112,21 @@ def test_every_command_on_a_page_is_one(path):
             assert (ROOT / file).exists(), file
 
 
-def test_a_page_with_each_fault_is_noticed(tmp_path, monkeypatch):
-    """The two tests above, held against a page that holds one of each."""
+def test_page_checks_notice_each_fault(tmp_path):
     page = tmp_path / "page.md"
-    faults = ("`make nothing`", "`make run WHAT=1`", "`fluency sing`", "`python -m fluency.none`", "`config/absent.yaml`",
-              "`docs/absent.md`", "`make export FORMAT=vellum`")  # fmt: skip
-    for fault in faults:
-        page.write_text(f"# Page\n\n{fault}\n")
+    for fault in (
+        "make nothing",
+        "make run WHAT=1",
+        "fluency sing",
+        "python -m fluency.none",
+        "config/absent.yaml",
+        "docs/absent.md",
+        "make export FORMAT=vellum",
+    ):
+        page.write_text(f"# Page\n\n`{fault}`\n")
         tokens.cache_clear()
         with pytest.raises(AssertionError):
-            test_every_command_on_a_page_is_one(page)
+            test_page_names_commands_and_files_that_exist(page)
     for fault in (
         "[a](absent.md)",
         "[a](page.md#absent)",
@@ -132,11 +136,11 @@ def test_a_page_with_each_fault_is_noticed(tmp_path, monkeypatch):
         page.write_text(f"# Page\n\n{fault}\n")
         tokens.cache_clear(), anchors.cache_clear()
         with pytest.raises(AssertionError):
-            test_every_link_within_the_project_leads_to_a_file_and_an_anchor(page)
+            test_page_links_to_files_and_anchors_that_exist(page)
 
 
-def test_every_message_that_is_explained_is_one():
-    """docs/troubleshooting.md quotes what the code says; `…` stands for what varies, and f-strings are read as written."""
+def test_troubleshooting_quotes_messages_of_the_code():
+    """`…` replaces what varies, and f-strings are read as written."""
     sources = [*(ROOT / "scripts").rglob("*.py"), *(ROOT / "scripts").glob("*.sh")]
     said = re.sub(
         r'"\s*\n\s*f?"', "", "\n".join(path.read_text(encoding="utf-8") for path in sources)
@@ -161,17 +165,15 @@ def site(tmp_path_factory) -> Path:
     return folder
 
 
-def test_the_site_builds_strictly_in_four_parts_with_every_page(site):
+def test_site_has_every_page_in_four_parts(site):
     parts = [next(iter(part)) for part in yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]]
     assert parts == ["Start", "How to", "Reference", "Why"]
     assert {path.stem for path in site.glob("*.html")} == {
         path.stem for path in (ROOT / "docs").glob("*.md")
     } | {"404"}
-    index = (site / "index.html").read_text(encoding="utf-8")
-    assert all(part in index for part in parts)
 
 
-def test_the_site_takes_nothing_from_outside(site):
+def test_site_loads_nothing_from_outside(site):
     loads = re.compile(
         r'<(?:script|img|iframe|source)\b[^>]*?src="?(https?:|//)[^>]*>|<link\b(?![^>]*rel="?canonical)[^>]*href="?(?:https?:|//)[^>]*>'
     )
@@ -185,48 +187,49 @@ def test_the_site_takes_nothing_from_outside(site):
         ), style.name
 
 
-def test_the_site_lists_every_command_of_the_makefile(site):
+def test_site_lists_every_make_target(site):
     page = (site / "commands.html").read_text(encoding="utf-8")
     described = re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.M)
     assert len(described) > 25 and all(f"<code>make {name}</code>" in page for name in described)
 
 
-def test_the_tests_that_need_powershell_are_those_that_are_listed():
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    listed = re.findall(
-        r"- `(\S+)`",
-        text.split("<!-- pwsh tests: begin -->")[1].split("<!-- pwsh tests: end -->")[0],
-    )
-    marked = [
-        path
-        for path in (ROOT / "tests").rglob("test_*.py")
-        if "mark.pwsh" in path.read_text(encoding="utf-8")
-    ]
-    here = Path(__file__)
-    assert listed == sorted(path.relative_to(ROOT).as_posix() for path in marked if path != here)
-
-
-def test_the_hooks_before_a_commit_are_the_parts_of_lint():
-    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))[
-        "repos"
-    ]
+def test_pre_commit_hooks_are_the_parts_of_lint():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    (repository,) = hooks["repos"]
     assert repository["repo"] == "local", "nothing is fetched"
     entries = [hook["entry"].removeprefix(".venv/bin/") for hook in repository["hooks"]]
     (lint,) = re.findall(r"^lint:.*\n\t@(.*)$", MAKEFILE, re.M)
     assert entries == [part.strip().removesuffix(" .") for part in lint.split("&&")]
-    assert all(hook["language"] == "system" for hook in repository["hooks"])
 
 
-def test_a_hosted_ci_runs_what_everybody_runs():
-    text = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
-    (job,) = yaml.safe_load(text)["jobs"].values()
-    assert [step["run"] for step in job["steps"] if "run" in step] == ["bash .ci/run"] and (
-        ROOT / ".ci/run"
-    ).is_file()
+def test_workflows_run_what_everybody_can_run():
+    """Each step is a make target or a script of .ci; the quick job comes first, on the oldest and newest Python."""
+    jobs = {}
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        jobs |= yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+    for step in (step for job in jobs.values() for step in job["steps"] if "run" in step):
+        program, name = step["run"].split()
+        assert name in TARGETS if program == "make" else (ROOT / name).is_file()
+    assert jobs["full"]["needs"] == "quick"
+    assert jobs["quick"]["strategy"]["matrix"]["python"] == ["3.11", "3.13"]
 
 
-def test_the_devcontainer_builds_and_makes_what_is_there():
+def test_issue_forms_have_unique_ids_and_labels():
+    for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml"):
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert form["name"] and form["description"], path.name
+        assert all(field["attributes"]["label"] for field in form["body"])
+        assert len({field["id"] for field in form["body"]}) == len(form["body"])
+
+
+def test_citation_is_valid_and_names_this_version():
+    schema = json.loads((ROOT / "tests/data/citation-file-format-1.2.0.schema.json").read_text())
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    jsonschema.validate(citation, schema)
+    assert citation["version"] == fluency_version
+
+
+def test_devcontainer_makes_targets_that_exist():
     container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
     assert (ROOT / ".devcontainer" / container["build"]["dockerfile"]).is_file()
-    for target in re.findall(r"make ([a-z]+)", container["postCreateCommand"]):
-        assert target in TARGETS
+    assert set(re.findall(r"make ([a-z]+)", container["postCreateCommand"])) <= TARGETS

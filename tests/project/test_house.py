@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "scripts" / "fluency"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 NAMES_SHELLS = {
-    "core/shells.py": "where a shell's facts stand",
+    "core/shells.py": "the facts on each shell",
     "core/grammar.py": "the two grammars",
     "scoring/commands.py": "the two dialects",
     "execution/powershell.py": "PowerShell's own image code",
@@ -36,27 +36,30 @@ def literals(path):
             yield node.lineno, node.value
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_only_the_named_modules_say_which_shell_they_mean(path):
-    if path.relative_to(PACKAGE).as_posix() in NAMES_SHELLS:
-        return
-    said = [(line, text) for line, text in literals(path) if re.fullmatch(r"bash|pwsh", text)]
+def test_only_named_modules_say_which_shell_they_mean():
+    said = [
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in MODULES
+        for line, text in literals(path)
+        if re.fullmatch(r"bash|pwsh", text)
+        and path.relative_to(PACKAGE).as_posix() not in NAMES_SHELLS
+    ]
     assert said == []
 
 
-def test_no_circle_ties_modules_together():
-    """Also not by imports for types alone."""
+def test_imports_have_no_cycles():
+    """Imports for types alone count too."""
     graph = grimp.build_graph("fluency", cache_dir=None)
-    circles = [
+    cycles = [
         (one, two)
         for one in graph.modules
         for two in graph.find_modules_directly_imported_by(one)
         if one != two and graph.chain_exists(importer=two, imported=one)
     ]
-    assert circles == []
+    assert cycles == []
 
 
-def test_every_ignored_type_names_its_error_and_its_reason():
+def test_ignored_types_name_error_and_reason():
     bare = [
         f"{path.relative_to(PACKAGE)}:{number}"
         for path in MODULES
@@ -66,7 +69,7 @@ def test_every_ignored_type_names_its_error_and_its_reason():
     assert bare == []
 
 
-def test_the_page_on_architecture_names_what_is_there():
+def test_architecture_page_names_code_that_exists():
     page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
     files = set(re.findall(r"`([\w/]+\.py)`", page)) - {"__init__.py"}
     assert {name for name in files if not (PACKAGE / name).is_file()} == set()
@@ -78,7 +81,7 @@ def test_the_page_on_architecture_names_what_is_there():
         assert callable(pkgutil.resolve_name(f"fluency.{name}")), name
 
 
-def test_another_system_than_linux_is_named_at_once(tmp_path):
+def test_bootstrap_refuses_other_systems(tmp_path):
     (tmp_path / "scripts").mkdir()
     script = shutil.copy(ROOT / "scripts" / "bootstrap.sh", tmp_path / "scripts")
     other = tmp_path / "bin" / "uname"
@@ -90,20 +93,6 @@ def test_another_system_than_linux_is_named_at_once(tmp_path):
     assert done.returncode == 2
     assert done.stderr.startswith("Error: this runs on Linux, and here is Darwin\nHint: ")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bin", "scripts"]
-
-
-def test_what_python_compiled_is_kept_whatever_the_shell_says():
-    """Without it each of the test suite's hundreds of starts compiles Snakemake and pandas anew."""
-    told = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    target = "told:; @echo $${PYTHONDONTWRITEBYTECODE-not set}"
-    shown = subprocess.run(
-        ["make", "--no-print-directory", "--eval", target, "told"],
-        cwd=ROOT,
-        env=told,
-        capture_output=True,
-        text=True,
-    )
-    assert shown.stdout.strip() == "not set", shown.stderr
 
 
 CHANGES = {
@@ -119,7 +108,7 @@ CHANGES = {
     "scripts/fluency/common/terminal.py": set(),
     "scripts/fluency/__init__.py": set(),
 }
-"""File -> the stages that its change makes again, of those that decide a number."""
+"""File -> the stages, of those that decide a number, whose hash its change changes."""
 
 
 def hashes(root: Path = ROOT, versions: dict[str, str] | None = None) -> dict[str, str]:
@@ -133,7 +122,7 @@ def hashes(root: Path = ROOT, versions: dict[str, str] | None = None) -> dict[st
     return found
 
 
-def test_a_change_changes_the_stages_that_import_the_file(tmp_path):
+def test_code_hashes_change_with_imported_files(tmp_path):
     for folder in ("scripts/fluency", "sandbox", "report"):
         shutil.copytree(
             ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__")
@@ -154,7 +143,7 @@ def test_a_change_changes_the_stages_that_import_the_file(tmp_path):
         )
 
 
-def test_every_rule_has_a_stage_and_every_stage_has_its_modules():
+def test_stages_cover_rules_and_name_modules_that_exist():
     rules = set(re.findall(r"^rule (\w+):", (ROOT / "Snakefile").read_text(), re.MULTILINE))
     assert rules - {"all"} <= code_hashes.STAGES.keys()
     for name, stage in code_hashes.STAGES.items():
@@ -166,7 +155,7 @@ def test_every_rule_has_a_stage_and_every_stage_has_its_modules():
             assert any(ROOT.glob(pattern)), f"{name}: {pattern} matches nothing"
 
 
-def test_another_version_of_a_library_is_another_hash_and_every_library_is_installed():
+def test_code_hashes_change_with_library_versions():
     versions = code_hashes.environment()
     assert "absent" not in versions.values()
     assert {"xllamacpp", "anthropic", "scipy", "jinja2", "pyyaml"} <= versions.keys()
@@ -198,6 +187,6 @@ def test_another_version_of_a_library_is_another_hash_and_every_library_is_insta
         ),
     ],
 )
-def test_what_counts_as_an_import(text, imported, tmp_path):
+def test_imported_reads_import_statements(text, imported, tmp_path):
     (tmp_path / "module.py").write_text(text)
     assert source_hash._imported(tmp_path / "module.py") == imported
