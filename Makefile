@@ -68,8 +68,11 @@ doctor: $(RUN) ## What this machine has, lacks, and what that prevents
 validate: $(RUN) ## Prove the tasks fair in the sandbox (TASK=id, SEEDS=11,24)
 	@fluency validate $(if $(TASK),--task $(TASK)) $(if $(SEEDS),--seeds $(SEEDS))
 
-mutants: $(RUN) ## Mutate the reference commands and see what the checks kill; writes tools/command_mutants.md
+mutants: $(RUN) ## Mutate the reference commands and see what the checks kill; writes tools/command_mutants_*.md
 	@python -m tools.command_mutants
+
+recordings: $(RUN) ## Execute all commands of all tasks and record what they print; writes tests/data/executions.jsonl
+	@python -m tools.record_executions
 
 show: $(RUN) ## One cell in the terminal (CELL=model/shell/task/trial FULL=1)
 	@fluency show "$${CELL:-}" $(if $(FULL),--full)
@@ -156,5 +159,5 @@ lock: $(DEV) ## Pin the environments again from envs/*.in
 clean: ## Remove results and caches; the answers, which may have cost money, stay
 	@rm -rf site results logs .snakemake .cache/worlds tools/bench/results
 
-.PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
+.PHONY: help env shell demo run study plan report image doctor validate mutants recordings show compare power answers \
   preregister archive verify open example replay decision export interop inspect-verdicts harbor mine test quick lint pages fix chaos simulate bench docs lock clean

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,11 +16,11 @@ from tree_sitter import Node
 
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
-from fluency.common.paths import ROOT
-from fluency.core.grammar import BASH, syntax_tree
-from fluency.core.shells import SHELLS
+from fluency.common.paths import CACHE, ROOT
+from fluency.core.grammar import BASH, POWERSHELL, syntax_tree
+from fluency.core.shells import SHELLS, Grammar
 from fluency.core.study import Limits, read_study
-from fluency.core.tasks import ALL, Task, load_tasks
+from fluency.core.tasks import Task, load_tasks, task_sets
 from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.validation.probes import Probe, Prober
 
@@ -45,7 +46,37 @@ _FLIPS = (
 )
 _TESTS = {"-gt", "-nt", "-ot", "-f"}
 _ANCHOR = re.compile(r"(?<=[/'|])\^|\$(?=[/'])")
+_PWSH_ANCHOR = re.compile(r"(?<=['|(])\^|\$(?=['|)])")
 _LONG_FLAGS = {"find", "jq"}
+_PWSH_FLIPS = {
+    "eq": ("ne",),
+    "ne": ("eq",),
+    "gt": ("ge", "lt"),
+    "ge": ("gt", "lt"),
+    "lt": ("le", "gt"),
+    "le": ("lt", "gt"),
+    "match": ("notmatch",),
+    "notmatch": ("match",),
+    "like": ("notlike",),
+    "notlike": ("like",),
+    "in": ("notin",),
+    "notin": ("in",),
+    "contains": ("notcontains",),
+    "notcontains": ("contains",),
+    "and": ("or",),
+    "or": ("and",),
+    "first": ("last",),
+    "last": ("first",),
+}
+"""PowerShell's operators and parameters, and what each is mistaken for."""
+_CASED = re.compile(r"-c(?=eq|ne|[gl][te]|(?:not)?(?:match|like|in|contains)|replace|split)")
+_PWSH_TEXTS = {
+    "verbatim_string_characters",
+    "expandable_string_literal",
+    "decimal_integer_literal",
+    "real_literal",
+    "generic_token",
+}
 
 
 class Mutant(NamedTuple):
@@ -62,10 +93,13 @@ class _Edit(NamedTuple):
     text: str
 
 
-def mutants(command: str) -> list[Mutant]:
+def mutants(command: str, grammar: Grammar = BASH) -> list[Mutant]:
     """Every command that differs from this one by one fault, in order of place, each once."""
     source = command.encode()
-    edits = set(_edits(syntax_tree(BASH, source).root_node, source))
+    faults = _faults_in_powershell if grammar == POWERSHELL else _faults_in_bash
+    edits = {
+        edit for node in _nodes(syntax_tree(grammar, source).root_node) for edit in faults(node)
+    }
     found: dict[str, str] = {}
     for edit in sorted(edits, key=lambda e: (e.start, e.end, e.operator, e.text)):
         mutant = (source[: edit.start] + edit.text.encode() + source[edit.end :]).decode().strip()
@@ -74,50 +108,90 @@ def mutants(command: str) -> list[Mutant]:
     return [Mutant(operator, mutant) for mutant, operator in found.items()]
 
 
-def _edits(node: Node, source: bytes) -> Iterator[_Edit]:
-    yield from _of_node(node, source)
+def _nodes(node: Node) -> Iterator[Node]:
+    yield node
     for child in node.children:
-        yield from _edits(child, source)
+        yield from _nodes(child)
 
 
-def _of_node(node: Node, source: bytes) -> Iterator[_Edit]:
-    text = source[node.start_byte : node.end_byte].decode()
+def _text(node: Node) -> str:
+    return (node.text or b"").decode()
+
+
+def _changed(node: Node, operator: str, texts: Iterable[str]) -> Iterator[_Edit]:
+    return (_Edit(operator, node.start_byte, node.end_byte, text) for text in texts)
+
+
+def _faults_in_bash(node: Node) -> Iterator[_Edit]:
+    text = _text(node)
     if node.type == "command":
-        yield from _flags(node, source)
+        yield from _flags(node)
     elif node.type == "pipeline":
         yield from _parts(node, ("|", "|&"), "drop-stage")
     elif node.type == "list":
         yield from _parts(node, ("&&", "||"), "drop-stage")
-        yield from _flipped(node, text)
-    elif node.type == "test_operator":
-        for old, others in _FLIPS:
-            if old == text and old in _TESTS:
-                yield from (
-                    _Edit("flip-comparison", node.start_byte, node.end_byte, other)
-                    for other in others
-                )
+        for child in node.children:
+            others = {"&&": ["||"], "||": ["&&"]}.get(child.type, [])
+            yield from _changed(child, "flip-comparison", others)
+    elif node.type == "test_operator" and text in _TESTS:
+        yield from _changed(node, "flip-comparison", dict(_FLIPS)[text])
     elif node.type == "!":
-        yield _Edit("drop-negation", node.start_byte, node.end_byte, "")
+        yield from _changed(node, "drop-negation", [""])
     elif node.type in ("raw_string", "string_content", "word", "number"):
-        yield from _inside(node, text)
+        yield from _numbers(node)
+        yield from _in_text(node)
 
 
-def _flags(command: Node, source: bytes) -> Iterator[_Edit]:
+def _faults_in_powershell(node: Node) -> Iterator[_Edit]:
+    text = _text(node).lower()
+    if node.type == "command_elements":
+        yield from _parameters(node)
+    elif node.type == "pipeline_chain":
+        yield from _parts(node, ("|",), "drop-stage")
+    elif node.type in ("comparison_operator", "command_parameter", "-and", "-or"):
+        others = [f"-{other}" for other in _PWSH_FLIPS.get(text[1:], ())]
+        if cased := _CASED.match(text):
+            plain = text[cased.end() :]
+            others = [f"-c{other}" for other in _PWSH_FLIPS.get(plain, ())]
+            yield from _changed(node, "ignore-case", [f"-{plain}"])
+        yield from _changed(node, "flip-comparison", others)
+    elif node.type in ("-not", "!"):
+        yield from _changed(node, "drop-negation", [""])
+    elif node.type in _PWSH_TEXTS:
+        yield from _numbers(node)
+        if node.type == "verbatim_string_characters":
+            for match in _PWSH_ANCHOR.finditer(_text(node)):
+                yield _within(node, "drop-anchor", match.span(), "")
+
+
+def _parameters(elements: Node) -> Iterator[_Edit]:
+    """Leave out a parameter, or the parameter and its value; an operator is flipped instead."""
+    words = [child for child in elements.children if child.type != "command_argument_sep"]
+    for word, after in itertools.zip_longest(words, words[1:]):
+        if word.type != "command_parameter":
+            continue
+        name = _text(word)[1:].lower()
+        if name in _PWSH_FLIPS or _CASED.match(f"-{name}"):
+            continue
+        yield _Edit("drop-flag", word.start_byte, word.end_byte, "")
+        if after is not None and after.type != "command_parameter":
+            yield _Edit("drop-flag", word.start_byte, after.end_byte, "")
+
+
+def _flags(command: Node) -> Iterator[_Edit]:
     """Leave out a flag, the flag and its value, or one letter of several."""
-    name = source[command.start_byte : command.end_byte].decode().split()[0]
+    name = _text(command).split()[0]
     arguments = [child for child in command.children if child.type != "command_name"]
-    for place, argument in enumerate(arguments):
-        text = source[argument.start_byte : argument.end_byte].decode()
+    for argument, after in itertools.zip_longest(arguments, arguments[1:]):
+        text = _text(argument)
         if not text.startswith("-") or len(text) < 2:
             continue
         yield _Edit("drop-flag", argument.start_byte, argument.end_byte, "")
-        after = arguments[place + 1] if place + 1 < len(arguments) else None
-        if after is not None and not source[after.start_byte : after.end_byte].startswith(b"-"):
+        if after is not None and not _text(after).startswith("-"):
             yield _Edit("drop-flag", argument.start_byte, after.end_byte, "")
         if _CLUSTER.fullmatch(text) and name not in _LONG_FLAGS:
-            for letter in range(1, len(text)):
-                shorter = text[:letter] + text[letter + 1 :]
-                yield _Edit("drop-flag", argument.start_byte, argument.end_byte, shorter)
+            shorter = (text[:letter] + text[letter + 1 :] for letter in range(1, len(text)))
+            yield from _changed(argument, "drop-flag", shorter)
 
 
 def _parts(node: Node, separators: tuple[str, ...], operator: str) -> Iterator[_Edit]:
@@ -130,70 +204,68 @@ def _parts(node: Node, separators: tuple[str, ...], operator: str) -> Iterator[_
             yield _Edit(operator, parts[place - 1].end_byte, part.end_byte, "")
 
 
-def _flipped(node: Node, text: str) -> Iterator[_Edit]:
-    for child in node.children:
-        if child.type in ("&&", "||"):
-            yield _Edit(
-                "flip-comparison",
-                child.start_byte,
-                child.end_byte,
-                "||" if child.type == "&&" else "&&",
-            )
+def _within(node: Node, operator: str, span: tuple[int, int], text: str) -> _Edit:
+    """An edit of a part of a node's text, given in characters."""
+    low, high = (len(_text(node)[:offset].encode()) for offset in span)
+    return _Edit(operator, node.start_byte + low, node.start_byte + high, text)
 
 
-def _inside(node: Node, text: str) -> Iterator[_Edit]:
-    """Numbers and comparisons within a word or a quoted program; the address of a URL is left alone."""
+def _numbers(node: Node) -> Iterator[_Edit]:
+    """Change each number within a word or a quoted text by one; the address of a URL is left alone."""
+    text = _text(node)
     urls = [match.span() for match in _URL.finditer(text)]
-    start = node.start_byte
-
-    def at(offset: int) -> int:
-        return start + len(text[:offset].encode())
-
     for match in _NUMBER.finditer(text):
         if any(low <= match.start() < high for low, high in urls):
             continue
         number = int(match[0])
         for other in {number + 1, max(number - 1, 0)} - {number}:
             changed = str(other).zfill(len(match[0]) if match[0].startswith("0") else 0)
-            yield _Edit("change-number", at(match.start()), at(match.end()), changed)
+            yield _within(node, "change-number", match.span(), changed)
+
+
+def _in_text(node: Node) -> Iterator[_Edit]:
+    """Signs of a number or a sort key; comparisons, anchors and negations of a quoted program."""
+    text = _text(node)
     if _SIGNED.fullmatch(text):
-        yield _Edit("flip-comparison", start, start + 1, "-" if text[0] == "+" else "+")
+        yield _within(node, "flip-comparison", (0, 1), "-" if text[0] == "+" else "+")
     if text.startswith("--") and "=-" in text:
         place = text.index("=-") + 1
-        yield _Edit("flip-comparison", at(place), at(place + 1), "")
-    if node.type == "raw_string":
-        for match in _ANCHOR.finditer(text):
-            yield _Edit("drop-anchor", at(match.start()), at(match.end()), "")
-        taken: set[int] = set()
-        for old, others in _FLIPS:
-            if old in _TESTS:
+        yield _within(node, "flip-comparison", (place, place + 1), "")
+    if node.type != "raw_string":
+        return
+    for match in _ANCHOR.finditer(text):
+        yield _within(node, "drop-anchor", match.span(), "")
+    taken: set[int] = set()
+    for old, others in _FLIPS:
+        for match in re.finditer(re.escape(old), text):
+            if old in _TESTS or match.start() in taken:
                 continue
-            for match in re.finditer(re.escape(old), text):
-                if match.start() in taken:
-                    continue
-                taken |= set(range(*match.span()))
-                yield from (
-                    _Edit("flip-comparison", at(match.start()), at(match.end()), other)
-                    for other in others
-                )
-        for match in re.finditer(r"\s*\| not\b", text):
-            yield _Edit("drop-negation", at(match.start()), at(match.end()), "")
+            taken |= set(range(*match.span()))
+            for other in others:
+                yield _within(node, "flip-comparison", match.span(), other)
+    for match in re.finditer(r"\s*\| not\b", text):
+        yield _within(node, "drop-negation", match.span(), "")
 
 
 REASONS = ROOT / "tests" / "data" / "mutant_survivors.yaml"
-PAGE = Path(__file__).with_suffix(".md")
 _INTRODUCTION = """# Mutants of the reference commands
 
-Each Bash reference of the task bank gets one small fault at a time: a flag dropped, a comparison flipped, a number
-changed, a stage of the pipeline, a negation or an anchor removed. Every mutant runs in both worlds and is judged like
-an answer. It is *killed* if it fails in at least one world. A survivor is *equivalent* if no output could distinguish
-it from the reference. It is *left out* if only a world that is excluded on purpose could distinguish it: mostly
-because the prompt does not decide the case, in the demanding tasks also because PowerShell's references were not
-proven in such a world. Any other survivor shows that a world lacks a trap, which is then added.
+Each Bash reference of the task bank, or the first PowerShell reference of each task, gets one small fault at a time: a
+flag dropped, a comparison flipped, a number changed, case ignored, a stage of the pipeline, a negation or an anchor
+removed. Every mutant runs in both worlds and is judged like an answer. It is *killed* if it fails in at least one
+world. A survivor is *equivalent* if no output could distinguish it from the reference. It is *left out* if only a
+world that is excluded on purpose could distinguish it, mostly because the prompt does not decide the case. Any other
+survivor shows that a world lacks a trap, which is then added.
 The share killed is of the mutants that are not equivalent.
 
-`make mutants` writes this page. The reasons are in `tests/data/mutant_survivors.yaml`.
+`make mutants` writes this page, `python -m tools.command_mutants SHELL` that of one shell. The reasons are
+ in `tests/data/mutant_survivors.yaml`.
 """
+
+
+def page_path(shell: str) -> Path:
+    """The page with the results of a shell."""
+    return Path(__file__).with_name(f"command_mutants_{shell}.md")
 
 
 class Planned(NamedTuple):
@@ -218,16 +290,19 @@ class Outcome:
 
 
 def plan_of(tasks: Sequence[Task], shells: Iterable[str] = SHELLS) -> list[Planned]:
-    """The mutants of every reference in Bash's grammar, each once; a mutant that is itself a reference is none."""
-    mutable = [shell for shell in shells if SHELLS[shell].grammar == BASH]
+    """The mutants of the references, each once; a mutant that is a reference itself is left out.
+
+    A PowerShell execution takes three times as long as a Bash one, so only the first reference of
+    each task is mutated there.
+    """
     found: dict[tuple[str, str, str], Planned] = {}
-    for task, shell in itertools.product(tasks, mutable):
-        references = task.references.get(shell, [])
-        for operator, command in itertools.chain.from_iterable(map(mutants, references)):
-            if command not in references:
-                found.setdefault(
-                    (task.id, shell, command), Planned(task.id, shell, operator, command)
-                )
+    for task, shell in itertools.product(tasks, shells):
+        grammar, references = SHELLS[shell].grammar, task.references.get(shell, [])
+        for reference in references[:1] if grammar == POWERSHELL else references:
+            for operator, command in mutants(reference, grammar):
+                if command not in references:
+                    planned = Planned(task.id, shell, operator, command)
+                    found.setdefault((task.id, shell, command), planned)
     return list(found.values())
 
 
@@ -238,16 +313,18 @@ def execute(
     sandbox: Sandbox,
     *,
     limits: Limits | None = None,
+    kept: Path | None = None,
 ) -> list[Outcome]:
-    """What becomes of each mutant; the next world is only asked about those that are still alive."""
-    prober = Prober(sandbox, tasks, limits or Limits())
+    """What becomes of each mutant; the next world is only asked about those that are still alive.
+
+    `kept` is a folder of results, so that an interrupted campaign goes on.
+    """
+    prober = Prober(sandbox, tasks, limits or Limits(), kept)
     killed: dict[Planned, str] = {}
     for seed in seeds:
         alive = [mutant for mutant in planned if mutant not in killed]
-        found = prober.all(
-            [Probe(mutant.task, mutant.shell, "wrong", mutant.command, seed) for mutant in alive]
-        )
-        for mutant, finding in zip(alive, found, strict=True):
+        probes = [Probe(m.task, m.shell, "wrong", m.command, seed) for m in alive]
+        for mutant, finding in zip(alive, prober.all(probes), strict=True):
             if not finding.passed:
                 killed[mutant] = finding.why
     return [Outcome(*mutant, mutant in killed, killed.get(mutant, "")) for mutant in planned]
@@ -302,26 +379,30 @@ def unexplained(outcomes: Sequence[Outcome], reasons: Reasons) -> list[Outcome]:
 
 
 def page_of(outcomes: Sequence[Outcome], reasons: Reasons, seeds: Sequence[int]) -> str:
-    """The results: a table by task, a table by operator, every survivor with its reason."""
+    """The results: tables by set, task and fault, and every survivor with its reason."""
     lines = [_INTRODUCTION, f"Worlds: {', '.join(map(str, seeds))}.", ""]
-    for title, key in (("Task", "task"), ("Fault", "operator")):
+    sets = {name: set(found.tasks) for name, found in task_sets().items()}
+    by_set = {name: [o for o in outcomes if o.task in ids] for name, ids in sets.items()}
+    tables = (
+        ("Set", by_set),
+        ("Task", _grouped(outcomes, "task")),
+        ("Fault", _grouped(outcomes, "operator")),
+    )
+    for title, groups in tables:
         lines += [
             f"| {title} | Mutants | Killed | Equivalent | Left out | Unexplained | Share killed |",
             "|---|---:|---:|---:|---:|---:|---:|",
+            *(_row(name, group, reasons) for name, group in sorted(groups.items()) if group),
+            _row("**all**", outcomes, reasons),
+            "",
         ]
-        lines += [
-            _row(name, group, reasons) for name, group in sorted(_grouped(outcomes, key).items())
-        ]
-        lines += [_row("**all**", list(outcomes), reasons), ""]
     lines += ["## Survivors", ""]
-    for task, group in sorted(
-        _grouped([mutant for mutant in outcomes if not mutant.killed], "task").items()
-    ):
+    survivors = [mutant for mutant in outcomes if not mutant.killed]
+    for task, group in sorted(_grouped(survivors, "task").items()):
         by_reason: dict[tuple[Reason | None, str], list[str]] = defaultdict(list)
         for mutant in group:
-            by_reason[reasons.get((task, mutant.command)), SHELLS[mutant.shell].lexer].append(
-                mutant.command
-            )
+            reason = reasons.get((task, mutant.command))
+            by_reason[reason, SHELLS[mutant.shell].lexer].append(mutant.command)
         lines += [f"### {task}", ""]
         for (reason, lexer), commands in by_reason.items():
             why = (
@@ -358,27 +439,31 @@ def _row(name: str, outcomes: Sequence[Outcome], reasons: Reasons) -> str:
     return f"| {name} | {' | '.join(map(str, counts))} | {share:.0%} |"
 
 
-def main(task_ids: Sequence[str] = ()) -> int:
-    """Execute every mutant, write the results (of all tasks only), print survivors; 1 if one is unexplained."""
+def main(shells: Sequence[str] = ()) -> int:
+    """Execute every mutant, write a page a shell, print survivors; 1 if one is unexplained.
+
+    `shells` are those to execute; by default all that the image holds.
+    """
     study, reasons = read_study(), read_reasons()
-    # The page is published.
-    tasks = [task for task in load_tasks(list(task_ids) or ALL) if task_ids or not task.private]
+    tasks = [task for task in load_tasks() if not task.private]  # the pages are published
     sandbox = open_sandbox(study.sandbox)
-    there = [shell for shell in SHELLS if sandbox.image.shells.get(shell)]
-    outcomes = execute(
-        plan_of(tasks, there), tasks, study.seeds, sandbox, limits=study.sandbox.limits
-    )
-    if not task_ids:
-        write_atomic(PAGE, page_of(outcomes, reasons, study.seeds))
-    left = unexplained(outcomes, reasons)
+    there = [shell for shell in shells or SHELLS if sandbox.image.shells.get(shell)]
+    limits, kept = study.sandbox.limits, CACHE / "mutants"
+    left: list[Outcome] = []
+    for shell in there:
+        planned = plan_of(tasks, [shell])
+        outcomes = execute(planned, tasks, study.seeds, sandbox, limits=limits, kept=kept)
+        write_atomic(page_path(shell), page_of(outcomes, reasons, study.seeds))
+        survivors, unknown = [o for o in outcomes if not o.killed], unexplained(outcomes, reasons)
+        left += unknown
+        print(
+            f"{SHELLS[shell].title}: {len(outcomes)} mutants, {len(survivors)} survive, "
+            f"{len(unknown)} of them unexplained"
+        )
     for mutant in left:
         print(f"survives without a reason: {mutant.task}: {mutant.command}")
-    counts = Counter(mutant.killed for mutant in outcomes)
-    print(
-        f"{len(outcomes)} mutants: {counts[True]} killed, {counts[False]} survive, {len(left)} of them unexplained"
-    )
     return 1 if left else 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))

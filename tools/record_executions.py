@@ -1,0 +1,94 @@
+"""Record the executions of all tasks' commands in both shells: `make recordings`.
+
+References, wrong commands and the other shell's references run in the sandbox in worlds 11 and 24;
+tests/data/executions.jsonl holds what they printed and how it was judged. The tests judge it again.
+A task's first line holds its answers. A run has an answer of its own where that depends on process ids.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fluency.common.files import write_atomic
+from fluency.common.paths import ROOT
+from fluency.core.records import Extraction, Result, Stream
+from fluency.core.shells import SHELLS, other_dialect
+from fluency.core.study import read_study
+from fluency.core.task_world import expected_in, world_for
+from fluency.core.tasks import Task, load_tasks
+from fluency.execution.sandbox import open_sandbox
+from fluency.scoring.failure_class import HeadlineRun, classify
+from fluency.scoring.verdict import judge
+from fluency.validation.probes import Kind, Probe, Prober, ProbeResult
+from fluency.validation.validate import KEPT
+
+SEEDS = (11, 24)
+FILE = ROOT / "tests" / "data" / "executions.jsonl"
+_DIFFERS_BY_RUN = {"wall_s", "used", "processes", "http_requests", "tree_changed", "changes"}
+
+
+def probes_of(task: Task, shells: Sequence[str]) -> Iterator[Probe]:
+    """All commands of a task, each in both worlds."""
+    for shell in shells:
+        commands: dict[Kind, Sequence[str]] = {
+            "reference": task.references.get(shell, []),
+            "wrong": task.wrong.get(shell, []),
+            "other-dialect": task.references.get(other_dialect(SHELLS[shell]).name, [])[:1],
+        }
+        for kind, found in commands.items():
+            for command in found:
+                for seed in SEEDS:
+                    yield Probe(task.id, shell, kind, command, seed)
+
+
+def lines_of(task: Task, findings: Sequence[ProbeResult]) -> Iterator[dict[str, Any]]:
+    """The recording of a task: its answers, then each command with its runs by world."""
+    answers = {seed: expected_in(task, seed) for seed in SEEDS}
+    yield {"task": task.id, "answers": answers}
+    for pair in zip(findings[::2], findings[1::2], strict=True):
+        probe, runs, worlds = pair[0].probe, [], {}
+        for seed, finding in zip(SEEDS, pair, strict=True):
+            if finding.result is None:
+                raise ValueError(f"{probe.task}, {probe.shell}, world {seed}: {finding.why}")
+            expected = task.expected(world_for(task, seed), finding.result.processes)
+            runs.append(HeadlineRun(seed, finding.result, judge(task, finding.result, expected)))
+            own = {} if expected == answers[seed] else {"expected": expected}
+            worlds[seed] = _plain(finding.result) | own
+        extraction = Extraction(strict=probe.command, lenient=probe.command)
+        failure = classify("ok", extraction, SHELLS[probe.shell], runs).failure_class
+        about = {"shell": probe.shell, "kind": probe.kind, "command": probe.command}
+        passed = [run.passed for run in runs]
+        yield about | {"passed": passed, "failure_class": failure, "worlds": worlds}
+
+
+def _plain(result: Result) -> dict[str, Any]:
+    """The part of a result that a verdict depends on."""
+    streams = {"stdout": result.stdout, "stderr": result.stderr}
+    texts = {
+        name: stream.data if stream == Stream.of(stream.data.encode()) else stream.model_dump()
+        for name, stream in streams.items()
+    }
+    return result.model_dump(exclude_defaults=True, exclude={*_DIFFERS_BY_RUN, *streams}) | texts
+
+
+def main() -> int:
+    """Execute what is not kept from `make validate`, and write the file."""
+    study, tasks = read_study(), [task for task in load_tasks() if not task.private]
+    sandbox = open_sandbox(study.sandbox)
+    prober = Prober(sandbox, tasks, study.sandbox.limits, KEPT)
+    probes = {task.id: list(probes_of(task, list(SHELLS))) for task in tasks}
+    findings = iter(prober.all([probe for one in probes.values() for probe in one]))
+    lines = [
+        json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+        for task in tasks
+        for line in lines_of(task, [next(findings) for _ in probes[task.id]])
+    ]
+    write_atomic(FILE, "\n".join(lines) + "\n")
+    print(f"{FILE}: {len(lines)} lines, {prober.executions} executions")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
