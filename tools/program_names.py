@@ -2,10 +2,10 @@
 
     python tools/program_names.py
 
-It asks apt for the lists of files of the Debian release that the image is made of (some 46 MB, into a folder of its
-own), by the sources that this machine has for it. Kept are the names in the folders for programs, of packages in the
-sections below: what people call in a shell, without games, sound, science and the like. A compiler's copies under the
-name of a machine and names that end in a version's number are left out.
+It asks apt for the file lists of the Debian release that is the image's base (46 MB, into a separate folder), from the
+sources that this machine has for it. Kept are the names in the folders for programs, of packages in the sections below:
+what people call in a shell, without games, sound, science and the like. Copies of a compiler under the name of a
+machine, and names that end in a version number, are left out.
 """
 
 from __future__ import annotations

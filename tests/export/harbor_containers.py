@@ -1,7 +1,8 @@
-"""Run exported Harbor tasks in containers, as Harbor does: the environment starts, the oracle (or nobody) works in it, `/answer` goes into a fresh copy of the
-environment with the tests, and test.sh writes the reward. The oracle must have 1, nobody 0, and the first command that
-the task's author knows to be wrong 0. The image is the local sandbox image with the last lines of the environment's
-Dockerfile, so that nothing is fetched.
+"""Run exported Harbor tasks in containers, as Harbor does.
+
+The environment starts, the oracle (or no agent) works in it, `/answer` goes into a fresh copy of the environment with
+the tests, and test.sh writes the reward: 1 for the oracle, 0 for no agent and for a known wrong command. The image is
+the local sandbox image with the last lines of the environment's Dockerfile, so that nothing is fetched.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from fluency.execution.engine import BUILD_S, Engine, ensure_engine
 from fluency.execution.image import ensure_image, why_missing
 from tools.interop.harbor.export import TAIL
 
-WANTED = {"oracle": 1, "nobody": 0, "wrong": 0}
+WANTED = {"oracle": 1, "no agent": 0, "wrong": 0}
 REWARD, DETAILS = "/logs/verifier/reward.txt", "/logs/verifier/details.json"
 
 
@@ -45,14 +46,14 @@ class Checked:
 
 
 def check_tasks(folders: Sequence[Path]) -> Iterator[Checked]:
-    """Check one task folder after the other; those of a shell that the image lacks are skipped with the reason."""
+    """Check one task folder after the other; the tasks of a shell that the image lacks are skipped with the reason."""
     engine = ensure_engine()
     image = ensure_image(engine=engine)
     for folder in folders:
         shell = next((name for name in SHELLS if folder.name.endswith(f"-{name}")), None)
         if shell is None or not (folder / "task.toml").is_file():
             raise UserError(
-                "this is no exported task",
+                "not an exported task",
                 where=str(folder),
                 hint="`make harbor INTO=…` writes some",
             )
@@ -71,7 +72,7 @@ def _check(engine: Engine, tag: str, folder: Path, shell: str) -> Checked:
     with _container(engine, tag) as agent:
         agent.put(folder / "solution", "/solution")
         for who, action in (
-            ("nobody", ["true"]),
+            ("no agent", ["true"]),
             ("oracle", ["/solution/solve.sh"]),
             ("wrong", ["sh", "-c", 'printf %s "$0" > /answer/command', task.wrong[shell][0]]),
         ):
@@ -159,7 +160,7 @@ def _copied(container: _Container, path: str) -> bytes:
         return b"".join(chunks)
     except docker.errors.NotFound:
         raise SandboxError(
-            f"there is no {path}", where=container.name, hint="the verifier broke off"
+            f"{path} is missing", where=container.name, hint="the verifier broke off"
         ) from None
 
 

@@ -1,6 +1,6 @@
-"""Runs the task package with Inspect AI: `python run_inspect_tasks.py OUT` writes what came out as JSON.
+"""Runs the task package with Inspect AI: `python run_inspect_tasks.py OUT` writes the results as JSON.
 
-In the environment of envs/interop.lock. The model is Inspect's own mock, which says what it is told to.
+In the environment of envs/interop.lock. The model is Inspect's own mock, which answers as scripted.
 """
 
 import json
@@ -41,7 +41,7 @@ def asked(shell, folder):
     (log,) = run_eval(task, model=model, log_dir=folder, display="none")
     log = read_eval_log(log.location)
     scores = {sample.id: sample.scores["verdict"] for sample in log.samples}
-    told = {
+    found = {
         name: [
             score.value if isinstance(score.value, str) else None,
             score.explanation,
@@ -51,7 +51,7 @@ def asked(shell, folder):
     }
     return {
         "status": log.status,
-        "scores": told,
+        "scores": found,
         "metrics": {k: m.value for k, m in log.results.scores[0].metrics.items()},
     }
 

@@ -40,10 +40,10 @@ def test_the_command_writes_the_table_and_its_dictionary(packed, tmp_path, capsy
     )
     assert str(tmp_path / "out" / "cells.csv") in capsys.readouterr().out
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"cells.csv", "datapackage.json"}
-    told = json.loads((tmp_path / "out" / "datapackage.json").read_text(encoding="utf-8"))[
+    origin = json.loads((tmp_path / "out" / "datapackage.json").read_text(encoding="utf-8"))[
         "description"
     ]
-    assert packed.name in told and "not proven by this export" in told
+    assert packed.name in origin and "not proven by this export" in origin
 
 
 def test_every_column_is_described_and_every_value_is_of_its_type(written):

@@ -72,15 +72,15 @@ def test_there_is_a_folder_for_every_task_and_shell_in_harbors_form(written):
 def test_the_instruction_is_the_studys_prompt_and_says_where_the_command_goes(written):
     for task in load_tasks(SAMPLE):
         for shell in SHELLS.values():
-            told = (written / f"{task.id}-{shell.name}" / "instruction.md").read_text(
+            text = (written / f"{task.id}-{shell.name}" / "instruction.md").read_text(
                 encoding="utf-8"
             )
             assert (
-                task.prompt.strip() in told
-                and "`/answer/command`" in told
-                and "Output only" not in told
+                task.prompt.strip() in text
+                and "`/answer/command`" in text
+                and "Output only" not in text
             )
-            assert shell.prompt_line.split(".")[0] in told
+            assert shell.prompt_line.split(".")[0] in text
 
 
 def test_nothing_of_the_verifier_is_in_the_environment(written):
@@ -136,6 +136,6 @@ def test_oracle_nobody_and_a_wrong_command_have_the_rewards_they_must_have(writt
         else:
             assert checked.rewards == WANTED, (checked.task, checked.why)
             assert (
-                "there is no answer" in checked.why["nobody"]
+                "no answer in" in checked.why["no agent"]
                 and json.loads(checked.why["oracle"])["passed"]
             )

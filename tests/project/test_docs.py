@@ -84,9 +84,9 @@ def test_page_links_to_files_and_anchors_that_exist(path):
             continue
         name, _, anchor = target.partition("#")
         file = (path.parent / name).resolve() if name else path
-        assert file.exists(), f"{target}: there is no such file"
+        assert file.exists(), f"{target}: the file does not exist"
         assert not anchor or file.suffix != ".md" or anchor in anchors(file), (
-            f"{target}: there is no such heading"
+            f"{target}: the heading does not exist"
         )
 
 

@@ -150,7 +150,7 @@ def test_stages_cover_rules_and_name_modules_that_exist():
         files, _ = code_hashes.sources(name)
         for module in stage.modules:
             path = f"scripts/{module.replace('.', '/')}"
-            assert {f"{path}.py", f"{path}/__init__.py"} & files, f"{name}: there is no {module}"
+            assert {f"{path}.py", f"{path}/__init__.py"} & files, f"{name}: {module} does not exist"
         for pattern in stage.files:
             assert any(ROOT.glob(pattern)), f"{name}: {pattern} matches nothing"
 

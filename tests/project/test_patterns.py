@@ -1,4 +1,4 @@
-"""No regular expression of the package takes long, whatever text it meets."""
+"""No regular expression of the package takes long on a hostile text."""
 
 import ast
 import importlib

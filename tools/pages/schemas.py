@@ -41,7 +41,7 @@ SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """The JSON Schema of a kind of record, of its present version; KeyError if there is none of that name."""
+    """The JSON Schema of a kind of record, of its present version; KeyError if the name is unknown."""
     model, _ = SCHEMAS[name]
     head = {"$schema": DIALECT, "$id": f"urn:agent-shell-fluency-eval:{name}:{RECORD_SCHEMA}"}
     return head | model.model_json_schema(mode="validation")

@@ -54,7 +54,7 @@ _STUBS = {
 
 
 def export_tasks(study: Study, folder: Path) -> None:
-    """Write `<task>-<shell>/` for every task and shell of a study into an empty folder, but for private tasks."""
+    """Write `<task>-<shell>/` for every task and shell of a study into an empty folder; private tasks are left out."""
     check_empty(folder)
     for task in load_tasks(study.tasks):
         if not (TASKS / task.id).is_dir():

@@ -148,14 +148,14 @@ def judge(rule: dict, result: dict, wanted: object) -> str | None:
 
 
 def written() -> bytes:
-    """The answer; ValueError with a sentence if there is none that can be run."""
+    """The answer; ValueError with a sentence if it cannot be run."""
     try:
         with open(ANSWER, "rb") as source:
             text = source.read(MOST_BYTES + 1).strip()
     except OSError as error:
-        raise ValueError(f"there is no answer in {ANSWER}: {error.strerror}") from None
+        raise ValueError(f"no answer in {ANSWER}: {error.strerror}") from None
     if not text or len(text) > MOST_BYTES or b"\0" in text:
-        raise ValueError("the answer is empty, larger than 128 KiB, or no text")
+        raise ValueError("the answer is empty, larger than 128 KiB, or not text")
     return text
 
 
@@ -169,7 +169,7 @@ def wait_for_the_stage() -> None:
 
 
 def verify() -> dict[str, str | None]:
-    """World -> why the answer fails there, None where it passes."""
+    """World -> why the answer fails in it; None if it passes."""
     with open(f"{HERE}/rule.json", encoding="utf-8") as source:
         rule = json.load(source)
     text, found = written(), {}

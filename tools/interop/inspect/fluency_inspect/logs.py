@@ -207,7 +207,7 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
 
 
 def _usage(row: Row, answer: Answer | None) -> ModelUsage | None:
-    """None where the server counted nothing: Inspect would write a zero for it."""
+    """None if the server counted nothing: Inspect would write a zero."""
     if row.input_tokens is None and row.output_tokens is None:
         return None
     read, written = row.input_tokens or 0, row.output_tokens or 0
