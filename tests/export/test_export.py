@@ -31,7 +31,7 @@ def written(packed, tmp_path_factory) -> Path:
     return root
 
 
-def test_the_command_writes_the_table_and_its_dictionary(packed, tmp_path, capsys):
+def test_export_writes_table_and_dictionary(packed, tmp_path, capsys):
     assert (
         main(
             ["export", "--format", "csv", "--archive", str(packed), "--into", str(tmp_path / "out")]
@@ -46,7 +46,7 @@ def test_the_command_writes_the_table_and_its_dictionary(packed, tmp_path, capsy
     assert packed.name in origin and "not proven by this export" in origin
 
 
-def test_every_column_is_described_and_every_value_is_of_its_type(written):
+def test_dictionary_describes_columns_and_types(written):
     package = json.loads((written / "csv" / "datapackage.json").read_text(encoding="utf-8"))
     (resource,) = package["resources"]
     fields = resource["schema"]["fields"]
@@ -71,7 +71,7 @@ def test_every_column_is_described_and_every_value_is_of_its_type(written):
         assert not field.get("constraints", {}).get("required") or len(values) == len(frame)
 
 
-def test_a_format_that_is_not_there_is_a_sentence(capsys):
+def test_export_refuses_unknown_format(capsys):
     assert main(["export", "--format", "vellum"]) == 2
     said = capsys.readouterr().err
     assert (
@@ -81,14 +81,14 @@ def test_a_format_that_is_not_there_is_a_sentence(capsys):
     )
 
 
-def test_nothing_is_written_over(packed, tmp_path):
+def test_export_refuses_full_folder(packed, tmp_path):
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(UserError, match="something already"):
         export_archive(packed, "csv", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_a_damaged_archive_is_not_exported(packed, tmp_path, capsys):
+def test_export_refuses_damaged_archive(packed, tmp_path, capsys):
     data = bytearray(packed.read_bytes())
     data[len(data) // 2] ^= 1
     damaged = tmp_path / packed.name

@@ -25,7 +25,7 @@ from tests.archive.factory import (
 )
 
 TASKS = ("stale-lockfiles", "tree-size-bytes")
-REFUSED, GIVEN_UP, UNJUDGED, UNASKED = (
+REFUSED, FAILED, UNJUDGED, UNASKED = (
     Cell("qwen-0.5b", "bash", TASKS[0], trial) for trial in (1, 2, 3, 4)
 )
 
@@ -50,7 +50,7 @@ def odd(tmp_path_factory):
             update={"answer": refused.answer.model_copy(update={"outcome": "refusal"})}
         ),
     )
-    again(made, task, load_records(made.results, GIVEN_UP).generation, ["the engine went away"] * 3)
+    again(made, task, load_records(made.results, FAILED).generation, ["the engine went away"] * 3)
     for cell, stages in {
         UNJUDGED: ["scores"],
         UNASKED: ["generations", "executions", "scores"],
@@ -73,7 +73,7 @@ def again(made, task, generation, failed=()):
 
 @pytest.fixture(scope="module")
 def found(interop, packed, odd, tmp_path_factory):
-    """What Inspect reads: archive -> model -> what tests/export/read_inspect_logs.py tells."""
+    """What Inspect reads: archive -> model -> what tests/export/read_inspect_logs.py found."""
     folder = tmp_path_factory.mktemp("exported")
     command = [
         interop / "python",
@@ -95,7 +95,7 @@ def example(packed):
         yield view.rows(), {cell.path: view.records(cell) for cell in view.cells}
 
 
-def test_one_sample_a_task_and_shell_and_an_epoch_a_trial(found, packed, example):
+def test_log_has_sample_per_task_and_shell_epoch_per_trial(found, packed, example):
     rows, _ = example
     logs = found[packed.name]
     assert set(logs) == {row.model for row in rows} and len(rows) == 40
@@ -115,7 +115,7 @@ def test_one_sample_a_task_and_shell_and_an_epoch_a_trial(found, packed, example
         }
 
 
-def test_inspects_metrics_are_the_studys_rates_of_each_model_and_shell(found, packed, example):
+def test_log_metrics_equal_pass_rates(found, packed, example):
     rows, _ = example
     for model, log in found[packed.name].items():
         for shell in ("bash", "pwsh"):
@@ -129,7 +129,7 @@ def test_inspects_metrics_are_the_studys_rates_of_each_model_and_shell(found, pa
             assert log["metrics"]["passed pass_at_5"][shell] == pytest.approx(any_of_five / 2)
 
 
-def test_every_sample_has_its_cells_answer_verdict_worlds_and_tokens(found, packed, example):
+def test_log_samples_match_cells(found, packed, example):
     rows, records = example
     for row in rows:
         path = Cell(row.model, row.shell, row.task, row.trial).path
@@ -159,7 +159,7 @@ def test_every_sample_has_its_cells_answer_verdict_worlds_and_tokens(found, pack
         )
 
 
-def test_what_was_not_measured_counts_nowhere_and_says_why(found, odd):
+def test_log_leaves_unmeasured_cells_out_of_rates(found, odd):
     (log,) = found[odd.name].values()
     samples = log["samples"]
     assert log["status"] == "cancelled", "a cell was never asked"
@@ -167,12 +167,12 @@ def test_what_was_not_measured_counts_nowhere_and_says_why(found, odd):
     refused = samples[REFUSED.path]
     assert refused["stop"] == "content_filter" and refused["scores"]["passed"]["value"] == "I"
     assert refused["scores"]["passed"]["explanation"] == "The model declined to answer."
-    given_up = samples[GIVEN_UP.path]
-    assert "engine went away" in given_up["error"] and given_up["scores"] == {}
+    failed_cell = samples[FAILED.path]
+    assert "engine went away" in failed_cell["error"] and failed_cell["scores"] == {}
     assert (
         samples[UNJUDGED.path]["error"] == "no score yet" and samples[UNJUDGED.path]["scores"] == {}
     )
-    assert {given_up["status"], samples[UNJUDGED.path]["status"]} == {"missing"}
+    assert {failed_cell["status"], samples[UNJUDGED.path]["status"]} == {"missing"}
     absent = [sample for path, sample in samples.items() if "/pwsh/" in path]
     assert Counter(s["status"] for s in absent) == {"not_measured": 8}
     for sample in absent:
@@ -182,5 +182,5 @@ def test_what_was_not_measured_counts_nowhere_and_says_why(found, odd):
     assert log["metrics"]["passed mean"] == {"bash": pytest.approx((0 + 1 / 4) / 2)}
 
 
-def test_a_study_that_nobody_was_asked_for_is_a_sentence(found):
+def test_log_export_refuses_unanswered_study(found):
     assert "no model has answered yet" in found["unasked"] and "Hint:" in found["unasked"]
