@@ -24,7 +24,7 @@ from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256_file
 from fluency.common.git import git_state
 from fluency.core.shells import DESIGN_SHELLS
-from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
+from fluency.core.study import BudgetConfig, Limits, ModelConfig, Price, SandboxConfig, Study
 from fluency.core.tasks import load_task, load_tasks
 from fluency.world import build_world
 from tests.archive.factory import archived, gather, make, make_study, products
@@ -170,7 +170,7 @@ DECIDES_NOTHING = {
         "api_key_env": "who pays", "key_required": "who pays", "price": "what it costs", "requests_per_minute": "pace", "in_flight": "pace",
     },
     SandboxConfig: {"parallel": "pace", "limits": "walked by itself"},
-    Budget: dict.fromkeys(("confirm_usd", "stop_usd"), "what it may cost"),
+    BudgetConfig: dict.fromkeys(("confirm_usd", "stop_usd"), "what it may cost"),
     Price: dict.fromkeys(("input_usd_per_mtok", "output_usd_per_mtok", "dated"), "what it costs"),
 }  # fmt: skip
 

@@ -38,8 +38,8 @@ def one(**keys):
         ({"sandbox": {"limits": {"pid": 9}}}, "sandbox.limits.pid", 'did you mean "pids"?'),
         ({"trials": 0}, "trials", "greater than or equal to 1"),
         ({"trials": "many"}, "trials", "Hint: write a whole number, as in `trials: 5`"),
-        ({"trials": True}, "trials", "true stands here"),
-        ({"trials": "5"}, "trials", '"5" stands here'),
+        ({"trials": True}, "trials", "found true"),
+        ({"trials": "5"}, "trials", 'found "5"'),
         ({"shells": []}, "shells", "Hint: write at least one entry, as in `shells: [bash, pwsh]`"),
         ({"shells": "bash"}, "shells", "Hint: write a list, as in `shells: [bash, pwsh]`"),
         (
@@ -78,7 +78,7 @@ def one(**keys):
         (one(temperature="x"), "models.0.temperature:", "`temperature: 0.5`"),
         ({"seeds": [1, 2**60]}, "seeds.1", "less than or equal to 9007199254740991"),
         *[
-            (one(extra_body={"x": x}), "models.0.extra_body", "alike")
+            (one(extra_body={"x": x}), "models.0.extra_body", "not portable JSON")
             for x in (2**60, 5.623329633899874e16)
         ],
         ({"conditions": ["no_unix_tools"]}, "", "as_designed"),

@@ -1,4 +1,4 @@
-"""The provenance: collected from the records alone, the same after the disk, and read in its older form too."""
+"""The provenance: collected from the records alone, the same after the disk."""
 
 import json
 import re
@@ -13,7 +13,6 @@ from fluency.core.provenance import (
     Provenance,
     Sampling,
     collect_provenance,
-    parse_provenance,
     read_provenance,
 )
 from fluency.core.records import Execution, Generation, Score
@@ -122,8 +121,6 @@ def test_of_nothing_measured_nothing_is_claimed(made):
     ],
 )  # fmt: skip
 def test_what_is_no_provenance_is_refused_in_a_sentence(data, tmp_path):
-    with pytest.raises(ValueError):
-        parse_provenance(data)
     (tmp_path / "provenance.json").write_bytes(data)
     with pytest.raises(UserError) as caught:
         read_provenance(tmp_path / "provenance.json")
@@ -161,7 +158,7 @@ OTHERS = ["", "x", "../x", "A" * 64, "0" * 63, "0" * 64 + "\n", "\x1b[2J" + "0" 
         ),
         (Score.model_validate_json, "/scores/", ["request_key", "task_sha256"]),
         (
-            parse_provenance,
+            Provenance.model_validate_json,
             "/provenance.json",
             ["commit", "lock_sha256", "first_answer_utc", "ended_utc"],
         ),

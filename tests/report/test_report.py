@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fluency.analysis.decision_table import VERSION
-from fluency.core.provenance import Provenance, Registered, Sampling, parse_provenance
+from fluency.core.provenance import Provenance, Registered, Sampling
 from fluency.core.records import ImageInfo
 from fluency.core.table import read_table, to_frame, write_table
 from fluency.report.report import render, write_report
@@ -366,7 +366,7 @@ def test_limits_say_what_was_not_measured_and_an_unregistered_study_is_explorato
 def test_the_table_and_the_provenance_on_disk_give_the_same_bytes(tmp_path: Path) -> None:
     study, rows = make_study(), make_rows(make_study(), TASKS, random_passes())
     write_table(tmp_path / "cells.csv", rows)
-    read = parse_provenance(PROVENANCE.model_dump_json().encode())
+    read = Provenance.model_validate_json(PROVENANCE.model_dump_json())
     write_report(tmp_path / "one" / "report.md", to_frame(rows), view_of(study, TASKS, PROVENANCE))
     write_report(
         tmp_path / "two" / "report.md",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
+from fluency.core.study import BudgetConfig, Limits, ModelConfig, Price, SandboxConfig, Study
 
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("The study", Study, "Top-level keys."),
@@ -15,7 +15,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("`models[].price`", Price, "US dollars per million tokens."),
     ("`sandbox:`", SandboxConfig, "The container engine."),
     ("`sandbox.limits:`", Limits, "The same for every shell, recorded with every execution."),
-    ("`budget:`", Budget, "What a paid run may cost."),
+    ("`budget:`", BudgetConfig, "What a paid run may cost."),
 )
 
 

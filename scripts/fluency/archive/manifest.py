@@ -40,31 +40,35 @@ class Manifest(FrozenModel):
     """What an archive says of itself; `sha256` is of all the rest."""
 
     schema_version: Literal[1]
-    made_by: Version = Field(description="Version of this project.")
+    made_by: Version
+    """Version of this project."""
     study: str = Field(pattern=STUDY_NAME)
-    study_sha256: Digest = Field(description="Of the study's canonical JSON.")
+    study_sha256: Digest
+    """Of the study's canonical JSON."""
     utc_date: Annotated[
         str,
         Field(pattern=r"^\d{4}-\d\d-\d\d$"),
         AfterValidator(lambda day: parse_time(day) and day),
     ]
-    commit: str = Field(
-        pattern=r"^([0-9a-f]{40}|nocommit)$", description="nocommit: git could not tell."
-    )
-    dirty: bool = Field(description="Whether the work tree held changes that the commit does not.")
+    commit: str = Field(pattern=r"^([0-9a-f]{40}|nocommit)$")
+    """nocommit: git could not tell."""
+    dirty: bool
+    """Whether the work tree held changes that the commit does not."""
     partial: bool
     image_included: bool
-    private_tasks: list[Word] = Field(description="Tasks from outside the project; held in full.")
+    private_tasks: list[Word]
+    """Tasks from outside the project; held in full."""
     cells: int = Field(ge=0)
-    not_measured: dict[CellPath, str] = Field(
-        description="Model/shell -> why it could not be measured."
-    )
-    missing: list[CellPath] = Field(description="Cells without a score; empty unless partial.")
-    code: dict[Word, Digest] = Field(description="Stage -> SHA-256 of its code.")
-    environment: dict[Word, Version] = Field(
-        description="Versions of Python and of what draws and counts."
-    )
-    config: list[FileName] = Field(description="Configuration files in the order of merging.")
+    not_measured: dict[CellPath, str]
+    """Model/shell -> why it could not be measured."""
+    missing: list[CellPath]
+    """Cells without a score; empty unless partial."""
+    code: dict[Word, Digest]
+    """Stage -> SHA-256 of its code."""
+    environment: dict[Word, Version]
+    """Versions of Python and of what draws and counts."""
+    config: list[FileName]
+    """Configuration files in the order of merging."""
     files: dict[FileName, FileFact]
     sha256: Digest
 

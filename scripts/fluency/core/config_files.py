@@ -86,33 +86,27 @@ def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file's mapping; UserError names the file, and the line where it does not parse."""
+    where = str(path)
     try:
         value = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=str(path), hint="check the name") from None
     except OSError as error:
-        raise UserError(
-            f"this file cannot be read: {error.strerror}", where=str(path), hint="name a file"
-        ) from None
+        what = f"this file cannot be read: {error.strerror}"
+        raise UserError(what, where=where, hint="check the name") from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise UserError(
-            "this is not UTF-8 text", where=f"{path}: line {line}", hint="save it as UTF-8"
-        ) from None
+        where += f": line {line}"
+        raise UserError("this is not UTF-8 text", where=where, hint="save it as UTF-8") from None
     except _DuplicateKey as error:
         what = f"the key {error.key!r} is given twice"
-        raise UserError(
-            what, where=f"{path}: line {error.line}", hint="remove one of the two"
-        ) from None
+        where += f": line {error.line}"
+        raise UserError(what, where=where, hint="remove one of the two") from None
     except yaml.YAMLError as error:
-        why = " ".join(str(error).split())
-        raise UserError(
-            f"this is not YAML: {why}", where=str(path), hint="check indentation and quotes"
-        ) from None
+        what = f"this is not YAML: {' '.join(str(error).split())}"
+        raise UserError(what, where=where, hint="check indentation and quotes") from None
     try:
         json.dumps(value, default=str, skipkeys=True)
     except ValueError:
-        raise UserError("an alias contains itself", where=str(path), hint="write it out") from None
+        raise UserError("an alias contains itself", where=where, hint="write it out") from None
     if not isinstance(value, dict):
         raise UserError("this file holds no keys", where=str(path), hint="write `key: value` lines")
     return value
@@ -133,26 +127,19 @@ def config_error(
     what, hint = problem["msg"].removeprefix("Value error, "), f"{page} says what each key takes"
     if problem["type"] == "extra_forbidden":
         schema = model.model_json_schema()
-        known = {
-            key
-            for part in (schema, *schema.get("$defs", {}).values())
-            for key in part.get("properties", {})
-        }
-        near = get_close_matches(keys[-1], known - {keys[-1]}, 1)
-        what, hint = (
-            "unknown key",
-            f'did you mean "{near[0]}"?' if near else f"{page} lists every key",
-        )
+        parts = [schema, *schema.get("$defs", {}).values()]
+        known = {key for part in parts for key in part.get("properties", {})} - {keys[-1]}
+        near = get_close_matches(keys[-1], known, 1)
+        what = "unknown key"
+        hint = f'did you mean "{near[0]}"?' if near else f"{page} lists every key"
     elif problem["type"] == "missing":
         what, hint = "this key is missing", f"{page} says what it is for"
     elif problem["type"] in _FORMS and keys:
         named = [key for key in keys if not key.isdecimal()]
         entries = _ENTRIES.get(named[-1], "one, two")
         form = _FORMS[problem["type"]].format(key=named[-1], entries=entries)
-        what, hint = (
-            f"{json.dumps(problem['input'], default=str)} stands here; {what}",
-            f"write {form}",
-        )
+        what = f"found {json.dumps(problem['input'], default=str)}; {what}"
+        hint = f"write {form}"
     where = f"{file_defining(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
     return UserError(what, where=where, hint=hint)
 

@@ -9,12 +9,12 @@ from operator import not_
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from fluency import __version__
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import parse_time
-from fluency.common.errors import REBUILD_HINT, UserError
+from fluency.common.errors import UserError
 from fluency.common.files import read_json, sha256_file
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
@@ -28,7 +28,7 @@ from fluency.core.schema import (
     FrozenModel,
     SchemaVersion,
     UtcTime,
-    first_problem,
+    read_record,
 )
 from fluency.core.shells import ConditionName
 from fluency.core.study import Cell, Limits, Price, Study
@@ -39,25 +39,20 @@ from fluency.core.tasks import Task
 class Registered(FrozenModel):
     """The registration file a study follows."""
 
-    path: str = Field(description="Relative to the project.")
-    sha256: Digest | None = Field(None, description="Of the file.")
-    utc: str | None = Field(
-        None, description="When it was made, by that machine's clock; null: it does not say."
-    )
-    commit: Commit | None = Field(
-        None, description="Of the checkout it was made in; null where git knew none."
-    )
-    dirty: bool | None = Field(
-        None, description="Whether that checkout's tracked files differed from the commit."
-    )
-    siblings: dict[str, Digest] = Field(
-        {},
-        exclude_if=not_,
-        description="The others in its folder with a model and half of the tasks of it -> SHA-256.",
-    )
-    others_before: int = Field(
-        0, exclude_if=not_, description="Further ones whose hashes it holds, as made before it."
-    )
+    path: str
+    """Relative to the project."""
+    sha256: Digest | None = None
+    """Of the file."""
+    utc: str | None = None
+    """When it was made, by that machine's clock; null: it does not say."""
+    commit: Commit | None = None
+    """Of the checkout it was made in; null where git knew none."""
+    dirty: bool | None = None
+    """Whether that checkout's tracked files differed from the commit."""
+    siblings: dict[str, Digest] = Field({}, exclude_if=not_)
+    """The others in its folder with a model and half of the tasks of it -> SHA-256."""
+    others_before: int = Field(0, exclude_if=not_)
+    """Further ones whose hashes it holds, as made before it."""
 
     @property
     def among(self) -> str:
@@ -79,109 +74,113 @@ class Registered(FrozenModel):
 class Sampling(FrozenModel):
     """What one model was sent and what came back, over all its answers; each list holds the distinct values."""
 
-    id: list[str] = Field([], description="The provider's name of the model, as sent.")
-    echoed: list[str] = Field([], description="The name that came back.")
-    temperature_requested: list[str] = Field([], description="A number, or provider-default.")
-    temperature_sent: list[str] = Field(
-        [], description="A number, or provider-default: none was sent."
-    )
-    max_tokens: list[int] = Field([], description="As sent.")
-    thinking: list[dict[str, Any] | None] = Field([], description="As sent; null: none was.")
-    effort: list[str] = Field([], description="As sent; empty: none was.")
-    extra_body: list[dict[str, Any]] = Field([], description="Further body fields, as sent.")
-    headers: list[dict[str, str]] = Field([], description="Further headers, as sent.")
-    server: list[str] = Field([], description="Hosts of the endpoint, or embedded.")
-    client: list[str] = Field([], description="SDKs and their versions.")
-    wire: list[str] = Field([], description="The protocols that carried the requests.")
-    tool: list[str] = Field(
-        [], exclude_if=not_, description="Names of the tools whose call was forced."
-    )
-    refusals: dict[str, int] = Field(
-        {}, exclude_if=not_, description="Category of a refusal as the service says it -> answers."
-    )
-    inference_geo: dict[str, int] = Field(
-        {}, exclude_if=not_, description="Where the service says that it computed -> answers."
-    )
-    answers: int = Field(0, description="Number of answers.")
-    input_tokens: int = Field(0, description="Of all answers; what was not counted is 0.")
-    output_tokens: int = Field(0, description="Of all answers; what was not counted is 0.")
-    cost_usd: float | None = Field(
-        None, description="Of the answers with a price; null: none has one."
-    )
-    price: list[Price] = Field([], description="What the answers were priced by.")
+    id: list[str] = []
+    """The provider's name of the model, as sent."""
+    echoed: list[str] = []
+    """The name that came back."""
+    temperature_requested: list[str] = []
+    """A number, or provider-default."""
+    temperature_sent: list[str] = []
+    """A number, or provider-default: none was sent."""
+    max_tokens: list[int] = []
+    """As sent."""
+    thinking: list[dict[str, Any] | None] = []
+    """As sent; null: none was."""
+    effort: list[str] = []
+    """As sent; empty: none was."""
+    extra_body: list[dict[str, Any]] = []
+    """Further body fields, as sent."""
+    headers: list[dict[str, str]] = []
+    """Further headers, as sent."""
+    server: list[str] = []
+    """Hosts of the endpoint, or embedded."""
+    client: list[str] = []
+    """SDKs and their versions."""
+    wire: list[str] = []
+    """The protocols that carried the requests."""
+    tool: list[str] = Field([], exclude_if=not_)
+    """Names of the tools whose call was forced."""
+    refusals: dict[str, int] = Field({}, exclude_if=not_)
+    """Category of a refusal as the service says it -> answers."""
+    inference_geo: dict[str, int] = Field({}, exclude_if=not_)
+    """Where the service says that it computed -> answers."""
+    answers: int = 0
+    """Number of answers."""
+    input_tokens: int = 0
+    """Of all answers; what was not counted is 0."""
+    output_tokens: int = 0
+    """Of all answers; what was not counted is 0."""
+    cost_usd: float | None = None
+    """Of the answers with a price; null: none has one."""
+    price: list[Price] = []
+    """What the answers were priced by."""
 
 
 class Provenance(FrozenModel):
     """`results/<study>/provenance.json`. What was measured is read from the records; null and empty are unknown."""
 
     schema_version: SchemaVersion = RECORD_SCHEMA
-    commit: Commit | None = Field(
-        None, description="Of the checkout that gathered it; null where git knows none."
-    )
-    dirty: bool | None = Field(
-        None, description="Whether its tracked files differed from the commit."
-    )
-    version: str | None = Field(None, description="Of this project.")
-    versions: dict[str, str] = Field(
-        {}, description="Python and libraries -> their versions when it was gathered."
-    )
-    lock_sha256: Digest | None = Field(None, description="Of the file that pins the libraries.")
-    config_files: dict[str, Digest] = Field({}, description="Configuration file -> SHA-256.")
-    decision: str | None = Field(
-        None, description="The decision the study is for; null: none, exploratory."
-    )
-    registration: Registered | None = Field(None, description="Null: the study follows none.")
-    deviations: list[str] = Field(
-        [], description="Departures from the registration, one sentence each."
-    )
-    task_sha256: dict[str, Digest] = Field({}, description="Task -> SHA-256 of its files.")
-    worlds: dict[str, list[Digest]] = Field(
-        {}, description="Seed -> SHA-256 of its worlds; tasks may extend a world."
-    )
-    conditions: list[ConditionName] = Field([], description="What commands ran under.")
-    limits: list[Limits] = Field([], description="What an execution was allowed.")
-    images: list[ImageInfo] = Field([], description="The images commands ran in.")
-    engines: list[dict[str, Any]] = Field(
-        [], description="The container engines and their machines."
-    )
-    start_up_s: dict[str, float | None] = Field(
-        {}, description="Shell -> seconds of an empty command in the image."
-    )
-    sampling: dict[str, Sampling] = Field(
-        {}, description="Model -> what it was sent and what came back."
-    )
-    spent_usd: float | None = Field(
-        None, description="Of all answers with a price; null: none has one."
-    )
-    first_answer_utc: UtcTime | None = Field(
-        None, description="Of the earliest answer; null: none has come, or older."
-    )
-    started_utc: UtcTime | None = Field(None, description="The earliest answer or execution.")
-    ended_utc: UtcTime | None = Field(None, description="The latest answer or execution.")
-
-
-def parse_provenance(data: bytes) -> Provenance:
-    """Read a provenance from a file's bytes; ValueError if they are not one."""
-    try:
-        return Provenance.model_validate_json(data)
-    except ValidationError as error:
-        raise ValueError(first_problem(error)) from None
+    commit: Commit | None = None
+    """Of the checkout that gathered it; null where git knows none."""
+    dirty: bool | None = None
+    """Whether its tracked files differed from the commit."""
+    version: str | None = None
+    """Of this project."""
+    versions: dict[str, str] = {}
+    """Python and libraries -> their versions when it was gathered."""
+    lock_sha256: Digest | None = None
+    """Of the file that pins the libraries."""
+    config_files: dict[str, Digest] = {}
+    """Configuration file -> SHA-256."""
+    decision: str | None = None
+    """The decision the study is for; null: none, exploratory."""
+    registration: Registered | None = None
+    """Null: the study follows none."""
+    deviations: list[str] = []
+    """Departures from the registration, one sentence each."""
+    task_sha256: dict[str, Digest] = {}
+    """Task -> SHA-256 of its files."""
+    worlds: dict[str, list[Digest]] = {}
+    """Seed -> SHA-256 of its worlds; tasks may extend a world."""
+    conditions: list[ConditionName] = []
+    """What commands ran under."""
+    limits: list[Limits] = []
+    """What an execution was allowed."""
+    images: list[ImageInfo] = []
+    """The images commands ran in."""
+    engines: list[dict[str, Any]] = []
+    """The container engines and their machines."""
+    start_up_s: dict[str, float | None] = {}
+    """Shell -> seconds of an empty command in the image."""
+    sampling: dict[str, Sampling] = {}
+    """Model -> what it was sent and what came back."""
+    spent_usd: float | None = None
+    """Of all answers with a price; null: none has one."""
+    first_answer_utc: UtcTime | None = None
+    """Of the earliest answer; null: none has come, or older."""
+    started_utc: UtcTime | None = None
+    """The earliest answer or execution."""
+    ended_utc: UtcTime | None = None
+    """The latest answer or execution."""
 
 
 def read_provenance(path: Path) -> Provenance:
     """A study's provenance from its file; UserError if it cannot be read."""
-    try:
-        return parse_provenance(Path(path).read_bytes())
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"this is no provenance: {error}", where=str(path), hint=REBUILD_HINT
-        ) from None
+    return read_record(Provenance, path)
 
 
-LIBRARIES = (
-    *("snakemake", "anthropic", "openai", "docker", "xllamacpp"),
-    *("pandas", "numpy", "scipy", "matplotlib", "jinja2"),
-)
+LIBRARIES = [
+    "snakemake",
+    "anthropic",
+    "openai",
+    "docker",
+    "xllamacpp",
+    "pandas",
+    "numpy",
+    "scipy",
+    "matplotlib",
+    "jinja2",
+]
 MAX_DISTINCT = 4 << 20
 """Characters of the distinct values that are kept of one field."""
 
@@ -203,8 +202,11 @@ class _Distinct(defaultdict[str, dict[str, Any]]):
         key = canonical_json(plain)
         self._size[field] += 0 if key in self[field] else len(key)
         if self._size[field] > MAX_DISTINCT:
-            what = f"its distinct values hold more than {MAX_DISTINCT:,} characters"
-            raise UserError(what, where=field, hint="check the records")
+            raise UserError(
+                f"its distinct values hold more than {MAX_DISTINCT:,} characters",
+                where=field,
+                hint="check the records",
+            )
         self[field][key] = value
 
     def lists(self) -> dict[str, list[Any]]:

@@ -40,19 +40,21 @@ class Request(FrozenModel):
     start. Nothing here may depend on the machine, the day, or the key.
     """
 
-    wire: Wire = Field("messages", description="The protocol that it is sent by.")
+    wire: Wire = "messages"
+    """The protocol that it is sent by."""
     model_id: str
     prompt: str
     max_tokens: int
-    temperature: float | None = Field(description="As sent; null: the provider's default.")
+    temperature: float | None
+    """As sent; null: the provider's default."""
     thinking: dict[str, Any] | None = None
     effort: str | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
     headers: dict[str, str] = Field(default_factory=dict)
-    seed: int | None = Field(None, description="Sampling seed, where a server takes one.")
-    tool: ToolOffer | None = Field(
-        None, description="The tool whose call is forced; null: a reply in text."
-    )
+    seed: int | None = None
+    """Sampling seed, where a server takes one."""
+    tool: ToolOffer | None = None
+    """The tool whose call is forced; null: a reply in text."""
     trial: int
     protocol: int
 
@@ -72,21 +74,22 @@ class Answer(FrozenModel):
     request_key: Digest
     request: Request
     outcome: Outcome
-    text: str = Field(
-        description="All text blocks joined, or the tool call's command; lone surrogates replaced."
-    )
-    raw: dict[str, Any] = Field(description="The message as the server sent it.")
+    text: str
+    """All text blocks joined, or the tool call's command; lone surrogates replaced."""
+    raw: dict[str, Any]
+    """The message as the server sent it."""
     stop_reason: str | None = None
     model_echoed: str | None = None
     request_id: str | None = None
     usage: Usage
-    latency_s: float | None = Field(
-        description="Request sent to last byte of the successful attempt; null if not measured."
-    )
+    latency_s: float | None
+    """Request sent to last byte of the successful attempt; null if not measured."""
     attempts: int = 1
     received_utc: UtcTime
-    server: str = Field(description="Host of the endpoint, or `embedded`.")
-    client: str = Field(description="The SDK and its version.")
+    server: str
+    """Host of the endpoint, or `embedded`."""
+    client: str
+    """The SDK and its version."""
 
 
 class Generation(FrozenModel):
@@ -97,7 +100,8 @@ class Generation(FrozenModel):
     answer: Answer
     temperature_requested: float | Literal["provider-default"]
     cost_usd: float | None
-    price: Price | None = Field(description="As it was when the cell was asked; null: not known.")
+    price: Price | None
+    """As it was when the cell was asked; null: not known."""
     task_sha256: Digest
     provenance: dict[str, Any]
 
@@ -110,7 +114,8 @@ class Stream(FrozenModel):
 
     data: str
     encoding: Literal["utf-8", "base64"] = "utf-8"
-    bytes: Count = Field(description="Written in all.")
+    bytes: Count
+    """Written in all."""
     truncated: bool = False
 
     def raw(self) -> builtins.bytes:
@@ -134,8 +139,10 @@ class ProcessFact(FrozenModel):
     ppid: int
     rss_bytes: int
     args: list[str]
-    threads: int = Field(1, description="The main one included.")
-    session: int | None = Field(None, description="Its session's id.")
+    threads: int = 1
+    """The main one included."""
+    session: int | None = None
+    """Its session's id."""
 
 
 class HttpRequest(FrozenModel):
@@ -150,12 +157,13 @@ class Used(FrozenModel):
     """What the execution used of its limits; null where the kernel does not report it."""
 
     cpu_s: float | None = None
-    peak_rss_bytes: int | None = Field(
-        None, description="Largest single process of the command (wait4)."
-    )
-    peak_memory_bytes: int | None = Field(None, description="Of the whole container.")
+    peak_rss_bytes: int | None = None
+    """Largest single process of the command (wait4)."""
+    peak_memory_bytes: int | None = None
+    """Of the whole container."""
     peak_processes: int | None = None
-    written_bytes: int | None = Field(None, description="In /tmp and HOME when the command ended.")
+    written_bytes: int | None = None
+    """In /tmp and HOME when the command ended."""
     oom_killed: bool = False
 
 
@@ -172,34 +180,36 @@ class TreeChanges(FrozenModel):
     created: Paths
     changed: Paths
     removed: Paths
-    bytes: Count = Field(description="Of the created and changed files, as they stood at the end.")
-    complete: bool = Field(
-        description="False: more was there than was looked at, and the counts are the least."
-    )
+    bytes: Count
+    """Of the created and changed files, as they stood at the end."""
+    complete: bool
+    """False: more was there than was looked at, and the counts are the least."""
 
 
 class Result(FrozenModel):
     """The sandbox's document about one command in one world."""
 
-    exit_code: int | None = Field(description="Null when a signal ended it.")
+    exit_code: int | None
+    """Null when a signal ended it."""
     signal: int | None = None
     timed_out: bool = False
-    spawn_error: str | None = Field(
-        None, description="Such as: argument too long for execve. The command's failure."
-    )
+    spawn_error: str | None = None
+    """Such as: argument too long for execve. The command's failure."""
     stdout: Stream
     stderr: Stream
-    wall_s: float = Field(description="Process spawn to exit, the command alone.")
+    wall_s: float
+    """Process spawn to exit, the command alone."""
     used: Used = Used()
     processes: list[ProcessFact] = Field(default_factory=list)
     http_requests: list[HttpRequest] = Field(default_factory=list)
     tree_changed: bool = False
-    changes: TreeChanges | None = Field(None, description="Null: none.")
-    leftover: list[str] = Field([], description="Names of processes the command left running.")
+    changes: TreeChanges | None = None
+    """Null: none."""
+    leftover: list[str] = []
+    """Names of processes the command left running."""
     helpers_intact: bool = True
-    lost: str | None = Field(
-        None, description="Why nothing came back after the command had started: its own failure."
-    )
+    lost: str | None = None
+    """Why nothing came back after the command had started: its own failure."""
 
 
 def changed_paths(result: Result) -> list[tuple[str, Paths]]:
@@ -227,12 +237,10 @@ THINKING = "thinking before the command"
 class Extraction(FrozenModel):
     """The command in a reply, read strictly (the headline) and leniently (sensitivity)."""
 
-    strict: str | None = Field(
-        description="The reply less outer blanks and one whole-reply fence; null: nothing left."
-    )
-    lenient: str | None = Field(
-        description="Also the only or first fenced block in prose; null: nothing found."
-    )
+    strict: str | None
+    """The reply less outer blanks and one whole-reply fence; null: nothing left."""
+    lenient: str | None
+    """Also the only or first fenced block in prose; null: nothing found."""
     fenced: bool = False
     notes: list[str] = Field(default_factory=list)
 
@@ -241,21 +249,17 @@ class ImageInfo(FrozenModel):
     """The image the command ran in."""
 
     image_id: str
-    content_sha256: Digest = Field(description="Of everything the image is built from.")
+    content_sha256: Digest
+    """Of everything the image is built from."""
     base: str
     architecture: str
-    shells: dict[str, str | None] = Field(
-        description="Version of each shell; null: not in the image."
-    )
+    shells: dict[str, str | None]
+    """Version of each shell; null: not in the image."""
     packages_sha256: Digest
-    archives: dict[str, Digest] = Field(
-        default_factory=dict,
-        description="Shell -> SHA-256 of the archive it was taken from, where it was from one.",
-    )
-    unofficial: list[str] = Field(
-        default_factory=list,
-        description="Shells whose archive is not that of the official release that is pinned.",
-    )
+    archives: dict[str, Digest] = Field(default_factory=dict)
+    """Shell -> SHA-256 of the archive it was taken from, where it was from one."""
+    unofficial: list[str] = Field(default_factory=list)
+    """Shells whose archive is not that of the official release that is pinned."""
 
 
 class Execution(FrozenModel):
@@ -265,18 +269,14 @@ class Execution(FrozenModel):
     cell: Cell
     request_key: Digest
     extraction: Extraction
-    runs: list[Run] = Field(
-        description="Empty when there was no command to run, or the shell is not measured."
-    )
-    not_measured: str | None = Field(
-        None, description="Why this shell cannot be measured at all; else null."
-    )
-    attempts: int = Field(
-        1, description="Starts of its commands, until all were measured or no attempt was left."
-    )
-    unmeasured: str | None = Field(
-        None, description="Why no attempt could measure this cell; it is not tried again."
-    )
+    runs: list[Run]
+    """Empty when there was no command to run, or the shell is not measured."""
+    not_measured: str | None = None
+    """Why this shell cannot be measured at all; else null."""
+    attempts: int = 1
+    """Starts of its commands, until all were measured or no attempt was left."""
+    unmeasured: str | None = None
+    """Why no attempt could measure this cell; it is not tried again."""
     image: ImageInfo
     limits: Limits
     timeout_s: float
@@ -315,9 +315,8 @@ class Composition(FrozenModel):
     """What an answer is made of."""
 
     made_of: MadeOf
-    commands: list[str] = Field(
-        description="Command names in order of appearance, aliases as written."
-    )
+    commands: list[str]
+    """Command names in order of appearance, aliases as written."""
 
 
 class Score(FrozenModel):
@@ -327,19 +326,16 @@ class Score(FrozenModel):
     cell: Cell
     request_key: Digest
     passed: bool | None
-    structural_pass: bool | None = Field(
-        description="Exit 0 and structure: the design document's own check."
-    )
+    structural_pass: bool | None
+    """Exit 0 and structure: the design document's own check."""
     exit_ok: bool | None
-    content_ok: bool | None = Field(description="Structure and content, with any exit code.")
+    content_ok: bool | None
+    """Structure and content, with any exit code."""
     lenient_passed: bool | None
-    no_unix_tools_passed: bool | None = Field(
-        description="Under that condition; null where it was not run."
-    )
-    windows_aliases_passed: bool | None = Field(
-        None,
-        description="Under that condition; as designed where it does not apply; null where it was not run.",
-    )
+    no_unix_tools_passed: bool | None
+    """Under that condition; null where it was not run."""
+    windows_aliases_passed: bool | None = None
+    """Under that condition; as designed where it does not apply; null where it was not run."""
     failure_class: FailureClass | None
     why: str
     worlds: list[WorldScore]
@@ -360,11 +356,12 @@ class ControlRun(FrozenModel):
     shell: ShellName
     kind: Literal["reference", "wrong"]
     command: str
-    results: dict[str, Result] = Field(
-        default_factory=dict, description="Seed of the world -> what the command did in it."
-    )
-    passed: bool = Field(description="In every world.")
-    why: str = Field(description="The first world's finding that decided it.")
+    results: dict[str, Result] = Field(default_factory=dict)
+    """Seed of the world -> what the command did in it."""
+    passed: bool
+    """In every world."""
+    why: str
+    """The first world's finding that decided it."""
 
     @property
     def as_it_must(self) -> bool:
@@ -377,7 +374,8 @@ class Control(FrozenModel):
     schema_version: SchemaVersion = RECORD_SCHEMA
     image: ImageInfo
     runs: list[ControlRun]
-    not_measured: dict[str, str] = Field(description="Shell -> why none of its commands could run.")
+    not_measured: dict[str, str]
+    """Shell -> why none of its commands could run."""
 
     def shells(self) -> list[str]:
         """Those that were asked for, in the order of reports, whether they could run or not."""

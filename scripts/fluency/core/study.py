@@ -77,8 +77,11 @@ class Cell:
         """UserError if the path is not `model/shell/task/trial`."""
         parts = path.strip("/").split("/")
         if len(parts) != 4 or parts[1] not in SHELLS or not parts[3].isdecimal():
-            hint = "write model/shell/task/trial, for example qwen-0.5b/bash/tree-size-bytes/1"
-            raise UserError("this is not a cell", where=path, hint=hint)
+            raise UserError(
+                "this is not a cell",
+                where=path,
+                hint="write model/shell/task/trial, for example qwen-0.5b/bash/tree-size-bytes/1",
+            )
         return cls(parts[0], parts[1], parts[2], int(parts[3]))
 
 
@@ -92,70 +95,60 @@ def _yaml_1_1(value: object) -> object:
 class Price(StrictModel):
     """US dollars for a million tokens, and the day the price was read."""
 
-    input_usd_per_mtok: float = Field(ge=0, description="Input tokens.")
-    output_usd_per_mtok: float = Field(ge=0, description="Output tokens, thinking included.")
-    dated: Annotated[str, BeforeValidator(_yaml_1_1)] = Field(
-        pattern=r"^\d{4}-\d{2}-\d{2}$", description="The day the price was read, YYYY-MM-DD."
-    )
+    input_usd_per_mtok: float = Field(ge=0)
+    """Input tokens."""
+    output_usd_per_mtok: float = Field(ge=0)
+    """Output tokens, thinking included."""
+    dated: Annotated[str, BeforeValidator(_yaml_1_1)] = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
+    """The day the price was read, YYYY-MM-DD."""
 
 
 class ModelConfig(StrictModel):
     """One model under test. What is left out comes from the policy table for the model's id."""
 
-    alias: str = Field(
-        pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$", description="Short name, used in paths and reports."
-    )
-    id: str = Field(min_length=1, description="The provider's name for the model.")
-    served_by: Literal["embedded", "endpoint"] = Field(
-        "endpoint",
-        description="embedded: llama.cpp inside the run; endpoint: any server that speaks the wire.",
-    )
+    alias: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$")
+    """Short name, used in paths and reports."""
+    id: str = Field(min_length=1)
+    """The provider's name for the model."""
+    served_by: Literal["embedded", "endpoint"] = "endpoint"
+    """embedded: llama.cpp inside the run; endpoint: any server that speaks the wire."""
     wire: Wire = Field(
         "messages",
         description="The protocol. messages: POST /v1/messages; chat: Chat Completions (vLLM, Ollama, llama.cpp, "
         "gateways); bedrock, vertex: Claude in these clouds.",
     )
-    interface: Literal["reply", "tool"] = Field(
-        "reply",
-        description="How the command is returned. reply: as the text of the reply; tool: in a forced tool call.",
-    )
+    interface: Literal["reply", "tool"] = "reply"
+    """How the command is returned. reply: as the text of the reply; tool: in a forced tool call."""
     base_url: str | None = Field(
         None,
         description="The endpoint's address, for chat with /v1, for messages without. Empty: the wire's default.",
     )
-    region: str | None = Field(
-        None, description="The cloud's region; needed for bedrock and vertex."
-    )
-    project: str | None = Field(None, description="The cloud's project; needed for vertex.")
-    api_key_env: str = Field(
-        "ANTHROPIC_API_KEY",
-        description="Environment variable with the key. Other wires have other defaults.",
-    )
-    key_required: bool = Field(
-        True, description="false for a server of your own that needs no key."
-    )
-    temperature: Annotated[float, Field(ge=0, le=2)] | Literal["provider-default"] | None = Field(
-        None,
-        description="A number is sent as it is; provider-default sends none. Empty: the policy table's.",
-    )
-    max_tokens: int | None = Field(None, ge=1, le=128_000, description="Empty: the policy table's.")
-    thinking: dict[str, Any] | None = Field(
-        None, description="Sent as it is. Empty: the policy table's."
-    )
-    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = Field(
-        None, description="Sent as it is. Empty: the policy table's."
-    )
-    extra_body: dict[str, Any] = Field(
-        default_factory=dict, description="Additional fields of the request body."
-    )
-    extra_headers: dict[str, str] = Field(
-        default_factory=dict, description="Additional headers; never a key."
-    )
-    price: Price | None = Field(None, description="Empty: the policy table's.")
-    requests_per_minute: int = Field(
-        45, ge=1, description="Requests started in a minute, over all cells of the model."
-    )
-    in_flight: int = Field(4, ge=1, le=64, description="Requests in flight at a time.")
+    region: str | None = None
+    """The cloud's region; needed for bedrock and vertex."""
+    project: str | None = None
+    """The cloud's project; needed for vertex."""
+    api_key_env: str = "ANTHROPIC_API_KEY"
+    """Environment variable with the key. Other wires have other defaults."""
+    key_required: bool = True
+    """false for a server of your own that needs no key."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | Literal["provider-default"] | None = None
+    """A number is sent as it is; provider-default sends none. Empty: the policy table's."""
+    max_tokens: int | None = Field(None, ge=1, le=128_000)
+    """Empty: the policy table's."""
+    thinking: dict[str, Any] | None = None
+    """Sent as it is. Empty: the policy table's."""
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    """Sent as it is. Empty: the policy table's."""
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    """Additional fields of the request body."""
+    extra_headers: dict[str, str] = Field(default_factory=dict)
+    """Additional headers; never a key."""
+    price: Price | None = None
+    """Empty: the policy table's."""
+    requests_per_minute: int = Field(45, ge=1)
+    """Requests started in a minute, over all cells of the model."""
+    in_flight: int = Field(4, ge=1, le=64)
+    """Requests in flight at a time."""
 
     @model_validator(mode="before")
     @classmethod
@@ -193,7 +186,7 @@ class ModelConfig(StrictModel):
             portable = False
         if not portable:
             raise ValueError(
-                "this is not JSON that every language reads alike: mind dates, .nan, and large numbers"
+                "not portable JSON: dates, .nan and integers above 2^53 are not allowed"
             )
         return value
 
@@ -225,18 +218,18 @@ class Limits(StrictModel):
         default_factory=lambda: dict.fromkeys(SHELLS, MIN_DEADLINE_S),
         description="Deadline of a command in seconds; at least max(30, 10 x slowest reference), see docs/method.md.",
     )
-    memory_mb: int = Field(
-        1024, ge=256, description="Memory of the whole container, helpers included; no swap."
-    )
-    pids: int = Field(256, ge=64, description="Processes and threads in the container.")
-    output_bytes: int = Field(
-        1_048_576, ge=1024, description="Bytes kept of each stream; the rest is only counted."
-    )
-    file_mb: int = Field(
-        64, ge=64, description="Largest file a command may write; PowerShell needs 64."
-    )
-    tmpfs_mb: int = Field(64, ge=16, description="Size of /tmp, and of HOME.")
-    open_files: int = Field(1024, ge=256, description="Open files of each process.")
+    memory_mb: int = Field(1024, ge=256)
+    """Memory of the whole container, helpers included; no swap."""
+    pids: int = Field(256, ge=64)
+    """Processes and threads in the container."""
+    output_bytes: int = Field(1_048_576, ge=1024)
+    """Bytes kept of each stream; the rest is only counted."""
+    file_mb: int = Field(64, ge=64)
+    """Largest file a command may write; PowerShell needs 64."""
+    tmpfs_mb: int = Field(64, ge=16)
+    """Size of /tmp, and of HOME."""
+    open_files: int = Field(1024, ge=256)
+    """Open files of each process."""
 
     @field_validator("timeout_s")
     @classmethod
@@ -247,48 +240,44 @@ class Limits(StrictModel):
 class SandboxConfig(StrictModel):
     """The container engine and its limits."""
 
-    parallel: int | None = Field(
-        None, ge=1, le=64, description="Containers at a time. Empty: one for each processor."
-    )
-    limits: Limits = Field(default_factory=Limits, description="What one execution may use.")
+    parallel: int | None = Field(None, ge=1, le=64)
+    """Containers at a time. Empty: one for each processor."""
+    limits: Limits = Field(default_factory=Limits)
+    """What one execution may use."""
 
     @property
     def containers(self) -> int:
         return self.parallel or os.cpu_count() or 1
 
 
-class Budget(StrictModel):
+class BudgetConfig(StrictModel):
     """Dollars. Above `confirm_usd` a run asks first; at `stop_usd` it stops and keeps every answer."""
 
-    confirm_usd: float = Field(
-        1.0, ge=0, description="A run that may cost more asks for confirmation."
-    )
-    stop_usd: float = Field(
-        10.0, gt=0, description="Where a run stops, by the usage that the services report."
-    )
+    confirm_usd: float = Field(1.0, ge=0)
+    """A run that may cost more asks for confirmation."""
+    stop_usd: float = Field(10.0, gt=0)
+    """Where a run stops, by the usage that the services report."""
 
 
 class Study(StrictModel):
     """A validated configuration: what is asked of whom, how often, and where it runs."""
 
-    study: str = Field(pattern=STUDY_NAME, description="Name of the study and of its folder.")
-    decision: str = Field(
-        "", description="The decision that the study is for. Empty: the study is exploratory."
-    )
+    study: str = Field(pattern=STUDY_NAME)
+    """Name of the study and of its folder."""
+    decision: str = ""
+    """The decision that the study is for. Empty: the study is exploratory."""
     tasks: Wanted = Field(
         PILOT,
         description="A set of `tasks/sets.yaml` (such as `pilot-20` or `demanding`), a list of task ids, or `all`.",
     )
     shells: Annotated[list[ShellName], Field(min_length=1)] = Field(
-        default_factory=lambda: list(DESIGN_SHELLS), description="The shells to ask for."
+        default_factory=lambda: list(DESIGN_SHELLS)
     )
-    trials: int = Field(
-        5, ge=1, le=100, description="Independent answers for each model, shell and task."
-    )
-    seeds: list[Seed] = Field(
-        default_factory=lambda: [11, 24],
-        description="Seeds of the worlds in which each answer runs; at least one odd and one even.",
-    )
+    """The shells to ask for."""
+    trials: int = Field(5, ge=1, le=100)
+    """Independent answers for each model, shell and task."""
+    seeds: list[Seed] = Field(default_factory=lambda: [11, 24])
+    """Seeds of the worlds in which each answer runs; at least one odd and one even."""
     conditions: Annotated[list[ConditionName], Field(min_length=1)] = Field(
         default_factory=lambda: list(CONDITIONS),
         description="as_designed is the headline. PowerShell answers run again: under no_unix_tools all of them, "
@@ -306,16 +295,18 @@ class Study(StrictModel):
         False,
         description="Also run each task's first reference and first wrong command; the report lists them separately.",
     )
-    order_seed: Seed = Field(20260430, description="Seed of the order in which cells are asked.")
-    models: Annotated[list[ModelConfig], Field(min_length=1)] = Field(
-        description="The models; results are never pooled over models."
-    )
-    sandbox: SandboxConfig = Field(default_factory=SandboxConfig, description="Where commands run.")
-    budget: Budget = Field(default_factory=Budget, description="What it may cost.")
-    confirm: Annotated[Literal["ask", "yes"], BeforeValidator(_yaml_1_1)] = Field(
-        "ask", description="yes: run above confirm_usd without asking for confirmation."
-    )
-    preregistration: str | None = Field(None, description="Path of the study's registration.")
+    order_seed: Seed = 20260430
+    """Seed of the order in which cells are asked."""
+    models: Annotated[list[ModelConfig], Field(min_length=1)]
+    """The models; results are never pooled over models."""
+    sandbox: SandboxConfig = Field(default_factory=SandboxConfig)
+    """Where commands run."""
+    budget: BudgetConfig = Field(default_factory=BudgetConfig)
+    """What it may cost."""
+    confirm: Annotated[Literal["ask", "yes"], BeforeValidator(_yaml_1_1)] = "ask"
+    """yes: run above confirm_usd without asking for confirmation."""
+    preregistration: str | None = None
+    """Path of the study's registration."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:

@@ -6,9 +6,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fluency.common.clock import parse_time
 from fluency.common.errors import REBUILD_HINT, UserError
@@ -24,15 +22,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _OF_SCORE = (
-    *(
-        "passed",
-        "structural_pass",
-        "exit_ok",
-        "content_ok",
-        "lenient_passed",
-        "failure_class",
-        "why",
-    ),
+    "passed",
+    "structural_pass",
+    "exit_ok",
+    "content_ok",
+    "lenient_passed",
+    "failure_class",
+    "why",
     *(condition.score_field for condition in EXTRA_CONDITIONS),
 )
 """Columns that are fields of a score."""
@@ -40,92 +36,87 @@ Status = Literal["measured", "not_measured", "missing"]
 MISSING_REASONS = {stage: f"no {stage} yet" for stage in ("generation", "execution", "score")}
 
 
-def _or_empty(description: str) -> Any:
-    return Field(None, description=description)
-
-
 class Row(FrozenModel):
     """A row of `results/<study>/cells.csv`; empty fields are unknown, never zero."""
 
-    model: str = Field(description="Alias of the model in the study.")
-    shell: str = Field(description="The shell that was asked for.")
-    task: str = Field(description="Id of the task.")
-    trial: int = Field(description="Number of the independent answer, from 1.")
-    category: str = Field(description="Kind of the task.")
-    status: Status = Field(
-        description="missing: not measured yet, or given up; not_measured: no such shell in the image."
-    )
-    reason: str | None = _or_empty("Why a cell is missing or not_measured.")
-    passed: bool | None = _or_empty(
-        "Exit code 0 and the right output in every world: the headline. Empty: not measured."
-    )
-    structural_pass: bool | None = _or_empty(
-        "Exit code 0 and the structural check alone, in every world."
-    )
-    exit_ok: bool | None = _or_empty("Exit code 0 in every world.")
-    content_ok: bool | None = _or_empty("The right output in every world, whatever the exit code.")
-    lenient_passed: bool | None = _or_empty(
-        "As `passed`, with the command also taken out of prose and fences."
-    )
-    no_unix_tools_passed: bool | None = _or_empty(
-        "As `passed`, without Unix programs on PATH; empty where that was not run."
-    )
-    windows_aliases_passed: bool | None = _or_empty(
-        "As `passed`, with the aliases of PowerShell on Windows; empty where that was not run."
-    )
-    worlds_passed: int | None = _or_empty(
-        "Worlds in which the headline's run passed (as designed, strict reading)."
-    )
-    worlds_run: int | None = _or_empty("Worlds the command ran in for the headline.")
-    failure_class: str | None = _or_empty(
-        "Why it failed, one of a closed set. Empty: it passed, or is not measured."
-    )
-    why: str | None = _or_empty("The reason for the verdict, in a sentence.")
-    made_of: str | None = _or_empty(
-        "What the answer is made of: cmdlets-only, mixed, unix-only and others."
-    )
-    commands: str | None = _or_empty(
-        "Names of the commands that it calls, in order of appearance, separated by blanks."
-    )
-    outcome: str | None = _or_empty("Of the reply: ok, refusal, truncated, empty or no-call.")
-    stop_reason: str | None = _or_empty("Why the server ended the reply, in its own word.")
-    command: str | None = _or_empty(
-        "The command as it ran, in the strict reading, control characters escaped. Empty: none."
-    )
-    input_tokens: int | None = _or_empty("Input tokens, as the server counted them.")
-    output_tokens: int | None = _or_empty("Output tokens, as the server counted them.")
-    cost_usd: float | None = _or_empty(
-        "Dollars, by the price of the day. Empty: the model has no price."
-    )
-    temperature_sent: str | None = _or_empty("A number, or `provider-default`.")
-    model_echoed: str | None = _or_empty("The model's name in the reply.")
-    t_gen_s: float | None = _or_empty(
-        "Seconds from request to last byte; empty where it is not known."
-    )
-    t_exec_s: float | None = _or_empty(
-        "Seconds of the command alone, mean over the headline's worlds."
-    )
-    timed_out: bool | None = _or_empty("Whether a run of the headline reached its deadline.")
-    peak_memory_bytes: int | None = _or_empty(
-        "Memory of the whole container, largest over the headline's worlds."
-    )
-    cpu_s: float | None = _or_empty("Seconds of processor time, mean over the headline's worlds.")
-    peak_processes: int | None = _or_empty(
-        "Processes at a time, largest over the headline's worlds."
-    )
-    written_bytes: int | None = _or_empty(
-        "Bytes written in /tmp and HOME, largest over the headline's worlds."
-    )
-    output_truncated: bool | None = _or_empty(
-        "Whether a stream was longer than what is kept of it."
-    )
-    side_effects: str | None = _or_empty(
-        "What the command left behind, separated by semicolons; not judged."
-    )
-    attempts: int | None = _or_empty("How often its commands were started. Empty: not executed.")
-    asked_utc: str | None = _or_empty(
-        "When the request that got the answer was sent, UTC; without `t_gen_s`, when it arrived."
-    )
+    model: str
+    """Alias of the model in the study."""
+    shell: str
+    """The shell that was asked for."""
+    task: str
+    """Id of the task."""
+    trial: int
+    """Number of the independent answer, from 1."""
+    category: str
+    """Kind of the task."""
+    status: Status
+    """missing: not measured yet, or given up; not_measured: no such shell in the image."""
+    reason: str | None = None
+    """Why a cell is missing or not_measured."""
+    passed: bool | None = None
+    """Exit code 0 and the right output in every world: the headline. Empty: not measured."""
+    structural_pass: bool | None = None
+    """Exit code 0 and the structural check alone, in every world."""
+    exit_ok: bool | None = None
+    """Exit code 0 in every world."""
+    content_ok: bool | None = None
+    """The right output in every world, whatever the exit code."""
+    lenient_passed: bool | None = None
+    """As `passed`, with the command also taken out of prose and fences."""
+    no_unix_tools_passed: bool | None = None
+    """As `passed`, without Unix programs on PATH; empty where that was not run."""
+    windows_aliases_passed: bool | None = None
+    """As `passed`, with the aliases of PowerShell on Windows; empty where that was not run."""
+    worlds_passed: int | None = None
+    """Worlds in which the headline's run passed (as designed, strict reading)."""
+    worlds_run: int | None = None
+    """Worlds the command ran in for the headline."""
+    failure_class: str | None = None
+    """Why it failed, one of a closed set. Empty: it passed, or is not measured."""
+    why: str | None = None
+    """The reason for the verdict, in a sentence."""
+    made_of: str | None = None
+    """What the answer is made of: cmdlets-only, mixed, unix-only and others."""
+    commands: str | None = None
+    """Names of the commands that it calls, in order of appearance, separated by blanks."""
+    outcome: str | None = None
+    """Of the reply: ok, refusal, truncated, empty or no-call."""
+    stop_reason: str | None = None
+    """Why the server ended the reply, in its own word."""
+    command: str | None = None
+    """The command as it ran, in the strict reading, control characters escaped. Empty: none."""
+    input_tokens: int | None = None
+    """Input tokens, as the server counted them."""
+    output_tokens: int | None = None
+    """Output tokens, as the server counted them."""
+    cost_usd: float | None = None
+    """Dollars, by the price of the day. Empty: the model has no price."""
+    temperature_sent: str | None = None
+    """A number, or `provider-default`."""
+    model_echoed: str | None = None
+    """The model's name in the reply."""
+    t_gen_s: float | None = None
+    """Seconds from request to last byte; empty where it is not known."""
+    t_exec_s: float | None = None
+    """Seconds of the command alone, mean over the headline's worlds."""
+    timed_out: bool | None = None
+    """Whether a run of the headline reached its deadline."""
+    peak_memory_bytes: int | None = None
+    """Memory of the whole container, largest over the headline's worlds."""
+    cpu_s: float | None = None
+    """Seconds of processor time, mean over the headline's worlds."""
+    peak_processes: int | None = None
+    """Processes at a time, largest over the headline's worlds."""
+    written_bytes: int | None = None
+    """Bytes written in /tmp and HOME, largest over the headline's worlds."""
+    output_truncated: bool | None = None
+    """Whether a stream was longer than what is kept of it."""
+    side_effects: str | None = None
+    """What the command left behind, separated by semicolons; not judged."""
+    attempts: int | None = None
+    """How often its commands were started. Empty: not executed."""
+    asked_utc: str | None = None
+    """When the request that got the answer was sent, UTC; without `t_gen_s`, when it arrived."""
 
 
 RECORD_TYPES: dict[str, type[FrozenModel]] = {
@@ -182,16 +173,18 @@ def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
         stage = "score" if execution else "execution" if generation else "generation"
         return Row(**values, status="missing", reason=MISSING_REASONS[stage])
     if generation is None or execution is None:
-        what, hint = (
+        raise UserError(
             "the score has no generation or execution",
-            "run the study again; it makes only what is missing",
+            where=cell.path,
+            hint="run the study again; it makes only what is missing",
         )
-        raise UserError(what, where=cell.path, hint=hint)
     status = (
         "not_measured" if score.not_measured else "missing" if execution.unmeasured else "measured"
     )
     headline = [
-        w for w in score.worlds if w.condition == AS_DESIGNED.name and w.reading == "strict"
+        world
+        for world in score.worlds
+        if world.condition == AS_DESIGNED.name and world.reading == "strict"
     ]
     return Row(
         **values,
@@ -297,11 +290,11 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, dtype=dtypes(), keep_default_na=False, na_values=[""])
     except (OSError, ValueError) as error:
-        what, hint = (
+        raise UserError(
             f"the cells table cannot be read: {error}",
-            "run the study, or `snakemake gather`",
-        )
-        raise UserError(what, where=str(path), hint=hint) from None
+            where=str(path),
+            hint="run the study, or `snakemake gather`",
+        ) from None
     if list(frame.columns) != COLUMNS:
         raise UserError("the cells table has other columns", where=str(path), hint=REBUILD_HINT)
     return frame

@@ -12,7 +12,7 @@ from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import (
     Field,
@@ -53,8 +53,11 @@ def private_folder() -> Path | None:
         )
         raise UserError("there is no such folder of private tasks", where=where, hint=hint)
     if folder.resolve().is_relative_to(ROOT):
-        hint = "move it out of the project, whose files are published"
-        raise UserError("the folder of private tasks is inside the project", where=where, hint=hint)
+        raise UserError(
+            "the folder of private tasks is inside the project",
+            where=where,
+            hint="move it out of the project, whose files are published",
+        )
     return folder
 
 
@@ -69,11 +72,10 @@ def task_folders(root: Path = TASKS) -> dict[str, Path]:
     hidden = private_folder() if Path(root) == TASKS else None
     private = _in(hidden) if hidden else {}
     for name in sorted(found.keys() & private.keys()):
-        hint = "give it another id: its folder's name, and `id:` in its task.yaml"
         raise UserError(
             "a private task has the id of a task of the project",
             where=str(private[name]),
-            hint=hint,
+            hint="give it another id: its folder's name, and `id:` in its task.yaml",
         )
     return dict(sorted((found | private).items()))
 
@@ -81,20 +83,19 @@ def task_folders(root: Path = TASKS) -> dict[str, Path]:
 def task_folder(task_id: str) -> Path | None:
     """The folder of a task, private or not; None if there is none."""
     private = private_folder()
-    folders = [
-        folder / task_id
-        for folder in (TASKS, *([private] if private else []))
-        if (folder / task_id).is_dir()
-    ]
-    return folders[0] if folders else None
+    folders = [TASKS, *([private] if private else [])]
+    return next((root / task_id for root in folders if (root / task_id).is_dir()), None)
 
 
 def task_yaml(folder: Path) -> Path:
     """UserError where the folder holds no task.yaml."""
     path = folder / "task.yaml"
     if not path.is_file():
-        hint = f"restore the file, or remove the folder; {PAGE} says what a task is"
-        raise UserError("this task folder holds no task.yaml", where=str(folder), hint=hint)
+        raise UserError(
+            "this task folder holds no task.yaml",
+            where=str(folder),
+            hint=f"restore the file, or remove the folder; {PAGE} says what a task is",
+        )
     return path
 
 
@@ -176,18 +177,14 @@ def run_python_file(path: Path) -> ModuleType:
 
 Category = Literal["file-inspection", "text-processing", "process-introspection", "network-fetch"]
 NEUTRAL = "neutral"
-CATEGORIES: tuple[Category, ...] = (
-    "file-inspection",
-    "text-processing",
-    "process-introspection",
-    "network-fetch",
-)
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
 class Structure(FrozenModel):
     """The structural check: every line matches, or the output is JSON of a shape."""
 
-    line: str | None = Field(None, description="A regular expression that every line matches.")
+    line: str | None = None
+    """A regular expression that every line matches."""
     lines: Literal["at-least-one", "exactly-one"] = "at-least-one"
     json_shape: Literal["array-of-objects", "array", "object"] | None = None
 
@@ -206,18 +203,17 @@ class Task(FrozenModel):
     category: Category
     provenance: Literal["design", "allowlist", "written"]
     provenance_note: str
-    needs: list[Literal["processes", "http"]] = Field(
-        default_factory=list, description="Beside the tree."
-    )
+    needs: list[Literal["processes", "http"]] = Field(default_factory=list)
+    """Beside the tree."""
     prompt: str = Field(min_length=20)
     structure: Structure
     content: Literal["set", "ordered", "paths", "keyed", "jsonset", "json", "hex"]
     fixture: str
     fairness: str
-    lean: str | None = Field(
-        None, description="The shell its author expects to find it easier, or `neutral`."
-    )
-    difficulty: str | None = Field(None, description="How hard its author thinks it is, in words.")
+    lean: str | None = None
+    """The shell its author expects to find it easier, or `neutral`."""
+    difficulty: str | None = None
+    """How hard its author thinks it is, in words."""
     references: dict[ShellName, list[str]]
     wrong: dict[ShellName, list[str]]
 
@@ -273,9 +269,11 @@ class Task(FrozenModel):
         try:
             return run_python_file(path).expected
         except Exception as error:
-            what = f"the task's answer cannot be loaded: {type(error).__name__}: {error}"
-            hint = f"define `expected(world, processes)`; see {PAGE}"
-            raise UserError(what, where=str(path), hint=hint) from error
+            raise UserError(
+                f"the task's answer cannot be loaded: {type(error).__name__}: {error}",
+                where=str(path),
+                hint=f"define `expected(world, processes)`; see {PAGE}",
+            ) from error
 
     def expected(self, world: World, processes: Sequence[ProcessFact] = ()) -> Any:
         """The right answer in a world, as JSON data in the form of the content rule; cached without processes."""
@@ -306,8 +304,11 @@ def load_task(folder: Path) -> Task:
         re.compile(task.structure.line or "")
     except re.error as error:
         where = f"{task.folder / 'task.yaml'}: structure.line"
-        hint = f"mend the pattern; {PAGE} says what a task is"
-        raise UserError(f"not a regular expression: {error}", where=where, hint=hint) from None
+        raise UserError(
+            f"not a regular expression: {error}",
+            where=where,
+            hint=f"mend the pattern; {PAGE} says what a task is",
+        ) from None
     return task
 
 
@@ -319,11 +320,11 @@ def read_task(folder: Path) -> Task:
     except ValidationError as error:
         raise config_error(error, [path], Task, PAGE) from None
     if task.id != path.parent.name:
-        what, hint = (
+        raise UserError(
             f"the id is {task.id}, the folder {path.parent.name}",
-            "give the folder the task's id",
+            where=f"{path}: id",
+            hint="give the folder the task's id",
         )
-        raise UserError(what, where=f"{path}: id", hint=hint)
     if not (path.parent / "answer.py").is_file():
         raise UserError("the task has no answer", where=str(path.parent), hint=f"see {PAGE}")
     task._folder = path.parent
