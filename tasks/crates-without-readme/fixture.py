@@ -1,6 +1,7 @@
-"""The last folder of crates/ is a crate without README.md, so that a loop that ends in a test ends with status 0."""
+"""The last folder of crates/ is a crate without README.md, for loops that end in a test; it has a readme.md."""
 
 
 def extend(builder, rng):
     builder.file("crates/xtask/Cargo.toml", '[package]\nname = "xtask"\nversion.workspace = true\n')
     builder.file("crates/xtask/src/main.rs", "fn main() {}\n")
+    builder.file("crates/xtask/readme.md", "# xtask\n")

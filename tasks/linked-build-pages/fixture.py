@@ -38,7 +38,8 @@ def extend(builder, rng):
 
 
 def _builds(rng, failed):
-    statuses = ["failed"] * failed + [rng.pick(STATUSES) for _ in range(rng.between(3, 5))]
+    others = [rng.pick(STATUSES) for _ in range(rng.between(2, 4))]
+    statuses = ["failed"] * failed + ["failed-soft", *others]
     names = ("nightly", "release", "failed-retry", "smoke")
     return [
         {"id": f"{rng.pick(names)}-{rng.between(1000, 9999)}", "status": status}

@@ -1,4 +1,7 @@
-"""A bundle and its manifest: three files moved in odd worlds, two or four in even ones."""
+"""A bundle and its manifest: three files moved in odd worlds, two or four in even ones.
+
+The last one of the manifest is not where it was, for loops that end in a test.
+"""
 
 import hashlib
 import json
@@ -51,7 +54,9 @@ def extend(builder, rng):
     for one in sorted(there):
         builder.file(f"{ROOT}/{one}", there[one])
     files = []
-    for number, one in enumerate(rng.shuffled(sorted(listed))):
+    last = rng.pick(sorted(listed.keys() - there.keys()))
+    others = rng.shuffled(sorted(listed.keys() - {last}))
+    for number, one in enumerate([*others, last]):
         digest = hashlib.sha256(listed[one].encode()).hexdigest()
         capitals = number % 2 == 0 or one == hidden
         files.append(

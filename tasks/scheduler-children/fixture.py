@@ -1,12 +1,13 @@
-"""A process whose name begins with vox-sched, and a child of it."""
+"""Two processes whose names begin with vox-sched, each with a child: one starts first, one last."""
 
 from fluency.world import HelperSpec
 
 
 def extend(builder, rng):
-    builder.process(HelperSpec("sched-gc", "vox-sched-gc", ("--every", str(rng.between(10, 90)))))
-    builder.process(
-        HelperSpec(
-            "sched-gc-relay", "vox-relay", ("--port", str(rng.between(8000, 8999))), "sched-gc"
-        )
-    )
+    started, builder.processes = builder.processes, []
+    for name in ("vox-sched-cron", "vox-sched-gc"):
+        port = str(rng.between(8000, 8999))
+        builder.process(HelperSpec(name, name, ("--every", str(rng.between(10, 90)))))
+        builder.process(HelperSpec(f"{name}-relay", "vox-relay", ("--port", port), name))
+        if started:
+            builder.processes, started = [*builder.processes, *started], []

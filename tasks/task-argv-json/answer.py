@@ -1,6 +1,12 @@
-"""The argument vector of each vox-task, its name first."""
+"""The arguments of each file, as JSON data."""
+
+from posixpath import basename
 
 
 def expected(world, processes):
-    tasks = [process for process in processes if process.name == "vox-task"]
-    return [{"pid": task.pid, "argv": [task.name, *task.args]} for task in tasks]
+    vectors = {
+        basename(path).removesuffix(".argv"): data.decode().split("\0")
+        for path, data in world.under("run/tasks").items()
+        if path.endswith(".argv")
+    }
+    return [{"task": name, "argc": len(vector), "argv": vector} for name, vector in vectors.items()]

@@ -1,6 +1,4 @@
-"""Tasks whose arguments are empty, look like JSON or have blanks; numbers are odd in odd worlds and even in even ones."""
-
-from fluency.world import HelperSpec
+"""Argument vectors with all kinds of arguments; numbers are odd in odd worlds and even in even ones."""
 
 
 def extend(builder, rng):
@@ -9,13 +7,14 @@ def extend(builder, rng):
 
     word = rng.pick(("index", "merge", "replay"))
     vectors = [
-        (),
-        ("--name", word, "--note", ""),
-        ("--from", "", "", "--to", f"{word}-{number()}"),
-        ("--say", f'"{word}" is \\new', f'C:\\{word}\\t "{number()}"'),
-        ("-n", number(), f"two  blanks {number()}", "--queue"),
+        ("vox-task",),
+        ("vox-task", "--name", word, "--note", "", "--last"),
+        ("vox-task", "--from", "", "", "--to", f"{word}-{number()}"),
+        ("vox-task", "--say", f'"{word}" is \\new', f'C:\\{word}\\t "{number()}"'),
+        ("-n", number(), f"two  spaces {number()}", "--queue"),
     ]
-    helpers = [HelperSpec(f"task-{place}", "vox-task", args) for place, args in enumerate(vectors)]
-    helpers.append(HelperSpec("task-gc", "vox-task-gc", ("--name", word)))
-    for helper in rng.shuffled(helpers):
-        builder.process(helper)
+    names = rng.sample(("amend", "build", "check", "drain", "expire", "fold"), 6)
+    for name, vector in zip(names, vectors, strict=False):
+        builder.file(f"run/tasks/{name}.argv", "\0".join(vector))
+    builder.file(f"run/tasks/{names[5]}.argv.part", "vox-task\0--na")
+    builder.file(f"run/tasks/{names[0]}.env", f"NAME={word}\0")

@@ -1,4 +1,7 @@
-"""A table of contents with every form of a link; five pages are no chapters in odd worlds, six in even ones."""
+"""A table of contents with every form of a link; six pages are no chapters in odd worlds, seven in even ones.
+
+The last one by name is among them, for loops that end in a test.
+"""
 
 WORDS = (
     "anchors", "backup", "cluster", "debug", "editor", "filters", "groups", "hooks", "import", "journal", "keys",
@@ -36,7 +39,7 @@ def extend(builder, rng):
     namesake = f"advanced/{next(words)}.md"
     chapter(f"guide/{namesake}")
     short, long, another, alone = (page() for _ in range(4))
-    others = [namesake, short, long, another, "guide/notes.md"]
+    others = [namesake, short, long, another, "guide/notes.md", "translations.md"]
     others += [] if builder.odd else [alone]
     lines.insert(rng.between(2, 8), f"<!-- - [Gone]({short}) -->")
     several = ["<!--", f"- [Later]({long})", f"- [Much later]({another})", "-->"]

@@ -1,4 +1,7 @@
-"""Backups round New Year and round Sundays; an odd number is not kept in odd worlds, an even number in even ones."""
+"""Backups round New Year and round Sundays; an odd number is not kept in odd worlds, an even number in even ones.
+
+The first two and the last two of each service are of one day: loops in both directions end with status 0.
+"""
 
 from datetime import date, timedelta
 
@@ -27,6 +30,7 @@ def extend(builder, rng):
         week = [later + timedelta(days=number) for number in range(7)]
         pairs = [(day, day.replace(year=day.year + 1)) for day in week]
         days += next(pair for pair in pairs if len({day.isocalendar().week for day in pair}) == 1)
+        days += [min(days), max(days)]
         times = rng.sample(range(24 * 60), len(days))
         own = sorted(
             {

@@ -20,19 +20,27 @@ SIXTY = load_tasks("full-60")
 PINNED = json.loads((DATA / "pilot.json").read_text(encoding="utf-8"))
 """The hashes of the twenty's texts and worlds, and their answers. They change with a task's version, and never else."""
 # What a model is asked. Another prompt is another task: bump the task's version with it.
-PROMPTS = "031809c00f2594fd544704398bc88bd34a152f40c98dceb7989f3791692d137e"
+PROMPTS = "48304912b15538ed0c25cb82ddb910571c545f6eac4ff7cf59ba1113de05b55c"
 SINCE_RECORDED = {
     ("changed-deploy-files", "bash"): 1,
     ("changelog-releases", "bash"): 1,
     ("crate-versions", "bash"): 1,
     ("crates-using-reqwest", "bash"): 1,
+    ("crates-without-readme", "bash"): 1,
+    ("crates-without-readme", "pwsh"): 1,
     ("env-missing-keys", "bash"): 2,
     ("etag-drift", "bash"): 1,
+    ("fetch-redirect-sha256", "pwsh"): 1,
     ("largest-rust-files", "bash"): 1,
+    ("lockfile-duplicates", "bash"): 1,
+    ("lockfile-duplicates", "pwsh"): 1,
     ("orphan-snapshots", "bash"): 1,
     ("orphan-snapshots", "pwsh"): 1,
-    ("scheduler-children", "bash"): 1,
+    ("scheduler-children", "bash"): 4,
+    ("scheduler-children", "pwsh"): 1,
     ("session-tool-failures", "bash"): 1,
+    ("stale-lockfiles", "bash"): 1,
+    ("stale-lockfiles", "pwsh"): 1,
     ("unpinned-actions", "bash"): 1,
     ("unpinned-actions", "pwsh"): 1,
     ("warnings-per-file", "bash"): 1,
