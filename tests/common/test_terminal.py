@@ -1,4 +1,4 @@
-"""Others' words reach a terminal as words: no control, no hidden character, and no line of their own."""
+"""Foreign text reaches a terminal without control or hidden characters, and adds no line."""
 
 import pytest
 
@@ -20,7 +20,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_nothing_that_a_terminal_obeys_is_printed(text, capsys):
+def test_printed_text_has_no_controls(text, capsys):
     log_line(f"a{text}b")
     print_lines([f"a{text}b"])
     printed = capsys.readouterr()
@@ -28,7 +28,7 @@ def test_nothing_that_a_terminal_obeys_is_printed(text, capsys):
         assert text not in shown and "\\" in shown and escape_controls(shown) == shown
 
 
-def test_a_line_of_a_result_stays_one(capsys):
+def test_printed_line_stays_one_line(capsys):
     print_lines(["PROBLEM a: b\nPROVEN. Every hash", "c"])
     assert capsys.readouterr().out == "PROBLEM a: b\\nPROVEN. Every hash\nc\n"
     assert (

@@ -37,9 +37,7 @@ def everything_below(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("name", logs.FORMATS)
-def test_each_agents_transcripts_give_the_same_candidates_and_nothing_private_is_written(
-    name, tmp_path
-):
+def test_mine_finds_same_candidates_in_each_format(name, tmp_path):
     logs.FORMATS[name](tmp_path / "logs")
     report = mine([tmp_path / "logs"], tmp_path / "out")
     assert report.tally["files"] == 1
@@ -63,12 +61,12 @@ def test_each_agents_transcripts_give_the_same_candidates_and_nothing_private_is
         == {path.parent.name for path in (tmp_path / "out").glob("*/task.yaml")}
     )
     written = everything_below(tmp_path / "out").lower()
-    assert "grep -rn todo " in written and "| wc -l" in written, "what is not private stays"
+    assert "grep -rn todo " in written and "| wc -l" in written, "public text is kept"
     for canary in logs.CANARIES:
         assert canary.lower() not in written, canary
 
 
-def test_a_candidate_is_a_draft_that_the_loader_refuses(tmp_path):
+def test_mine_draft_is_refused_by_loader(tmp_path):
     logs.claude_code(tmp_path / "logs")
     mine([tmp_path / "logs"], tmp_path / "out")
     folder = tmp_path / "out/file-list-sort-take"
@@ -83,7 +81,7 @@ def test_a_candidate_is_a_draft_that_the_loader_refuses(tmp_path):
         load_task(folder)
 
 
-def test_the_table_shows_how_frequent_each_category_and_candidate_is(tmp_path):
+def test_mine_table_counts_categories_and_candidates(tmp_path):
     often = [("Count lines", f"wc -l src/{n}.rs", True) for n in range(6)] + [
         ("Size", "du -sb src", True)
     ] * 2
@@ -95,7 +93,7 @@ def test_the_table_shows_how_frequent_each_category_and_candidate_is(tmp_path):
     assert "| runs something else | 1 |" in page
 
 
-def test_both_shells_of_one_intent_are_one_candidate(tmp_path):
+def test_mine_merges_shells_of_one_intent(tmp_path):
     logs.claude_code(tmp_path / "a", [("Count TODO", "grep -r TODO src | wc -l", True)])
     powershell = [("Count TODO", "Select-String -Path *.rs TODO | Measure-Object", True)]
     logs.claude_code(tmp_path / "b", powershell, shell="PowerShell")
@@ -105,7 +103,7 @@ def test_both_shells_of_one_intent_are_one_candidate(tmp_path):
     assert set(draft["seen"]["commands"]) == {"bash", "pwsh"}
 
 
-def test_a_prompt_that_led_to_several_commands_is_not_one_shot(tmp_path):
+def test_mine_leaves_out_prompt_with_several_commands(tmp_path):
     path = logs.codex(tmp_path / "logs", [("Look around", "ls", True), ("Count", "wc -l a", True)])
     lines = path.read_text().splitlines()
     second = next(line for line in lines if '"call_1"' in line and "function_call" in line)
@@ -118,7 +116,7 @@ def test_a_prompt_that_led_to_several_commands_is_not_one_shot(tmp_path):
     }
 
 
-def test_a_draft_someone_works_on_is_left_alone_and_a_second_run_gives_the_same(tmp_path):
+def test_mine_keeps_edited_draft_and_repeats_page(tmp_path):
     logs.claude_code(tmp_path / "logs")
     mine([tmp_path / "logs"], tmp_path / "out")
     page = (tmp_path / "out/README.md").read_bytes()
@@ -149,7 +147,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", ["Claude Code", "Codex CLI", "Gemini CLI"])
-def test_malformed_and_hostile_lines_are_skipped(name, tmp_path):
+def test_mine_skips_malformed_lines(name, tmp_path):
     path = logs.FORMATS[name](tmp_path / "logs")
     path.write_text(path.read_text() + "".join(f"{line}\n" for line in HOSTILE))
     for number, _ in enumerate(HOSTILE):
@@ -164,7 +162,7 @@ def test_malformed_and_hostile_lines_are_skipped(name, tmp_path):
     assert report.tally["malformed lines"] > len(HOSTILE) and report.tally["unreadable files"] == 2
 
 
-def test_a_line_without_end_is_skipped_and_the_next_one_read(tmp_path):
+def test_mine_skips_overlong_line_and_copied_session(tmp_path):
     path = logs.claude_code(tmp_path / "logs")
     data = path.read_bytes()
     (path.parent / "copy.jsonl").write_bytes(data)
@@ -176,7 +174,7 @@ def test_a_line_without_end_is_skipped_and_the_next_one_read(tmp_path):
     )
 
 
-def test_nothing_to_read_is_a_sentence(tmp_path, monkeypatch):
+def test_mine_refuses_logs_without_commands(tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty/notes.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(UserError, match="no file has a shell command"):
@@ -185,9 +183,7 @@ def test_nothing_to_read_is_a_sentence(tmp_path, monkeypatch):
         mine([tmp_path / "nowhere"], tmp_path / "out")
 
 
-def test_without_logs_the_usual_places_are_read_and_several_may_stand_in_one_argument(
-    tmp_path, monkeypatch, capsys
-):
+def test_mine_reads_default_places_or_several_arguments(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -235,7 +231,7 @@ def run_watched(arguments, prefix=()):
     return touched, int(peak)
 
 
-def test_nothing_leaves_the_machine(tmp_path):
+def test_mine_opens_no_socket_and_starts_no_program(tmp_path):
     """In a network namespace with no network, and with every use of a socket or a program reported."""
     for make in logs.FORMATS.values():
         make(tmp_path / "logs")
@@ -249,7 +245,7 @@ def test_nothing_leaves_the_machine(tmp_path):
         )
 
 
-def test_memory_does_not_grow_with_the_transcripts(tmp_path):
+def test_mine_memory_is_bounded(tmp_path):
     """40 MB of sessions, most of it tool output, against the same with 1 MB: the peak stays within 25 MB."""
     records = logs.claude_code(tmp_path / "seed").read_text().splitlines()
     result = next(line for line in records if "tool_result" in line)
@@ -289,44 +285,21 @@ def test_memory_does_not_grow_with_the_transcripts(tmp_path):
         ("bash", "awk '$1 > 3 { print }' f", "text-reshape"),
     ],
 )
-def test_an_intent_is_a_category_and_steps(shell, command, slug):
+def test_intent_of_reading_command(shell, command, slug):
     intent = intent_of(shell, command)
     assert isinstance(intent, Intent) and intent.slug == slug and intent.category in CATEGORIES
 
 
 CHANGES = [
-    "rm -rf build",
-    "find . -name x -delete",
-    "find . -name x -exec rm {} +",
-    "find . | xargs rm",
-    "sort -o f f",
-]
-CHANGES += [
-    "find . | xargs -n 1 chmod +x",
-    "sed -i s/a/b/ f",
-    "sed -Ei s/a/b/ f",
-    "sed --in-place s/a/b/ f",
-]
-CHANGES += [
-    "ls > files.txt",
-    "ls >> files.txt",
-    "ls &> files.txt",
-    "ls | tee files.txt",
-    "curl -X POST http://h/x",
-]
-CHANGES += [
-    f"curl {option} http://h/x" for option in ("-d a=b", "-o f", "-sSLO", "--upload-file f")
-]
-CHANGES += [
-    "wget -O f http://h/x",
-    "find . | xargs rm ls",
-    "fd -x rm",
-    "ss -K",
-    "awk '{print > \"f\"}' g",
-    "sed 's/a/b/w f' g",
-    "uniq a b",
-]
-CHANGES += ["wget http://h/x", "git status", "python3 -c 'print(1)'", "sudo ls"]
+    "rm -rf build", "find . -name x -delete", "find . -name x -exec rm {} +", "find . | xargs rm",
+    "sort -o f f", "find . | xargs -n 1 chmod +x", "sed -i s/a/b/ f", "sed -Ei s/a/b/ f",
+    "sed --in-place s/a/b/ f", "ls > files.txt", "ls >> files.txt", "ls &> files.txt",
+    "ls | tee files.txt", "curl -X POST http://h/x", "curl -d a=b http://h/x",
+    "curl -o f http://h/x", "curl -sSLO http://h/x", "curl --upload-file f http://h/x",
+    "wget -O f http://h/x", "find . | xargs rm ls", "fd -x rm", "ss -K", 'awk \'{print > "f"}\' g',
+    "sed 's/a/b/w f' g", "uniq a b", "wget http://h/x", "git status", "python3 -c 'print(1)'",
+    "sudo ls",
+]  # fmt: skip
 SEVERAL = [
     "ls; rm x", "ls && rm x", "ls || rm x", "sleep 9 & ls", "ls\nrm x", "echo $(rm x)", "ls `rm x`", "cat <(rm x)",
 ]  # fmt: skip
@@ -351,11 +324,11 @@ LEFT_OUT += [
 
 
 @pytest.mark.parametrize(("shell", "command"), LEFT_OUT)
-def test_what_changes_something_or_is_more_than_one_command_is_left_out(shell, command):
+def test_intent_of_rejects_changes_and_several_commands(shell, command):
     assert isinstance(intent_of(shell, command), Rejected)
 
 
-def test_separators_inside_of_quotes_and_groups_are_none():
+def test_is_single_ignores_quoted_separators():
     assert (
         is_single("grep 'a;b' f")
         and is_single('awk "{ a; b }" f')
@@ -364,7 +337,7 @@ def test_separators_inside_of_quotes_and_groups_are_none():
     assert is_single("ls 2>&1 | head") and not is_single("ls 'a' ; b")
 
 
-def test_a_leading_change_of_folder_is_taken_off():
+def test_without_cd_removes_leading_cd():
     assert without_cd("cd /a/b && ls -l") == "ls -l" == without_cd('cd "/a b"; ls -l')
     assert without_cd("cdecho && x") == "cdecho && x"
 
@@ -424,7 +397,7 @@ SESSIONS = {
     "gemini_exit": ({}, {"failed": 1}),
     "gemini_windows": ({"pwsh": 4}, {}),
 }
-"""What the sessions in tests/data/miner give: commands of each shell, and what is left out."""
+"""Session in tests/data/miner -> number of commands of each shell, and of each reason to leave one out."""
 
 
 @pytest.mark.parametrize("name", SESSIONS)
@@ -504,7 +477,7 @@ PRIVATE = {
 
 @pytest.mark.parametrize("kind", PRIVATE)
 @given(data=st.data())
-def test_what_is_private_goes_whatever_stands_around(kind, data):
+def test_redact_removes_private_text(kind, data):
     secrets, forms = PRIVATE[kind]
     secret, form = data.draw(secrets), data.draw(st.sampled_from(forms))
     text = redact(data.draw(st.sampled_from(AROUND)).format(form.replace("{}", secret)))
@@ -512,18 +485,18 @@ def test_what_is_private_goes_whatever_stands_around(kind, data):
 
 
 @given(NAME, st.sampled_from(AROUND))
-def test_a_known_name_goes_wherever_it_stands(name, around):
+def test_redact_removes_known_name(name, around):
     assert name not in redact(around.format(name.upper()), {name}).lower()
 
 
 @given(st.ip_addresses(), st.sampled_from(AROUND))
-def test_addresses_go(address, around):
+def test_redact_removes_addresses(address, around):
     assume(not address.is_loopback and not address.is_unspecified)
     assert str(address) not in redact(around.format(address)).replace("<ip>", "")
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_taken_and_redacting_twice_changes_little(text):
+def test_redact_takes_any_text(text):
     assert isinstance(redact(text, {"zaphod"}), str)
 
 
@@ -543,11 +516,11 @@ def test_any_text_is_taken_and_redacting_twice_changes_little(text):
         "List the files of the last 7 days that are larger than 10 KB.",
     ],
 )
-def test_what_is_not_private_stays(text):
+def test_redact_keeps_plain_commands(text):
     assert redact(text, {"zaphod"}, "/srv/work") == text
 
 
-def test_the_sessions_folder_becomes_the_current_one():
+def test_redact_replaces_session_folder():
     folder = "/home/zaphod/heart-of-gold"
     assert (
         redact(f"ls {folder}/src {folder} {folder}-two/x", (), folder)
@@ -555,7 +528,7 @@ def test_the_sessions_folder_becomes_the_current_one():
     )
 
 
-def test_names_come_from_home_folders_but_not_the_generic_ones():
+def test_user_names_skips_generic_names():
     assert user_names("/home/zaphod/x") == {"zaphod"} == user_names(r"C:\Users\zaphod\x")
     assert user_names("/srv/x") == set() == user_names("/home/ubuntu/x")
     assert redact("ls /dev/null", GENERIC_NAMES & {"ubuntu"}) == "ls /dev/null"

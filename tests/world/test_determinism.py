@@ -36,16 +36,16 @@ SIXTY = "5ffe375afc1c583ee035784d8d3199b224a0ef30e1c330b52b5139c55810e258"
 
 
 @pytest.mark.parametrize("seed", PINNED)
-def test_a_world_has_the_bytes_it_always_had(seed):
+def test_world_has_pinned_bytes(seed):
     assert build_world(seed).sha256 == PINNED[seed]
 
 
-def test_sixty_worlds_have_the_bytes_they_always_had():
-    """Two seeds do not draw every number that a world is made of."""
+def test_sixty_worlds_have_pinned_bytes():
+    """Two seeds do not reach every draw."""
     assert sha256("".join(build_world(seed).sha256 for seed in range(100, 160))) == SIXTY
 
 
-def test_another_process_with_another_hash_seed_builds_the_same_world():
+def test_world_is_same_in_another_process():
     code = "from fluency.world import build_world; print(build_world(11).sha256)"
     environment = {
         "PATH": os.environ["PATH"],
@@ -64,11 +64,11 @@ def test_another_process_with_another_hash_seed_builds_the_same_world():
         assert done.stdout.strip() == build_world(11).sha256
 
 
-def test_a_world_is_built_once_and_kept():
+def test_world_is_built_once():
     assert build_world(11) is build_world(11) is build_world_and_answers(11)[0]
 
 
-def test_the_archive_holds_the_tree_and_nothing_of_the_machine():
+def test_world_tar_holds_the_tree_alone():
     world = build_world(24)
     with tarfile.open(fileobj=io.BytesIO(world.tar)) as archive:
         members = archive.getmembers()
@@ -82,21 +82,21 @@ def test_the_archive_holds_the_tree_and_nothing_of_the_machine():
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 140_000])
-def test_a_gzip_file_holds_its_data_as_they_are(size):
+def test_gzipped_reads_back(size):
     data = Rng("gzip").bytes(size)
     made = gzipped(data)
     assert gzip.decompress(made) == data
     assert data[:65_535] in made
 
 
-def test_the_stream_of_draws_is_fixed():
+def test_rng_has_pinned_draws():
     rng = Rng("pinned")
     assert [rng.below(1000) for _ in range(6)] == [820, 803, 233, 22, 254, 18]
     assert "".join(rng.shuffled("abcdef")) == "eafbdc"
     assert Rng("pinned").split("part").bytes(4).hex() == "5954ad66"
 
 
-def test_draws_stay_within_their_bounds_and_reach_them():
+def test_rng_draws_reach_their_bounds():
     rng = Rng("bounds")
     assert {rng.between(3, 6) for _ in range(200)} == {3, 4, 5, 6}
     assert sorted(rng.shuffled(range(50))) == list(range(50))
@@ -104,7 +104,7 @@ def test_draws_stay_within_their_bounds_and_reach_them():
     assert 200 < sum(rng.chance(30) for _ in range(1000)) < 400
 
 
-def test_a_route_comes_back_from_its_document_and_every_rule_of_it_is_in_the_worlds_hash():
+def test_route_rules_are_in_world_hash_and_read_back():
     def world(**rules: Any) -> World:
         builder = Builder.extending(build_world(24), "test")
         headers = (

@@ -1,4 +1,4 @@
-"""Each invariant refuses the world that breaks it, naming the seed; plans of helpers too."""
+"""Each invariant refuses the world that breaks it and names the seed."""
 
 import json
 import re
@@ -148,17 +148,17 @@ BROKEN = {
 }
 
 
-def test_a_built_world_holds_every_invariant():
+def test_built_world_holds_invariants():
     check_world(WORLD, TALLY)
 
 
 @pytest.mark.parametrize("invariant", BROKEN)
-def test_a_world_without_it_is_refused(invariant):
+def test_check_world_refuses_broken_invariant(invariant):
     with pytest.raises(WorldError, match=f"world 24: .*{invariant}"):
         check_world(BROKEN[invariant](), TALLY)
 
 
-def test_a_list_of_one_item_or_with_an_item_twice_is_refused():
+def test_check_world_refuses_short_or_repeated_list():
     with pytest.raises(WorldError, match="crate-versions: at least 2 items"):
         check_world(WORLD, TALLY | {"crate-versions": ["vox-db 1.2.3"]})
     with pytest.raises(WorldError, match="crate-versions: no item twice"):
@@ -214,12 +214,12 @@ def test_a_list_of_one_item_or_with_an_item_twice_is_refused():
         (lambda b: b.process(HelperSpec("sched", "vox-x")), "one process a key"),
     ],
 )
-def test_the_builder_refuses_what_no_world_may_hold(add, invariant):
+def test_builder_refuses_what_no_world_may_hold(add, invariant):
     with pytest.raises(WorldError, match=invariant):
         add(Builder.extending(build_world(24), "test"))
 
 
-def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name():
+def test_builder_takes_declared_crlf_and_names():
     builder = Builder.extending(build_world(24), "test")
     name = 'docs/[id]/host:8080/"a" <b> & c|d?*\'.(~)'
     builder.file(name, b"a\r\nb\n", crlf=True, any_name=True)
@@ -234,7 +234,7 @@ def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name():
     assert (world.files["docs/nothing"], world.files["docs/cut"]) == (b"", b"no line feed")
 
 
-def test_no_name_ends_in_upper_case():
+def test_world_has_no_upper_case_suffix():
     assert all(not path.rpartition(".")[2].isupper() for path in WORLD.files)
 
 
@@ -252,21 +252,7 @@ def sha(helper: HelperSpec) -> str:
     return world_sha256(b"", {}, (), (helper,))
 
 
-def test_a_helper_without_further_fields_is_what_it_always_was():
-    first = {
-        "key": "a",
-        "name": "vox-a",
-        "args": ["--x", "1"],
-        "parent": "b",
-        "rss_mb": 3,
-        "virt_mb": 4,
-    }
-    assert PLAIN.to_json() == first
-    # As worlds hashed it before there were others: computed then.
-    assert sha(PLAIN) == "eee9fa3ceb38a6bfe3678ff52b77eaf9d5ef56e208fc0ea480f460d4a52822ce"
-
-
-def test_each_further_field_is_in_the_hash_and_comes_back():
+def test_helper_fields_are_in_world_hash_and_read_back():
     assert set(FURTHER) == {field.name for field in fields(HelperSpec)} - set(PLAIN.to_json())
     changed = [replace(PLAIN, **{name: value}) for name, value in FURTHER.items()]
     assert len({sha(helper) for helper in (PLAIN, *changed)}) == 6
