@@ -49,7 +49,7 @@ def test_inspect_gives_no_score_for_missing_shell(ran, sandbox):
 def test_inspect_repeats_recorded_verdicts(ran):
     found = ran["agreement"]
     assert (
-        found["commands"] >= 19
+        found["commands"] >= 11
         and found["verdicts"] == 2 * found["commands"]
         and found["differences"] == []
     )

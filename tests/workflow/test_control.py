@@ -5,16 +5,16 @@ import pytest
 from fluency.core.records import CONTROL_FILE, Control, read_control
 from fluency.core.schema import read_record, write_record
 from fluency.report.tables import control_table, unexpected_controls
-from tests.workflow.project import TASKS, Project, model
+from tests.workflow.project import TASKS, Project
 
 pytestmark = pytest.mark.engine
 SHELL = "bash"
 
 
 @pytest.fixture(scope="module")
-def controlled(sandbox, flawless, tmp_path_factory) -> Project:
-    folder = tmp_path_factory.mktemp("controlled") / "project"
-    project = Project.make(folder, models=[model(flawless.url)], control=True)
+def controlled(finished, tmp_path_factory) -> Project:
+    project = finished.clone(tmp_path_factory.mktemp("controlled") / "project")
+    project.configure(control=True)
     project.snakemake()
     return project
 

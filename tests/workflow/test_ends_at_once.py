@@ -74,10 +74,9 @@ def test_run_killed_leaves_nothing_that_asks(sandbox, tmp_path):
         run.kill()
         run.wait()
         wait_for(lambda: not in_session(run.pid), PROMISED_S + BUSY_S)
-        seen = len(endpoint.requests)
         answers.set()
         time.sleep(1)
-        assert len(endpoint.requests) == seen == 1
+        assert len(endpoint.requests) == 1
 
 
 def in_session(leader: int) -> list[int]:
@@ -102,8 +101,6 @@ def test_run_ended_while_model_is_asked(sandbox, tmp_path):
             re.search(r"counted as the most that it can cost, \$([\d.]+) are spent", said)[1]
         )
         assert most == pytest.approx(256 * 25e-6, abs=0.005), "one call: the first goes alone"
-        project.snakemake()
-    assert len(project.records("scores")) == 4
 
 
 def test_run_ended_while_command_runs(sandbox, tmp_path):
