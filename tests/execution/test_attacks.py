@@ -299,7 +299,5 @@ def test_an_answer_that_kills_the_runner_has_failed(sandbox):
     headline = [HeadlineRun(11, result, verdict)]
     found = classify("ok", Extraction(strict=UNDOOMED, lenient=UNDOOMED), SHELLS["bash"], headline)
     assert (verdict.passed, found.failure_class) == (False, "resource-limit")
-    assert (
-        found.why == "World 11: nothing came back of it: the memory limit ended the runner itself."
-    )
+    assert found.why == "World 11: its result was lost: the memory limit ended the runner itself."
     assert bash(sandbox, "echo sane").stdout.data == "sane\n"

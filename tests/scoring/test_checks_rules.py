@@ -418,7 +418,7 @@ def test_every_verdict_of_the_forty_further_tasks_is_as_recorded():
     ("task", "shell", "why"),
     [
         ("tree-size-bytes", "bash", "Line 1 is '31813' instead of '15429'."),
-        ("stale-lockfiles", "pwsh", "Line 'missing-desc' is too much."),
+        ("stale-lockfiles", "pwsh", "Line 'missing-desc' is unexpected."),
         ("session-tool-failures", "pwsh", "The output is not a JSON array."),
         ("fetch-redirect-sha256", "pwsh", "Exit code 1, and nothing was printed."),
     ],

@@ -24,22 +24,21 @@ def is_known_command(name: str, grammar: Grammar) -> bool:
     if grammar != POWERSHELL:
         return plain in debian_programs() or plain in other_programs()
     low = plain.rpartition("\\")[2].lower()
-    known = (elsewhere_cmdlets(), cmdlets(), alias_names(), other_programs())
-    return any(low in names for names in known) or plain in debian_programs()
+    known = elsewhere_cmdlets() | cmdlets() | alias_names().keys() | other_programs()
+    return low in known or plain in debian_programs()
 
 
 @cache
 def debian_programs() -> frozenset[str]:
     """The programs of Debian's packages, by file name."""
-    return frozenset(
-        lzma.decompress((DATA / "debian_programs.txt.xz").read_bytes()).decode().split()
-    )
+    packed = (DATA / "debian_programs.txt.xz").read_bytes()
+    return frozenset(lzma.decompress(packed).decode().split())
 
 
 @cache
 def other_programs() -> frozenset[str]:
     """Programs of Windows, of macOS and of installers, in lower case."""
-    return frozenset(word for line in data_lines("other_programs.txt") for word in line.split())
+    return frozenset(" ".join(data_lines("other_programs.txt")).split())
 
 
 @cache
@@ -55,40 +54,16 @@ _INTERPRETER = re.compile(
     r"|deno|bun|php|lua|luajit|tclsh|Rscript|osascript|ipython|expect|guile|raku)(?:-?[\d.]+)?(?:\.exe)?",
     re.IGNORECASE,
 )
-_WRAPPERS = {
-    "xargs": ("-I -L -n -P -d -E -s -a --max-args --max-procs --delimiter", 0),
-    "env": ("-u -C --unset --chdir", 0),
-    "exec": ("-a", 0),
-    "command": ("", 0),
-    "builtin": ("", 0),
-    "nohup": ("", 0),
-    "nice": ("-n --adjustment", 0),
-    "ionice": ("-c -n", 0),
-    "time": ("-f -o --format --output", 0),
-    "timeout": ("-k -s --kill-after --signal", 1),
-    "setsid": ("", 0),
-    "stdbuf": ("-i -o -e", 0),
-    "sudo": ("-u -g -h -p -C -D -R -T -U -r -t --user --group --chdir", 0),
-    "doas": ("-u -C", 0),
-    "chroot": ("", 1),
-    "flock": ("-w -E --timeout", 1),
-    "parallel": ("-j -I -a --jobs", 0),
-    "watch": ("-n --interval", 0),
-    "unbuffer": ("", 0),
-    "start-process": ("-WorkingDirectory", 0),
-    "saps": ("-WorkingDirectory", 0),
-    "start": ("-WorkingDirectory", 0),
-}
-"""Programs that run another one -> their options that take a value, and how many operands come before the program."""
+_OPERAND_FIRST = {"timeout", "chroot", "flock"}
+"""Programs that take one operand before the program that they run."""
+_RUNS_ALL = {"eval", "invoke-expression", "iex"}
+"""Programs that run their arguments as a text."""
 _RUNS_TEXT = {
-    "eval": re.compile(r".*", re.DOTALL),
-    "invoke-expression": re.compile(r".*", re.DOTALL),
-    "iex": re.compile(r".*", re.DOTALL),
     "script": re.compile(r"-\w*c|--command"),
     "flock": re.compile(r"-c|--command"),
     "env": re.compile(r"-S|--split-string"),
 }
-"""Programs that run a text -> the option after which it comes, or anything for those that run all their arguments."""
+"""Programs that run a text -> the option before it."""
 _DEEPEST_TEXT = 4
 _ASSIGNED = re.compile(r"=\s*['\"]?([\w./-]+)")
 _FIND_RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
@@ -103,14 +78,12 @@ def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -
     `parses` says whether the shell accepted it, if it was run; without it the grammar decides.
     """
     parsed = parse(grammar, command)
-    calls = [call for call in parsed.calls if not RANGE.fullmatch(call.name)]
+    calls = tuple(call for call in parsed.calls if not RANGE.fullmatch(call.name))
     if grammar == BASH:  # `l\\s` is ls
-        calls = [call._replace(name=call.name.replace("\\", "")) for call in calls]
-    parsed = parsed._replace(calls=tuple(calls))
-    names = [call.name for call in parsed.calls]
-    ok = parsed.parses if parses is None else parses
-    kind = _kind(parsed, command, grammar) if ok else "does-not-parse"
-    return Composition(made_of=kind, commands=names)
+        calls = tuple(call._replace(name=call.name.replace("\\", "")) for call in calls)
+    accepted = parsed.parses if parses is None else parses
+    kind = _kind(parsed._replace(calls=calls), command, grammar) if accepted else "does-not-parse"
+    return Composition(made_of=kind, commands=[call.name for call in calls])
 
 
 def is_cmdlet(name: str, aliases: bool = True) -> bool:
@@ -119,7 +92,7 @@ def is_cmdlet(name: str, aliases: bool = True) -> bool:
     if plain.lower() in cmdlets() or (aliases and plain.lower() in alias_names()):
         return True
     shape = _SHAPE.fullmatch(plain)
-    return shape is not None and shape[1] in _verbs()
+    return bool(shape and shape[1] in _verbs())
 
 
 def is_interpreter(name: str) -> bool:
@@ -137,7 +110,7 @@ def programs_of(call: Call, grammar: Grammar, depth: int = 0) -> Iterator[str]:
     if depth < _DEEPEST_TEXT and (text := _text_run(plain, rest)):
         for inner in parse(grammar, text).calls:
             yield from programs_of(inner, grammar, depth + 1)
-    while (plain := PurePosixPath(name).name.lower()) in _WRAPPERS:
+    while (plain := PurePosixPath(name).name.lower()) in wrappers():
         position = _first_program(plain, rest)
         if position is None:
             return
@@ -147,14 +120,12 @@ def programs_of(call: Call, grammar: Grammar, depth: int = 0) -> Iterator[str]:
 
 def _text_run(program: str, arguments: tuple[str, ...]) -> str:
     """The text that a program runs as a command; empty if there is none."""
-    option = _RUNS_TEXT.get(program)
-    if option is None:
-        return ""
-    if option.pattern == ".*":
+    if program in _RUNS_ALL:
         return " ".join(word for word in arguments if not word.startswith("-"))
-    return next(
-        (text for flag, text in itertools.pairwise(arguments) if option.fullmatch(flag)), ""
-    )
+    if option := _RUNS_TEXT.get(program):
+        pairs = itertools.pairwise(arguments)
+        return next((text for flag, text in pairs if option.fullmatch(flag)), "")
+    return ""
 
 
 @cache
@@ -166,10 +137,8 @@ def cmdlets() -> frozenset[str]:
 @cache
 def alias_names() -> dict[str, str]:
     """Alias in lower case -> what it stands for."""
-    return {
-        name.lower(): target
-        for name, target in (line.split() for line in data_lines("aliases.txt"))
-    }
+    pairs = (line.split() for line in data_lines("aliases.txt"))
+    return {name.lower(): target for name, target in pairs}
 
 
 def data_lines(name: str) -> list[str]:
@@ -179,8 +148,15 @@ def data_lines(name: str) -> list[str]:
 
 
 @cache
+def wrappers() -> dict[str, list[str]]:
+    """Programs that run another one -> their options that take a value."""
+    lines = map(str.split, data_lines("wrappers.txt"))
+    return {name: options for name, *options in lines}
+
+
+@cache
 def _verbs() -> frozenset[str]:
-    return frozenset(word for line in data_lines("verbs.txt") for word in line.split())
+    return frozenset(" ".join(data_lines("verbs.txt")).split())
 
 
 def _kind(parsed: Parsed, command: str, grammar: Grammar) -> MadeOf:
@@ -188,13 +164,9 @@ def _kind(parsed: Parsed, command: str, grammar: Grammar) -> MadeOf:
     if parsed.has_dynamic_calls or any(call.name.startswith("$") for call in parsed.calls):
         # `p=python3; $p`, `& (Get-Command python3)`
         run += _ASSIGNED.findall(command)
-        run += [
-            word
-            for call in parsed.calls
-            if call.name.lower() in ("get-command", "gcm")
-            for word in call.arguments
-        ]
-    if any(is_interpreter(name) for name in run):
+        for call in parsed.calls:
+            run += call.arguments if call.name.lower() in ("get-command", "gcm") else ()
+    if any(map(is_interpreter, run)):
         return "delegation"
     aliases = grammar == POWERSHELL
     own = {name.lower() for name in parsed.functions}
@@ -203,27 +175,19 @@ def _kind(parsed: Parsed, command: str, grammar: Grammar) -> MadeOf:
         return "no-commands"
     if len(kinds) == 2:
         return "mixed"
-    return "cmdlets-only" if kinds == {True} else "unix-only"
+    return "cmdlets-only" if True in kinds else "unix-only"
 
 
 def _first_program(wrapper: str, arguments: tuple[str, ...]) -> int | None:
     if wrapper == "command" and arguments[:1] in (("-v",), ("-V",)):
         return None  # only asks where the program is
-    options, operands = _WRAPPERS[wrapper]
-    takes_value = options.split()
-    skip = False
-    for position, word in enumerate(arguments):
-        if skip:
-            skip = False
-        elif word in takes_value:
-            skip = True
-        elif word.startswith("-") or "=" in word or word == "{}":
-            continue
-        elif operands:
-            operands -= 1
-        else:
-            return position
-    return None
+    takes_value = wrappers()[wrapper]
+    operands = [
+        position
+        for position, (before, word) in enumerate(zip(("", *arguments), arguments, strict=False))
+        if not (word.startswith("-") or "=" in word or word == "{}" or before in takes_value)
+    ]
+    return next(iter(operands[wrapper in _OPERAND_FIRST :]), None)
 
 
 _BASH_ONLY = re.compile(
@@ -272,9 +236,7 @@ def is_other_dialect(command: str, shell: Shell, broken: bool, missing: list[str
     if cmdlet or _PWSH_MARK.search(command):
         return False
     programs = any(_PROGRAM.fullmatch(name) and not is_cmdlet(name) for name in names)
-    return (broken and theirs.parses and programs) or any(
-        _BASH_ONLY.fullmatch(name) for name in missing
-    )
+    return (broken and theirs.parses and programs) or any(map(_BASH_ONLY.fullmatch, missing))
 
 
 @cache

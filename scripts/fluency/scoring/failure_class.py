@@ -28,6 +28,7 @@ silent-wrong        exit code 0, right form, wrong content
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -78,19 +79,24 @@ class Classification(NamedTuple):
     why: str
 
 
+_NO_COMMAND = {
+    "refusal": Classification("refusal", "The model declined to answer."),
+    "empty": Classification("empty", "The reply holds no command."),
+    "truncated": Classification("truncated", "The reply was cut at the token limit."),
+    "no-call": Classification("no-tool-call", "The reply is no call of the tool with one command."),
+}
+
+
 def classify(
     outcome: Outcome, extraction: Extraction, shell: Shell, runs: Sequence[HeadlineRun]
 ) -> Classification:
-    """The class of a measured cell from its reply's outcome, its command and its headline runs, one for each world."""
-    command = extraction.strict
-    if outcome == "refusal":
-        return Classification("refusal", "The model declined to answer.")
-    if outcome == "empty" or (command is None and outcome == "ok"):
-        return Classification("empty", "The reply holds no command.")
-    if outcome == "truncated":
-        return Classification("truncated", "The reply was cut at the token limit.")
-    if outcome == "no-call":
-        return Classification("no-tool-call", "The reply is no call of the tool with one command.")
+    """The class of a measured cell from its reply's outcome, its command and its headline runs.
+
+    There is one headline run for each world.
+    """
+    no_command = outcome == "ok" and extraction.strict is None
+    if unusable := _NO_COMMAND.get("empty" if no_command else outcome):
+        return unusable
     failing = [run for run in runs if not run.passed]
     if not failing:
         return Classification(None, "Right in every world." if len(runs) != 1 else "Right.")
@@ -98,75 +104,63 @@ def classify(
         why = "The model's thinking is in the reply; the server has a setting that takes it out."
         return Classification("thinking-in-answer", why)
     return (
-        _unreadable(command or "", extraction, shell, failing)
+        _unreadable(extraction, shell, failing)
         or _ended_badly(failing)
         or _wrong_output(failing, len(failing) < len(runs))
     )
 
 
 def _unreadable(
-    command: str, extraction: Extraction, shell: Shell, failing: list[HeadlineRun]
+    extraction: Extraction, shell: Shell, failing: list[HeadlineRun]
 ) -> Classification | None:
-    grammar_accepts = parse(shell.grammar, command).parses
-    broken = [
-        run for run in failing if commands.is_syntax_error(shell, run.result, grammar_accepts)
-    ]
-    absent = [
-        run
-        for run in failing
-        if run.result.exit_code == 127 or commands.missing_commands(shell, run.result)
-    ]
-    unstarted = [run for run in failing if run.result.spawn_error is not None]
+    command = extraction.strict or ""
+    accepted = parse(shell.grammar, command).parses
+    broken = [run for run in failing if commands.is_syntax_error(shell, run.result, accepted)]
+    missing = [commands.missing_commands(shell, run.result) for run in failing]
+    names = list(dict.fromkeys(itertools.chain.from_iterable(missing)))
+    absent = bool(names) or any(run.result.exit_code == 127 for run in failing)
+    unstarted = any(run.result.spawn_error is not None for run in failing)
     if not (broken or absent or unstarted):
         return None
-    names = list(
-        dict.fromkeys(
-            name for run in absent for name in commands.missing_commands(shell, run.result)
-        )
-    )
     if extraction.lenient != extraction.strict:
-        return Classification(
-            "format", f"More than the command was in the reply: {', '.join(extraction.notes)}."
-        )
+        loose = f"More than the command was in the reply: {', '.join(extraction.notes)}."
+        return Classification("format", loose)
     if _SENTENCE.search(command[:2_000]):
         return Classification("format", f"The reply is prose: {quoted(command)}.")
-    if (broken or absent) and commands.is_other_dialect(command, shell, bool(broken), names):
-        other = other_dialect(shell).title
-        return Classification(
-            "other-dialect",
-            f"It is written for {other}, and {shell.title} {_words(broken, names)}.",
-        )
+    if not (broken or absent):
+        return None
     if broken:
-        return Classification(
-            "does-not-parse", f"{shell.title} cannot parse it{first_message(broken[0].result)}."
-        )
-    if absent:
-        there = all(
-            commands.is_known_command(name, shell.grammar)
-            for name in names or _last_called(shell, command)
-        )
-        kind: FailureClass = "missing-program" if there else "invented-command"
-        return Classification(kind, f"{shell.title} {_words(broken, names)}.")
-    return None
+        problem = "cannot parse it"
+    else:
+        listed = ", ".join(map(quoted, names[:3]))
+        problem = f"does not find {listed or 'a command (exit code 127)'}"
+    if commands.is_other_dialect(command, shell, bool(broken), names):
+        written_for = f"It is written for {other_dialect(shell).title}"
+        return Classification("other-dialect", f"{written_for}, and {shell.title} {problem}.")
+    if broken:
+        said = first_message(broken[0].result)
+        return Classification("does-not-parse", f"{shell.title} {problem}{said}.")
+    called = names or _last_called(shell, command)
+    there = all(commands.is_known_command(name, shell.grammar) for name in called)
+    kind: FailureClass = "missing-program" if there else "invented-command"
+    return Classification(kind, f"{shell.title} {problem}.")
 
 
 def _last_called(shell: Shell, command: str) -> list[str]:
-    """The program that an exit code of 127 is about where standard error was redirected: the last one called."""
+    """The program that an exit code of 127 is about if standard error is silent: the last called."""
     calls = parse(shell.grammar, command).calls
     return list(commands.programs_of(calls[-1], shell.grammar))[-1:] if calls else [""]
 
 
 def _ended_badly(failing: list[HeadlineRun]) -> Classification | None:
+    if late := [run for run in failing if run.result.timed_out]:
+        return Classification("timeout", _in_world(late[0]))
     for run in failing:
-        if run.result.timed_out:
-            return Classification("timeout", _in_world(run))
-    for run in failing:
-        limit = _limit(run.result)
-        if limit:
+        if limit := _limit(run.result):
             return Classification("resource-limit", f"World {run.seed}: {limit}.")
-    for run in failing:
-        if not run.verdict.exit_ok:
-            return Classification("non-zero-exit", _in_world(run, first_message(run.result)))
+    if ended := [run for run in failing if not run.verdict.exit_ok]:
+        why = _in_world(ended[0], first_message(ended[0].result))
+        return Classification("non-zero-exit", why)
     return None
 
 
@@ -174,7 +168,7 @@ def _limit(result: Result) -> str | None:
     if result.spawn_error is not None:
         return f"the command could not be started: {result.spawn_error}"
     if result.lost is not None:
-        return f"nothing came back of it: {result.lost}"
+        return f"its result was lost: {result.lost}"
     if result.used.oom_killed:
         return "it ran out of memory"
     if result.signal in (SIGXCPU, SIGXFSZ) or result.exit_code in (128 + SIGXCPU, 128 + SIGXFSZ):
@@ -187,27 +181,24 @@ def _limit(result: Result) -> str | None:
 
 def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classification:
     first = failing[0]
-    for run in failing:
-        if run.verdict.passed:
-            why = f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
-            return Classification("side-effects", why)
+    if right := [run for run in failing if run.verdict.passed]:
+        run = right[0]
+        why = f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
+        return Classification("side-effects", why)
     if some_passed:
-        return Classification(
-            "one-world-only", f"Right in another world, but {_in_world(first, start='in world')}"
-        )
+        why = f"Right in another world, but {_in_world(first, start='in world')}"
+        return Classification("one-world-only", why)
     if all(run.verdict.table_noise for run in failing):
         return Classification("table-noise", _in_world(first))
     if all(run.verdict.empty for run in failing):
         return Classification("no-output", _in_world(first))
+    if shapeless := [run for run in failing if not run.verdict.structure_ok]:
+        return Classification("wrong-structure", _in_world(shapeless[0]))
     for run in failing:
-        if not run.verdict.structure_ok:
-            return Classification("wrong-structure", _in_world(run))
-    for run in failing:
-        effects = side_effects(run.result)
         if run.result.leftover or not run.result.helpers_intact:
-            return Classification(
-                "side-effects", f"World {run.seed}: {', '.join(effects)}; {_lower(run.verdict.why)}"
-            )
+            effects = ", ".join(side_effects(run.result))
+            why = f"World {run.seed}: {effects}; {_lower(run.verdict.why)}"
+            return Classification("side-effects", why)
     return Classification("silent-wrong", _in_world(first))
 
 
@@ -215,11 +206,8 @@ def side_effects(result: Result) -> list[str]:
     """What a run did besides printing, as clauses."""
     effects = []
     if result.tree_changed:
-        counts = {name: found.count for name, found in changed_paths(result)}
-        listed = (
-            f": {', '.join(f'{count} {name}' for name, count in counts.items())}" if counts else ""
-        )
-        effects.append(f"the working folder was changed{listed}")
+        counts = ", ".join(f"{found.count} {name}" for name, found in changed_paths(result))
+        effects.append("the working folder was changed" + (counts and f": {counts}"))
     if result.leftover:
         effects.append(f"processes were left running: {', '.join(result.leftover)}")
     if not result.helpers_intact:
@@ -227,18 +215,15 @@ def side_effects(result: Result) -> list[str]:
     return effects
 
 
-def _words(broken: list[HeadlineRun], missing: list[str]) -> str:
-    if broken:
-        return "cannot parse it"
-    return f"does not find {', '.join(map(quoted, missing[:3])) or 'a command (exit code 127)'}"
-
-
 def _in_world(run: HeadlineRun, more: str = "", start: str = "World") -> str:
     return f"{start} {run.seed}: {_lower(run.verdict.why).rstrip('.')}{more}."
 
 
 def first_message(result: Result) -> str:
-    """The first line of standard error with a message, in parentheses, as the end of a sentence; no progress meter."""
+    """The first message on standard error, in parentheses, as the end of a sentence.
+
+    A progress meter is not a message.
+    """
     for line in commands.stderr_of(result).splitlines():
         text = _CURL_METER.sub("", line).strip(" |~+-")
         if text and text not in ("ParserError:", "Line") and not re.fullmatch(r"\d+ \|.*", text):

@@ -52,26 +52,35 @@ def score_cell(
         },
     }
     shell, command = SHELLS[generation.cell.shell], execution.extraction.strict
-    if execution.not_measured is not None or execution.unmeasured is not None:
-        unrun = _composition(shell, command, [])
-        return Score(**common, **_unmeasured(execution), make_up=unrun)
+    if reason := execution.not_measured or execution.unmeasured:
+        return Score(
+            **common,
+            **dict.fromkeys(_RESULTS),
+            failure_class=None,
+            why=f"Not measured: {reason}.",
+            worlds=[],
+            make_up=_composition(shell, command, []),
+            not_measured=execution.not_measured,
+            side_effects=[],
+        )
     judged = [(run, *_judge(task, run, world_for)) for run in execution.runs]
     worlds = [_world_score(run, verdict, expected) for run, verdict, expected in judged]
     headline = [
-        HeadlineRun(r.seed, r.result, v)
-        for r, v, _ in judged
-        if (r.condition, r.reading) == DECIDES
+        HeadlineRun(run.seed, run.result, verdict)
+        for run, verdict, _ in judged
+        if (run.condition, run.reading) == DECIDES
     ]
+    verdicts = [run.verdict for run in headline]
     failure = classify(generation.answer.outcome, execution.extraction, shell, headline)
     ran = bool(headline) and generation.answer.outcome == "ok"
     passed = ran and all(run.passed for run in headline)
+    effects = [effect for run in headline for effect in side_effects(run.result)]
     return Score(
         **common,
         passed=passed,
-        structural_pass=ran and all(run.verdict.structural for run in headline),
-        exit_ok=ran and all(run.verdict.exit_ok for run in headline),
-        content_ok=ran
-        and all(run.verdict.structure_ok and run.verdict.content for run in headline),
+        structural_pass=ran and all(verdict.structural for verdict in verdicts),
+        exit_ok=ran and all(verdict.exit_ok for verdict in verdicts),
+        content_ok=ran and all(verdict.structure_ok and verdict.content for verdict in verdicts),
         lenient_passed=_lenient(execution, worlds, passed),
         **{
             c.score_field: _passed_under(c, shell, command, worlds, conditions or (), passed)
@@ -82,12 +91,14 @@ def score_cell(
         worlds=worlds,
         make_up=_composition(shell, command, headline),
         not_measured=None,
-        side_effects=list(
-            dict.fromkeys(effect for run in headline for effect in side_effects(run.result))
-        ),
+        side_effects=list(dict.fromkeys(effects)),
     )
 
 
+_RESULTS = (
+    *("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed"),
+    *(condition.score_field for condition in EXTRA_CONDITIONS),
+)
 DECIDES: tuple[ConditionName, Reading] = (AS_DESIGNED.name, "strict")
 
 
@@ -95,20 +106,16 @@ def _check(
     task: Task, generation: Generation, execution: Execution, seeds: Sequence[int] | None
 ) -> None:
     cell = generation.cell
-    if execution.cell != generation.cell or cell.task != task.id:
-        what = f"the records are of different cells: {cell.path}, {execution.cell.path}, task {task.id}"
-        raise UserError(what, where=cell.path, hint="delete the execution and run again")
-    if execution.request_key != generation.answer.request_key:
+    what = ""
+    if execution.cell != cell or cell.task != task.id:
+        what = f"the records are of different cells: {cell.path}, {execution.cell.path}, {task.id}"
+    elif execution.request_key != generation.answer.request_key:
         what = "the execution is of another answer"
+    if what:
         raise UserError(what, where=cell.path, hint="delete the execution and run again")
-    if (
-        seeds is None
-        or (execution.not_measured or execution.unmeasured)
-        or execution.extraction.strict is None
-    ):
-        return
+    unrun = execution.not_measured or execution.unmeasured or execution.extraction.strict is None
     ran = [run.seed for run in execution.runs if (run.condition, run.reading) == DECIDES]
-    if sorted(ran) != sorted(seeds):
+    if seeds is not None and not unrun and sorted(ran) != sorted(seeds):
         what = f"the execution has the worlds {sorted(ran)}, the study {sorted(seeds)}"
         raise UserError(what, where=cell.path, hint="run again; no answer is asked for twice")
 
@@ -118,12 +125,10 @@ def _judge(
 ) -> tuple[ExecutionVerdict, Any]:
     world = world_for(task, run.seed)
     if world.sha256 != run.world_sha256:
-        what, hint = (
-            "the command ran in a world that the present code does not build",
-            "execute again, or score with",
-        )
         raise UserError(
-            what, where=f"{task.id}, world {run.seed}", hint=f"{hint} the version that executed it"
+            "the command ran in a world that the present code does not build",
+            where=f"{task.id}, world {run.seed}",
+            hint="execute again, or score with the version that executed it",
         )
     expected = task.expected(world, run.result.processes)
     return judge(task, run.result, expected), expected
@@ -131,7 +136,7 @@ def _judge(
 
 def _world_score(run: Run, verdict: ExecutionVerdict, expected: Any) -> WorldScore:
     passed = HeadlineRun(run.seed, run.result, verdict).passed
-    stopped = verdict.passed and not passed
+    why = "The output is right, but what the task had set up was stopped."
     return WorldScore(
         seed=run.seed,
         condition=run.condition,
@@ -140,23 +145,10 @@ def _world_score(run: Run, verdict: ExecutionVerdict, expected: Any) -> WorldSco
         structural=verdict.structural,
         content=verdict.content,
         passed=passed,
-        why="The output is right, but what the task had set up was stopped."
-        if stopped
-        else verdict.why,
+        why=why if verdict.passed and not passed else verdict.why,
         expected=expected,
         wall_s=run.result.wall_s,
     )
-
-
-def _unmeasured(execution: Execution) -> dict[str, Any]:
-    unknown = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed")
-    return dict.fromkeys([*unknown, *(condition.score_field for condition in EXTRA_CONDITIONS)]) | {
-        "failure_class": None,
-        "why": f"Not measured: {execution.not_measured or execution.unmeasured}.",
-        "worlds": [],
-        "not_measured": execution.not_measured,
-        "side_effects": [],
-    }
 
 
 def _lenient(execution: Execution, worlds: Sequence[WorldScore], passed: bool) -> bool | None:
@@ -198,8 +190,7 @@ def _composition(
     if command is None:
         return None
     started = [run.result for run in headline if run.result.spawn_error is None]
-    if not started:
-        return composition_of(shell.grammar, command)
-    grammar_accepts = parse(shell.grammar, command).parses
-    rejected = any(is_syntax_error(shell, result, grammar_accepts) for result in started)
-    return composition_of(shell.grammar, command, not rejected)
+    accepted = parse(shell.grammar, command).parses
+    if started:
+        accepted = not any(is_syntax_error(shell, result, accepted) for result in started)
+    return composition_of(shell.grammar, command, accepted)

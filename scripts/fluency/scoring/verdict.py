@@ -10,8 +10,7 @@ from fluency.core.records import Result
 from fluency.core.tasks import Task
 from fluency.scoring import checks
 
-_RULE_CHARACTERS = frozenset("-=+|─━ ")
-_STROKES = re.compile(r"[-=─━]{2}")
+_RULE = re.compile(r"(?=.*[-=─━]{2})[-=+|─━ ]+")
 _HEADER_LINE = re.compile(r"[A-Z%][A-Za-z%]*(?: [A-Z%][A-Za-z%]*)*")
 _GROUP_LINE = re.compile(r"Directory: .*")
 
@@ -20,31 +19,39 @@ _GROUP_LINE = re.compile(r"Directory: .*")
 class ExecutionVerdict:
     """How one result of a command in one world is judged.
 
-    `structural`: the design document's check, exit code 0 and every line matches; an empty output may pass.
-    `structure_ok`: the structure alone, with any exit code; false for an empty output.
-    `table_noise`: the content would be right without a header, rule or group line.
-    `empty`: the output has no lines.
-    `why`: one sentence about the first thing that is wrong.
+    Attributes:
+        structural: exit code 0 and every line matches, as in the design; an empty output may pass.
+        structure_ok: the structure alone, with any exit code; false for an empty output.
+        why: one sentence about the first thing that is wrong.
+        table_noise: the content would be right without a header, rule or group line.
+        empty: the output has no lines.
     """
 
     exit_ok: bool
     structural: bool
     structure_ok: bool
     content: bool
-    passed: bool
     why: str
     table_noise: bool = False
     empty: bool = False
 
+    @property
+    def passed(self) -> bool:
+        return self.exit_ok and self.structure_ok and self.content
+
 
 def judge(task: Task, result: Result, expected: Any) -> ExecutionVerdict:
-    """The verdict on a result against the expected answer of its world; UserError if the answer's form is wrong."""
+    """The verdict on a result against the expected answer of its world.
+
+    UserError if the answer's form is wrong.
+    """
     ending = exit_problem(result)
     text = checks.clean(result.stdout.raw())
     lines = checks.output_lines(text)
     if result.stdout.truncated:
-        cut = f"standard output was cut after {len(result.stdout.raw())} of {result.stdout.bytes} bytes"
-        return ExecutionVerdict(ending is None, False, False, False, False, _sentence(ending, cut))
+        kept = len(result.stdout.raw())
+        cut = f"standard output was cut after {kept} of {result.stdout.bytes} bytes"
+        return ExecutionVerdict(ending is None, False, False, False, _sentence(ending, cut))
     shape = checks.design_structure_problem(task.structure, text, lines)
     real = checks.structure_problem(task.structure, text, lines)
     wrong = checks.content_problem(task.content, expected, text, lines)
@@ -54,7 +61,6 @@ def judge(task: Task, result: Result, expected: Any) -> ExecutionVerdict:
         structural=ending is None and shape is None,
         structure_ok=real is None,
         content=wrong is None,
-        passed=ending is None and real is None and wrong is None,
         why=_sentence(ending, real or wrong, noise),
         table_noise=noise,
         empty=not lines,
@@ -69,41 +75,31 @@ def exit_problem(result: Result) -> str | None:
         return f"it was stopped at the deadline after {result.wall_s:.1f} s"
     if result.signal is not None:
         return f"signal {result.signal} ended it"
-    if result.exit_code != 0:
-        return (
-            "it has no exit code" if result.exit_code is None else f"exit code {result.exit_code}"
-        )
-    return None
+    if result.exit_code is None:
+        return "it has no exit code"
+    return f"exit code {result.exit_code}" if result.exit_code else None
 
 
 def _sentence(ending: str | None, wrong: str | None, noise: bool = False) -> str:
-    if wrong is None:
-        return (
-            "The answer is right."
-            if ending is None
-            else f"{_capital(ending)}, though the output is right."
-        )
     if noise:
         wrong = f"header or table lines around a right answer: {wrong}"
-    return _capital(wrong if ending is None else f"{ending}, and {wrong}") + "."
-
-
-def _capital(clause: str) -> str:
-    return clause[:1].upper() + clause[1:]
+    if ending is None:
+        said = wrong or "the answer is right"
+    else:
+        said = f"{ending}, and {wrong}" if wrong else f"{ending}, though the output is right"
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def _is_table_noise(task: Task, expected: Any, lines: list[str]) -> bool:
-    """Whether the answer is right without a table's lines: rules with the line before them, or a header line."""
+    """Whether the answer is right without a table's lines.
+
+    These are rules with the line before each, and group lines; without a rule, a header line.
+    """
     if task.structure.json_shape is not None or len(lines) < 2:
         return False
-    rules = {
-        n
-        for n, line in enumerate(lines)
-        if _RULE_CHARACTERS.issuperset(line) and _STROKES.search(line)
-    }
-    noise = rules | {
-        number - 1 for number in rules if number + 1 < len(lines)
-    }  # a last rule closes a frame
+    rules = {number for number, line in enumerate(lines) if _RULE.fullmatch(line)}
+    # A rule at the end closes a frame: no header is before it.
+    noise = rules | {number - 1 for number in rules if number + 1 < len(lines)}
     if rules:
         noise |= {number for number, line in enumerate(lines) if _GROUP_LINE.fullmatch(line)}
     elif _HEADER_LINE.fullmatch(lines[0]):
