@@ -50,11 +50,7 @@ class Captured:
 
 
 def make_home(files: dict[str, str]) -> None:
-    """Make HOME with its files (path in it -> text), in a tmpfs that belongs to the runner.
-
-    The mode is set because an engine may have given the tmpfs the mode of the image's folder.
-    """
-    os.chmod(os.path.dirname(HOME), 0o755)
+    """Make HOME with its files (path in it -> text), in a tmpfs that belongs to the runner."""
     os.mkdir(HOME, 0o700)
     os.chown(HOME, UID, UID)
     as_user(UID, _write, files)

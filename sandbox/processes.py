@@ -6,8 +6,11 @@ import os
 import time
 
 HELPER = "/opt/helper/helper"
-# Name -> user and group id, home, of every user except root; finish.sh makes the image's users from this.
-USERS = {"agent": (10001, "/home/agent"), "vox": (10002, "/"), "web": (10003, "/")}
+# The command's user has a random id, because the kernel counts inotify instances, pending signals and locked memory
+# by user id, over all containers.
+AGENT_UID = 20_000 + int.from_bytes(os.urandom(2), "big") // 2
+# Name -> user and group id, home.
+USERS = {"agent": (AGENT_UID, "/home/agent"), "vox": (10002, "/"), "web": (10003, "/")}
 HELPER_UID = USERS["vox"][0]
 SETTLE_S = 20.0
 # More than a container may have processes.
@@ -17,6 +20,15 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 # every processor. (helper.c makes older kernels count everything.)
 CPUS = os.sysconf("SC_NPROCESSORS_CONF")
 UNCOUNTED = PAGE * CPUS * max(32, 2 * CPUS)
+
+
+def write_users() -> None:
+    """Write what /etc/passwd and /etc/group link to: the image's own users and these."""
+    for name, rest in (("passwd", "{1}::{2}:/usr/sbin/nologin"), ("group", "")):
+        with open(f"/opt/fluency/{name}") as base, open(f"/home/.{name}", "w") as file:
+            file.write(base.read())
+            for user, (uid, home) in USERS.items():
+                file.write(f"{user}:x:{uid}:{rest.format(user, uid, home)}\n")
 
 
 def become_user(uid: int) -> None:

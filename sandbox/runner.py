@@ -23,7 +23,7 @@ import command
 import processes
 import tree
 
-PROTOCOL = 8
+RUNNER_PROTOCOL = 1
 # What is reported of each helper.
 REPORTED_FIELDS = ("pid", "name", "ppid", "rss_bytes", "args", "threads", "session")
 
@@ -32,8 +32,10 @@ def read_invocation() -> tuple[dict, bytes]:
     """The header and the tar; reads exactly as many bytes as were announced."""
     source = sys.stdin.buffer
     header = json.loads(source.read(int(source.readline(20))))
-    if header["protocol"] != PROTOCOL:
-        raise ValueError(f"the image speaks protocol {PROTOCOL}, the harness {header['protocol']}")
+    if header["protocol"] != RUNNER_PROTOCOL:
+        raise ValueError(
+            f"the image speaks protocol {RUNNER_PROTOCOL}, the harness {header['protocol']}"
+        )
     return header, source.read(header["tar_bytes"])
 
 
@@ -126,6 +128,8 @@ def document_of(stream: command.Captured) -> dict:
 def measure(invocation: dict, tar: bytes) -> dict:
     """The whole execution; the order of the steps matters."""
     root, routes = invocation["root"], invocation["http"]
+    os.chmod("/home", 0o755)  # an engine may have given the tmpfs the mode of the image's folder
+    processes.write_users()
     command.make_home(invocation["home"])
     os.chown(root, command.UID, command.UID)
     processes.as_user(command.UID, tree.unpack, root, tar, invocation["ages"])
@@ -141,7 +145,9 @@ def measure(invocation: dict, tar: bytes) -> dict:
     helpers = [{key: fact[key] for key in REPORTED_FIELDS} for fact in before]
     # After this line a lost result is the command's fault. It cannot suppress the line, since it does not exist yet.
     print(
-        json.dumps({"protocol": PROTOCOL, "nonce": invocation["nonce"], "processes": helpers}),
+        json.dumps(
+            {"protocol": RUNNER_PROTOCOL, "nonce": invocation["nonce"], "processes": helpers}
+        ),
         flush=True,
     )
 
@@ -195,7 +201,7 @@ def measure(invocation: dict, tar: bytes) -> dict:
 def main() -> int:
     """Read the invocation, measure, print the document."""
     began = time.monotonic()
-    answer: dict = {"protocol": PROTOCOL, "nonce": None}
+    answer: dict = {"protocol": RUNNER_PROTOCOL, "nonce": None}
     try:
         invocation, tar = read_invocation()
         answer["nonce"] = invocation["nonce"]

@@ -1,5 +1,6 @@
 """Hostile answers. Each must lose in bounded time, forge nothing, and leave host and next execution as they were."""
 
+import platform
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -196,6 +197,11 @@ PWSH = [
         "Start-Job { Start-Sleep 900 } | Out-Null; 'done'",
         lambda r: not r.timed_out,
     ),
+    Attack(
+        "asks-the-kernel-by-netlink",
+        "[Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces().Count",
+        refused,
+    ),
 ]
 
 
@@ -209,33 +215,15 @@ def mount(sandbox: Sandbox, run: Callable[..., Result], attack: Attack) -> tuple
 
 @pytest.fixture(scope="module")
 def outcomes(sandbox, tmp_path_factory):
-    """All of bash's attacks, as many at once as the sandbox allows, each once; and what the host looked like around."""
-    before = host_marks()
+    """All of bash's attacks, as many at once as the sandbox allows, each once."""
     with ThreadPoolExecutor(sandbox.parallel) as pool:
         futures = {attack.name: pool.submit(mount, sandbox, bash, attack) for attack in BASH}
-    found = {name: future.exception() or future.result() for name, future in futures.items()}
-    return found, before
-
-
-def host_marks() -> dict[str, object]:
-    users = set()
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            users.add(
-                next(
-                    line.split()[1]
-                    for line in status.read_text().splitlines()
-                    if line.startswith("Uid:")
-                )
-            )
-        except (OSError, StopIteration):
-            continue
-    return {"ours": users & {"10001", "10002", "10003"}, "passwd": Path("/etc/passwd").read_bytes()}
+    return {name: future.exception() or future.result() for name, future in futures.items()}
 
 
 @pytest.mark.parametrize("attack", BASH, ids=lambda attack: attack.name)
 def test_the_attack_loses(outcomes, attack):
-    outcome = outcomes[0][attack.name]
+    outcome = outcomes[attack.name]
     assert not isinstance(outcome, BaseException), outcome
     result, took = outcome
     assert attack.holds(result), result
@@ -252,7 +240,6 @@ def test_the_attack_loses_in_powershell(sandbox, attack):
 
 def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox, outcomes):
     wait_for(lambda: not own_containers(sandbox._engine, all=True), 10)
-    assert host_marks()["passwd"] == outcomes[1]["passwd"]
     result = bash(sandbox, "ls -A /tmp ~; pgrep -u agent -c; cat README.md", *BOTH)
     assert result.stdout.data == "/home/agent:\n\n/tmp:\n1\n# read me\n"
     assert result.helpers_intact and not result.leftover
@@ -272,6 +259,58 @@ def test_two_at_once_do_not_see_each_other(sandbox):
         )
         reader = pool.submit(bash, sandbox, "sleep 1; ls -A /tmp; pgrep -c sleep")
     assert writer.result().stdout.data == "end\n" and reader.result().stdout.data == "0\n"
+
+
+QUEUES = """
+for i in $(seq 20); do gawk -v i=$i 'BEGIN { text = sprintf("%60000s", "x")
+    for (n = 0; n < 40; n++) {
+        a = 10000 + 100 * i + 2 * n; there = "/inet/udp/" a "/127.0.0.1/" a + 1; back = "/inet/udp/" a + 1 "/127.0.0.1/" a
+        printf "" |& back
+        for (k = 0; k < 5; k++) { printf "%s", text |& there; fflush(there) }
+    }
+    system("sleep 3") }' & done 2>/dev/null
+sleep 2; awk '/^UDP:/ { print $5 * 4096 }' /proc/net/sockstat; kill $(jobs -p)
+"""
+
+
+@pytest.mark.skipif(
+    not Path("/sys/fs/cgroup/memory/memory.kmem.tcp.limit_in_bytes").exists(),
+    reason="control groups v2 count the buffers of sockets against the memory",
+)
+def test_unread_replies_take_no_memory_outside_the_limit(sandbox):
+    """Without a bound they take more than 150 MB."""
+    taken = int(bash(sandbox, QUEUES).stdout.data)
+    assert 10 * MIB < taken < 64 * MIB
+
+
+def test_one_command_does_not_use_up_what_the_kernel_counts_by_user(sandbox):
+    """The kernel gives every user 128 inotify instances, over all containers."""
+    watch = "for i in {1..200}; do tail -f README.md >&2 & done; sleep 4; kill $(jobs -p)"
+    with ThreadPoolExecutor(2) as pool:
+        greedy = pool.submit(bash, sandbox, watch, timeout_s=60)
+        neighbour = pool.submit(bash, sandbox, "sleep 2; timeout 1 tail -f README.md")
+    assert "inotify cannot be used" in greedy.result().stderr.data
+    assert neighbour.result().stderr.data == ""
+
+
+STORM = """
+$code = [Convert]::FromHexString('BF11810000BB06000000B83800000031F631D24531D24531C00F05FFCB75EB' +
+    'BF11C10000B83800000031F631D24531D24531C00F0585C075EBB83C00000031FF0F05')
+$map = [IO.MemoryMappedFiles.MemoryMappedFile]::CreateNew([NullString]::Value, 4096, 'ReadWriteExecute')
+$view = $map.CreateViewAccessor(0, 4096, 'ReadWriteExecute')
+$view.WriteArray(0, $code, 0, $code.Length); 'storm'
+$start = $view.SafeMemoryMappedViewHandle.DangerousGetHandle()
+[Runtime.InteropServices.Marshal]::GetDelegateForFunctionPointer($start, [Action]).Invoke()
+"""
+"""64 processes that call clone(CLONE_PARENT | CLONE_VFORK) for ever, so that the runner gets the children to reap."""
+
+
+@pytest.mark.pwsh
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="holds machine code for x86-64")
+def test_a_storm_of_clones_does_not_move_the_deadline(sandbox):
+    result = pwsh(sandbox, STORM, timeout_s=15)
+    assert timed_out(result) and result.stdout.data == "storm\n"
+    assert result.wall_s < 15 + 2
 
 
 UNDOOMED = (

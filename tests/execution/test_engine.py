@@ -1,5 +1,6 @@
 """Finding an engine, starting one, and what is said where neither can be."""
 
+import io
 import os
 import shutil
 import signal
@@ -9,22 +10,62 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from docker.context import ContextAPI
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
 from fluency.execution import engine
+from fluency.execution.base_image import run_build
 from fluency.execution.engine import ensure_engine, find_engine, socket_paths
+from fluency.execution.image_content import REPOSITORY
 from tests.execution.run_it import ROOT_ONLY, as_nobody
 
 
-def test_the_usual_places(monkeypatch):
+def test_socket_paths_are_the_usual_places(monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/7")
+    monkeypatch.setenv("HOME", "/me")
     own = ["/run/user/7/docker.sock", "/run/user/7/podman/podman.sock"]
-    assert list(map(str, socket_paths())) == [
-        "/var/run/docker.sock",
-        *own,
-        "/run/podman/podman.sock",
-    ]
+    desktop = ["/me/.docker/run/docker.sock", "/me/.docker/desktop/docker.sock"]
+    expected = ["/var/run/docker.sock", *own, *desktop, "/run/podman/podman.sock"]
+    assert list(map(str, socket_paths())) == expected
+
+
+@pytest.fixture
+def docker_config(monkeypatch, tmp_path) -> Path:
+    """The file of a user's settings of `docker`, with a context `mine` whose socket is in the same folder."""
+    config = tmp_path / "config.json"
+    config.write_text("{}")
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    for name in ("DOCKER_HOST", "DOCKER_CONTEXT"):
+        monkeypatch.delenv(name, raising=False)
+    ContextAPI.create_context("mine", host=f"unix://{tmp_path}/d.sock")
+    return config
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("by", ["docker context use", "DOCKER_CONTEXT"])
+def test_find_engine_follows_the_docker_context(sandbox, docker_config, monkeypatch, by):
+    url = f"unix://{docker_config.parent}/d.sock"
+    if by == "DOCKER_CONTEXT":
+        monkeypatch.setenv(by, "mine")
+    else:
+        docker_config.write_text('{"currentContext": "mine"}')
+    with pytest.raises(SandboxError, match=r"docker context=mine: no engine answers there"):
+        find_engine()
+    Path(url.removeprefix("unix://")).symlink_to(sandbox._engine.url.removeprefix("unix://"))
+    assert find_engine().url == url
+    monkeypatch.setenv("DOCKER_CONTEXT", "missing")
+    with pytest.raises(SandboxError, match=r"docker context=missing: it cannot be used"):
+        find_engine()
+
+
+@pytest.mark.engine
+def test_run_build_without_the_helper_of_a_credential_store(sandbox, docker_config):
+    docker_config.write_text('{"credsStore": "missing"}')
+    engine = find_engine()
+    tag = f"{REPOSITORY}-test:credentials"
+    run_build(engine, tag=tag, fileobj=io.BytesIO(f"FROM {sandbox.image.image_id}\n".encode()))
+    engine.client().remove_image(tag, noprune=True)
 
 
 @pytest.mark.parametrize(

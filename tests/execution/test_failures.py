@@ -19,7 +19,7 @@ from fluency.execution.container import ContainerSession, read_result, run_conta
 from fluency.execution.engine import BUILD_S, Engine, find_engine
 from fluency.execution.image import ensure_image
 from fluency.execution.isolation import container_config, isolation
-from fluency.execution.protocol import PROTOCOL, Invocation
+from fluency.execution.protocol import RUNNER_PROTOCOL, Invocation
 from fluency.execution.sandbox import EMPTY_WORLD, Sandbox
 from tests.execution.run_it import LIMITS, bash, own_containers, own_daemon
 from tests.waiting import wait_for
@@ -37,7 +37,7 @@ def kill_one(engine) -> bool:
 
 
 NONCE = "n" * 32
-HEAD = {"protocol": PROTOCOL, "nonce": NONCE}
+HEAD = {"protocol": RUNNER_PROTOCOL, "nonce": NONCE}
 STARTS = f"echo '{json.dumps(HEAD | {'processes': []})}';"
 """What the runner says before the command, as a line of a script that stands for it."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
-from fluency.execution.protocol import PROTOCOL, Invocation, decode, encode, read_start
+from fluency.execution.protocol import RUNNER_PROTOCOL, Invocation, decode, encode, read_start
 from tests.execution.run_it import SMALL
 
 NONCE = "a" * 32
@@ -20,8 +20,10 @@ RESULT = {
     "leftover": ["sleep"], "helpers_intact": True,
 }  # fmt: skip
 HELPERS = [{"pid": 7, "name": "vox-a", "ppid": 1, "rss_bytes": 4096, "args": ["--x"]}]
-START = json.dumps({"protocol": PROTOCOL, "nonce": NONCE, "processes": HELPERS}).encode() + b"\n"
-DOCUMENT = {"protocol": PROTOCOL, "nonce": NONCE, "result": RESULT, "inside_s": 0.3}
+START = (
+    json.dumps({"protocol": RUNNER_PROTOCOL, "nonce": NONCE, "processes": HELPERS}).encode() + b"\n"
+)
+DOCUMENT = {"protocol": RUNNER_PROTOCOL, "nonce": NONCE, "result": RESULT, "inside_s": 0.3}
 WHOLE = json.dumps(DOCUMENT).encode()
 
 
@@ -79,7 +81,7 @@ def test_a_whole_document_is_a_result():
         (DOCUMENT | {"error": "Traceback\nOSError: disk"}, "runner failed: OSError: disk"),
         *[
             (data, "agreed form")
-            for data in ({"protocol": PROTOCOL, "nonce": NONCE}, DOCUMENT | {"result": None})
+            for data in ({"protocol": RUNNER_PROTOCOL, "nonce": NONCE}, DOCUMENT | {"result": None})
         ],
         (DOCUMENT | {"result": RESULT | {"wall_s": "soon"}}, "agreed form"),
         (DOCUMENT | {"result": RESULT | {"stdout": {"data": "%", "bytes": 1}}}, "agreed form"),
@@ -98,7 +100,7 @@ def test_anything_else_is_a_sandbox_error(document, says):
     [
         *[b"", START[:-1], b"{}\n", b"[]\n", b"x\n"],
         START.replace(NONCE.encode(), b"b" * 32),
-        START.replace(b"%d" % PROTOCOL, b"99"),
+        START.replace(b"%d" % RUNNER_PROTOCOL, b"99"),
         START.replace(b"vox-a", b'x", "y": "z'),
     ],
 )

@@ -2,8 +2,10 @@
 
 import pytest
 
+from fluency.execution.isolation import isolation
+from fluency.execution.protocol import Invocation
 from fluency.scoring.checks import clean
-from tests.execution.run_it import bash, pwsh, text
+from tests.execution.run_it import LIMITS, SMALL, bash, pwsh, text
 
 LOOP = 'for d in */ ./; do [ -f "$d/{}" ] && echo "$d"; done'
 
@@ -55,10 +57,9 @@ def test_a_terminal_of_80_columns_or_none_gives_the_same_table(sandbox):
     """With a name that no column holds, so that it has to be cut somewhere."""
     table = f"[pscustomobject]@{{ Name = '{'n' * 100}'; Length = 5; Path = '{'p' * 60}' }} | Format-Table"
     start = '/opt/microsoft/powershell/7/pwsh -NoProfile -NonInteractive -Command "$T"'
-    terminal = bash(
-        sandbox,
-        f"T=$(cat <<'E'\n{table}\nE\n); export T; script -qec 'stty rows 24 cols 80; {start}' /dev/null",
-    )
+    command = f"T=$(cat <<'E'\n{table}\nE\n); export T; script -qec 'stty rows 24 cols 80; {start}' /dev/null"
+    with_terminals = isolation(LIMITS, sandbox.engine["name"], {"masked"})
+    terminal = sandbox._run(Invocation("bash", command, SMALL, LIMITS, 30), with_terminals)
     none = pwsh(sandbox, table)
     assert none.exit_code == 0 and "…" in none.stdout.data
 

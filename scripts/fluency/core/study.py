@@ -242,6 +242,8 @@ class SandboxConfig(StrictModel):
 
     parallel: int | None = Field(None, ge=1, le=64)
     """Containers at a time. Empty: one for each processor."""
+    runtime: str = ""
+    """The engine's runtime for containers, such as `runsc` (gVisor). Empty: the engine's default."""
     limits: Limits = Field(default_factory=Limits)
     """What one execution may use."""
 

@@ -45,7 +45,8 @@ def ensure_base(engine: Engine) -> str:
             continue
     log_line(f"pulling {PUBLIC} (a quarter of a minute)")
     try:
-        for line in engine.client(timeout=PULL_SILENCE_S).pull(PUBLIC, stream=True, decode=True):
+        client = engine.client(timeout=PULL_SILENCE_S)
+        for line in client.pull(PUBLIC, stream=True, decode=True, auth_config={}):
             if "error" in line:
                 raise docker.errors.APIError(line["error"])
         return PUBLIC

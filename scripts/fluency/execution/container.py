@@ -16,7 +16,7 @@ import requests
 from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result, Stream, Used
 from fluency.execution.engine import Engine, first_words
-from fluency.execution.isolation import MeasureRefused
+from fluency.execution.isolation import MeasureRefused, bound_sockets
 from fluency.execution.protocol import decode, read_start
 
 LABEL = "agent-shell-sandbox.execution"
@@ -67,6 +67,7 @@ def run_container(
         )
         with _raw_socket(stream) as connection:
             client.start(session.container)
+            bound_sockets(session.container)
             connection.settimeout(timeout_s)
             with contextlib.suppress(
                 BrokenPipeError

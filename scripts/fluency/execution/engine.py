@@ -15,6 +15,8 @@ from typing import Any
 
 import docker
 import docker.errors
+from docker.context import ContextAPI
+from docker.context.config import get_current_context_name
 from docker.utils import kwargs_from_env
 
 from fluency.common.errors import SandboxError
@@ -22,6 +24,7 @@ from fluency.common.paths import CACHE
 from fluency.common.terminal import log_line
 
 WHERE = "container engine"
+UNSET = "unset it, or `docker context use default`"
 CALL_S = 60
 BUILD_S = 1800
 """For builds and imports, whose steps may be silent for minutes."""
@@ -49,12 +52,18 @@ class Engine:
 
 
 class Client(docker.APIClient):
-    """docker's client with a timeout for every call and every piece of its answer; some of docker's calls set none."""
+    """docker's client with a timeout for every call and every piece of its answer; some of docker's calls set none.
+
+    It sends no credentials: the base image needs no login, and a configured helper for credentials may be missing.
+    """
 
     def send(self, request: Any, **kwargs: Any) -> Any:
         if kwargs.get("timeout") is None:
             kwargs["timeout"] = self.timeout
         return super().send(request, **kwargs)
+
+    def _set_auth_headers(self, headers: Any) -> None:
+        pass
 
 
 def connect(options: dict[str, Any], timeout: int) -> Client:
@@ -63,13 +72,19 @@ def connect(options: dict[str, Any], timeout: int) -> Client:
 
 
 def candidates() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Where an engine may listen, with the client's options: DOCKER_HOST alone if it is set, else the usual places."""
-    if os.environ.get("DOCKER_HOST"):
+    """Where an engine may listen, with the client's options.
+
+    DOCKER_HOST alone if it is set, else the context that `docker` uses if it is not the default, else the usual places.
+    """
+    if where := chosen_place():
         try:
-            yield os.environ["DOCKER_HOST"], dict(kwargs_from_env())
-        except docker.errors.DockerException as error:
-            what, where = f"DOCKER_HOST cannot be used: {error}", os.environ["DOCKER_HOST"]
-            raise SandboxError(what, where=where, hint="unset it or correct it") from None
+            if where.startswith("DOCKER_HOST"):
+                options = kwargs_from_env()
+            else:
+                options = ContextAPI.kwargs_from_context(where.partition("=")[2])
+            yield options["base_url"].removeprefix("http+"), options
+        except (docker.errors.DockerException, KeyError) as error:
+            raise SandboxError(f"it cannot be used: {error!r}", where=where, hint=UNSET) from None
         return
     for path in socket_paths():
         if os.access(
@@ -78,13 +93,23 @@ def candidates() -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"unix://{path}", {"base_url": f"unix://{path}"}
 
 
+def chosen_place() -> str:
+    """`DOCKER_HOST=…` or `docker context=…` where the user has chosen the engine; empty for the usual places."""
+    if host := os.environ.get("DOCKER_HOST"):
+        return f"DOCKER_HOST={host}"
+    context = os.environ.get("DOCKER_CONTEXT") or get_current_context_name()
+    return "" if context in ("", "default") else f"docker context={context}"
+
+
 def socket_paths() -> list[Path]:
-    """Docker's, rootless Docker's and Podman's sockets."""
+    """Docker's, rootless Docker's, Podman's and Docker Desktop's sockets."""
     runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
     return [
         Path("/var/run/docker.sock"),
         runtime / "docker.sock",
         runtime / "podman" / "podman.sock",
+        Path.home() / ".docker" / "run" / "docker.sock",
+        Path.home() / ".docker" / "desktop" / "docker.sock",
         Path("/run/podman/podman.sock"),
     ]
 
@@ -99,10 +124,10 @@ def find_engine() -> Engine | None:
         except Exception as error:
             if _is_about_permission(error):
                 forbidden = url
-            elif os.environ.get("DOCKER_HOST"):
+            elif chosen_place():
                 what = f"no engine answers there: {first_words(error)}"
                 raise SandboxError(
-                    what, where=f"DOCKER_HOST={url}", hint="start it, or unset it"
+                    what, where=chosen_place(), hint=f"start it, or {UNSET}"
                 ) from None
             continue
         if facts["os"] != "linux":

@@ -9,7 +9,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import SANDBOX
 from fluency.core.shells import SHELLS
-from fluency.execution.protocol import PROTOCOL
+from fluency.execution.protocol import RUNNER_PROTOCOL
 
 REPOSITORY = "agent-shell-sandbox"
 SOURCES = (
@@ -32,7 +32,7 @@ def content_sha256(folder: Path = SANDBOX) -> str:
         for shell in SHELLS.values()
     }
     files = {name: sha256_file(folder / name) for name in SOURCES}
-    return sha256(canonical_json({"protocol": PROTOCOL, "shells": shells} | files))
+    return sha256(canonical_json({"protocol": RUNNER_PROTOCOL, "shells": shells} | files))
 
 
 def image_tag(powershell: str | None) -> str:

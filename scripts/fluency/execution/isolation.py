@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from fluency.common.canonical import canonical_json
@@ -41,7 +43,10 @@ def seccomp_option(engine: str) -> str:
 
 
 WORLD_MB = 128
+SOCKETS_MB = 32
 MASKED = [
+    # Terminals and queues are counted for the whole host. Nothing here needs them.
+    *("/dev/pts", "/dev/mqueue"),
     # The engine's own list, which this one replaces.
     *("/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
     *("/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi"),
@@ -55,8 +60,13 @@ Measures = dict[str, dict[str, Any]]
 """Name of each measure -> its part of the engine's HostConfig. Sizes in bytes."""
 
 
-def isolation(limits: Limits, engine: str = "docker", dropped: Collection[str] = ()) -> Measures:
-    """Every measure by name, for an engine (docker or podman), without the `dropped` ones."""
+def isolation(
+    limits: Limits, engine: str = "docker", dropped: Collection[str] = (), runtime: str = ""
+) -> Measures:
+    """Every measure by name, for an engine (docker or podman), without the `dropped` ones.
+
+    A `runtime` other than the engine's default is passed on.
+    """
     memory = limits.memory_mb << 20
     measures: Measures = {
         "no-network": {"NetworkMode": "none"},
@@ -77,11 +87,10 @@ def isolation(limits: Limits, engine: str = "docker", dropped: Collection[str] =
         "home-size": {"Tmpfs": {"/home": _tmpfs(limits.tmpfs_mb, "mode=0755")}},
         "world-size": {"Tmpfs": {WORK_DIR: _tmpfs(WORLD_MB, "mode=0755")}},
         "no-shared-memory": {"IpcMode": "none"},
-        # The profile refuses mq_open, but a queue can also be made as a file in /dev/mqueue.
-        "no-posix-queues": {"Ulimits": [_ulimit("msgqueue", 0)]},
-        "no-disks": {"MaskedPaths": MASKED},
+        "masked": {"MaskedPaths": MASKED},
         "no-log-on-the-host": {"LogConfig": {"Type": "none"}},
         "removed-at-its-end": {"AutoRemove": True},
+        "runtime": {"Runtime": runtime} if runtime else {},
     }
     return {name: part for name, part in measures.items() if name not in dropped}
 
@@ -102,6 +111,16 @@ def container_config(image: str, labels: dict[str, str], measures: Measures) -> 
         "AttachStderr": True,
         "HostConfig": host_config(measures),
     }
+
+
+def bound_sockets(container: str) -> None:
+    """Bound the buffers of a container's sockets, which control groups v1 count apart and no engine limits.
+
+    Version 2 counts them against the container's memory. Has no effect on a remote engine, or without the right to do so.
+    """
+    for folder in Path("/sys/fs/cgroup/memory").glob(f"*/*{container}*"):
+        with suppress(OSError):
+            (folder / "memory.kmem.tcp.limit_in_bytes").write_text(str(SOCKETS_MB << 20))
 
 
 def host_config(measures: Measures) -> dict[str, Any]:

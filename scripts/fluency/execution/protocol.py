@@ -31,14 +31,14 @@ class Invocation:
     condition: ConditionName = AS_DESIGNED.name
 
 
-PROTOCOL = 8
+RUNNER_PROTOCOL = 1
 
 
 def encode(invocation: Invocation, nonce: str) -> bytes:
     """The runner's input: size of the header, newline, header (JSON), the world's tar."""
     world, condition = invocation.world, CONDITIONS[invocation.condition]
     header = {
-        "protocol": PROTOCOL,
+        "protocol": RUNNER_PROTOCOL,
         "nonce": nonce,
         "root": WORK_DIR,
         "port": PORT,
@@ -69,7 +69,7 @@ def read_start(output: bytes, nonce: str) -> list[ProcessFact] | None:
     line, newline, _ = output.partition(b"\n")
     try:
         start = json.loads(line) if newline else {}
-        if (start.get("protocol"), start.get("nonce")) != (PROTOCOL, nonce):
+        if (start.get("protocol"), start.get("nonce")) != (RUNNER_PROTOCOL, nonce):
             return None
         return [ProcessFact(**fact) for fact in start["processes"]]
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -86,7 +86,7 @@ def decode(output: bytes, nonce: str) -> Result:
             f"the sandbox gave no whole result document ({len(output)} bytes came back)",
             "the cell stays missing and the next run measures it; `make doctor` checks the engine",
         ) from None
-    if not isinstance(answer, dict) or answer.get("protocol") != PROTOCOL:
+    if not isinstance(answer, dict) or answer.get("protocol") != RUNNER_PROTOCOL:
         raise _invalid("the image speaks another protocol", "rebuild it: `make image`")
     if answer.get("error"):
         last = str(answer["error"]).strip().splitlines()[-1]

@@ -74,9 +74,11 @@ class Sandbox:
     `dropped`: each isolation measure that is left out (only `seccomp` can be), and why the engine refused it.
     """
 
-    def __init__(self, engine: Engine, image: ImageInfo, parallel: int) -> None:
+    def __init__(self, engine: Engine, image: ImageInfo, parallel: int, runtime: str = "") -> None:
         self.image = image
         self.engine: dict[str, Any] = engine.facts | {"seccomp_profile": profile_sha256()}
+        if runtime:
+            self.engine["runtime"] = runtime
         self.dropped: dict[str, str] = {}
         self.parallel = parallel
         self._engine = engine
@@ -138,7 +140,9 @@ class Sandbox:
     def _run(self, invocation: Invocation, measures: Measures | None = None) -> Result:
         """One command, with the given isolation measures or all that the engine takes."""
         limits, nonce = invocation.limits, secrets.token_hex(16)
-        measures = measures or isolation.isolation(limits, self.engine["name"], self.dropped)
+        measures = measures or isolation.isolation(
+            limits, self.engine["name"], self.dropped, self.engine.get("runtime", "")
+        )
         config = isolation.container_config(
             self.image.image_id, container.LABELS | {OWN_LABEL: self._id}, measures
         )
@@ -167,15 +171,17 @@ def open_sandbox(config: SandboxConfig) -> Sandbox:
     with contextlib.suppress(Exception):  # the canary says what is wrong with an engine
         if removed := remove_old_containers(engine):
             log_line(f"removed {removed} container(s) more than an hour old")
-    sandbox = checked_sandbox(engine, image, config.containers, config.limits)
+    sandbox = checked_sandbox(engine, image, config.containers, config.limits, config.runtime)
     for why in sandbox.dropped.values():
         log_line(f"{why}; the run goes on without this measure, and every record says so")
     return sandbox
 
 
-def checked_sandbox(engine: Engine, image: ImageInfo, parallel: int, limits: Limits) -> Sandbox:
+def checked_sandbox(
+    engine: Engine, image: ImageInfo, parallel: int, limits: Limits, runtime: str = ""
+) -> Sandbox:
     """A sandbox whose canary succeeded, with the engine's own seccomp profile where it refuses the project's."""
-    sandbox = Sandbox(engine, image, parallel)
+    sandbox = Sandbox(engine, image, parallel, runtime)
     try:
         sandbox.canary(limits)
     except MeasureRefused as error:
