@@ -1,7 +1,4 @@
-"""The sandbox's seccomp profile, and its table in docs/threat-model.md; `make pages` writes both.
-
-Both come from sandbox/seccomp: Moby's default profile, less reductions.yaml.
-"""
+"""The sandbox's seccomp profile: Moby's default less sandbox/seccomp/reductions.yaml; `make pages` writes it."""
 
 from __future__ import annotations
 
@@ -14,8 +11,6 @@ from fluency.core.config_files import read_yaml
 from fluency.execution.isolation import PROFILE
 
 FOLDER = SANDBOX / "seccomp"
-PAGE = ROOT / "docs" / "threat-model.md"
-BEGIN, END = "<!-- seccomp:begin -->\n", "<!-- seccomp:end -->"
 ALLOW = "SCMP_ACT_ALLOW"
 BY_ARGUMENT = {"socket", "socketpair", "personality"}
 """System calls that are allowed for some arguments only."""
@@ -31,12 +26,6 @@ def profile_text() -> str:
     """The text of sandbox/seccomp/profile.json."""
     less = reductions()
     return pretty_json(_reduced(read_json(FOLDER / less["base"]["file"]), less))
-
-
-def page_text(page: str) -> str:
-    """A page with the table in place of what is between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}{_table(reductions())}{END}{rest.partition(END)[2]}"
 
 
 def _reduced(default: dict[str, Any], less: dict[str, Any]) -> dict[str, Any]:
@@ -89,37 +78,6 @@ def _is(index: int, value: int) -> Rule:
     return {"index": index, "value": 0xFFFFFFFF, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
 
 
-def _table(less: dict[str, Any]) -> str:
-    """What is refused, as Markdown."""
-    wholes = [
-        (part["what"], "", part["why"])
-        for part in (less[key] for key in ("sockets", "personality", "abis"))
-    ]
-    removed = [(entry["what"], _code(entry["syscalls"]), entry["why"]) for entry in less["removed"]]
-    by_default = [(less["capabilities"]["what"], "", less["capabilities"]["why"])]
-    by_default += [
-        (entry["what"], _code(entry["syscalls"]), entry["why"]) for entry in less["never"]
-    ]
-    return "\n".join(
-        [
-            *_rows("removed", "system calls", "why", given=removed + wholes),
-            *_rows(
-                "refused by the default too, and tested", "system calls", "why", given=by_default
-            ),
-        ]
-    )
-
-
-def _code(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _rows(*head: str, given: list[tuple[str, ...]]) -> list[str]:
-    lines = [head, ["---"] * len(head), *given]
-    return [*("| " + " | ".join(line) + " |" for line in lines), ""]
-
-
 def pages() -> dict[str, str]:
-    """The profile, and the page with its table in place."""
-    made = {PROFILE: profile_text(), PAGE: page_text(PAGE.read_text(encoding="utf-8"))}
-    return {path.relative_to(ROOT).as_posix(): text for path, text in made.items()}
+    """The profile by its path."""
+    return {PROFILE.relative_to(ROOT).as_posix(): profile_text()}

@@ -21,7 +21,6 @@ from fluency.execution.image_content import image_tag
 from fluency.execution.powershell import powershell_source
 from fluency.execution.sandbox import Sandbox
 from tests.execution.run_it import ROOT_ONLY, as_nobody, pwsh
-from tests.generation.endpoint import Endpoint, Reply
 
 STAND_IN = """#!/bin/sh
 for command; do :; done
@@ -37,8 +36,7 @@ def kept(tmp_path, monkeypatch) -> Path:
     """A cache of the test's own, and no archive given."""
     monkeypatch.setattr(powershell, "KEPT_FOLDER", tmp_path / "kept")
     monkeypatch.setattr(powershell, "ROOT", tmp_path / "beside")
-    for variable in (powershell.VARIABLE, powershell.MIRROR):
-        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv(powershell.VARIABLE, raising=False)
     return tmp_path / "kept"
 
 
@@ -156,55 +154,11 @@ NAME = powershell.release_name()
 
 @pytest.fixture
 def release(tmp_path, monkeypatch) -> Path:
-    (tmp_path / "mirror").mkdir()
-    path = archive(tmp_path / "mirror" / NAME)
+    (tmp_path / "release").mkdir()
+    path = archive(tmp_path / "release" / NAME)
     held = {NAME: sha256_file(path)}
     monkeypatch.setattr(powershell, "pinned", lambda: held)
     return path
-
-
-@pytest.fixture
-def mirror(release):
-    with Endpoint() as server:
-        server.reply_to = lambda seen: (
-            Reply(body=release.read_bytes()) if seen.path == f"/{NAME}" else Reply(404, b"")
-        )
-        yield server.url
-
-
-@pytest.mark.parametrize("form", ["{}", "{}/", "{}/" + NAME])
-def test_a_mirror_gives_the_pinned_release_once(mirror, release, monkeypatch, form):
-    monkeypatch.setenv(powershell.MIRROR, form.format(mirror))
-    source = powershell.powershell_source()
-    assert source == sha256_file(release)
-    release.unlink()
-    assert powershell.powershell_source() == source, "it is kept, and not fetched again"
-    assert {path.name for path in powershell.KEPT_FOLDER.iterdir()} == {
-        "current",
-        f"{source}.tar.gz",
-    }
-
-
-def test_a_mirror_with_another_content_is_refused_and_leaves_nothing(mirror, release, monkeypatch):
-    archive(release, "#!/bin/sh\n# another build\n")
-    monkeypatch.setenv(powershell.MIRROR, mirror)
-    with pytest.raises(SandboxError, match="SHA256 hash of downloaded file"):
-        powershell.powershell_source()
-    assert not any(powershell.KEPT_FOLDER.iterdir())
-
-
-def test_a_mirror_that_does_not_give_it_is_told_in_a_sentence(mirror, release, monkeypatch):
-    for given, says in (
-        (f"{mirror}/nowhere", "404"),
-        ("http://127.0.0.1:9", "refused"),
-        ("no-address", "protocol"),
-    ):
-        monkeypatch.setenv(powershell.MIRROR, given)
-        with pytest.raises(SandboxError) as caught:
-            powershell.powershell_source()
-        assert (
-            says in str(caught.value) and given in caught.value.where and NAME in caught.value.hint
-        )
 
 
 def test_the_release_is_found_where_it_lies(release, tmp_path):

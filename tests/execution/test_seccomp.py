@@ -79,11 +79,8 @@ def test_the_sandbox_has_no_capability_that_the_default_grants_calls_for():
     assert len(asked) > 8 and not asked & given
 
 
-def test_profile_and_page_are_what_the_tool_makes():
-    page = tool.PAGE.read_text(encoding="utf-8")
-    hint = "run `make pages`"
-    assert tool.profile_text() == measures.PROFILE.read_text(encoding="utf-8"), hint
-    assert tool.page_text(page) == page, hint
+def test_the_profile_is_what_the_tool_makes():
+    assert tool.profile_text() == measures.PROFILE.read_text(encoding="utf-8"), "run `make pages`"
 
 
 # ------------------------------------------------------------ in a container

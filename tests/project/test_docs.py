@@ -30,7 +30,7 @@ CODE = ("code_inline", "fence", "code_block")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
 VARIABLES = set(re.findall(r"\$[{(]+(?:if )?(?:\$\()?(?:filter \w+,\$\()?([A-Z_]+)", MAKEFILE))
-VARIABLES |= {"POWERSHELL_ARCHIVE", "POWERSHELL_URL"}
+VARIABLES |= {"POWERSHELL_ARCHIVE"}
 MODULES = {"venv", "pip"}
 """Of Python itself."""
 

@@ -79,9 +79,9 @@ def candidates() -> Iterator[tuple[str, dict[str, Any]]]:
     if where := chosen_place():
         try:
             if where.startswith("DOCKER_HOST"):
-                options = kwargs_from_env()
+                options: dict[str, Any] = {**kwargs_from_env()}
             else:
-                options = ContextAPI.kwargs_from_context(where.partition("=")[2])
+                options = {**ContextAPI.kwargs_from_context(where.partition("=")[2])}
             yield options["base_url"].removeprefix("http+"), options
         except (docker.errors.DockerException, KeyError) as error:
             raise SandboxError(f"it cannot be used: {error!r}", where=where, hint=UNSET) from None

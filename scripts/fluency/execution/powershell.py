@@ -1,4 +1,4 @@
-"""PowerShell's archive: the pinned release, a given file, one beside the Makefile, or one from a mirror."""
+"""PowerShell's archive: the pinned release, a given file, or one beside the Makefile."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import urllib.request
 import zlib
 from pathlib import Path
 
-import pooch
-
 from fluency.common.errors import SandboxError
 from fluency.common.files import atomic_file, sha256_file, write_atomic
 from fluency.common.paths import CACHE, ROOT, SANDBOX
@@ -21,7 +19,6 @@ from fluency.common.terminal import log_line
 
 NAME = "pwsh"
 VARIABLE = "POWERSHELL_ARCHIVE"
-MIRROR = "POWERSHELL_URL"
 KEPT_FOLDER = CACHE / "powershell"
 RELEASE_PAGE = "https://github.com/PowerShell/PowerShell/releases"
 ARCHITECTURES = {"x86_64": ("x64", "AMD64"), "aarch64": ("arm64", "ARM64")}
@@ -44,10 +41,7 @@ def release_name() -> str:
     return next(archive for archive in pinned() if archive.endswith(f"-{name}.tar.gz"))
 
 
-INSTALL_HINT = (
-    f"put {release_name()} beside the Makefile and run `make image` "
-    f"({VARIABLE}=… names another file, {MIRROR}=… a mirror)"
-)
+INSTALL_HINT = f"put {release_name()} beside the Makefile and run `make image` ({VARIABLE}=… names another file)"
 # Exit codes of the Dockerfile's PowerShell step. A given archive was checked before.
 BUILD_FAILURES = {
     65: ("there is no PowerShell release for this processor", INSTALL_HINT),
@@ -95,7 +89,7 @@ def archive_origin(label: str, architecture: str) -> tuple[dict[str, str], list[
 def powershell_source() -> str | None:
     """SHA-256 of the archive that the image takes instead of downloading one; None if there is none.
 
-    It is named by POWERSHELL_ARCHIVE now or earlier, else beside the Makefile, else fetched from POWERSHELL_URL.
+    It is named by POWERSHELL_ARCHIVE now or earlier, else beside the Makefile.
     """
     if given := os.environ.get(VARIABLE):
         return _keep(Path(given).expanduser(), f"{VARIABLE}={given}")
@@ -110,36 +104,12 @@ def powershell_source() -> str | None:
         and sha256_file(beside) == pinned()[beside.name]
     ):
         return _keep(beside, str(beside))
-    if url := os.environ.get(MIRROR, "").strip():
-        return _keep(_from_mirror(url), f"{MIRROR}={url}")
     return None
 
 
 def archive_path(source: str) -> Path:
     """Where an archive is kept, by its SHA-256."""
     return KEPT_FOLDER / f"{source}.tar.gz"
-
-
-def _from_mirror(url: str) -> Path:
-    """`url` is that of the archive, or of the folder that holds it."""
-    name, digest = release_name(), pinned()[release_name()]
-    address = url if url.endswith(".tar.gz") else f"{url.rstrip('/')}/{name}"
-    log_line(f"fetching {name} from {MIRROR}")
-    pooch.get_logger().setLevel("WARNING")
-    try:
-        pooch.retrieve(
-            address,
-            known_hash=f"sha256:{digest}",
-            fname=archive_path(digest).name,
-            path=KEPT_FOLDER,
-        )
-        return archive_path(digest)
-    except (OSError, ValueError) as error:  # ValueError: another SHA-256, or no address
-        what = (
-            f"the mirror does not give PowerShell's release: {' '.join(str(error).split())[:300]}"
-        )
-        hint = f"give the address of {name} or of the folder that holds it; {VARIABLE} names any other file"
-        raise SandboxError(what, where=f"{MIRROR}={url}", hint=hint) from None
 
 
 def _keep(given: Path, where: str) -> str:
