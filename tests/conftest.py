@@ -36,7 +36,7 @@ SLOW = (
 )
 """What `make quick` leaves out: a package index, a browser, whole studies, killed runs, forged archives, long texts."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
-"""Modules whose engine tests run whole studies, beside those of single containers."""
+"""Modules whose engine tests run whole studies, in addition to single containers."""
 NO_PWSH = "the image holds no PowerShell"
 READS_EVENTS = "workflow/test_reruns.py::test_a_cell_that_three"
 """A study that reads the engine's last 256 events, which tests/execution/test_failures.py makes it forget."""

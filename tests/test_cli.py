@@ -22,7 +22,7 @@ CONFIGURED = [
 
 
 @pytest.mark.parametrize("command", fluency.commands)
-def test_every_command_has_help(command, capsys):
+def test_command_has_help_with_example(command, capsys):
     assert main([command, "--help"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"Usage: fluency {command}") and len(shown.splitlines()) > 4
@@ -33,7 +33,7 @@ def test_every_command_has_help(command, capsys):
 
 
 @pytest.mark.parametrize("command", TARGETS)
-def test_a_command_has_the_parameters_of_the_function_that_it_calls(command):
+def test_command_has_parameters_of_its_function(command):
     module, _, function = TARGETS[command].partition(":")
     parameters = inspect.signature(getattr(import_module(f"fluency.{module}"), function))
     parameters.bind(**dict.fromkeys(p.name for p in fluency.commands[command].params))
@@ -62,7 +62,7 @@ def test_a_command_has_the_parameters_of_the_function_that_it_calls(command):
         (["answers", "--merge", "docs"], ["docs: this folder holds no answers"]),
     ],
 )
-def test_a_mistyped_argument_is_a_sentence(arguments, words, capsys):
+def test_mistyped_argument_is_sentence(arguments, words, capsys):
     assert main(arguments) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -98,7 +98,7 @@ def test_interrupt_while_program_is_imported_shows_no_traceback():
 
 
 def test_project_that_cannot_be_written_is_sentence(tmp_path):
-    """Root may write into any folder but that of a file system that is read-only."""
+    """Root may write anywhere except into a read-only file system."""
     project = Project.make(tmp_path / "project")
     script = f"mount --bind {project.root} /mnt && mount -o remount,ro,bind /mnt && cd /mnt && "
     for command in (project.run_command(), project.command("-n"), DOCTOR):
@@ -128,7 +128,7 @@ def test_snakemake_with_missing_config_is_sentence(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_seeds_are_numbers_separated_by_commas(monkeypatch):
+def test_validate_splits_seeds_at_commas(monkeypatch):
     asked = []
     monkeypatch.setattr(
         "fluency.validation.validate.main",
@@ -142,14 +142,14 @@ def test_seeds_are_numbers_separated_by_commas(monkeypatch):
 @pytest.mark.parametrize(
     "config", ["config", "/proc/self/mem"], ids=["a folder", "an unreadable file"]
 )
-def test_a_configuration_that_cannot_be_read_is_a_sentence(command, config, capsys):
+def test_unreadable_config_is_sentence(command, config, capsys):
     format_ = ["--format", "csv"] if command == "export" else []
     assert main([command, *format_, "--configfile", config]) == 2
     assert "Error: " in (shown := capsys.readouterr().err) and "Hint:" in shown
 
 
-def test_nothing_to_archive_and_a_place_that_cannot_be_written_are_sentences(tmp_path):
-    """Root may write anywhere but below a file."""
+def test_nothing_to_archive_and_unwritable_place_are_sentences(tmp_path):
+    """Root may write anywhere except below a file."""
     project = Project.make(tmp_path / "project")
     assert "test: there is nothing to archive" in project.fluency("archive", code=2).stderr
     assert not (project.root / "archive").exists()

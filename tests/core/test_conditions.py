@@ -1,4 +1,4 @@
-"""The conditions: what each changes, to which answers it applies, and where its mark stands."""
+"""The conditions: what each changes, to which answers it applies, and which field it fills."""
 
 import json
 import re
@@ -24,8 +24,8 @@ def aliases(name: str) -> dict[str, str]:
     }
 
 
-def test_the_table_is_what_windows_has_more_for_the_commands_that_linux_has():
-    """The list for Windows is PowerShell's own (InitialSessionState); that of Linux and its commands are recorded."""
+def test_windows_aliases_are_those_linux_lacks():
+    """The list for Windows is PowerShell's own (InitialSessionState); the list for Linux is recorded."""
     windows, linux = aliases("pwsh_windows_aliases.json"), aliases("pwsh_aliases.json")
     more = {name: command for name, command in windows.items() if name not in linux}
     assert len(more) == 27
@@ -46,7 +46,7 @@ def test_the_table_is_what_windows_has_more_for_the_commands_that_linux_has():
     }
 
 
-def test_the_profile_sets_each_alias_once_and_does_nothing_else():
+def test_windows_profile_sets_each_alias_once():
     (profile,) = WINDOWS.home_files.values()
     parsed = parse("pwsh", profile)
     assert parsed.parses and {call.name for call in parsed.calls} == {"Set-Alias"}
@@ -54,7 +54,7 @@ def test_the_profile_sets_each_alias_once_and_does_nothing_else():
 
 
 @pytest.mark.parametrize("condition", EXTRA_CONDITIONS, ids=lambda condition: condition.name)
-def test_the_mark_of_a_condition_is_a_field_of_scores_and_rows_and_what_it_leaves_out_is_there_otherwise(
+def test_condition_has_fields_and_removes_existing_arguments(
     condition,
 ):
     assert condition.score_field in Score.model_fields and condition.score_field in Row.model_fields
@@ -86,7 +86,7 @@ def test_the_mark_of_a_condition_is_a_field_of_scores_and_rows_and_what_it_leave
         "Get-Date # " + "x" * 9000,
     ],
 )
-def test_it_applies_to_an_answer_that_calls_a_name_or_may(command):
+def test_condition_applies_to_call_of_alias_or_doubt(command):
     assert condition_applies(WINDOWS, POWERSHELL, command)
 
 
@@ -97,14 +97,14 @@ def test_it_applies_to_an_answer_that_calls_a_name_or_may(command):
         "Get-Content a | wc -l", "xargs ls", "find . -exec cat {} +", "'ls | sort'", "Start-Sleep 1",
     ],
 )  # fmt: skip
-def test_it_does_not_apply_to_an_answer_that_calls_none(command):
+def test_condition_applies_not_without_call_of_alias(command):
     assert not condition_applies(WINDOWS, POWERSHELL, command)
     assert condition_applies(CONDITIONS["no_unix_tools"], POWERSHELL, command), (
         "which runs every answer"
     )
 
 
-def test_no_powershell_reference_of_the_bank_calls_a_name():
+def test_references_call_no_windows_alias():
     """So each counts as designed, also where a call of a script block hides what is called (`& $k`)."""
     references = [command for task in load_tasks() for command in task.references[POWERSHELL.name]]
     parsed = [parse(POWERSHELL.grammar, command) for command in references]

@@ -17,7 +17,7 @@ from tools.pages.config import SECTIONS
 DEFAULT = read_yaml(CONFIG)
 
 
-def test_the_default_is_the_embedded_model_with_five_trials_and_the_paid_study_the_design():
+def test_committed_configs_are_the_design():
     study = read_study()
     assert [(m.served_by, study.trials) for m in study.models] == [("embedded", 5)]
     study = read_study(ROOT / "config" / "study.yaml")
@@ -90,7 +90,7 @@ def one(**keys):
         ({"study": "../evil"}, "study", "pattern"),
     ],
 )
-def test_a_wrong_key_is_named_with_its_file(tmp_path, change, key, says):
+def test_read_study_names_wrong_key_and_file(tmp_path, change, key, says):
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(change))
     with pytest.raises(UserError) as caught:
@@ -102,7 +102,7 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path, change, key, says):
 
 
 @pytest.mark.parametrize("key", ["sk-ant-0123456789abcdef", "0123456789abcdef" * 2, 1234567890])
-def test_a_key_in_place_of_its_variables_name_is_refused_and_not_shown(tmp_path, key):
+def test_read_study_refuses_api_key_and_hides_it(tmp_path, key):
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(one(api_key_env=key)))
     with pytest.raises(UserError, match="as in MY_KEY, and never a key") as caught:
@@ -110,7 +110,7 @@ def test_a_key_in_place_of_its_variables_name_is_refused_and_not_shown(tmp_path,
     assert str(key) not in str(caught.value)
 
 
-def test_what_snakemake_reads_as_a_date_or_a_truth_is_a_text():
+def test_validate_study_takes_dates_and_booleans_as_text():
     price = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2, "dated": date(2026, 11, 21)}
     values = {"study": "x", "confirm": True} | one(price=price)
     study = validate_study(values)
@@ -138,7 +138,7 @@ def test_what_snakemake_reads_as_a_date_or_a_truth_is_a_text():
         ),
     ],
 )
-def test_a_file_that_is_no_configuration(tmp_path, content, where, says, hint):
+def test_read_study_refuses_file_of_other_content(tmp_path, content, where, says, hint):
     file = tmp_path / "mine.yaml"
     file.write_bytes(content.encode("latin-1"))
     with pytest.raises(UserError, match=says) as caught:
@@ -148,7 +148,7 @@ def test_a_file_that_is_no_configuration(tmp_path, content, where, says, hint):
         read_study(tmp_path)
 
 
-def test_make_takes_a_configuration_whose_name_has_a_space(tmp_path):
+def test_make_takes_config_with_space_in_name(tmp_path):
     files = [tmp_path / name for name in ("with space.yaml", "a.yaml", "b.yaml")]
     for file in files:
         file.touch()
@@ -189,7 +189,7 @@ def test_make_takes_a_configuration_whose_name_has_a_space(tmp_path):
         ("preregistration: preregistrations/none.json", "none.json"),
     ],
 )
-def test_snakemake_stops_with_exit_code_2_before_anything(tmp_path, wrong, says):
+def test_snakemake_refuses_wrong_config(tmp_path, wrong, says):
     file = tmp_path / "mine.yaml"
     file.write_text(f"{wrong}\n")
     command = [sys.executable, "-m", "snakemake", "--configfile", str(file)]
@@ -198,14 +198,14 @@ def test_snakemake_stops_with_exit_code_2_before_anything(tmp_path, wrong, says)
     assert says in done.stderr and "Hint:" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_lists_are_replaced_and_mappings_merged():
+def test_merge_replaces_lists_and_merges_mappings():
     merged = merge(DEFAULT, {"models": [{"alias": "x", "id": "y"}], "budget": {"stop_usd": 3}})
     study = validate_study(merged)
     assert [model.alias for model in study.models] == ["x"]
     assert (study.budget.stop_usd, study.budget.confirm_usd) == (3, 1.0)
 
 
-def test_every_key_is_described():
+def test_config_keys_are_described():
     for _, model, _ in SECTIONS:
         for name, field in model.model_fields.items():
             assert field.description, f"{model.__name__}.{name} has no description"

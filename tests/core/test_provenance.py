@@ -37,14 +37,14 @@ def collected(made, change=lambda records: records, **more) -> Provenance:
     )
 
 
-def test_it_is_read_as_it_was_written(made, tmp_path):
+def test_provenance_reads_back(made, tmp_path):
     provenance = provenance_of(made)
     write_record(tmp_path / "provenance.json", provenance)
     assert read_provenance(tmp_path / "provenance.json") == provenance
     assert provenance.schema_version == RECORD_SCHEMA
 
 
-def test_every_field_is_described_and_every_unknown_key_refused():
+def test_provenance_describes_fields_and_refuses_unknown_keys():
     for kind in (Provenance, Sampling):
         described = {name for name, field in kind.model_fields.items() if field.description}
         assert described >= kind.model_fields.keys() - {"schema_version"}
@@ -52,7 +52,7 @@ def test_every_field_is_described_and_every_unknown_key_refused():
             kind.model_validate({"invented": 1})
 
 
-def test_what_was_measured_is_in_it(made):
+def test_provenance_states_what_was_measured(made):
     provenance = collected(made, start_up_s={"bash": 0.5})
     records = [load_records(made.results, cell) for cell in made.cells]
     execution, answer = records[0].execution, records[0].generation.answer
@@ -87,7 +87,7 @@ def test_what_was_measured_is_in_it(made):
     assert [price.output_usd_per_mtok for price in sent.price] == [0.0]
 
 
-def test_what_was_run_in_two_ways_is_in_it_twice(made):
+def test_provenance_lists_differing_runs(made):
     def change(records: CellRecords) -> CellRecords:
         execution = records.execution
         if execution.cell.trial == 1:
@@ -105,7 +105,7 @@ def test_what_was_run_in_two_ways_is_in_it_twice(made):
     assert sorted(limits.pids for limits in provenance.limits) == [64, 256]
 
 
-def test_of_nothing_measured_nothing_is_claimed(made):
+def test_provenance_of_nothing_measured_is_empty(made):
     provenance = collected(made, lambda records: CellRecords(None, None, None))
     assert provenance.images == provenance.engines == provenance.limits == []
     assert provenance.spent_usd is None and provenance.started_utc is None
@@ -120,15 +120,15 @@ def test_of_nothing_measured_nothing_is_claimed(made):
         b'{"sampling": {"a": {"thinking": ["{"], "price": []}}}',
     ],
 )  # fmt: skip
-def test_what_is_no_provenance_is_refused_in_a_sentence(data, tmp_path):
+def test_read_provenance_refuses_other_content(data, tmp_path):
     (tmp_path / "provenance.json").write_bytes(data)
     with pytest.raises(UserError) as caught:
         read_provenance(tmp_path / "provenance.json")
     assert "provenance.json" in caught.value.where
 
 
-def test_a_library_that_is_not_installed_is_absent(made, monkeypatch):
-    """The embedded model's has no wheel for some platforms; a study of other models needs none."""
+def test_provenance_names_absent_library(made, monkeypatch):
+    """The embedded model's library has no wheel for some platforms; other models do not need it."""
     installed = source_hash.version
 
     def without(name: str) -> str:
@@ -164,7 +164,7 @@ OTHERS = ["", "x", "../x", "A" * 64, "0" * 63, "0" * 64 + "\n", "\x1b[2J" + "0" 
         ),
     ],
 )
-def test_a_record_with_another_form_is_none(read, place, names, made):
+def test_record_refuses_malformed_hash_or_time(read, place, names, made):
     text = next(path for path in made.results.rglob("*.json") if place in str(path)).read_text()
     assert read(text)
     for name in names:
@@ -179,7 +179,7 @@ def test_a_record_with_another_form_is_none(read, place, names, made):
                 read(harmed)
 
 
-def test_a_price_of_another_form_is_none(made):
+def test_generation_refuses_malformed_price(made):
     document = load_records(made.results, made.cells[0]).generation.model_dump(mode="json")
     price = {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 2.0, "dated": "2026-11-21"}
     assert Generation.model_validate(document | {"price": price})

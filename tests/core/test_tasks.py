@@ -59,7 +59,7 @@ def less(key: str) -> dict:
         (GOOD | {"id": "Tree Size"}, "id", "pattern"),
     ],
 )
-def test_a_wrong_key_is_named_with_its_file(tmp_path, values, key, what):
+def test_load_task_names_wrong_key_and_file(tmp_path, values, key, what):
     folder = write(tmp_path, values)
     with pytest.raises(UserError) as caught:
         load_task(folder)
@@ -71,7 +71,7 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path, values, key, what):
     )
 
 
-def test_what_the_author_expects_changes_neither_prompt_nor_check(tmp_path):
+def test_task_lean_changes_neither_prompt_nor_check(tmp_path):
     plain = load_task(write(tmp_path / "plain", GOOD))
     leaning = load_task(
         write(tmp_path / "leaning", GOOD | {"lean": "pwsh", "difficulty": "hard in bash"})
@@ -85,7 +85,7 @@ def test_what_the_author_expects_changes_neither_prompt_nor_check(tmp_path):
     assert plain.sha256 != leaning.sha256
 
 
-def test_a_folder_that_holds_no_task_is_named(tmp_path):
+def test_load_task_names_folder_without_task(tmp_path):
     folder = write(tmp_path / "odd", GOOD)
     for text in ("[1, 2]\n", "a: [\n"):
         (folder / "task.yaml").write_text(text, encoding="utf-8")
@@ -109,7 +109,7 @@ def test_a_folder_that_holds_no_task_is_named(tmp_path):
         ("import nowhere\n", "cannot be loaded: ModuleNotFoundError"),
     ],
 )
-def test_an_answer_that_cannot_be_computed_names_its_file(tmp_path, answer, what):
+def test_expected_names_file_of_failing_answer(tmp_path, answer, what):
     task = load_task(write(tmp_path, GOOD, answer=answer))
     with pytest.raises(UserError) as caught:
         task.expected(build_world(11))
@@ -124,7 +124,7 @@ def test_an_answer_that_cannot_be_computed_names_its_file(tmp_path, answer, what
         ("def extend(builder, rng):\n    builder.file('Cargo.toml', 'x')\n", "one entry a path"),
     ],
 )
-def test_a_fixture_that_fails_names_its_file_or_the_world(tmp_path, fixture, what):
+def test_world_for_names_failing_fixture(tmp_path, fixture, what):
     folder = write(tmp_path, GOOD)
     (folder / "fixture.py").write_text(fixture, encoding="utf-8")
     with pytest.raises(UserError) as caught:
@@ -132,12 +132,12 @@ def test_a_fixture_that_fails_names_its_file_or_the_world(tmp_path, fixture, wha
     assert what in caught.value.what and "world 11" in caught.value.where
 
 
-def test_an_empty_bank_is_a_sentence(tmp_path):
+def test_load_tasks_refuses_empty_bank(tmp_path):
     with pytest.raises(UserError, match="there are no tasks"):
         load_tasks("all", tmp_path)
 
 
-def test_a_tasks_own_fixture_changes_its_world_and_no_other(tmp_path):
+def test_world_for_applies_fixture_to_its_task_alone(tmp_path):
     folder = write(tmp_path, GOOD)
     before = world_for(load_task(folder), 11)
     extend = "def extend(builder, rng):\n    builder.file('contracts/extra.json', str(rng.below(1000)))\n"
@@ -150,7 +150,7 @@ def test_a_tasks_own_fixture_changes_its_world_and_no_other(tmp_path):
     assert build_world(11) is before
 
 
-def test_an_answer_is_worked_out_once_a_world_and_handed_out_as_a_copy(tmp_path):
+def test_expected_is_computed_once_and_copied(tmp_path):
     answer = "calls = []\ndef expected(world, processes):\n    calls.append(world.seed)\n    return [len(calls)]\n"
     task = load_task(write(tmp_path, GOOD, answer=answer))
     task.expected(build_world(11)).append("spoilt")
@@ -175,7 +175,7 @@ def write_sets(bank: Path, sets: object) -> Path:
     return bank
 
 
-def test_the_sets_nest_as_their_names_say_and_every_folder_is_in_one():
+def test_task_sets_nest_and_cover_every_folder():
     sets = {name: found.tasks for name, found in task_sets().items()}
     assert len(sets[PILOT]) == 20 and len(sets[FULL]) == 60 and set(sets[PILOT]) < set(sets[FULL])
     assert (len(sets[EASY]), len(sets[DEMANDING]), len(sets[ALL])) == (20, 68, 148)
@@ -193,13 +193,13 @@ def test_the_sets_nest_as_their_names_say_and_every_folder_is_in_one():
     assert asked == [EASY, EASY, PILOT]
 
 
-def test_a_set_is_known_by_its_tasks_however_they_were_asked_for(bank):
+def test_set_name_is_found_by_tasks(bank):
     assert set_name(TWO, bank) == set_name(TWO[::-1], bank) == "small"
     assert set_name([*TWO, "worker-queues"], bank) == set_name(TWO[:1], bank) == ""
     assert set_name(TWO, bank / "worker-queues") == "", "a bank without sets has none"
 
 
-def test_a_set_all_and_a_list_choose_their_tasks_in_the_order_of_ids_and_read_no_other(bank):
+def test_load_tasks_orders_by_id_and_reads_no_other(bank):
     assert [task.id for task in load_tasks("all", bank)] == [*TWO, "worker-queues"]
     assert [task.id for task in load_tasks(["worker-queues"], bank)] == ["worker-queues"]
     (bank / "worker-queues" / "task.yaml").write_text("a: [\n")
@@ -248,7 +248,7 @@ def test_a_set_all_and_a_list_choose_their_tasks_in_the_order_of_ids_and_read_no
         ({"small": TWO}, "small", "its keys", "small"),
     ],
 )
-def test_a_mistake_is_named(bank, sets, wanted, what, where):
+def test_load_tasks_names_mistake_in_sets(bank, sets, wanted, what, where):
     with pytest.raises(UserError) as caught:
         load_tasks(wanted, write_sets(bank, {"other": {"description": "y", "tasks": TWO}} | sets))
     assert what in str(caught.value) and where in caught.value.where, caught.value
