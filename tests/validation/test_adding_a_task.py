@@ -30,7 +30,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_answers_are_the_ones_the_page_shows(followed: Path) -> None:
+def test_page_shows_the_answers(followed: Path) -> None:
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")}
     command = [sys.executable, "look.py"]
     done = subprocess.run(
@@ -42,7 +42,7 @@ def test_the_answers_are_the_ones_the_page_shows(followed: Path) -> None:
     )
 
 
-def test_the_other_tasks_keep_their_worlds(followed: Path) -> None:
+def test_further_task_leaves_other_worlds_alone(followed: Path) -> None:
     (added,) = load_tasks(root=followed / "tasks")
     brought = dict(world_for(added, 11).files.items() - build_world(11).files.items())
     assert set(brought) == {
@@ -56,7 +56,7 @@ def test_the_other_tasks_keep_their_worlds(followed: Path) -> None:
 
 
 @pytest.mark.engine
-def test_the_task_is_proven_sound(followed: Path, sandbox) -> None:
+def test_page_task_is_sound(followed: Path, sandbox) -> None:
     report = validate([NAME], (11, 24), sandbox, repeats=4, root=followed / "tasks")
     assert report.sound, report.text()
     assert report.rows[0][:2] == (NAME, "bash") and report.rows[0][-1] == "sound"
@@ -64,6 +64,6 @@ def test_the_task_is_proven_sound(followed: Path, sandbox) -> None:
 
 @pytest.mark.engine
 @pytest.mark.pwsh
-def test_the_task_is_proven_sound_in_powershell(followed: Path, sandbox) -> None:
+def test_page_task_is_sound_in_powershell(followed: Path, sandbox) -> None:
     report = validate([NAME], (11, 24), sandbox, repeats=2, root=followed / "tasks")
     assert [row[-1] for row in report.rows] == ["sound", "sound"] and not report.not_validated

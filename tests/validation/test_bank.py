@@ -1,4 +1,4 @@
-"""The sixty tasks as they stand in tasks/: their shape, and their commands as they were recorded on real shells."""
+"""The tasks: their shapes, their prompts, and the commands of the sixty as they were recorded on real shells."""
 
 import json
 import re
@@ -19,8 +19,12 @@ TASKS = load_tasks(PILOT)
 SIXTY = load_tasks("full-60")
 PINNED = json.loads((DATA / "pilot.json").read_text(encoding="utf-8"))
 """The hashes of the twenty's texts and worlds, and their answers. They change with a task's version, and never else."""
-# What a model is asked. Another prompt is another task: bump the task's version with it.
-PROMPTS = "48304912b15538ed0c25cb82ddb910571c545f6eac4ff7cf59ba1113de05b55c"
+PROMPTS = {
+    "easy-20": "f453f2a6f3f3e3b801caf73611c10a6cc70ab20b232815ef305b1b3776847593",
+    "full-60": "48304912b15538ed0c25cb82ddb910571c545f6eac4ff7cf59ba1113de05b55c",
+    "demanding": "daa531145f3f6f66854fcb8996715a55d2cced54ac1d4821abbc08a72ed98100",
+}
+"""What models are asked, by set. Another prompt is another task: raise the task's version with it."""
 SINCE_RECORDED = {
     ("changed-deploy-files", "bash"): 1,
     ("changelog-releases", "bash"): 1,
@@ -64,7 +68,7 @@ def recorded(task_id: str, shell: str, kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
-def test_the_twenty_have_the_texts_worlds_and_answers_that_are_pinned(task) -> None:
+def test_pilot_task_has_the_pinned_texts_worlds_and_answers(task) -> None:
     worlds = {str(seed): world_for(task, seed) for seed in (11, 24)}
     plans = {
         seed: planned_processes(world) if "processes" in task.needs else []
@@ -79,7 +83,7 @@ def test_the_twenty_have_the_texts_worlds_and_answers_that_are_pinned(task) -> N
     }
 
 
-def test_there_are_twenty_tasks_of_four_kinds_and_three_origins() -> None:
+def test_pilot_has_tasks_of_four_categories_and_three_origins() -> None:
     assert set(PINNED) == {task.id for task in TASKS}
     assert Counter(task.category for task in TASKS) == {
         "file-inspection": 7,
@@ -94,14 +98,14 @@ def test_there_are_twenty_tasks_of_four_kinds_and_three_origins() -> None:
     }
 
 
-def test_a_task_gets_processes_or_the_service_only_if_it_asks_for_them() -> None:
+def test_pilot_task_needs_what_its_category_says() -> None:
     needs = {"process-introspection": ["processes"], "network-fetch": ["http"]}
     assert all(task.needs == needs.get(task.category, []) for task in TASKS)
 
 
 @pytest.mark.parametrize("task", SIXTY, ids=lambda task: task.id)
 @pytest.mark.parametrize("shell", DESIGN_SHELLS)
-def test_every_recorded_command_is_there_and_what_came_later_is_counted(task, shell: str) -> None:
+def test_recorded_commands_are_those_of_the_task(task, shell: str) -> None:
     """A recorded reference that a later world makes wrong is among the wrong ones."""
     references, wrong = recorded(task.id, shell, "reference"), recorded(task.id, shell, "wrong")
     assert set(wrong) <= set(task.wrong[shell])
@@ -111,7 +115,7 @@ def test_every_recorded_command_is_there_and_what_came_later_is_counted(task, sh
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
-def test_a_second_reference_is_another_idiom_on_one_line(task) -> None:
+def test_pilot_references_are_different_single_lines(task) -> None:
     for shell in DESIGN_SHELLS:
         commands = task.references[shell] + task.wrong[shell]
         assert len(set(commands)) == len(commands)
@@ -125,7 +129,7 @@ def test_a_second_reference_is_another_idiom_on_one_line(task) -> None:
         assert bool(in_the_folder) is fetches and not any("/tmp" in command for command in commands)
 
 
-def test_no_prompt_names_a_shell_or_a_value_of_a_world() -> None:
+def test_pilot_prompts_name_no_shell_and_no_program() -> None:
     for task in TASKS:
         words = task.prompt.lower()
         assert not any(
@@ -133,13 +137,19 @@ def test_no_prompt_names_a_shell_or_a_value_of_a_world() -> None:
         )
 
 
-def test_the_prompts_are_the_ones_the_versions_stand_for() -> None:
-    assert len(SIXTY) == 60
-    asked = {task.id: [task.version, task.prompt] for task in SIXTY}
-    assert sha256(canonical_json(asked)) == PROMPTS
+@pytest.mark.parametrize("name", PROMPTS)
+def test_prompts_of_a_set_are_those_of_its_versions(name: str) -> None:
+    asked = {task.id: [task.version, task.prompt] for task in load_tasks(name)}
+    assert sha256(canonical_json(asked)) == PROMPTS[name]
 
 
-def test_the_authors_of_the_forty_said_beforehand_which_shell_they_lean_to_and_how_hard_they_are() -> (
-    None
-):
-    assert all(task.lean and task.difficulty for task in SIXTY if task.id not in PINNED)
+@pytest.mark.parametrize("task", load_tasks("full"), ids=lambda task: task.id)
+def test_task_states_lean_and_difficulty_unless_it_is_of_the_pilot(task) -> None:
+    assert bool(task.lean and task.difficulty) == (task.id not in PINNED)
+
+
+@pytest.mark.parametrize("task", load_tasks("demanding"), ids=lambda task: task.id)
+def test_demanding_task_is_short_and_has_two_references_and_three_wrong_commands(task) -> None:
+    assert 17 <= len(task.prompt.split()) <= 73, "docs/tasks.md states these bounds"
+    for shell in DESIGN_SHELLS:
+        assert len(set(task.references[shell])) == 2 and len(set(task.wrong[shell])) >= 3

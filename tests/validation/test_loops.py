@@ -1,7 +1,7 @@
-"""Each task's natural loop that ends in a test, `[ … ] && echo`, ends with status 0: the last element qualifies.
+"""A task's natural loop that ends in a test, `[ … ] && echo`, ends with status 0 in every world.
 
-A loop's exit status is that of its last test. Were the last element one that does not qualify, the right lines would be
-printed and the answer would fail, by luck. Loops over `find` and `grep -r` are not here: their order is the file system's.
+Its status is that of its last test, so the element visited last must belong to the answer. Loops in the order of the
+file system (`find`, `grep -r`) are not tested.
 """
 
 import io
@@ -75,9 +75,7 @@ def _on_the_host(task, world, command, folder):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", [name for name in LOOPS if not TASKS[name].needs])
-def test_the_last_file_line_or_value_that_a_loop_visits_qualifies(
-    name: str, seed: int, tmp_path
-) -> None:
+def test_loop_over_files_or_lines_ends_with_status_0(name: str, seed: int, tmp_path) -> None:
     task, world = TASKS[name], world_for(TASKS[name], seed)
     verdict = judge(task, _on_the_host(task, world, LOOPS[name], tmp_path), task.expected(world))
     assert verdict.passed, verdict.why
@@ -86,9 +84,7 @@ def test_the_last_file_line_or_value_that_a_loop_visits_qualifies(
 @pytest.mark.engine
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", [name for name in LOOPS if TASKS[name].needs])
-def test_the_last_reply_or_process_that_a_loop_visits_qualifies(
-    name: str, seed: int, sandbox
-) -> None:
+def test_loop_over_replies_or_processes_ends_with_status_0(name: str, seed: int, sandbox) -> None:
     task, world = TASKS[name], world_for(TASKS[name], seed)
     found = sandbox.run(Invocation("bash", LOOPS[name], world, Limits(), 30, task.needs))
     verdict = judge(task, found, task.expected(world, found.processes))
