@@ -62,7 +62,6 @@ def test_the_recorded_cells_fall_into_these_classes():
         ("pwsh", "wrong", "wrong-structure"): 10,
         ("pwsh", "wrong", "no-output"): 2,
         ("pwsh", "wrong", "table-noise"): 5,
-        ("pwsh", "wrong", "non-zero-exit"): 1,
         ("pwsh", "wrong", "one-world-only"): 1,
     }
 
