@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fluency.common.errors import SandboxError
-from fluency.core.records import HttpRequest, ProcessFact, Result, Stream, TreeChanges, Used
+from fluency.core.records import ProcessFact, Result, Stream
 from fluency.core.shells import AS_DESIGNED, CONDITIONS, SHELLS, ConditionName
 from fluency.core.study import Limits
 from fluency.world import World
@@ -95,7 +95,8 @@ def decode(output: bytes, nonce: str) -> Result:
         raise _invalid("the result is of another execution", "the next run measures the cell")
     try:
         return _result(answer["result"], read_start(output, nonce))
-    except (KeyError, TypeError, ValueError) as error:  # pydantic's ValidationError is a ValueError
+    # pydantic's ValidationError is a ValueError.
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         why = " ".join(str(error).split())[:200]
         raise _invalid(
             f"the result document is not of the agreed form: {why}", "rebuild it: `make image`"
@@ -109,20 +110,10 @@ def _invalid(what: str, hint: str) -> SandboxError:
 def _result(found: dict[str, Any], processes: list[ProcessFact] | None) -> Result:
     if processes is None:
         raise ValueError("it does not say that the command started")
-    return Result(
-        **{
-            key: found[key]
-            for key in ("exit_code", "signal", "timed_out", "spawn_error", "wall_s", "tree_changed")
-        },
-        changes=None if found["changes"] is None else TreeChanges(**found["changes"]),
-        leftover=found["leftover"],
-        helpers_intact=found["helpers_intact"],
-        stdout=_stream(found["stdout"]),
-        stderr=_stream(found["stderr"]),
-        used=Used(**found["used"]),
-        processes=processes,
-        http_requests=[HttpRequest(**request) for request in found["http_requests"]],
-    )
+    if found.keys() != Result.model_fields.keys() - {"processes", "lost"}:
+        raise ValueError("a key is missing or unexpected")
+    streams = {name: _stream(found[name]) for name in ("stdout", "stderr")}
+    return Result(**{**found, **streams, "processes": processes})
 
 
 def _stream(found: dict[str, Any]) -> Stream:

@@ -59,6 +59,7 @@ class RerunKeys:
                     if c.name in self.study.conditions
                 ],
                 "limits": sandbox.limits.model_dump(exclude={"timeout_s"}),
+                "runtime": sandbox.runtime,
                 "timeout_s": sandbox.limits.timeout_s[wildcards.shell],
             }
         )
