@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,63 +34,63 @@ from fluency.world import World, build_world
 BASE_SEED = 1
 """Of the world in which a command runs that prints the same in every world."""
 Kind = Literal["reference", "wrong", "trivial", "hard-coded", "other-dialect"]
-_SHAPES = (
-    *(
-        "1",
-        "x",
-        "1 x",
-        "x 1",
-        "1 vox-x",
-        "x 1.2.3",
-        "00 1",
-        "1.2.3 2026-01-31",
-        "/x 200",
-        "/x",
-        "x: 1 -> 2",
-        "1.5 x",
-        "job-x",
-        "job-1 FAILED",
-        "vox-sched x",
-        "x-1 2026-",
-        "200",
-        "1.2.3",
-    ),
-    *(
-        "x@1",
-        "x.rs 1",
-        "vox-x 1",
-        "r-0000 1",
-        "1 V000",
-        "1 crates/x:1",
-        "1 2026-01-31T00:00:00Z",
-        "0" * 64,
-        "x/y",
-    ),
-    *(
-        "x y.md",
-        "x 1 1",
-        "+ x.schema.json",
-        "[]",
-        '[{"tool": "x", "failures": 1}]',
-        "{}",
-        "/opt/x",
-        "1" * 19 + " 1",
-    ),
-    *(
-        "key-0",
-        "s-00 2026-01-31T00:00:00Z 1",
-        "x1 x",
-        "1 x.md",
-        "100 1",
-        "x x.rs",
-        "1 x 1",
-        "1000 1",
-        "x -",
-        "1 1 x",
-    ),
-    *("w-0 x", "X=x", "x.rs", "x.tar.zst", "x 192.0.2.0"),
-    *("0" * 64 + " x", "2026-01-31T00:00:00Z x", "x.service x", "2026-01-31 1"),
-)
+_SHAPES = """\
+1
+x
+1 x
+x 1
+1 vox-x
+x 1.2.3
+00 1
+1.2.3 2026-01-31
+/x 200
+/x
+x: 1 -> 2
+1.5 x
+job-x
+job-1 FAILED
+vox-sched x
+x-1 2026-
+200
+1.2.3
+x@1
+x.rs 1
+vox-x 1
+r-0000 1
+1 V000
+1 crates/x:1
+1 2026-01-31T00:00:00Z
+DIGEST
+x/y
+x y.md
+x 1 1
++ x.schema.json
+[]
+[{"tool": "x", "failures": 1}]
+{}
+/opt/x
+1111111111111111111 1
+key-0
+s-00 2026-01-31T00:00:00Z 1
+x1 x
+1 x.md
+100 1
+x x.rs
+1 x 1
+1000 1
+x -
+1 1 x
+w-0 x
+X=x
+x.rs
+x.tar.zst
+x 192.0.2.0
+DIGEST x
+2026-01-31T00:00:00Z x
+x.service x
+2026-01-31 1
+""".replace("DIGEST", "0" * 64).splitlines()
+"""Lines of which each task's structure accepts one, and no task has any as its answer."""
 
 
 @dataclass(frozen=True)
@@ -150,21 +152,18 @@ class Prober:
 
     def run(self, probe: Probe) -> ProbeResult:
         """The verdict on one probe; SandboxError if three attempts failed."""
-        task = self.tasks[probe.task]
-        answers = self.answers[probe.task]
+        task, answers = self.tasks[probe.task], self.answers[probe.task]
         if probe.anywhere:
             command = (probe.shell, probe.command)
             if command not in self._printed:
                 self._printed[command] = self._result(probe, build_world(BASE_SEED), ())
             result = self._printed[command]
-            if probe.seed not in answers:
-                answers[probe.seed] = expected_in(task, probe.seed)
-            expected = answers[probe.seed]
+            expected = answers.get(probe.seed) or expected_in(task, probe.seed)
         else:
             world = world_for(task, probe.seed)
             result = self._result(probe, world, task.needs)
             expected = task.expected(world, result.processes)
-            answers.setdefault(probe.seed, expected)
+        answers.setdefault(probe.seed, expected)
         verdict = judge(task, result, expected)
         return ProbeResult(probe, verdict.passed, verdict.why, result.wall_s, result=result)
 
@@ -189,16 +188,13 @@ class Prober:
     def _key(self, invocation: Invocation, repeat: int) -> str:
         """Everything that a result depends on; a task's checks are applied anew."""
         image = self._sandbox.image
-        return sha256(
-            canonical_json(
-                [
-                    [image.content_sha256, image.shells],
-                    [invocation.shell, invocation.command, invocation.condition],
-                    [invocation.world.sha256, list(invocation.needs), repeat],
-                    invocation.limits.model_dump(),
-                ]
-            )
-        )
+        parts = [
+            [image.content_sha256, image.shells],
+            [invocation.shell, invocation.command, invocation.condition],
+            [invocation.world.sha256, list(invocation.needs), repeat],
+            invocation.limits.model_dump(),
+        ]
+        return sha256(canonical_json(parts))
 
     def all(self, probes: Sequence[Probe], *, go_on: bool = False) -> list[ProbeResult]:
         """The verdicts on probes, in their order.
@@ -214,7 +210,7 @@ class Prober:
                     raise
                 return ProbeResult(probe, False, error.what, measured=False)
 
-        printing = {(probe.shell, probe.command): probe for probe in probes if probe.anywhere}
+        printing = {(p.shell, p.command): p for p in probes if p.anywhere}
         found = []
         with ThreadPoolExecutor(self._sandbox.parallel) as pool:
             # Each once before all tasks ask for it; what is lost here is tried again below.
@@ -228,10 +224,9 @@ class Prober:
 
 def first_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) -> Iterator[Probe]:
     """Each reference once in each world; they give the answers that `further_probes` needs."""
-    for shell in shells:
+    for shell, seed in itertools.product(shells, seeds):
         for command in task.references.get(shell, ()):
-            for seed in seeds:
-                yield Probe(task.id, shell, "reference", command, seed)
+            yield Probe(task.id, shell, "reference", command, seed)
 
 
 def further_probes(
@@ -246,24 +241,20 @@ def further_probes(
         repeats: how often a shell's references are executed in all, over all worlds.
         answers: the expected answers by seed, from the first probes.
     """
-    for shell in filter(task.references.get, shells):
+    for shell, seed in itertools.product(filter(task.references.get, shells), seeds):
         references = task.references[shell]
+        each = math.ceil(repeats / (len(references) * len(seeds)))
         for command in references:
-            for seed in seeds:
-                for repeat in range(2, -(-repeats // (len(references) * len(seeds))) + 1):
-                    yield Probe(task.id, shell, "reference", command, seed, repeat=repeat)
-        for command in trivial(task, shell):
-            for seed in seeds:
-                yield Probe(task.id, shell, "trivial", command, seed)
-        for source, answer in answers.items():
-            for seed in seeds:
-                if seed % 2 != source % 2:
-                    yield Probe(task.id, shell, "hard-coded", hard_coded(shell, task, answer), seed)
-        for condition in SHELLS[shell].conditions:
-            for command in references:
+            for repeat in range(2, each + 1):
+                yield Probe(task.id, shell, "reference", command, seed, repeat=repeat)
+            for condition in SHELLS[shell].conditions:
                 if condition_applies(condition, SHELLS[shell], command):
-                    for seed in seeds:
-                        yield Probe(task.id, shell, "reference", command, seed, condition.name)
+                    yield Probe(task.id, shell, "reference", command, seed, condition.name)
+        for command in trivial(task, shell):
+            yield Probe(task.id, shell, "trivial", command, seed)
+        for source, answer in answers.items():
+            if seed % 2 != source % 2:
+                yield Probe(task.id, shell, "hard-coded", hard_coded(shell, task, answer), seed)
 
 
 def must_fail_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) -> Iterator[Probe]:
@@ -271,41 +262,34 @@ def must_fail_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) ->
 
     Another dialect's references may well pass where its programs are there.
     """
-    for shell in filter(task.references.get, shells):
-        alien = task.references[other_dialect(SHELLS[shell]).name]
-        for seed in seeds:
-            for command in task.wrong.get(shell, ()):
-                yield Probe(task.id, shell, "wrong", command, seed)
+    for shell, seed in itertools.product(filter(task.references.get, shells), seeds):
+        for command in task.wrong.get(shell, ()):
+            yield Probe(task.id, shell, "wrong", command, seed)
+        for command in task.references[other_dialect(SHELLS[shell]).name]:
             for condition in SHELLS[shell].conditions:
-                for command in () if condition.unix_tools else alien:
+                if not condition.unix_tools:
                     yield Probe(task.id, shell, "other-dialect", command, seed, condition.name)
 
 
 def trivial(task: Task, shell: str) -> list[str]:
     """Commands that do nothing, and one that prints text of the right shape."""
     shape = shape_of(task)
-    return [
-        *SHELLS[shell].trivial_answers,
-        *([SHELLS[shell].print_command([shape])] if shape else []),
-    ]
+    printed = [SHELLS[shell].print_command([shape])] if shape else []
+    return [*SHELLS[shell].trivial_answers, *printed]
 
 
 def shape_of(task: Task) -> str | None:
     """A line that has the task's structure and is no answer; None if none of the known lines has it."""
-    return next(
-        (
-            s
-            for s in _SHAPES
-            if checks.structure_problem(task.structure, s, checks.output_lines(s)) is None
-        ),
-        None,
-    )
+
+    def fits(line: str) -> bool:
+        return checks.structure_problem(task.structure, line, checks.output_lines(line)) is None
+
+    return next(filter(fits, _SHAPES), None)
 
 
 def hard_coded(shell: str, task: Task, answer: Any) -> str:
     """A command that prints one world's answer, like that of a model that has seen it."""
+    lines = answer if isinstance(answer, list) else [answer]
     if task.content in JSON_RULES:
         lines = [json.dumps(answer)]
-    else:
-        lines = [str(line) for line in answer] if isinstance(answer, list) else [str(answer)]
-    return SHELLS[shell].print_command(lines)
+    return SHELLS[shell].print_command(list(map(str, lines)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from fluency.common.paths import CACHE, TASKS
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition, other_dialect
 from fluency.core.study import MIN_DEADLINE_S, TIMES_THE_SLOWEST, Limits, min_deadline_s, read_study
 from fluency.core.task_world import check_world_pair
-from fluency.core.tasks import Task, load_tasks
+from fluency.core.tasks import load_tasks
 from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.validation.probes import (
     Probe,
@@ -65,17 +64,14 @@ class ValidationReport:
         for shell, reason in self.not_validated.items():
             lines.append(f"{SHELLS[shell].title}: not validated, because {reason}")
         lines += [f"deadline: {sentence}" for sentence in self.deadlines]
-        proven = len(self.rows) - sum(row[-1] != "sound" for row in self.rows)
-        verdict = (
-            "every proof that could be made holds"
-            if self.sound
-            else f"{len(self.problems)} problems"
-        )
+        proven = sum(row[-1] == "sound" for row in self.rows)
+        verdict = f"{len(self.problems)} problems"
+        if self.sound:
+            verdict = "every proof that could be made holds"
         if self.not_measured:
             verdict += f"; {len(self.not_measured)} could not be measured: run it again"
-        lines.append(
-            f"{proven} of {len(self.rows)} rows sound; {verdict}; {self.executions} executions in {self.seconds:.0f} s"
-        )
+        ran = f"{self.executions} executions in {self.seconds:.0f} s"
+        lines.append(f"{proven} of {len(self.rows)} rows sound; {verdict}; {ran}")
         return "\n".join(lines)
 
 
@@ -88,20 +84,14 @@ def add_row(
     designed = [f for f in findings if f.probe.condition == AS_DESIGNED.name]
     problems: list[str] = []
 
-    def of(kind: str, among: Iterable[ProbeResult] = designed) -> list[ProbeResult]:
-        return [f for f in among if f.probe.kind == kind]
+    def of(kind: str) -> list[ProbeResult]:
+        return [f for f in designed if f.probe.kind == kind]
 
     references = of("reference")
     first = [f for f in references if f.probe.repeat == 1]
-    for f in first:
-        if not f.passed:
-            problems.append(
-                f"a reference fails in world {f.probe.seed}: {f.probe.command}: {f.why}"
-            )
+    problems += _failures(first, "a reference fails in world")
     flaky = _flaky(references)
-    problems += [
-        f"a reference gives different verdicts when repeated: {command}" for command in flaky
-    ]
+    problems += [f"a reference gives different verdicts when repeated: {one}" for one in flaky]
     cells = [_share(first)]
     for kind, what, slipped_through in (
         ("wrong", "a wrong command passes in an odd and an even world", passes_some_seed_pair),
@@ -110,18 +100,17 @@ def add_row(
     ):
         slipped = slipped_through(of(kind))
         problems += [f"{what}: {command}" for command in slipped]
-        commands = {f.probe.command for f in of(kind)}
-        cells.append(f"{len(commands) - len(slipped)}/{len(commands)} fail")
+        tried = len({f.probe.command for f in of(kind)})
+        cells.append(f"{tried - len(slipped)}/{tried} fail")
     for condition in EXTRA_CONDITIONS:
         under = [f for f in findings if f.probe.condition == condition.name]
         cells.append(_condition_cell(condition, shell, under, problems))
     cells.append(f"{len(references)} {'differ' if flaky else 'agree'}")
-    slow = slowest_s(references)
-    cells.append("-" if slow is None else f"{slow:.2f} s")
-    report.problems += [f"{task}, {SHELLS[shell].title}: {problem}" for problem in problems]
+    cells.append("-" if (slow := slowest_s(references)) is None else f"{slow:.2f} s")
+    about = f"{task}, {SHELLS[shell].title}"
+    report.problems += [f"{about}: {problem}" for problem in problems]
     report.not_measured += [
-        f"{task}, {SHELLS[shell].title}, world {f.probe.seed}: {f.probe.command}: {f.why}"
-        for f in lost
+        f"{about}, world {f.probe.seed}: {f.probe.command}: {f.why}" for f in lost
     ]
     verdict = "UNSOUND" if problems else "not measured" if lost else "sound"
     report.rows.append((task, shell, *cells, verdict))
@@ -129,28 +118,14 @@ def add_row(
 
 def slowest_s(findings: Iterable[ProbeResult]) -> float | None:
     """How long the slowest reference took as designed, in seconds; None if none was timed."""
-    return max(
-        (
-            f.wall_s
-            for f in findings
-            if f.wall_s is not None and (f.probe.kind, f.probe.condition) == TIMED
-        ),
-        default=None,
-    )
-
-
-def add_unvalidated_row(report: ValidationReport, task: str, shell: str) -> None:
-    """Add the row of a task in a shell that the image lacks."""
-    report.rows.append((task, shell, *("-" for _ in TITLES[2:-1]), "not validated"))
+    timed = (f.wall_s for f in findings if (f.probe.kind, f.probe.condition) == TIMED)
+    return max((wall_s for wall_s in timed if wall_s is not None), default=None)
 
 
 def passes_some_seed_pair(findings: Iterable[ProbeResult]) -> list[str]:
-    """The commands that pass in an odd world and in an even one, and so would pass a pair of seeds."""
-    passed: dict[str, set[int]] = defaultdict(set)
-    for f in findings:
-        if f.passed:
-            passed[f.probe.command].add(f.probe.seed % 2)
-    return [command for command, parities in passed.items() if len(parities) == 2]
+    """The commands that pass in an odd world and in an even one: a pair of seeds lets them pass."""
+    passed = {(f.probe.command, f.probe.seed % 2): None for f in findings if f.passed}
+    return [command for command, parity in passed if parity and (command, 0) in passed]
 
 
 def passing_anywhere(findings: Iterable[ProbeResult]) -> list[str]:
@@ -161,15 +136,15 @@ def passing_anywhere(findings: Iterable[ProbeResult]) -> list[str]:
 def _condition_cell(
     condition: Condition, shell: str, found: Sequence[ProbeResult], problems: list[str]
 ) -> str:
-    """The cell of a condition: the shell's own references must pass, the other dialect's must fail where they ran."""
+    """The cell of a condition, with its problems.
+
+    The shell's own references must pass; the other dialect's must fail where they ran.
+    """
     if not found:
         return "-"
     here, other = SHELLS[shell], other_dialect(SHELLS[shell])
     own = [f for f in found if f.probe.kind == "reference"]
-    for f in own:
-        if not f.passed:
-            where = f"{condition.title} in world {f.probe.seed}"
-            problems.append(f"a reference fails {where}: {f.probe.command}: {f.why}")
+    problems += _failures(own, f"a reference fails {condition.title} in world")
     foreign = [f for f in found if f.probe.kind == "other-dialect"]
     slipped = passes_some_seed_pair(foreign)
     passes = f"a {other.short_title} reference passes in {here.short_title} {condition.title}"
@@ -177,15 +152,20 @@ def _condition_cell(
     return _share(own) + (f", {other.name} {_share(foreign)}" if foreign else "")
 
 
+def _failures(findings: Iterable[ProbeResult], what: str) -> list[str]:
+    failed = (f for f in findings if not f.passed)
+    return [f"{what} {f.probe.seed}: {f.probe.command}: {f.why}" for f in failed]
+
+
 def _share(findings: Sequence[ProbeResult]) -> str:
     return f"{sum(f.passed for f in findings)}/{len(findings)}"
 
 
 def _flaky(findings: Sequence[ProbeResult]) -> list[str]:
-    verdicts: dict[tuple[str, int], set[bool]] = defaultdict(set)
-    for f in findings:
-        verdicts[f.probe.command, f.probe.seed].add(f.passed)
-    return sorted({command for (command, _), seen in verdicts.items() if len(seen) > 1})
+    verdicts = {(f.probe.command, f.probe.seed, f.passed) for f in findings}
+    return sorted(
+        {command for command, seed, ok in verdicts if (command, seed, not ok) in verdicts}
+    )
 
 
 def validate(
@@ -225,46 +205,40 @@ def validate(
     report = ValidationReport()
     first = [probe for task in tasks for probe in first_probes(task, there, seeds)]
     report.findings += prober.all(first, go_on=True)
-    further = [
-        probe
-        for task in tasks
-        for probe in further_probes(
-            task, there, seeds, repeats or repeats_of(task), dict(prober.answers[task.id])
-        )
-    ]
+    further: list[Probe] = []
+    for task in tasks:
+        often = repeats or (REPEATS if task.needs else FILE_REPEATS)
+        further += further_probes(task, there, seeds, often, dict(prober.answers[task.id]))
     report.findings += prober.all(further, go_on=True)
     # A command that fails in every world of one parity passes no pair of worlds.
-    must_fail = [probe for task in tasks for probe in must_fail_probes(task, there, seeds)]
-    here = [probe for probe in must_fail if probe.seed % 2 == seeds[0] % 2]
-    found = prober.all(here, go_on=True)
-    left = {_command(f.probe) for f in found if f.passed or not f.measured}
-    elsewhere = [p for p in must_fail if p.seed % 2 != seeds[0] % 2 and _command(p) in left]
-    report.findings += [*found, *prober.all(elsewhere, go_on=True)]
+    slipped: set[tuple[str, ...]] | None = None
+    for parity in (seeds[0] % 2, 1 - seeds[0] % 2):
+        probes = [
+            probe
+            for task in tasks
+            for probe in must_fail_probes(task, there, seeds)
+            if probe.seed % 2 == parity and (slipped is None or _command(probe) in slipped)
+        ]
+        found = prober.all(probes, go_on=True)
+        slipped = {_command(f.probe) for f in found if f.passed or not f.measured}
+        report.findings += found
     for shell in SHELLS:
         referenced = [task for task in tasks if task.references.get(shell)]
         if not referenced:
             continue
+        title = SHELLS[shell].title
         if shell not in there:
-            report.not_validated[shell] = f"the sandbox image holds no {SHELLS[shell].title}"
-        elif (slow := slowest_s(f for f in report.findings if f.probe.shell == shell)) is not None:
-            report.deadlines.append(
-                deadline_sentence(SHELLS[shell].title, limits.timeout_s[shell], slow)
-            )
+            report.not_validated[shell] = f"the sandbox image holds no {title}"
+            blank = ("-",) * len(TITLES[2:-1])
+            report.rows += [(task.id, shell, *blank, "not validated") for task in referenced]
+            continue
+        found = [f for f in report.findings if f.probe.shell == shell]
+        if (slow := slowest_s(found)) is not None:
+            report.deadlines.append(deadline_sentence(title, limits.timeout_s[shell], slow))
         for task in referenced:
-            if shell in there:
-                own = [
-                    f for f in report.findings if (f.probe.task, f.probe.shell) == (task.id, shell)
-                ]
-                add_row(report, task.id, shell, own)
-            else:
-                add_unvalidated_row(report, task.id, shell)
+            add_row(report, task.id, shell, [f for f in found if f.probe.task == task.id])
     report.executions, report.seconds = prober.executions, time.monotonic() - started
     return report
-
-
-def repeats_of(task: Task) -> int:
-    """How often the references of a shell are executed."""
-    return REPEATS if task.needs else FILE_REPEATS
 
 
 def _command(probe: Probe) -> tuple[str, str, str, str]:
@@ -274,11 +248,9 @@ def _command(probe: Probe) -> tuple[str, str, str, str]:
 def main(task_ids: Sequence[str] = (), seeds: Sequence[int] = ()) -> int:
     """Print the table of `make validate`; 1 if anything is unsound, 3 if not all was measured."""
     study = read_study()
-    config = study.sandbox
-    load_tasks(list(task_ids) or "all")
-    sandbox = open_sandbox(config)
-    worlds = list(seeds) or study.seeds
-    report = validate(task_ids, worlds, sandbox, limits=config.limits, kept=KEPT)
+    load_tasks(list(task_ids) or "all")  # an unknown task, before the image is built
+    sandbox, limits = open_sandbox(study.sandbox), study.sandbox.limits
+    report = validate(task_ids, list(seeds) or study.seeds, sandbox, limits=limits, kept=KEPT)
     print(report.text())
     if not report.sound:
         return 1
@@ -288,10 +260,12 @@ def main(task_ids: Sequence[str] = (), seeds: Sequence[int] = ()) -> int:
 def deadline_sentence(shell: str, deadline_s: float, slowest_s: float) -> str:
     """Whether a study's deadline is long enough for the slowest reference, and by which rule."""
     least = min_deadline_s(slowest_s)
-    rule = f"the rule asks for max({MIN_DEADLINE_S:.0f} s, {TIMES_THE_SLOWEST:.0f} x {slowest_s:.2f} s) = {least:.0f} s"
+    slow, deadline = f"slowest reference {slowest_s:.2f} s", f"{deadline_s:.0f} s"
+    times = f"{TIMES_THE_SLOWEST:.0f} x {slowest_s:.2f} s"
+    rule = f"the rule asks for max({MIN_DEADLINE_S:.0f} s, {times}) = {least:.0f} s"
     if deadline_s >= least:
-        return f"{shell}: slowest reference {slowest_s:.2f} s; {rule}, and the deadline is {deadline_s:.0f} s"
+        return f"{shell}: {slow}; {rule}, and the deadline is {deadline}"
     return (
-        f"{shell}: the deadline of {deadline_s:.0f} s is TOO SHORT for a slowest reference of {slowest_s:.2f} s; {rule}"
-        ": set sandbox.limits.timeout_s, or measure again on a machine that is not busy"
+        f"{shell}: the deadline of {deadline} is TOO SHORT for the {slow}; {rule}: "
+        "set sandbox.limits.timeout_s, or measure again on a machine that is not busy"
     )
