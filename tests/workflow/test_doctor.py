@@ -16,7 +16,7 @@ def test_the_table_of_a_machine_that_has_everything(sandbox, capsys, monkeypatch
         "Python",
         "container engine",
         "storage",
-        "control groups",
+        "control groups version",
         "seccomp profile",
         "sandbox image",
         "Bash",

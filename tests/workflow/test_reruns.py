@@ -74,7 +74,7 @@ def end_from_outside(client) -> bool:
     return False
 
 
-ANEW = "what it is made from is made again"
+ANEW = "an input changed"
 NEW = "not there yet"
 UNKNOWN = "no record of how it was made"
 

@@ -43,8 +43,14 @@ def test_a_damaged_record_is_none(tmp_path, monkeypatch, text):
 
 def test_the_param_is_read_back_as_it_was():
     key = json.dumps({"decision": "it's \"now: 'x'\" \\", "trials": 1})
-    assert recorded_key({"params": [repr(key)]}) == key
-    for other in ({}, {"params": None}, {"params": []}, {"params": ["no Python"]}):
+    assert recorded_key({"params": [repr(key)]}) == json.loads(key)
+    for other in (
+        {},
+        {"params": None},
+        {"params": []},
+        {"params": ["no Python"]},
+        {"params": ["'{'"]},
+    ):
         assert recorded_key(other) is None
 
 

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Literal
 
 import psutil
@@ -71,15 +70,12 @@ def main() -> int:
 def examine() -> Iterator[Check]:
     """Every row of the table; each thing after those that it needs."""
     yield Check("Python", "good", f"{platform.python_version()}, {platform.machine()}")
-    free_gb, free_mb = (
-        shutil.disk_usage(ROOT).free / 1e9,
-        psutil.virtual_memory().available // 2**20,
-    )
+    free_gb = shutil.disk_usage(ROOT).free / 1e9
     need = f"image and model weights need about {NEEDED_GB:.0f} GB: free some"
     yield check("disk", free_gb >= NEEDED_GB, f"{free_gb:.1f} GB free here", need, "lacks")
-    yield check(
-        "memory", free_mb >= NEEDED_MB, f"{free_mb} MB free", "the embedded model may be too large"
-    )
+    free_mb = psutil.virtual_memory().available // 2**20
+    large = "the embedded model may be too large"
+    yield check("memory", free_mb >= NEEDED_MB, f"{free_mb} MB free", large)
     closed = ", ".join(map(str, unwritable()))
     found = f"cannot be written to: {closed}" if closed else str(ROOT)
     how = "no command that measures can run: use a copy that you may write to"
@@ -87,21 +83,18 @@ def examine() -> Iterator[Check]:
     engine = _engine_or_why()
     if isinstance(engine, Check):
         yield engine
-        yield from _image(None)
     else:
         yield from _engine(engine)
-        yield from _image(engine)
+    yield from _image(None if isinstance(engine, Check) else engine)
     yield from _models()
 
 
 def missing_engine() -> list[str]:
     """A sentence if no container engine answers and none can be started from here."""
     row = _engine_or_why()
-    return (
-        [f"a container engine ({row.found}): {row.advice}"]
-        if isinstance(row, Check) and row.state == "lacks"
-        else []
-    )
+    if isinstance(row, Check) and row.state == "lacks":
+        return [f"a container engine ({row.found}): {row.advice}"]
+    return []
 
 
 def _engine_or_why() -> Engine | Check:
@@ -120,24 +113,12 @@ def _engine_or_why() -> Engine | Check:
 def _engine(engine: Engine) -> Iterator[Check]:
     facts = engine.facts
     kind = "rootless" if facts["rootless"] else "as root"
-    yield Check(
-        "container engine", "good", f"{facts['name']} {facts['version']} ({kind}) at {engine.url}"
-    )
-    folder, free = (
-        Path(engine.client().info().get("DockerRootDir") or "/nonexistent"),
-        "free space unknown",
-    )
-    if engine.url.startswith("unix://") and folder.is_dir():
-        free = f"{shutil.disk_usage(folder).free / 1e9:.1f} GB free in {folder}"
-    yield Check("storage", "good", f"{facts['storage']}, {free}")
-    yield Check("control groups", "good", f"version {facts['cgroup']}")
+    named = f"{facts['name']} {facts['version']} ({kind}) at {engine.url}"
+    storage = f"storage {facts['storage']}, control groups version {facts['cgroup']}"
+    yield Check("container engine", "good", f"{named}, {storage}")
     less = "the sandbox has one isolation measure less: give the engine its default profile back"
-    yield check(
-        "seccomp",
-        facts["seccomp"],
-        "the engine filters system calls" if facts["seccomp"] else "none",
-        less,
-    )
+    filters = "the engine filters system calls"
+    yield check("seccomp", facts["seccomp"], filters if facts["seccomp"] else "none", less)
 
 
 def _image(engine: Engine | None) -> Iterator[Check]:
@@ -151,12 +132,8 @@ def _image(engine: Engine | None) -> Iterator[Check]:
     tag = image_tag(source)
     found = find_image(engine, tag)
     if found is None:
-        yield Check(
-            "sandbox image",
-            "note",
-            f"{tag} is not built yet",
-            "`make image` builds it in a minute or two",
-        )
+        how = "`make image` builds it in a minute or two"
+        yield Check("sandbox image", "note", f"{tag} is not built yet", how)
         return
     yield Check("sandbox image", "good", f"{tag}, base {found.base}, {found.architecture}")
     yield from _known_command(engine, found)
@@ -174,12 +151,11 @@ def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Check]:
     except UserError as error:
         yield Check("a known command", "lacks", error.what, f"no command can be run: {error.hint}")
         return
-    yield check("a known command", True, "gave the known result, within its limits", "")
+    yield Check("a known command", "good", "gave the known result, within its limits")
     refused = sandbox.dropped.get("seccomp")
-    own = "the engine's own seccomp profile is used instead of the project's smaller one, and every record says so"
-    yield check(
-        "seccomp profile", not refused, refused or f"the project's, {profile_sha256()[:12]}", own
-    )
+    own = "the engine's own, larger profile is used, and every record says so"
+    profile = refused or f"the project's, {profile_sha256()[:12]}"
+    yield check("seccomp profile", not refused, profile, own)
 
 
 def _models() -> Iterator[Check]:
@@ -190,18 +166,10 @@ def _models() -> Iterator[Check]:
         return
     if any(model.served_by == "embedded" for model in default.models):
         if find_spec("xllamacpp") is None:
-            yield Check(
-                "embedded model",
-                "lacks",
-                "xllamacpp is not installed",
-                "`make demo` needs it: `make env`",
-            )
-        size = (
-            sum(path.stat().st_size for path in (CACHE / "weights").glob("*") if path.is_file())
-            / 1e6
-        )
-        found = f"{size:.0f} MB in .cache/weights" if size else "not fetched yet"
-        yield check("model weights", size, found, "`make demo` fetches them")
+            need = "`make demo` needs it: `make env`"
+            yield Check("embedded model", "lacks", "xllamacpp is not installed", need)
+        files = ", ".join(path.name for path in (CACHE / "weights").glob("*.gguf"))
+        yield check("model weights", files, files or "not fetched yet", "`make demo` fetches them")
     for name in sorted({model.api_key_env for model in study.models if model.key_required}):
         is_set = bool(os.environ.get(name))  # what it is set to is never shown
         need = "only `make study` needs it: export the key of your account"

@@ -30,7 +30,7 @@ from fluency.workflow.doctor import missing_engine
 from fluency.workflow.preflight import IMAGE_RECORD, check_models, estimate_of, missing_shells
 from fluency.workflow.rerun_keys import RerunKeys
 
-REMADE = "what it is made from is made again"
+REMADE = "an input changed"
 
 
 @dataclass(eq=False)
@@ -91,11 +91,11 @@ def _own_reason(job: Job, untracked: set[str]) -> str:
         return "no record of how it was made"
     if any(map(snakemake_internals.is_incomplete, there)):
         return "left unfinished"
-    records = [record for record in map(snakemake_internals.read_metadata, there) if record]
-    now = job.key() if records else ""
+    records = list(filter(None, map(snakemake_internals.read_metadata, there)))
+    now = json.loads(job.key()) if records else None
     for before in map(snakemake_internals.recorded_key, records):
-        if before is not None and before != now:
-            return _changed(before, now)
+        if before is not None and (keys := changed_keys(before, now)):
+            return f"changed: {', '.join(keys[:3])}{', …' if len(keys) > 3 else ''}"
     if len(there) == len(job.outputs) and _newer_input(job, records):
         return "its input is newer"
     return ""
@@ -142,18 +142,6 @@ def _spread(jobs: Sequence[Job], targets: Sequence[str]) -> None:
                 user.reason = REMADE
 
 
-def _changed(before: str, now: str) -> str:
-    try:
-        keys = changed_keys(json.loads(before), json.loads(now))
-    except ValueError:
-        keys = []
-    return (
-        f"changed: {', '.join(keys[:3])}{', …' if len(keys) > 3 else ''}"
-        if keys
-        else "its parameters changed"
-    )
-
-
 def changed_keys(before: Any, now: Any, name: str = "") -> list[str]:
     """The dotted names of what differs between two documents."""
     if not (isinstance(before, dict) and isinstance(now, dict)):
@@ -175,14 +163,8 @@ def print_plan(loaded: LoadedStudy) -> int:
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
     for job in jobs_to_run(loaded):
         reasons[job.rule][job.reason] += 1
-    print(
-        render_plan(
-            estimate_of(Requests(loaded.study, loaded.tasks)),
-            [*missing_engine(), *missing_shells(loaded)],
-            reasons,
-        ),
-        end="",
-    )
+    estimate = estimate_of(Requests(loaded.study, loaded.tasks))
+    print(render_plan(estimate, [*missing_engine(), *missing_shells(loaded)], reasons), end="")
     return 0
 
 
@@ -201,7 +183,7 @@ def render_plan(
     ]
     lines += outlook_lines(study, estimate.tasks)
     if not estimate.calls:
-        lines.append("Every answer is at hand: no model and no key is needed.")
+        lines.append("All answers are stored: no model and no key is needed.")
     for model in estimate.models:
         lines += ["", *_model_lines(model)]
     if estimate.most_usd or estimate.spent_usd:

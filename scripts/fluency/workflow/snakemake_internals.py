@@ -31,6 +31,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -98,10 +99,10 @@ def share_threads(workflow: Any, study: Study) -> None:
 def model_resources(study: Study) -> dict[str, Callable[[Any], int | None]]:
     """The resources of the rule that asks: one of the model's own, none of the others'."""
 
-    def of(alias: str) -> Callable[[Any], int | None]:
-        return lambda wildcards: 1 if wildcards.model == alias else None
+    def asks(alias: str, wildcards: Any) -> int | None:
+        return 1 if wildcards.model == alias else None
 
-    return {FAIR_SHARE + model.alias: of(model.alias) for model in study.models}
+    return {FAIR_SHARE + model.alias: partial(asks, model.alias) for model in study.models}
 
 
 def unset_rate_limit(workflow: Any) -> None:
@@ -170,11 +171,14 @@ def read_metadata(product: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) and found else None
 
 
-def recorded_key(metadata: dict[str, Any]) -> str | None:
-    """The rule's one param when the product was made; Snakemake keeps the Python text of each param."""
+def recorded_key(metadata: dict[str, Any]) -> Any:
+    """The rule's one param when the product was made, read as JSON; None if it cannot be read.
+
+    Snakemake keeps the Python text of each param.
+    """
     try:
         (param,) = metadata["params"]
-        return str(ast.literal_eval(param))
+        return json.loads(ast.literal_eval(param))
     except (KeyError, TypeError, ValueError, SyntaxError):
         return None
 
@@ -197,24 +201,22 @@ def untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> list[str]:
     Snakemake would keep them (results copied from elsewhere, a lost `.snakemake`), whatever the study, the checks or
     the sandbox are now. A generation states its request: one that answers the study's is kept.
     """
-    generations = {
-        str(record_path(Path(RESULTS.name), "generations", cell)): cell for cell in loaded.cells
-    }
-    there = [
-        name
-        for name in loaded.products()
-        if not _place("metadata", name).exists() and (ROOT / name).exists()
-    ]
+    folder = Path(RESULTS.name)
+    generations = {str(record_path(folder, "generations", cell)): cell for cell in loaded.cells}
     return [
         name
-        for name in there
-        if name not in generations or not _answers(keys, generations[name], ROOT / name)
+        for name in loaded.products()
+        if not _place("metadata", name).exists()
+        and (ROOT / name).exists()
+        and not (name in generations and _answers(keys, generations[name]))
     ]
 
 
-def _answers(keys: RerunKeys, cell: Cell, path: Path) -> bool:
+def _answers(keys: RerunKeys, cell: Cell) -> bool:
+    """Whether a cell's generation answers the study's request."""
     try:
-        return read_record(Generation, path).answer.request_key == request_key(keys.requests[cell])
+        found = read_record(Generation, record_path(RESULTS, "generations", cell))
+        return found.answer.request_key == request_key(keys.requests[cell])
     except UserError:
         return False
 
