@@ -1,8 +1,8 @@
 """The pipeline on one page: generate, execute, score, gather, report, archive.
 
 Each rule has one action (workflow/pipeline.py) and one param (workflow/rerun_keys.py): the canonical JSON of all that
-changes the rule's result, its code included (archive/code_hashes.py). Sources are no input files, because Snakemake
-compares those by their times: a source that was restored from a copy may be older than what was made of it.
+changes the rule's result, its code included (archive/code_hashes.py). Sources are not input files, because
+Snakemake compares times: a source restored from a copy may be older than what was made of it.
 """
 
 import re

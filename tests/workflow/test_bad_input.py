@@ -43,7 +43,7 @@ def test_price_not_confirmed_starts_nothing(fresh, flawless):
     fresh.configure(models=[model(flawless.url, **PAID)], budget={"confirm_usd": 0})
     explained(
         fresh.fluency("run", code=2, stdin="", ANTHROPIC_API_KEY="k"),
-        "Nobody has agreed",
+        "not confirmed",
         "at most $",
     )
     assert flawless.requests == []
@@ -229,5 +229,5 @@ def test_missing_shell_is_named_before_asking(project, flawless):
     assert (
         before.count("Missing: PowerShell") == 1
         and "beside the Makefile" in before
-        and "asked for and kept" in before
+        and "answers are kept" in before
     )

@@ -3,6 +3,7 @@
 import re
 import shutil
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -11,10 +12,12 @@ from fluency.common.paths import ROOT
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import PILOT, Study
 from fluency.core.tasks import load_task, load_tasks
+from fluency.execution.powershell import release_name
 from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.request import Requests
 from fluency.generation.store import AnswerStore
 from fluency.workflow.preflight import check_answers, check_models, confirm_price
+from fluency.workflow.run import _lacking
 from tests.generation.studies import ENVIRON, study_of
 
 TASKS = load_tasks(PILOT)
@@ -87,6 +90,15 @@ def test_a_cheap_or_free_run_does_not_ask(store):
         {"alias": "q", "id": "qwen", "served_by": "embedded"}, budget={"confirm_usd": 0}
     )
     assert agree(free, store, terminal=False) == (True, [])
+
+
+def test_shell_not_measured_names_reason_file_and_example():
+    row = {"shell": "pwsh", "status": "not_measured", "reason": "no PowerShell: no network"}
+    table = pd.DataFrame([row, row, row | {"shell": "bash", "status": "measured"}])
+    reason, how, example = _lacking(table)
+    assert reason == "PowerShell was not measured: no PowerShell: no network."
+    assert release_name() in how and "make example" in example
+    assert list(_lacking(table[2:])) == []
 
 
 def task_with(folder, answer: str):

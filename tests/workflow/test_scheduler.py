@@ -15,7 +15,7 @@ from tests.workflow.noop import noop_project, noop_run
 from tests.workflow.project import model
 
 
-def test_waiting_for_answers_costs_no_looks(tmp_path):
+def test_waiting_for_answers_polls_no_jobs(tmp_path):
     with Endpoint(lambda prompt: "true", delay_s=1.5) as endpoint:
         project = noop_project(tmp_path / "project", [model(endpoint.url, in_flight=1)], 20)
         project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=4)
@@ -39,7 +39,7 @@ JOBS = st.lists(
 
 
 @given(JOBS, AMOUNTS, st.booleans())
-def test_the_jobs_that_start_are_those_that_snakemake_would_weigh_out(jobs, free, none_free):
+def test_scheduler_starts_the_jobs_of_snakemakes_greedy_one(jobs, free, none_free):
     ready = [Job(*job) for job in jobs]
     free = {
         "_cores": 0 if none_free else free["_cores"],
@@ -54,7 +54,7 @@ def test_the_jobs_that_start_are_those_that_snakemake_would_weigh_out(jobs, free
     assert {id(job) for job in chosen} == ({id(job) for job in weighed} if not none_free else set())
 
 
-def test_equal_priorities_are_taken_as_they_come():
+def test_scheduler_takes_equal_priorities_in_order():
     ready = [Job(0, {"_cores": 1}) for _ in range(3)]
     assert (
         Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, {"_cores": 2}, {})
@@ -67,7 +67,7 @@ def test_equal_priorities_are_taken_as_they_come():
     st.fixed_dictionaries({alias: st.integers(0, 4) for alias in "abc"}),
     st.integers(0, 12),
 )
-def test_models_are_asked_evenly_and_after_all_else(jobs, under_way, cores):
+def test_scheduler_asks_models_evenly_and_last(jobs, under_way, cores):
     ready = [
         Job(priority, {"_cores": 1} | ({FAIR_SHARE + alias: 1} if alias else {}))
         for priority, alias in jobs
@@ -89,22 +89,22 @@ def test_models_are_asked_evenly_and_after_all_else(jobs, under_way, cores):
             assert under_way[one] + len(taken[one]) <= under_way[other] + len(taken[other]) + 1
 
 
-def test_a_model_that_may_be_asked_seldom_keeps_no_thread_from_the_others(tmp_path):
+def test_rate_limited_model_does_not_block_others(tmp_path):
     with Endpoint(lambda prompt: "true") as endpoint:
         models = [
-            model(endpoint.url, "seldom-2.5", requests_per_minute=30),
+            model(endpoint.url, "rare-2.5", requests_per_minute=30),
             model(endpoint.url, "often", in_flight=1),
         ]
         project = noop_project(tmp_path / "project", models, 20)
         project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=5)
         project.run([*noop_run(project, "cells"), "--cores", "2"], 0, {})
         asked = [seen.body["model"] for seen in endpoint.requests]
-    assert sorted(asked) == ["fake-often"] * 5 + ["fake-seldom-2.5"] * 5
+    assert sorted(asked) == ["fake-often"] * 5 + ["fake-rare-2.5"] * 5
     before_the_last = asked[: len(asked) - asked[::-1].index("fake-often")]
-    assert before_the_last.count("fake-seldom-2.5") <= 3
+    assert before_the_last.count("fake-rare-2.5") <= 3
 
 
-def test_executions_leave_threads_to_the_asking(tmp_path):
+def test_executions_leave_threads_for_asking(tmp_path):
     with Endpoint(lambda prompt: "true") as endpoint:
         project = noop_project(tmp_path / "project", [model(endpoint.url)], 20)
         project.configure(

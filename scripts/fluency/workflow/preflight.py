@@ -97,7 +97,7 @@ def confirm_price(
     dollars = f"about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
     price = f"This run makes {plural(estimate.calls, 'call')}: {dollars}."
     if not (sys.stdin.isatty() if is_terminal is None else is_terminal):
-        what = f"{price} Nobody has agreed to that"
+        what = f"{price} It is not confirmed"
         hint = (
             'run it on a terminal and answer yes, or write `confirm: "yes"` into the study\'s file'
         )

@@ -51,7 +51,7 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     preflight.check_before_run(loaded, estimate)
     ask_only = all(argument in arguments for argument in ASK_ONLY)
     if estimate.calls and not on and not ask_only and (lacking := missing_engine()):
-        hint = f"to ask the models all the same: fluency run {' '.join(configfiles(loaded))} -- {' '.join(ASK_ONLY)}"
+        hint = f"to ask the models anyway: fluency run {' '.join(configfiles(loaded))} -- {' '.join(ASK_ONLY)}"
         raise UserError(f"missing: {lacking[0]}", where="before any model is asked", hint=hint)
     if estimate.most_usd > 0:
         log_line(render_plan(estimate))
@@ -60,7 +60,7 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
         return 1
     if estimate.calls:
         for sentence in preflight.missing_shells(loaded):
-            log_line(f"Missing: {sentence}. Its answers are asked for and kept all the same.")
+            log_line(f"Missing: {sentence}. The model is still asked and its answers are kept.")
     agreed = "yes" if estimate.most_usd > loaded.study.budget.confirm_usd else loaded.study.confirm
     options = ["--config", f"confirm={agreed}", *arguments]
     command = snakemake_command(loaded, *options)

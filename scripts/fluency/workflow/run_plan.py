@@ -85,7 +85,7 @@ def _steps(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[Job]:
 
 
 def _own_reason(job: Job, untracked: set[str]) -> str:
-    """Why a job is to be done, by its own files; empty if there is no reason."""
+    """Why a job's own files need it; empty without a reason."""
     there = [name for name in job.outputs if (ROOT / name).exists()]
     if untracked.intersection(there):
         return "no record of how it was made"
@@ -102,7 +102,7 @@ def _own_reason(job: Job, untracked: set[str]) -> str:
 
 
 def _newer_input(job: Job, records: Sequence[dict[str, Any]]) -> bool:
-    """Whether an input was written after the oldest output and differs from what that was made of."""
+    """Whether an input is newer than the oldest output and differs from the one used for it."""
     made = min((ROOT / name).stat().st_mtime for name in job.outputs)
     for name in job.inputs:
         path = ROOT / name
@@ -116,7 +116,7 @@ def _newer_input(job: Job, records: Sequence[dict[str, Any]]) -> bool:
 def _spread(jobs: Sequence[Job], targets: Sequence[str]) -> None:
     """Give reasons to the jobs that follow from others, by Snakemake's rules.
 
-    What uses a product of a job that is done is done too; a missing file is made where it is a target or is needed.
+    A job runs if one that makes an input runs; a missing file is made if it is a target or an input.
     """
     maker = {name: job for job in jobs for name in job.outputs}
     users: dict[str, list[Job]] = defaultdict(list)
