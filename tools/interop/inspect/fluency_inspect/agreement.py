@@ -50,7 +50,7 @@ def campaign(every: int = 1, at_a_time: int = 2) -> dict[str, Any]:
             max_samples=at_a_time,
             fail_on_error=False,
         )
-    now = {sample.id: (sample.scores or {}).get("verdict") for sample in log.samples or []}
+        now = {sample.id: (sample.scores or {}).get("verdict") for sample in log.samples or []}
     differences, verdicts = [], 0
     for number, key in enumerate(chosen):
         score = now[str(number)]
