@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +15,11 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
-from fluency.core.study import Limits, SandboxConfig
+from fluency.core.study import Limits
 from fluency.execution import container, image
-from fluency.execution.container import remove_old_containers
 from fluency.execution.engine import Client, Engine
-from fluency.execution.isolation import container_config, isolation
-from fluency.execution.sandbox import Sandbox, canary, open_sandbox
-from tests.execution.run_it import LIMITS, bash, own_containers
+from fluency.execution.sandbox import Sandbox, canary
+from tests.execution.run_it import bash, own_containers
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
@@ -65,40 +62,6 @@ def test_after_a_kill_no_container_outlives_its_deadline(sandbox, _label):
     run.wait()
     assert commands() >= 2, "they run on without the harness"
     wait_for(lambda: not own_containers(engine, all=True), DEADLINE_S + 60)
-
-
-def test_at_the_start_of_a_run_old_containers_are_removed_and_young_ones_stay(sandbox, monkeypatch):
-    """Old by the engine's own times: whether the run that made them started long ago does not matter."""
-    client = sandbox._engine.client()
-
-    def made(*, start: bool) -> str:
-        config = container_config(
-            sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"])
-        )
-        config["Entrypoint"] = ["/usr/bin/sleep", "600"]
-        found = client.create_container_from_config(config)["Id"]
-        if start:
-            client.start(found)
-        return found
-
-    def other_run() -> None:
-        with contextlib.suppress(SandboxError):
-            results.append(bash(sandbox, "sleep 4; echo mine").stdout.data)
-
-    results: list[str] = []
-    monkeypatch.setattr(container, "OLD_S", 5)
-    old = {made(start=False), made(start=True)}
-    time.sleep(7)
-    young = made(start=False)
-    thread = threading.Thread(target=other_run)
-    thread.start()
-    wait_for(lambda: len(own_containers(sandbox._engine)) == 2)
-    open_sandbox(SandboxConfig())
-    left = set(own_containers(sandbox._engine, all=True))
-    thread.join()
-    container.remove(sandbox._engine, young)
-    assert not left & old and young in left and results == ["mine\n"]
-    wait_for(lambda: not own_containers(sandbox._engine, all=True))
 
 
 PIECE = 1 << 16
@@ -194,11 +157,9 @@ def test_a_call_that_is_never_answered(sandbox, tmp_path, monkeypatch, call):
         assert hung.taken.is_set()
         hung.let_go.set()
         if call == "/containers/create":
-            wait_for(
-                lambda: own_containers(real, all=True), 60
-            )  # made late, and never started: the next hour's start
-            monkeypatch.setattr(container, "OLD_S", 1)
-            wait_for(lambda: remove_old_containers(real), 10)
+            (late,) = wait_for(lambda: own_containers(real, all=True), 60)
+            assert not own_containers(real), "made late, and never started"
+            container.remove(real, late)
         slow._engine.client().timeout = 60
         assert bash(slow, "echo again").stdout.data == "again\n"
         wait_for(lambda: not own_containers(real, all=True), 60)
@@ -207,5 +168,5 @@ def test_a_call_that_is_never_answered(sandbox, tmp_path, monkeypatch, call):
 def test_a_program_of_a_new_image_that_never_ends(sandbox, monkeypatch):
     monkeypatch.setattr(image, "PROBE_S", 2)
     with pytest.raises(SandboxError, match="went away"):
-        image._probe(sandbox._engine, sandbox.image.image_id, ["/usr/bin/sleep", "600"])
+        image._probe(sandbox._engine, sandbox.image.image_id, "sleep", "/usr/bin/sleep", "600")
     wait_for(lambda: not own_containers(sandbox._engine, all=True), 60)

@@ -7,7 +7,6 @@ import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import docker.errors
@@ -21,8 +20,6 @@ from fluency.execution.protocol import decode, read_start
 
 LABEL = "agent-shell-sandbox.execution"
 LABELS = {LABEL: "1"}
-OLD_S = 3600.0
-"""No execution takes as long: a deadline is 600 s at most."""
 WHERE = "sandbox"
 FRAME = 8
 NEXT_RUN = "the cell stays missing and the next run measures it"
@@ -261,14 +258,3 @@ def _events(engine: Engine, session: ContainerSession) -> dict[str, dict[str, st
     ):
         found["pause"] = {}
     return found
-
-
-def remove_old_containers(engine: Engine) -> int:
-    """Remove the containers of any run that are older than an hour by the engine's clock; how many there were."""
-    client = engine.client()
-    now = datetime.fromisoformat(client.info()["SystemTime"]).timestamp()
-    found = client.containers(all=True, filters={"label": f"{LABEL}={LABELS[LABEL]}"})
-    old = [container["Id"] for container in found if now - container["Created"] > OLD_S]
-    for container in old:
-        remove(engine, container)
-    return len(old)

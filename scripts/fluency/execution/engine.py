@@ -42,11 +42,11 @@ class Engine:
     def client(self, timeout: int = CALL_S) -> docker.APIClient:
         """This thread's connection, or a new one for calls with another timeout in seconds."""
         if timeout != CALL_S:
-            return connect(self.options, timeout)
+            return Client(**self.options, version="auto", timeout=timeout)
         if not hasattr(
             self._local, "client"
         ):  # requests' sessions may not be shared between threads
-            self._local.client = connect(self.options, timeout)
+            self._local.client = Client(**self.options, version="auto", timeout=timeout)
         client: docker.APIClient = self._local.client
         return client
 
@@ -64,11 +64,6 @@ class Client(docker.APIClient):
 
     def _set_auth_headers(self, headers: Any) -> None:
         pass
-
-
-def connect(options: dict[str, Any], timeout: int) -> Client:
-    """A low-level client at the engine's own API version; `timeout` in seconds."""
-    return Client(**options, version="auto", timeout=timeout)
 
 
 def candidates() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -119,7 +114,7 @@ def find_engine() -> Engine | None:
     forbidden = None
     for url, options in candidates():
         try:
-            client = connect(options, timeout=10)
+            client = Client(**options, version="auto", timeout=10)
             facts = _facts(client.version(), client.info())
         except Exception as error:
             if _is_about_permission(error):

@@ -6,7 +6,7 @@ import io
 import secrets
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,13 @@ from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE, RESULTS, SANDBOX
 from fluency.common.terminal import log_line
 from fluency.core.records import ImageInfo
-from fluency.core.shells import SHELLS, Shell
+from fluency.core.shells import SHELLS
 from fluency.execution import powershell
 from fluency.execution.base_image import PUBLIC, SUITE, WHERE, ensure_base, run_build
 from fluency.execution.container import LABELS, as_sandbox_error, remove
 from fluency.execution.engine import BUILD_S, Engine, ensure_engine, first_words
 from fluency.execution.image_content import REPOSITORY, SOURCES, content_sha256, image_tag
-from fluency.execution.powershell import INSTALL_HINT, NAME, archive_path, can_download
+from fluency.execution.powershell import NAME, archive_path, can_download
 
 PROBE_S = 300
 PROBE_VARIABLES = {
@@ -131,9 +131,11 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
     try:
         with _build_context(source) as files:
             run_build(engine, tag=interim, fileobj=files, custom_context=True, buildargs=arguments)
-        versions = _shell_versions(
-            engine, interim, [shell for name, shell in SHELLS.items() if name not in missing]
-        )
+        versions = {
+            name: _probe(engine, interim, shell.short_title, *shell.argv, shell.version_command)
+            for name, shell in SHELLS.items()
+            if name not in missing
+        }
         shells = [
             f"{shell.short_title} {versions.get(name) or 'missing'}"
             for name, shell in SHELLS.items()
@@ -143,7 +145,7 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
             "content": content_sha256(),
             "base": base if base == PUBLIC else f"mmdebstrap {SUITE}",
             "packages": _probe(
-                engine, interim, ["/usr/bin/sha256sum", "/opt/packages.txt"]
+                engine, interim, "sha256sum", "/usr/bin/sha256sum", "/opt/packages.txt"
             ).split()[0],
             "powershell-source": source or way,
             "checkout": CHECKOUT_ID,
@@ -157,38 +159,13 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
         with suppress(docker.errors.APIError):  # it may never have been made
             engine.client(timeout=BUILD_S).remove_image(interim, noprune=True)
     found = find_image(engine, tag)
-    if not found:
-        raise SandboxError(
-            "the image is not there after its build",
-            where=tag,
-            hint="`make doctor` checks the engine",
-        )
+    assert found is not None, "it has just been built"
     remove_older(engine, tag)
     return found
 
 
-def _shell_versions(engine: Engine, image: str, shells: Iterable[Shell]) -> dict[str, str]:
-    found = {}
-    for shell in shells:
-        try:
-            found[shell.name] = _probe(engine, image, [*shell.argv, shell.version_command])
-            why = "" if found[shell.name] else "it prints no version"
-        except docker.errors.ContainerError as error:
-            stderr: Any = error.stderr  # bytes, unlike in its stub
-            why = (
-                " ".join(stderr.decode("utf-8", "replace").split())[:200]
-                or f"exit code {error.exit_status}"
-            )
-        if why:
-            hint = INSTALL_HINT if shell.name == NAME else "`make doctor`"
-            raise SandboxError(
-                f"{shell.short_title} does not run in the image: {why}", where=WHERE, hint=hint
-            )
-    return found
-
-
-def _probe(engine: Engine, image: str, argv: Sequence[str]) -> str:
-    """Standard output of a program in a container without network; ContainerError if its exit code is not 0."""
+def _probe(engine: Engine, image: str, title: str, *argv: str) -> str:
+    """Standard output of a program in a container without network; SandboxError if its exit code is not 0."""
     client = docker.DockerClient(**engine.options)
     client.api = engine.client(timeout=PROBE_S)
     name = f"agent-shell-sandbox-{secrets.token_hex(8)}"
@@ -203,8 +180,12 @@ def _probe(engine: Engine, image: str, argv: Sequence[str]) -> str:
             network_mode="none",
             remove=True,
         )
-    except docker.errors.ContainerError:
-        raise
+    except docker.errors.ContainerError as error:
+        stderr: Any = error.stderr  # bytes, unlike in its stub
+        why = " ".join(stderr.decode("utf-8", "replace").split())[:200]
+        what = f"{title} does not run in the image: {why or f'exit code {error.exit_status}'}"
+        hint = "`make image` with another archive; `make doctor` says what the image has"
+        raise SandboxError(what, where=WHERE, hint=hint) from None
     except (docker.errors.DockerException, requests.RequestException, OSError) as error:
         remove(engine, name)
         raise as_sandbox_error(error, PROBE_S) from None

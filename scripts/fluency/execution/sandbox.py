@@ -16,7 +16,7 @@ from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Limits, SandboxConfig
 from fluency.execution import container, isolation
-from fluency.execution.container import read_result, remove_old_containers, run_container
+from fluency.execution.container import read_result, run_container
 from fluency.execution.engine import Engine, ensure_engine
 from fluency.execution.image import ensure_image, why_missing
 from fluency.execution.isolation import MeasureRefused, Measures, profile_sha256
@@ -165,12 +165,9 @@ class Sandbox:
 
 
 def open_sandbox(config: SandboxConfig) -> Sandbox:
-    """Find or start the engine, find or build the image, remove old containers, run the canary."""
+    """Find or start the engine, find or build the image, run the canary."""
     engine = ensure_engine()
     image = ensure_image(engine=engine)
-    with contextlib.suppress(Exception):  # the canary says what is wrong with an engine
-        if removed := remove_old_containers(engine):
-            log_line(f"removed {removed} container(s) more than an hour old")
     sandbox = checked_sandbox(engine, image, config.containers, config.limits, config.runtime)
     for why in sandbox.dropped.values():
         log_line(f"{why}; the run goes on without this measure, and every record says so")
