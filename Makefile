@@ -83,8 +83,8 @@ compare: $(RUN) ## Two studies task by task (A=... B=...)
 power: $(RUN) ## What gap this design, or a larger one, could detect (CONFIG=...)
 	@fluency power $(CONFIGS)
 
-answers: $(RUN) ## The answer store: list and verify (MERGE=folder takes over another store)
-	@fluency answers $(if $(MERGE),--merge $(MERGE))
+answers: $(RUN) ## The answer store: list and verify
+	@fluency answers
 
 preregister: $(RUN) ## Freeze tasks, seeds, models and plan before a study (CONFIG=... DECISION="...")
 	@fluency preregister $(CONFIGS) --decision "$${DECISION:-}"

@@ -59,7 +59,6 @@ def test_command_has_parameters_of_its_function(command):
         (["pln"], ["Did you mean 'plan'?"]),
         (["plan", "--configfil", "x"], ["Did you mean '--configfile'?", "fluency plan --help"]),
         ([], ["Missing command"]),
-        (["answers", "--merge", "docs"], ["docs: this folder holds no answers"]),
     ],
 )
 def test_mistyped_argument_is_sentence(arguments, words, capsys):

@@ -104,12 +104,6 @@ TASKS = click.Option(
 SEEDS = click.Option(
     ["--seeds"], type=seed_list, default="", metavar="A,B", help="Worlds, an odd and an even."
 )
-MERGE = click.Option(
-    ["--merge", "other"],
-    type=Path,
-    metavar="FOLDER",
-    help="Take over the answers of another store.",
-)
 DECISION = click.Option(["--decision"], default="", help="The decision the study is for.")
 RECORD = click.Option(
     ["--record"], type=Path, metavar="FILE", help="The decision record that rests on it."
@@ -172,7 +166,7 @@ add("doctor", "workflow.doctor:main", "Show what this machine has, lacks, and wh
 VALIDATE = "Prove the tasks fair in the sandbox; exit code 1 if one is unsound."
 add("validate", "validation.validate:main", VALIDATE, TASKS, SEEDS)
 add("compare", "report.compare:main", "Compare two studies task by task.", A, B, MARKDOWN)
-add("answers", "generation.audit:main", "List and verify the answer store.", MERGE)
+add("answers", "generation.audit:main", "List and verify the answer store.")
 FREEZE = "Freeze tasks, seeds, models and analysis plan before a study."
 add("preregister", "archive.commands:preregister", FREEZE, STUDY, DECISION)
 VERIFY = "Check an archive's evidence and judge every execution again, offline."
@@ -251,7 +245,7 @@ EXAMPLES = {
     "doctor": "",
     "validate": "--task tree-size-bytes --seeds 11,24",
     "compare": "demo default --markdown difference.md",
-    "answers": "--merge ../other-clone/answers",
+    "answers": "",
     "preregister": '--configfile config/study.yaml --decision "which shell our prompts name"',
     "verify": "archive/demo-2026-01-31-0123456789ab.tar.zst",
     "open": "archive/demo-2026-01-31-0123456789ab.tar.zst --into demo",

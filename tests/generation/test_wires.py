@@ -300,16 +300,6 @@ def test_a_model_that_thinks_cannot_be_made_to_call():
 # ------------------------------------------------------------ what only one wire has
 
 
-def test_a_pair_of_aws_keys_is_refused_with_what_to_do(endpoint, store):
-    study = study_on("bedrock", api_key_env="AWS_SECRET_ACCESS_KEY")
-    with pytest.raises(StopRun, match="a pair of AWS keys") as caught:
-        ask(
-            generator_of(study, store, endpoint, environ={"AWS_SECRET_ACCESS_KEY": KEY}),
-            cells_of(study)[0],
-        )
-    assert "Bedrock API key" in caught.value.hint and endpoint.requests == []
-
-
 @pytest.mark.parametrize(
     ("wire", "lacking"), [("bedrock", "region"), ("vertex", "region"), ("vertex", "project")]
 )
@@ -399,21 +389,6 @@ def test_chat_learns_the_name_of_the_limit_from_the_refusal(endpoint, store):
         assert ask(generator, cell).answer.attempts == 1
     limits = [[name for name in seen.body if name.startswith("max_")] for seen in endpoint.requests]
     assert limits == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, 0.0),
-        ({"x-ratelimit-remaining-requests": "1", "x-ratelimit-reset-requests": "6m0s"}, 0.0),
-        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "20ms"}, 0.02),
-        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1m1.5s"}, 61.5),
-        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "9h"}, 90.0),
-        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "soon, 1..2s"}, 0.0),
-    ],
-)
-def test_the_pause_that_chat_headers_ask_for(headers, seconds):
-    assert chat.ChatProvider.pause_s(headers) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
@@ -515,7 +490,7 @@ class Echo(sdk_provider.Provider):
     failures = 1
     frames: ClassVar[list[str]] = []
 
-    def __init__(self, access) -> None: ...
+    def __init__(self, *access, **more) -> None: ...
 
     @staticmethod
     def address(model, url, where):

@@ -330,8 +330,8 @@ DAYS_APART = 0.5
 class AskingOrder:
     """How the order in which the answers of one model were asked compares with the planned one.
 
-    An answer is late if more than a tenth of all, and 20 at least, were asked before it though
-    they were planned after it. Parallel requests and retries stay far below that; answers that
+    An answer is late if more than a tenth of all, and twice those in flight, were asked before it
+    though they were planned after it. Parallel requests stay far below that; answers that
     were asked again at the end, or added after a look, do not.
 
     Attributes:
@@ -369,7 +369,7 @@ def asking_order(rows: pd.DataFrame, model: str, study: Study) -> AskingOrder:
     overtakers = np.array(
         [int((planned[seconds < at] > own).sum()) for own, at in zip(planned, seconds, strict=True)]
     )
-    late = overtakers > max(20, OVERTAKEN_BY * len(asked))
+    late = overtakers > max(2 * study.model(model).in_flight, OVERTAKEN_BY * len(asked))
     shell_of, means = asked["shell"].to_numpy(), {}
     for shell in study.shells:
         if (shell_of == shell).any():

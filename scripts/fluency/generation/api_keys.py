@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from fluency.common.errors import StopRun, UserError
+from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
 
 NO_KEY = "no-key-needed"
@@ -15,9 +15,14 @@ SHORTEST_SECRET = 12
 """Shorter keys are the dummies of local servers (`EMPTY`, `test`): common words, no secrets."""
 
 
+def is_embedded(model: ModelConfig) -> bool:
+    """Whether the run itself serves a model."""
+    return model.served_by == "embedded"
+
+
 def needs_key(model: ModelConfig) -> bool:
     """Whether a model can only be asked with a key."""
-    return model.served_by == "endpoint" and model.key_required
+    return model.key_required and not is_embedded(model)
 
 
 def key_of(model: ModelConfig, environ: Mapping[str, str]) -> str:
@@ -39,12 +44,9 @@ def key_of(model: ModelConfig, environ: Mapping[str, str]) -> str:
 
 
 def require_keys(models: Iterable[ModelConfig], environ: Mapping[str, str]) -> None:
-    """UserError for the first model whose key is missing."""
+    """StopRun for the first model whose key is missing."""
     for model in models:
-        try:
-            key_of(model, environ)
-        except StopRun as error:
-            raise UserError(error.what, where=error.where, hint=error.hint) from None
+        key_of(model, environ)
 
 
 def is_secret(key: str) -> bool:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from fluency.core.records import Answer
 from fluency.generation.failure import ModelStop
-from fluency.generation.policies import Policy, cache_price_factor, geo_price_factor
-from fluency.generation.providers.messages import cache_tokens, inference_geo
+from fluency.generation.policies import Policy
+from fluency.generation.providers.messages import used_cache
 
 
 class BudgetSpent(ModelStop):
@@ -55,27 +55,19 @@ class Budget:
 
 
 def cost_of(policy: Policy, answer: Answer) -> float | None:
-    """An answer's cost in dollars by the tokens the service counted; None without them or without a price.
+    """An answer's cost in dollars by the tokens the service counted.
 
-    A count of 0 is none: every request has tokens, and so has every text.
+    None without a price, without a count (0 is none: every request and every text has tokens), and
+    where a cache was used, whose tokens have prices of their own.
     """
-    usage = answer.usage
-    if (
-        policy.price is not None
-        and policy.price.input_usd_per_mtok == policy.price.output_usd_per_mtok == 0
-    ):
+    price, usage = policy.price, answer.usage
+    if price is not None and price.input_usd_per_mtok == price.output_usd_per_mtok == 0:
         return 0.0
-    if (
-        not usage.input_tokens
-        or usage.output_tokens is None
-        or (answer.text and not usage.output_tokens)
-    ):
+    if usage.output_tokens is None or (answer.text and not usage.output_tokens):
         return None
-    cached = sum(
-        tokens * cache_price_factor(kind) for kind, tokens in cache_tokens(answer.raw).items()
-    )
-    cost = policy.cost(usage.input_tokens + cached, usage.output_tokens)
-    return None if cost is None else cost * geo_price_factor(inference_geo(answer.raw))
+    if not usage.input_tokens or used_cache(answer.raw):
+        return None
+    return policy.cost(usage.input_tokens, usage.output_tokens)
 
 
 def counted_usd(policy: Policy, answer: Answer) -> float:
@@ -86,8 +78,7 @@ def counted_usd(policy: Policy, answer: Answer) -> float:
 
 def upper_bound_usd(policy: Policy, prompt: str) -> float:
     """The most a call can cost in dollars: two bytes a token in, max_tokens out; 0 where no price is known."""
-    cost = policy.cost(upper_bound_input_tokens(prompt), policy.max_tokens) or 0.0
-    return cost * geo_price_factor(policy.extra_body.get("inference_geo"))
+    return policy.cost(upper_bound_input_tokens(prompt), policy.max_tokens) or 0.0
 
 
 def upper_bound_input_tokens(prompt: str) -> int:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from fluency.core.records import Answer, Request
 from fluency.core.study import ModelConfig, Price, Study
 from fluency.generation.api_keys import needs_key
 from fluency.generation.budget import counted_usd, upper_bound_input_tokens
 from fluency.generation.pace import starts_per_minute
-from fluency.generation.policies import Policy, geo_price_factor, resolve
+from fluency.generation.policies import resolve
 from fluency.generation.request import Requests, request_key
 from fluency.generation.store import AnswerStore
 
@@ -111,22 +112,13 @@ def _model_estimate(
         at_hand=len(answers),
         calls=len(to_ask),
         input_tokens=likely_input,
-        most_usd=_at_place(policy, policy.cost(most_input, policy.max_tokens * len(to_ask))),
-        expected_usd=_at_place(policy, policy.cost(likely_input, output * len(to_ask))),
+        most_usd=policy.cost(most_input, policy.max_tokens * len(to_ask)),
+        expected_usd=policy.cost(likely_input, output * len(to_ask)),
         minutes=_minutes(model, len(to_ask), answers),
         spent_usd=sum(counted_usd(policy, answer) for answer in answers),
         price=_price(policy.price),
         note=policy.note,
         missing_key=f"the key of {model.alias}: export {model.api_key_env}=…" if no_key else "",
-    )
-
-
-def _at_place(policy: Policy, dollars: float | None) -> float | None:
-    """A price in the part of the world that the model's entry asks for."""
-    return (
-        None
-        if dollars is None
-        else dollars * geo_price_factor(policy.extra_body.get("inference_geo"))
     )
 
 
@@ -152,6 +144,5 @@ def _minutes(model: ModelConfig, calls: int, answers: Sequence[Answer]) -> float
     return flight if rate is None else max(flight, calls / rate)
 
 
-def _mean(values: Sequence[float | None], otherwise: float) -> float:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else otherwise
+def _mean(values: Iterable[float | None], otherwise: float) -> float:
+    return fmean([value for value in values if value is not None] or [otherwise])

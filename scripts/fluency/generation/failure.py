@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
+from fluency.generation.api_keys import needs_key
 
 Scope = Literal["retry", "cell", "model", "run"]
 SPEND_CODES = frozenset({
@@ -72,7 +73,10 @@ def from_reply(status: int, body: str, headers: Mapping[str, str]) -> Failure:
 
 
 def from_error(status: int, error: Any, headers: Mapping[str, str], body: str = "") -> Failure:
-    """What an error, an object or a text, means; `body` is shown where it has no message."""
+    """What an error, an object or a text, means: the first row that applies.
+
+    `body` is shown where it has no message.
+    """
     if not isinstance(error, dict):
         error = {"message": error if isinstance(error, str) else body}
     details = error.get("details")
@@ -81,44 +85,32 @@ def from_error(status: int, error: Any, headers: Mapping[str, str], body: str = 
     message = str(error.get("message") or body)
     entry = f"{status}{f' {kind}' if kind else ''}: {(message or 'no message').strip()[:300]}"
     words = message.lower()
-    if code in SPEND_CODES or "credit balance" in words or kind == "billing_error" or status == 402:
-        hint = "raise the limit or buy credit with the provider; then run again, nothing bought is lost"
-        return Failure(f"the account's money is spent: {entry}", scope="run", hint=hint)
-    if status == 401 or kind == "authentication_error":
-        return Failure(
-            f"the key was not accepted: {entry}",
-            scope="run",
-            hint="check the key in the environment",
-        )
-    if status == 403 or kind == "permission_error":
-        hint = "check what the key may do, or leave the model out"
-        return Failure(f"the key may not do this: {entry}", scope="run", hint=hint)
     slow_down = status in (429, 503, 529) or kind in ("overloaded_error", "rate_limit_error")
-    retried = Failure(
-        entry, "retry", "", retry_after(headers), slow_down, billed=status == 200, status=status
-    )
-    if headers.get("x-should-retry") == "true":
-        return retried
-    if 300 <= status < 400:
-        target = headers.get("location", "an address that it does not name")[:300]
-        hint = "if you trust it, set the model's `base_url` to it; redirects are not followed"
-        return Failure(f"the address redirects ({status}) to {target}", scope="model", hint=hint)
-    if status == 404:
-        hint = "check the model's `id` and `base_url`"
-        return Failure(
-            f"there is no such model or address: {entry}", scope="model", hint=hint, status=404
-        )
-    if status == 400 and "temperature" in words:
-        hint = "put `temperature: provider-default` into the model's entry; then it holds for all of its cells"
-        return Failure(f"the model refuses the temperature: {entry}", scope="model", hint=hint)
-    if (status in RETRIED or status >= 500 or kind in RETRIED_KINDS) and headers.get(
-        "x-should-retry"
-    ) != "false":
-        return retried
-    if status == 200:
-        return Failure(f"the reply is an error: {entry}", scope="retry", billed=True)
-    what, hint = f"the request was refused: {entry}", "see the service's message above"
-    return Failure(what, scope="cell", hint=hint, status=status)
+    again = headers.get("x-should-retry")
+    target = headers.get("location", "an address that it does not name")[:300]
+    spent = code in SPEND_CODES or "credit balance" in words or kind == "billing_error"
+    passing = status in RETRIED or status >= 500 or kind in RETRIED_KINDS
+    rows: tuple[tuple[bool, str, Scope, str], ...] = (
+        (spent or status == 402, f"the account's money is spent: {entry}", "run",
+         "raise the limit or buy credit with the provider; then run again, nothing bought is lost"),
+        (status == 401 or kind == "authentication_error", f"the key was not accepted: {entry}", "run",
+         "check the key in the environment"),
+        (status == 403 or kind == "permission_error", f"the key may not do this: {entry}", "run",
+         "check what the key may do, or leave the model out"),
+        (again == "true", entry, "retry", ""),
+        (300 <= status < 400, f"the address redirects ({status}) to {target}", "model",
+         "if you trust it, set the model's `base_url` to it; redirects are not followed"),
+        (status == 404, f"there is no such model or address: {entry}", "model",
+         "check the model's `id` and `base_url`"),
+        (status == 400 and "temperature" in words, f"the model refuses the temperature: {entry}", "model",
+         "put `temperature: provider-default` into the model's entry; then it holds for all of its cells"),
+        (passing and again != "false", entry, "retry", ""),
+        (status == 200, f"the reply is an error: {entry}", "retry", ""),
+        (True, f"the request was refused: {entry}", "cell", "see the service's message above"),
+    )  # fmt: skip
+    what, scope, hint = next(row[1:] for row in rows if row[0])
+    wait, billed = retry_after(headers), status == 200
+    return Failure(what, scope, hint, wait, slow_down, billed=billed, status=status)
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -160,11 +152,7 @@ LOCAL_SERVER_RETRY = RetryPolicy(attempt_s=600.0, deadline_s=1800.0)
 
 def retry_policy_for(model: ModelConfig) -> RetryPolicy:
     """The policy of one model."""
-    return (
-        LOCAL_SERVER_RETRY
-        if model.served_by == "embedded" or not model.key_required
-        else RetryPolicy()
-    )
+    return RetryPolicy() if needs_key(model) else LOCAL_SERVER_RETRY
 
 
 def wait_s(policy: RetryPolicy, failure: Failure, attempt: int) -> float:

@@ -19,7 +19,7 @@ from fluency.common.terminal import log_line
 from fluency.common.words import plural
 from fluency.core.records import Answer, Generation, Request
 from fluency.core.study import Cell, ModelConfig, Study
-from fluency.generation.api_keys import key_of
+from fluency.generation.api_keys import is_embedded, key_of
 from fluency.generation.budget import Budget, cost_of, counted_usd, upper_bound_usd
 from fluency.generation.failure import (
     THINKING_HINT,
@@ -27,7 +27,6 @@ from fluency.generation.failure import (
     ModelStop,
     RetryPolicy,
     retry_policy_for,
-    unreadable,
     wait_s,
     worth_another_attempt,
 )
@@ -35,8 +34,8 @@ from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.providers import open_provider, read_reply
 from fluency.generation.providers.sdk_provider import Provider
-from fluency.generation.reply import answer_of, decode, holds_thinking
-from fluency.generation.request import request_key, trial_of
+from fluency.generation.reply import THINKING, decode
+from fluency.generation.request import request_key
 from fluency.generation.store import AnswerStore
 
 CACHE_HINT = (
@@ -52,9 +51,7 @@ class _Asked:
     Attributes:
         answered: Whether the model has answered a call of this run.
         cells_lost: Cells in a row that got no answer.
-        warned: What the run has said of its answers.
-        bodies: Hashes of its replies.
-        ids: Prompt's request -> ids of the responses to its trials.
+        seen: Hashes of its replies, their ids with their prompts, and what was said of them.
     """
 
     model: ModelConfig
@@ -64,9 +61,7 @@ class _Asked:
     provider: Once[Provider]
     answered: bool = False
     cells_lost: int = 0
-    warned: set[str] = field(default_factory=set)
-    bodies: set[str] = field(default_factory=set)
-    ids: dict[str, set[str]] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
     first_call: threading.Lock = field(default_factory=threading.Lock)
     change: threading.Lock = field(default_factory=threading.Lock)
 
@@ -173,11 +168,11 @@ class Generator:
     def _attempts(self, asked: _Asked, request: Request, key: str, cell: Cell) -> Answer:
         asked.pace.raise_if_stopped()  # before a connection is opened, or a model served, for nothing
         provider, attempt = asked.provider(), 0
-        deadline = time.monotonic() + asked.retry.deadline_s
+        deadline, turn = time.monotonic() + asked.retry.deadline_s, self.study.priority(cell)
         while True:
             attempt += 1
             try:
-                return self._call(asked, provider, request, key, attempt, deadline)
+                return self._call(asked, provider, request, key, attempt, deadline, turn)
             except Failure as failure:
                 wait = wait_s(asked.retry, failure, attempt)
                 if failure.slow_down:
@@ -194,33 +189,35 @@ class Generator:
         key: str,
         attempt: int,
         deadline: float,
+        turn: int,
     ) -> Answer:
         """One call; its answer is in the store when this returns. Failure if it got none."""
         self.store.check_room()
         most = upper_bound_usd(asked.policy, request.prompt)
-        with asked.pace.slot(), self.budget.call(most):
+        with asked.pace.slot(turn), self.budget.call(most):
             self.budget.check()
             seconds = min(asked.retry.attempt_s, max(1.0, deadline - time.monotonic()))
             try:
                 reply = provider.send(request, seconds)
                 message = decode(reply.body)
                 self._refuse_repeated(asked, request, message, reply.body)
-                note = {
-                    "received_utc": utc_now("milliseconds"),
-                    "server": _server(asked.model, provider),
-                    "client": provider.name,
-                    "attempts": attempt,
-                    "latency_s": round(reply.latency_s, 4),
-                    "request_id": reply.request_id,
-                }
-                answer = _read(key, request, message, note)
+                answer = Answer(
+                    request_key=key,
+                    request=request,
+                    **vars(read_reply(request, message)),
+                    received_utc=utc_now("milliseconds"),
+                    server="embedded" if is_embedded(asked.model) else provider.server,
+                    client=provider.name,
+                    attempts=attempt,
+                    latency_s=round(reply.latency_s, 4),
+                    request_id=reply.request_id,
+                )
             except Failure as failure:
                 if failure.billed:
                     self.budget.add(most)
                 raise
             self.budget.add(counted_usd(asked.policy, answer))
             answer = self.store.put(answer)
-            asked.pace.pause(reply.pause_s)
         asked.answered, asked.cells_lost = True, 0
         self._warn(asked, answer)
         return answer
@@ -230,33 +227,31 @@ class Generator:
         name = message.get("id") if isinstance(message, dict) else None
         if not isinstance(name, str) or not name or asked.policy.seeded:
             return
-        trials, digest = [trial_of(request, n) for n in range(self.study.trials + 1)], sha256(body)
+        prompt, *trials = (
+            request_key(request.model_copy(update={"trial": n}))
+            for n in range(self.study.trials + 1)
+        )
+        marks = {sha256(body), prompt + name}
         with asked.change:
-            if (prompt := request_key(trials[0])) not in asked.ids:
-                asked.ids[prompt] = self.store.response_ids(map(request_key, trials[1:]))
-            for kind, new, seen in (
-                ("another request", digest, asked.bodies),
-                ("another trial", name, asked.ids[prompt]),
-            ):
-                if new in seen:
-                    what = f"the service sent its reply to {kind} again: something caches replies"
-                    raise Failure(what, scope="retry", billed=True, hint=CACHE_HINT)
-            asked.bodies.add(digest)
-            asked.ids[prompt].add(name)
+            if prompt not in asked.seen:
+                asked.seen |= {prompt, *(prompt + old for old in self.store.response_ids(trials))}
+            if marks & asked.seen:
+                what = "the service sent a reply again: something caches replies"
+                raise Failure(what, scope="retry", billed=True, hint=CACHE_HINT)
+            asked.seen |= marks
 
     def _warn(self, asked: _Asked, answer: Answer) -> None:
         """Say once that another model than the requested one answered, and that it thinks aloud."""
-        model, echoed = asked.model, answer.model_echoed
-        notes = []
-        if echoed and not echoed.startswith(model.id) and model.served_by != "embedded":
-            notes.append(f"asked for {model.id}, answered by {echoed} (recorded with each answer)")
-        if holds_thinking(answer.text):
+        name, echoed, notes = asked.model.id, answer.model_echoed, set()
+        if echoed and not echoed.startswith(name) and not is_embedded(asked.model):
+            notes.add(f"asked for {name}, answered by {echoed} (recorded with each answer)")
+        if THINKING.search(answer.text):
             what = "an answer holds the model's thinking, which is read as part of its command"
-            notes.append(f"{what}; {THINKING_HINT}")
+            notes.add(f"{what}; {THINKING_HINT}")
         with asked.change:
-            new = [note for note in notes if note not in asked.warned]
-            asked.warned.update(new)
-        for note in new:
+            notes -= asked.seen
+            asked.seen |= notes
+        for note in notes:
             log_line(f"{asked.where}: {note}")
 
     def _given_up(self, asked: _Asked, failure: Failure, attempts: int, cell: Cell) -> CallError:
@@ -276,7 +271,7 @@ class Generator:
                 lost = asked.cells_lost
             if lost >= asked.retry.lost_cells:
                 what = f"{plural(lost, 'cell')} in a row got no answer; the last: {what}"
-                return ModelStop(what, where=asked.where, hint="run again later")
+                return ModelStop(what, where=asked.where, hint=hint or "run again later")
         hint = hint or "the cell stays to be run: run again later"
         return CallError(what, where=cell.path, hint=hint)
 
@@ -287,19 +282,3 @@ class Generator:
         except UserError as error:
             where = error.where or f"models: {model.alias}"
             raise ModelStop(error.what, where=where, hint=error.hint) from error
-
-
-def _server(model: ModelConfig, provider: Provider) -> str:
-    return "embedded" if model.served_by == "embedded" else provider.server
-
-
-def _read(key: str, request: Request, message: Any, note: Mapping[str, Any]) -> Answer:
-    """The answer in a decoded reply; Failure if it holds none."""
-    try:
-        return answer_of(key, request, read_reply(request, message), note)
-    except Failure:
-        raise
-    except Exception as error:  # a bug: the reply is counted, and asked for again
-        raise unreadable(
-            f"the reply could not be read ({type(error).__name__}; please report it)"
-        ) from None

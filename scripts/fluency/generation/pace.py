@@ -24,16 +24,25 @@ class Pace:
         self._burst_s = max(self._interval / 2, 1.0 - self._interval)
         self._most, self._running = in_flight, 0
         self._next = self._pause_until = 0.0
+        self._turns: list[int] = []
         self._longest_pause = longest_pause_s
         self._stopped: StopRun | None = None
         self._change = threading.Condition()
 
     @contextmanager
-    def slot(self) -> Iterator[None]:
-        """Wait until a call may start, which the block makes. StopRun if stopped, CallError for a long pause."""
+    def slot(self, turn: int = 0) -> Iterator[None]:
+        """Wait until a call may start, which the block makes; of those that wait the largest `turn` starts.
+
+        StopRun if stopped, CallError for a long pause.
+        """
         with self._change:
-            while (wait := self._wait_s()) > 0:
-                self._change.wait(wait)
+            self._turns.append(turn)
+            try:
+                while (wait := self._wait_s()) > 0 or turn < max(self._turns):
+                    self._change.wait(wait if wait > 0 else 1.0)
+            finally:
+                self._turns.remove(turn)
+                self._change.notify_all()
             self._running += 1
             self._next = max(time.monotonic(), self._next) + self._interval
         try:

@@ -34,6 +34,7 @@ class Policy:
     """How one model is asked. `temperature_sent` is None when none is sent.
 
     effort_default: what the service uses where none is sent, as far as the table knows.
+    place_factor: on the price, of the part of the world that the entry asks for.
     """
 
     model_id: str
@@ -46,6 +47,7 @@ class Policy:
     headers: dict[str, str] = field(default_factory=dict)
     extra_body: dict[str, Any] = field(default_factory=dict)
     price: Price | None = None
+    place_factor: float = 1.0
     expected_output_tokens: float = DEFAULT_OUTPUT_TOKENS
     seeded: bool = False
     note: str = ""
@@ -55,9 +57,10 @@ class Policy:
         """Dollars for so many tokens; null where no price is known."""
         if (price := self.price) is None:
             return None
-        return (
+        dollars = (
             input_tokens * price.input_usd_per_mtok + output_tokens * price.output_usd_per_mtok
-        ) / 1_000_000
+        )
+        return dollars * self.place_factor / 1_000_000
 
     def describe(self) -> str:
         """Temperature, thinking, effort and limit in words."""
@@ -88,16 +91,6 @@ def table() -> dict[str, Any]:
     """The content of policies.yaml."""
     entries: dict[str, Any] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
     return entries
-
-
-def cache_price_factor(kind: str) -> float:
-    """The price of a token written to or read from a cache, as a factor of the price of one that is sent."""
-    return float(table()["cache_price_factors"][kind])
-
-
-def geo_price_factor(geo: object) -> float:
-    """The price of a token computed in some part of the world, as a factor of the list price."""
-    return float(table()["geo_price_factors"].get(geo, 1.0)) if isinstance(geo, str) else 1.0
 
 
 def resolve(model: ModelConfig) -> Policy:
@@ -135,6 +128,7 @@ def resolve(model: ModelConfig) -> Policy:
         | {k.lower(): v for k, v in model.extra_headers.items()},
         extra_body=dict(model.extra_body),
         price=price,
+        place_factor=table()["geo_price_factors"].get(model.extra_body.get("inference_geo"), 1),
         expected_output_tokens=entry.get("expected_output_tokens", DEFAULT_OUTPUT_TOKENS),
         seeded=model.served_by == "embedded",
         note=entry.get("note", ""),

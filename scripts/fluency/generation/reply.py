@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fluency.common.canonical import EXACT
-from fluency.core.records import Answer, Outcome, Request, ToolOffer, Usage
+from fluency.core.records import Outcome, ToolOffer, Usage
 from fluency.generation.failure import Failure, unreadable
 
 ARGUMENT = "command"
@@ -18,7 +18,7 @@ ARGUMENT = "command"
 MOST_LEVELS = 64
 DEEPER = f"[nested more than {MOST_LEVELS} levels deep]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_THINKING = re.compile(r"</?think(?:ing)?>|\[/?THINK\]", re.IGNORECASE)
+THINKING = re.compile(r"</?think(?:ing)?>|\[/?THINK\]", re.IGNORECASE)
 Stopped = Literal["refusal", "truncated"]
 Ends = Mapping[str, Stopped | None]
 """The ends of a wire that are the model's own -> what they mean; None: it has said all."""
@@ -43,9 +43,7 @@ def decode(body: bytes) -> Any:
     except UnicodeDecodeError:
         raise unreadable("the reply is not UTF-8", body) from None
     try:
-        return json.loads(
-            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_object
-        )
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         kind = "a web page" if text.lstrip()[:1] == "<" else "broken JSON"
         raise unreadable(f"the reply is {kind}, not a message", body) from None
@@ -75,16 +73,6 @@ def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
         isinstance(arguments, dict) and arguments.keys() == tool.input_schema["properties"].keys()
     )
     return text_or_none(arguments[ARGUMENT]) if alike else None
-
-
-def holds_thinking(text: str) -> bool:
-    """Whether the model's thinking is part of its answer."""
-    return _THINKING.search(text) is not None
-
-
-def answer_of(key: str, request: Request, reading: Reading, note: Mapping[str, Any]) -> Answer:
-    """An answer from a message and the facts of its call (latency, attempts, time, server)."""
-    return Answer(request_key=key, request=request, **vars(reading), **note)
 
 
 def usage_of(raw: dict[str, Any], sent: str, received: str, details: str, thinking: str) -> Usage:
@@ -123,14 +111,6 @@ def storable(value: Any, levels: int = MOST_LEVELS) -> Any:
     if isinstance(value, dict):
         return {storable(name): storable(item, levels - 1) for name, item in value.items()}
     return str(value) if isinstance(value, int | float) and not abs(value) <= EXACT else value
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a usage given twice is unknown."""
-    found = dict(pairs)
-    if len(found) < len(pairs) and [name for name, _ in pairs].count("usage") > 1:
-        found["usage"] = None
-    return found
 
 
 def _finite(text: str) -> float:

@@ -65,11 +65,6 @@ class Requests:
         return self._made[cell]
 
 
-def trial_of(request: Request, trial: int) -> Request:
-    """The request of another trial of the same prompt to a model that takes no seed."""
-    return request.model_copy(update={"trial": trial})
-
-
 def tool_of(shell: Shell) -> ToolOffer:
     """The tool of a shell, whose call is forced with `interface: tool`."""
     schema = {

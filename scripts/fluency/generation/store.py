@@ -6,7 +6,6 @@ answers/.lock                            locked by the run that asks
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import os
@@ -28,7 +27,6 @@ from fluency.core.records import Answer
 ROOM_BYTES = 32 * 1024 * 1024
 NOT_STORED = "This answer could not be stored: "
 """Before each answer that the disk refused and that is printed."""
-NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 class DamagedAnswer(UserError):
@@ -204,18 +202,9 @@ def _write_once(path: Path, data: bytes) -> bool:
     temporary = path.with_name(f".{path.stem}.{os.getpid()}-{threading.get_ident()}.part")
     try:
         temporary.write_bytes(data)
-        if path.is_file() and path.stat().st_size == 0:
-            path.unlink()
-        try:
-            os.link(temporary, path)
-        except FileExistsError:
+        if path.exists() and path.stat().st_size:
             return False
-        except OSError as error:
-            if error.errno not in NO_HARD_LINKS:
-                raise
-            if path.exists():
-                return False
-            temporary.rename(path)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     try:

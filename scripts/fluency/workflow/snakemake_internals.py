@@ -25,7 +25,6 @@ import json
 import logging
 import os
 import signal
-import sys
 import threading
 import time
 from base64 import urlsafe_b64encode
@@ -86,14 +85,15 @@ def check_records_backend(workflow: Any) -> None:
 
 
 def share_threads(workflow: Any, study: Study) -> None:
-    """Limit the executions under way, and have Snakemake count the answers that each model is asked for.
+    """Limit the executions under way, and the answers that each model is asked for.
 
     More executions would wait for a container on threads that could ask; fewer would let containers idle.
+    More answers would wait for each other, and which starts next would be chance, not the planned order.
     """
     register = part(workflow, "register_resource")
     register("containers", study.sandbox.containers + PREFETCHED)
     for model in study.models:
-        register(FAIR_SHARE + model.alias, sys.maxsize)
+        register(FAIR_SHARE + model.alias, model.in_flight)
 
 
 def model_resources(study: Study) -> dict[str, Callable[[Any], int | None]]:

@@ -59,7 +59,7 @@ def make_source(tmp_path) -> Callable[..., Source]:
         pieces, start = [], 0
         for number, size in enumerate(sizes, 1):
             piece = DataWheel(
-                f"tiny-part{number}", "1.0", f"tiny_part{number}/data/part{number:02d}.bin", size
+                f"tiny-part{number}", "1.0", f"tiny_part{number}/data/part{number:02d}.bin"
             )
             write_wheel(
                 wheels, piece.package, piece.version, piece.member, data[start : start + size]

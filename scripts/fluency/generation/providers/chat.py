@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from fluency.core.records import Request, ToolOffer
-from fluency.core.study import ModelConfig
 from fluency.generation.failure import THINKING_HINT, Failure, from_error, unreadable
-from fluency.generation.providers.sdk_provider import (
-    LONGEST_HEADER_PAUSE_S,
-    Access,
-    Provider,
-    Reply,
-    check_address,
-)
+from fluency.generation.providers.sdk_provider import Provider, Reply
 from fluency.generation.reply import (
     Ends,
     Reading,
@@ -28,7 +18,6 @@ from fluency.generation.reply import (
     usage_of,
 )
 
-PROVIDER_URL = "https://api.openai.com/v1"
 _STOPPED: Ends = {
     "stop": None,
     "tool_calls": None,
@@ -41,8 +30,6 @@ _NATIVE_ENDS = {
 }
 """How models behind a gateway end where they say nothing."""
 OTHER_LIMIT = "max_completion_tokens"
-_SPAN = re.compile(r"(?<![0-9.])([0-9.]+)(ms|s|m|h)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class ChatProvider(Provider):
@@ -50,23 +37,11 @@ class ChatProvider(Provider):
 
     sdk_name = "openai"
 
-    @staticmethod
-    def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
-        """Most servers have /v1 and some another path, so only an address without any gets it."""
-        given = check_address(PROVIDER_URL if url is None else url, where)
-        bare = given.removesuffix("/completions").removesuffix("/chat").rstrip("/")
-        bare = bare if urlsplit(bare).path.strip("/") else f"{bare}/v1"
-        return (
-            bare,
-            ""
-            if bare == given
-            else f"{where}: {url} is used as {bare} (the client adds /chat/completions)",
-        )
-
-    def __init__(self, access: Access) -> None:
-        super().__init__(access)
-        self.limit = OTHER_LIMIT if access.base_url == PROVIDER_URL else "max_tokens"
-        """What the service calls `max_tokens`; learned from its refusal."""
+    own_url, adds = "https://api.openai.com/v1", "/chat/completions"
+    endings = ("/completions", "/chat")
+    root = "/v1"
+    limit = "max_tokens"
+    """What the service calls it; learned from its refusal."""
 
     def body(self, request: Request) -> dict[str, Any]:
         return body_of(request, self.limit)
@@ -85,9 +60,8 @@ class ChatProvider(Provider):
         return self.send(request, seconds)
 
     def _open(self, http_client: Any) -> Any:
-        key, url = self.access.key, self.access.base_url
         return self._sdk.AsyncOpenAI(
-            api_key=key, base_url=url, max_retries=0, http_client=http_client
+            api_key=self.key, base_url=self.url, max_retries=0, http_client=http_client
         )
 
     def _endpoint(self) -> Any:
@@ -126,18 +100,6 @@ class ChatProvider(Provider):
                 "reasoning_tokens",
             ),
         )
-
-    @staticmethod
-    def pause_s(headers: Mapping[str, str]) -> float:
-        """Seconds to pause by the x-ratelimit headers (`6m0s`, `20ms`): until what has nothing remaining is reset."""
-        pause = 0.0
-        for kind in ("requests", "tokens"):
-            if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() != "0":
-                continue
-            spans = _SPAN.findall(headers.get(f"x-ratelimit-reset-{kind}", ""))
-            if all(number.count(".") <= 1 and number != "." for number, _ in spans):
-                pause = max(pause, sum(float(number) * _SECONDS[unit] for number, unit in spans))
-        return min(pause, LONGEST_HEADER_PAUSE_S)
 
 
 def body_of(request: Request, limit: str = "max_tokens") -> dict[str, Any]:

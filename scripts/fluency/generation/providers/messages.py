@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,23 +9,17 @@ from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.failure import from_error, unreadable
-from fluency.generation.providers.sdk_provider import (
-    LONGEST_HEADER_PAUSE_S,
-    Provider,
-    check_address,
-)
+from fluency.generation.providers.sdk_provider import Provider, check_address
 from fluency.generation.reply import (
     Ends,
     Reading,
     command_of,
-    count_or_none,
     outcome_of,
     storable,
     text_or_none,
     usage_of,
 )
 
-PROVIDER_URL = "https://api.anthropic.com"
 _STOPPED: Ends = {
     "end_turn": None,
     "stop_sequence": None,
@@ -42,17 +34,8 @@ class MessagesProvider(Provider):
     """The provider's own service, gateways, and any other server with POST /v1/messages."""
 
     sdk_name = "anthropic"
-
-    @staticmethod
-    def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
-        given = check_address(PROVIDER_URL if url is None else url, where)
-        bare = given.removesuffix("/messages").removesuffix("/v1").rstrip("/")
-        return (
-            bare,
-            ""
-            if bare == given
-            else f"{where}: {url} is used as {bare} (the client adds /v1/messages)",
-        )
+    own_url, adds = "https://api.anthropic.com", "/v1/messages"
+    endings = ("/messages", "/v1")
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> Reading:
@@ -92,14 +75,14 @@ class MessagesProvider(Provider):
         return body_of(request)
 
     def _open(self, http_client: Any) -> Any:
-        return self._sdk.AsyncAnthropic(api_key=self.access.key, **self._options(http_client))
+        return self._sdk.AsyncAnthropic(api_key=self.key, **self._options(http_client))
 
     def _endpoint(self) -> Any:
         return self.client.messages
 
     def _options(self, http_client: Any) -> dict[str, Any]:
         return {
-            "base_url": self.access.base_url,
+            "base_url": self.url,
             "max_retries": 0,
             "open_telemetry": {
                 "traces": False,
@@ -107,24 +90,6 @@ class MessagesProvider(Provider):
             },  # they follow the environment, and cost
             "http_client": http_client,
         }
-
-    @staticmethod
-    def pause_s(headers: Mapping[str, str], now: dt.datetime | None = None) -> float:
-        """Seconds to pause by the anthropic-ratelimit headers: until each exhausted limit is reset."""
-        pause = 0.0
-        for kind in ("requests", "tokens", "input-tokens", "output-tokens"):
-            name = f"anthropic-ratelimit-{kind}"
-            if headers.get(f"{name}-remaining", "").strip() != "0":
-                continue
-            try:
-                reset = dt.datetime.fromisoformat(headers.get(f"{name}-reset", ""))
-                seconds = (reset - (now or dt.datetime.now(dt.UTC))).total_seconds()
-            except (ValueError, TypeError):
-                continue
-            pause = max(pause, seconds)
-        return (
-            min(pause, LONGEST_HEADER_PAUSE_S) * (1 + 0.1 * random.random()) if pause > 0 else 0.0
-        )
 
 
 class CloudProvider(MessagesProvider):
@@ -142,19 +107,13 @@ class BedrockProvider(CloudProvider):
 
     @staticmethod
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
-        if model.api_key_env == "AWS_SECRET_ACCESS_KEY":
-            what = "a pair of AWS keys cannot be used: requests are not signed"
-            hint = (
-                "make a Bedrock API key and put it into AWS_BEARER_TOKEN_BEDROCK, or use a gateway"
-            )
-            raise UserError(what, where=f"models: {model.alias}: api_key_env", hint=hint)
-        region = _stated(model.region, "region", model)
-        return check_address(url or f"https://bedrock-runtime.{region}.amazonaws.com", where), ""
+        own = f"https://bedrock-runtime.{_stated(model, 'region')}.amazonaws.com"
+        return check_address(url or own, where), ""
 
     def _open(self, http_client: Any) -> Any:
-        region = self.access.region
+        key, region = self.key, self.model.region
         return self._sdk.AsyncAnthropicBedrock(
-            api_key=self.access.key, aws_region=region, **self._options(http_client)
+            api_key=key, aws_region=region, **self._options(http_client)
         )
 
 
@@ -163,16 +122,15 @@ class VertexProvider(CloudProvider):
 
     @staticmethod
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
-        region = _stated(model.region, "region", model)
-        _stated(model.project, "project", model)
+        region, _ = _stated(model, "region"), _stated(model, "project")
         own = {"global": "aiplatform", "us": "aiplatform.us.rep", "eu": "aiplatform.eu.rep"}
         host = own.get(region, f"{region}-aiplatform")
         return check_address(url or f"https://{host}.googleapis.com/v1", where), ""
 
     def _open(self, http_client: Any) -> Any:
-        place = {"region": self.access.region, "project_id": self.access.project}
+        place = {"region": self.model.region, "project_id": self.model.project}
         return self._sdk.AsyncAnthropicVertex(
-            access_token=self.access.key, **place, **self._options(http_client)
+            access_token=self.key, **place, **self._options(http_client)
         )
 
 
@@ -202,32 +160,16 @@ def body_of(request: Request) -> dict[str, Any]:
     return body
 
 
-def cache_tokens(raw: Mapping[str, Any]) -> dict[str, int]:
-    """Tokens of a message's prompt by what a cache did with them; `input_tokens` does not count these."""
+def used_cache(raw: Mapping[str, Any]) -> bool:
+    """Whether the service wrote a part of the prompt into its cache, or read it there."""
     usage = raw.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    by_time = usage.get("cache_creation")
-    hour = (
-        count_or_none(by_time.get("ephemeral_1h_input_tokens"))
-        if isinstance(by_time, dict)
-        else None
-    )
-    written = count_or_none(usage.get("cache_creation_input_tokens")) or 0
-    read = count_or_none(usage.get("cache_read_input_tokens")) or 0
-    return {"write": max(0, written - (hour or 0)), "write_1h": hour or 0, "read": read}
+    names = ("cache_creation_input_tokens", "cache_read_input_tokens")
+    return isinstance(usage, dict) and any(map(usage.get, names))
 
 
-def inference_geo(raw: Mapping[str, Any]) -> str | None:
-    """Where the service says that an answer was computed; null if it does not."""
-    usage = raw.get("usage")
-    return text_or_none(usage.get("inference_geo")) if isinstance(usage, dict) else None
-
-
-def _stated(value: str | None, key: str, model: ModelConfig) -> str:
-    if not value:
-        what, where = (
-            f"a model of the wire {model.wire} needs a {key}",
-            f"models: {model.alias}: {key}",
-        )
+def _stated(model: ModelConfig, key: str) -> str:
+    """A key that the cloud needs; UserError if the model's entry lacks it."""
+    if not (value := getattr(model, key)):
+        what, where = f"the wire {model.wire} needs a {key}", f"models: {model.alias}: {key}"
         raise UserError(what, where=where, hint=f"add `{key}: …` to the model")
-    return value
+    return str(value)

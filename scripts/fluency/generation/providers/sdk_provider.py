@@ -14,7 +14,7 @@ import ssl
 import threading
 import time
 import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -30,74 +30,66 @@ from fluency.generation.reply import Reading, decode
 
 CONNECT_S = 10.0
 ERROR_BODY_S = 5.0
-LONGEST_HEADER_PAUSE_S = 90.0
 MOST_BYTES = 4 * 1024 * 1024
 SDK_FIELDS = ("model", "max_tokens", "messages")
 """Fields of a body that the SDKs want by name."""
+NEW_KEY = "make a new key and revoke this one, which others may have seen; or use another server"
 REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid")
 
 
 @dataclass(frozen=True)
-class Access:
-    """Where a service is, and its key.
-
-    Attributes:
-        key_in_headers: Headers have `$KEY` in place of the key.
-        keep_alive: Connections serve several calls. Not those to a gateway, which may get out of
-            step on one and give a call the reply to another.
-    """
-
-    base_url: str
-    key: str
-    key_in_headers: bool = False
-    region: str = ""
-    project: str = ""
-    keep_alive: bool = False
-
-
-@dataclass(frozen=True)
 class Reply:
-    """A successful reply, not yet decoded.
-
-    Attributes:
-        latency_s: From sending to the last byte.
-        pause_s: How long no call should start, by the service's headers.
-    """
+    """A successful reply, not yet decoded; the latency is from sending to the last byte."""
 
     body: bytes
     latency_s: float
-    pause_s: float = 0.0
     request_id: str | None = None
 
 
 class Provider:
-    """A connection to one endpoint with one key; safe for threads. A subclass for each wire.
+    """A connection for one model with one key; safe for threads. A subclass for each wire.
 
     Its calls run in an event loop of their own, where a deadline can end them at any point.
     """
 
     sdk_name: str
+    own_url: str
+    adds: str
+    """The path that the SDK adds to an address; `endings` are its parts that users write."""
+    endings: tuple[str, ...] = ()
+    root = ""
+    """The path of an address that has none."""
 
-    def __init__(self, access: Access) -> None:
-        self.access = access
+    def __init__(self, model: ModelConfig, url: str, key: str, *, keep_alive: bool) -> None:
+        """`keep_alive`: connections serve several calls.
+
+        Not those to a gateway, which may get out of step on one and give a call the reply to another.
+        """
+        self.model, self.url, self.key = model, url, key
         self._sdk, self._http = load_sdk(self.sdk_name)
         clear_environment()
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         self._reached = False
-        self.client = self._open(self._http_client())
+        self.client = self._open(self._http_client(keep_alive))
         self.name = f"{self.sdk_name} {self._sdk.__version__}"
         """The SDK and its version, as answers record it."""
-        self.server = urlsplit(access.base_url).hostname or access.base_url
+        self.server = urlsplit(url).hostname or url
         """The host, as answers record it."""
 
-    @staticmethod
-    def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
+    @classmethod
+    def address(cls, model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
         """The address as the SDK wants it (None: the service's own), and a note on a correction.
 
         UserError if it is not an address.
         """
-        raise NotImplementedError
+        bare = given = check_address(cls.own_url if url is None else url, where)
+        for ending in cls.endings:
+            bare = bare.removesuffix(ending)
+        bare = bare.rstrip("/")
+        bare = bare if urlsplit(bare).path.strip("/") else f"{bare}{cls.root}"
+        note = f"{where}: {url} is used as {bare} (the client adds {cls.adds})"
+        return bare, "" if bare == given else note
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> Reading:
@@ -105,11 +97,6 @@ class Provider:
 
         With a `tool`, the command in its call is the text. Missing usage and model become null.
         """
-        raise NotImplementedError
-
-    @staticmethod
-    def pause_s(headers: Mapping[str, str]) -> float:
-        """Seconds in which no call should start, by a reply's headers."""
         raise NotImplementedError
 
     def body(self, request: Request) -> dict[str, Any]:
@@ -141,9 +128,12 @@ class Provider:
         if failure is not None:  # raised here, without an exception that holds the key as context
             raise failure
         assert headers is not None  # else there is a failure
-        self._check_for_key(body)
+        text = body.decode(errors="replace")
+        if redact(text, self.key) != text:
+            what = "the reply holds the API key, so it is not kept"
+            raise Failure(what, scope="run", billed=True, hint=NEW_KEY)
         request_id = next(filter(None, map(headers.get, REQUEST_IDS)), None)
-        return Reply(bytes(body), time.monotonic() - began, self.pause_s(headers), request_id)
+        return Reply(bytes(body), time.monotonic() - began, request_id)
 
     def _call(self, request: Request, seconds: float) -> Any:
         fields = self.body(request)
@@ -170,21 +160,13 @@ class Provider:
         """The part of the client whose `create` asks."""
         raise NotImplementedError
 
-    def _check_for_key(self, body: bytes | bytearray) -> None:
-        """Failure for the run if a body holds the key: it is stored as it is, or not at all."""
-        text = body.decode(errors="replace")
-        if redact(text, self.access.key) != text:
-            hint = "make a new key and revoke this one, which others may have seen; or use another server"
-            what = "the reply holds the API key, so it is not kept"
-            raise Failure(what, scope="run", billed=True, hint=hint)
-
     def _failure(self, error: Exception) -> Failure:
         """What the SDK, its transport or `bounded` raised, without the key in its message."""
         causes = list(_causes(error))
         for cause in causes:
             if isinstance(cause, Failure):
                 return cause
-        words = redact(f"{type(causes[-1]).__name__}: {causes[-1]}", self.access.key)[:300]
+        words = redact(f"{type(causes[-1]).__name__}: {causes[-1]}", self.key)[:300]
         if isinstance(error, TimeoutError | self._sdk.APITimeoutError):
             # Once connected, the request was sent, so the service may have answered and billed it.
             billed = isinstance(error, TimeoutError)
@@ -204,13 +186,13 @@ class Provider:
 
     # ------------------------------------------------------------ the transport
 
-    def _http_client(self) -> Any:
+    def _http_client(self, keep_alive: bool) -> Any:
         """A client without redirects, since the key is for one address; UserError for a bad proxy of the environment.
 
         Another machine is reached through the proxy, this one is not.
         """
-        limits = self._http.Limits(max_keepalive_connections=None if self.access.keep_alive else 0)
-        address = urlsplit(self.access.base_url)
+        limits = self._http.Limits(max_keepalive_connections=None if keep_alive else 0)
+        address = urlsplit(self.url)
         options: dict[str, Any] = {
             "limits": limits,
             "verify": address.scheme == "https",  # else loading the authorities takes long
@@ -239,10 +221,9 @@ class Provider:
 
     async def _put_key(self, request: Any) -> None:
         """Put the key into the headers last, so that neither records nor the SDK's logs hold it."""
-        if self.access.key_in_headers:
-            for name, value in request.headers.items():
-                if KEY_PLACEHOLDER in value:
-                    request.headers[name] = value.replace(KEY_PLACEHOLDER, self.access.key)
+        for name, value in request.headers.items():
+            if KEY_PLACEHOLDER in value:
+                request.headers[name] = value.replace(KEY_PLACEHOLDER, self.key)
 
     async def _refuse(self, response: Any) -> None:
         """Raise what an error reply means, before the SDK reads its body without a bound."""
@@ -254,7 +235,7 @@ class Provider:
             async with asyncio.timeout(ERROR_BODY_S):
                 async for chunk in bounded(response):
                     body += chunk
-        text = redact(body.decode(errors="replace"), self.access.key)
+        text = redact(body.decode(errors="replace"), self.key)
         raise from_reply(response.status_code, text, self._plain(response.headers))
 
     def _plain(self, headers: Any) -> dict[str, str]:
@@ -262,7 +243,7 @@ class Provider:
         pairs = (
             (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers.raw
         )
-        return {name: redact(value, self.access.key) for name, value in pairs}
+        return {name: redact(value, self.key) for name, value in pairs}
 
 
 async def bounded(response: Any) -> AsyncIterator[bytes]:
