@@ -17,6 +17,7 @@ from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.provenance import Provenance, collect_provenance, read_startup_times
 from fluency.core.records import (
+    Answer,
     Execution,
     Generation,
     ImageInfo,
@@ -37,7 +38,6 @@ from fluency.execution.image_content import content_sha256
 from fluency.execution.protocol import Invocation
 from fluency.generation.generator import Generator
 from fluency.generation.providers import read_reply
-from fluency.generation.reply import answer_of
 from fluency.generation.request import build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
 from fluency.report.report import write_products
@@ -178,7 +178,14 @@ def fill_answers(made: Made, reply=reply_of, asked: Callable[[Cell], str] = ASKE
         if request.wire == "messages":
             note["server"] = "api.anthropic.com"
         sent = message if request.wire == "messages" else completion(message)
-        store.put(answer_of(request_key(request), request, read_reply(request, sent), note))
+        store.put(
+            Answer(
+                request_key=request_key(request),
+                request=request,
+                **vars(read_reply(request, sent)),
+                **note,
+            )
+        )
 
 
 def make(root: Path, study: Study | None = None, **options: Any) -> Made:

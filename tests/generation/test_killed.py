@@ -48,7 +48,7 @@ def watch(endpoint: Endpoint, store, study, cells) -> tuple[dict[str, str], list
     asked_again: list[str] = []
 
     def look(seen) -> None:
-        if store.has(keys[seen.prompt]):
+        if store.get(keys[seen.prompt]):
             asked_again.append(seen.prompt)
 
     endpoint.on_request = look
@@ -89,7 +89,7 @@ def test_a_run_killed_at_any_moment_loses_no_answer_and_pays_for_none_twice(wire
     touched, killed_requests = cells[: report["touched"]], len(endpoint.requests)
     finish(worker("run", url, store.folder, len(touched), 1, wire))
     assert not kept & {keys[prompt] for prompt in endpoint.prompts[killed_requests:]}
-    assert asked_again == [] and all(store.has(key) for key in kept)
+    assert asked_again == [] and all(store.get(key) for key in kept)
     found = verify(store)
     assert (found.sound, found.damaged) == (len(touched), {})
     for cell in touched:

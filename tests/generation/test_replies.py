@@ -294,7 +294,11 @@ def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, headers, end
 def test_a_compressed_reply_is_read_and_one_in_another_way_is_not(endpoint, store):
     body = json.dumps(message()).encode()
     generator = generator_of(study_of(), store, endpoint)
-    for encoding, sent in (("gzip", gzip.compress(body)), ("br", body), ("gzip", b"no gzip")):
+    for encoding, sent in (
+        ("gzip", gzip.compress(body)),
+        ("br", b"\x0b\x02\x80"),
+        ("gzip", b"no gzip"),
+    ):
         endpoint.script(Reply(200, sent, {"content-encoding": encoding}))
     assert ask(generator, cells_of(generator.study)[0]).answer.attempts == 1
     assert ask(generator, cells_of(generator.study)[1]).answer.attempts == 3
@@ -333,7 +337,6 @@ def test_an_answer_from_a_services_cache_counts_as_the_most_it_can_cost(endpoint
 
 HARM = {
     "folder": lambda path: path.mkdir(),
-    "dangling link": lambda path: path.symlink_to("nowhere"),
     "link to itself": lambda path: path.symlink_to(path.name),
 }
 
@@ -360,7 +363,6 @@ def test_an_odd_entry_is_named_and_not_asked_for(harm, endpoint, store, tmp_path
         return
     assert list(verify(store).damaged) == [str(path)]
     assert main(store=store) == 1 and str(path) in capsys.readouterr().out.splitlines()[-1]
-    assert store.has(path.stem)
 
 
 def test_a_reply_that_another_request_got_is_no_answer(endpoint, store):

@@ -105,7 +105,7 @@ def missing(store: AnswerStore, study: Study, cells: list[Cell]) -> list[Cell]:
     return [
         cell
         for cell in cells
-        if not store.has(request_key(request_for(study, cell, prompt_of(cell))))
+        if not store.get(request_key(request_for(study, cell, prompt_of(cell))))
     ]
 
 

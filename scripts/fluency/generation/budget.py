@@ -20,7 +20,7 @@ class Budget:
     """Dollars spent on the study, `before` of them by earlier runs; safe for threads."""
 
     def __init__(self, stop_usd: float, before: float = 0.0) -> None:
-        self._stop, self._before = stop_usd, before
+        self._stop = stop_usd
         self._change = threading.Lock()
         self.spent_usd = before
         self.under_way_usd = 0.0
@@ -35,9 +35,8 @@ class Budget:
         """BudgetSpent if the budget is spent."""
         if self.spent_usd < self._stop:
             return
-        earlier = f", ${self._before:.4f} of it by earlier runs" if self._before else ""
         raise BudgetSpent(
-            f"the budget is used up: ${self.spent_usd:.4f} of ${self._stop:g} spent{earlier}",
+            f"the budget is used up: ${self.spent_usd:.4f} of ${self._stop:g} spent, earlier runs included",
             where="budget: stop_usd",
             hint="everything bought is kept; raise budget.stop_usd and run again to go on",
         )

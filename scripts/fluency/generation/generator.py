@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -100,13 +101,12 @@ class Generator:
         self._address_of = address_of
         # A copy, because opening a connection clears part of the environment.
         self._environ = dict(os.environ if environ is None else environ)
-        self._models = {model.alias: self._asked(model, retry_policy) for model in study.models}
-
-    def _asked(self, model: ModelConfig, retry_policy: RetryPolicy | None) -> _Asked:
-        retry = retry_policy or retry_policy_for(model)
-        pace = Pace(starts_per_minute(model), model.in_flight, longest_pause_s=retry.deadline_s)
-        opened = Once(lambda: self._open_provider(model))
-        return _Asked(model, resolve(model), retry, pace, opened)
+        self._models: dict[str, _Asked] = {}
+        for model in study.models:
+            retry = retry_policy or retry_policy_for(model)
+            pace = Pace(starts_per_minute(model), model.in_flight, longest_pause_s=retry.deadline_s)
+            opened = Once(partial(self._open_provider, model))
+            self._models[model.alias] = _Asked(model, resolve(model), retry, pace, opened)
 
     def generate(self, cell: Cell, request: Request, task_sha256: str) -> Generation:
         """The cell's record; the same whenever it is made from the same answer.
@@ -118,11 +118,8 @@ class Generator:
         asked = self._models[cell.model]
         try:
             answer = self._answer(asked, request, cell)
-        except ModelStop as stop:
-            asked.pace.stop(stop)
-            raise
         except StopRun as stop:
-            self.stop(stop)
+            (asked.pace if isinstance(stop, ModelStop) else self).stop(stop)
             raise
         return Generation(
             cell=cell,

@@ -77,8 +77,8 @@ class Pace:
 
     def raise_if_stopped(self) -> None:
         """StopRun with the reason, if there is one."""
-        if (reason := self._stopped) is not None:
-            raise type(reason)(reason.what, where=reason.where, hint=reason.hint)
+        if self._stopped is not None:
+            raise self._stopped
 
     def sleep(self, seconds: float) -> None:
         """Wait; StopRun if the model is stopped while waiting."""

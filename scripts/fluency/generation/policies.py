@@ -34,7 +34,6 @@ class Policy:
     """How one model is asked. `temperature_sent` is None when none is sent.
 
     effort_default: what the service uses where none is sent, as far as the table knows.
-    place_factor: on the price, of the part of the world that the entry asks for.
     """
 
     model_id: str
@@ -47,7 +46,6 @@ class Policy:
     headers: dict[str, str] = field(default_factory=dict)
     extra_body: dict[str, Any] = field(default_factory=dict)
     price: Price | None = None
-    place_factor: float = 1.0
     expected_output_tokens: float = DEFAULT_OUTPUT_TOKENS
     seeded: bool = False
     note: str = ""
@@ -60,30 +58,19 @@ class Policy:
         dollars = (
             input_tokens * price.input_usd_per_mtok + output_tokens * price.output_usd_per_mtok
         )
-        return dollars * self.place_factor / 1_000_000
+        return dollars / 1_000_000
 
     def describe(self) -> str:
         """Temperature, thinking, effort and limit in words."""
-        sampling = (
-            "provider default"
-            if self.temperature_sent is None
-            else f"temperature {self.temperature_sent:g}"
-        )
-        thinking = (
-            f", thinking {self.thinking['type']}"
-            if self.thinking and "type" in self.thinking
-            else ""
-        )
+        sent, effort = self.temperature_sent, self.effort
+        parts = ["provider default" if sent is None else f"temperature {sent:g}"]
+        if self.thinking and "type" in self.thinking:
+            parts.append(f"thinking {self.thinking['type']}")
         known = f", {self.effort_default}" if self.effort_default else ""
-        effort = (
-            f", effort {self.effort}"
-            if self.effort
-            else f", effort not sent (the service's default{known})"
-        )
-        if not self.effort and self.effort_default == "unsupported":
-            effort = ", takes no effort"
-        effort = "" if self.seeded else effort  # llama.cpp has none
-        return f"{sampling}{thinking}{effort}, up to {self.max_tokens} tokens"
+        default = f"effort not sent (the service's default{known})"
+        if not self.seeded:  # llama.cpp has no effort
+            parts.append(f"effort {effort}" if effort else default)
+        return ", ".join([*parts, f"up to {self.max_tokens} tokens"])
 
 
 @cache
@@ -96,26 +83,31 @@ def table() -> dict[str, Any]:
 def resolve(model: ModelConfig) -> Policy:
     """The policy of a config entry.
 
-    UserError if neither table nor config gives what is needed, or if a header or body field of the config holds a
-    key or would make the record untrue.
+    UserError if neither table nor config gives what is needed, or if the entry cannot be sent, holds
+    a key, or would make the record untrue.
     """
-    where = f"models: {model.alias}"
     entry, source = _entry(model)
-    _check_extras(model, where)
-    temperature, max_tokens, price = _overlaid(model, entry, where)
+    temperature: Temperature | None = (
+        entry.get("temperature") if model.temperature is None else model.temperature
+    )
+    max_tokens: int | None = model.max_tokens or entry.get("max_tokens")
+    price = model.price or (Price(**entry["price"]) if "price" in entry else None)
     thinking = model.thinking
     if thinking is None and model.wire != "chat":  # which has no such field
         thinking = entry.get("thinking")
-    mode = (thinking or {}).get("type")
-    _check_wire(
-        model, thinking, where, entry.get("always_thinks") or mode in ("adaptive", "enabled")
-    )
-    sent = None if temperature == "provider-default" else float(temperature)
-    if sent not in (None, 1.0) and mode in ("adaptive", "enabled"):
-        what = f"temperature {sent:g} cannot go with thinking {mode}: the service takes only 1"
+    values = {"temperature": temperature, "max_tokens": max_tokens, "price": price}
+    needed = list(values)[: 3 if model.key_required else 2]
+    missing = [name for name in needed if values[name] is None]
+    if missing or temperature is None or max_tokens is None:
+        what = "is not in the policy table, and the config does not give its"
         raise UserError(
-            what, where=where, hint="leave `thinking` out, or set `temperature: provider-default`"
+            f"the model {model.id} {what} {', '.join(missing)}",
+            where=f"models: {model.alias}",
+            hint="write into its entry:",
+            paste=(f"{name}: {UNKNOWN[name]}" for name in missing),
         )
+    _check(model, entry, thinking or {}, temperature, max_tokens)
+    sent = None if temperature == "provider-default" else float(temperature)
     return Policy(
         model_id=model.id,
         temperature_requested="provider-default" if sent is None else sent,
@@ -125,10 +117,9 @@ def resolve(model: ModelConfig) -> Policy:
         effort=model.effort or entry.get("effort"),
         effort_default=entry.get("effort_default"),
         headers=version_headers(model.wire, sent)
-        | {k.lower(): v for k, v in model.extra_headers.items()},
+        | {name.lower(): value for name, value in model.extra_headers.items()},
         extra_body=dict(model.extra_body),
         price=price,
-        place_factor=table()["geo_price_factors"].get(model.extra_body.get("inference_geo"), 1),
         expected_output_tokens=entry.get("expected_output_tokens", DEFAULT_OUTPUT_TOKENS),
         seeded=model.served_by == "embedded",
         note=entry.get("note", ""),
@@ -138,11 +129,10 @@ def resolve(model: ModelConfig) -> Policy:
 
 def _entry(model: ModelConfig) -> tuple[dict[str, Any], str]:
     known = table()
+    entry, source = known["models"].get(model.id), f"policies.yaml of {known['read']}"
     if model.served_by == "embedded":
-        return known["embedded"], f"policies.yaml of {known['read']}, embedded"
-    if model.id in known["models"]:
-        return known["models"][model.id], f"policies.yaml of {known['read']}"
-    return {}, "config"
+        return known["embedded"], f"{source}, embedded"
+    return (entry, source) if entry else ({}, "config")
 
 
 def version_headers(wire: Wire, temperature: float | None) -> dict[str, str]:
@@ -151,71 +141,42 @@ def version_headers(wire: Wire, temperature: float | None) -> dict[str, str]:
     return {"anthropic-version": pinned[wire]} if wire in pinned else {}
 
 
-def _overlaid(
-    model: ModelConfig, entry: dict[str, Any], where: str
-) -> tuple[Temperature, int, Price | None]:
-    """Temperature, max_tokens and price by the config, else the table; UserError names what neither gives."""
-    temperature: Temperature | None = (
-        entry.get("temperature") if model.temperature is None else model.temperature
-    )
-    max_tokens: int | None = model.max_tokens or entry.get("max_tokens")
-    price = model.price or (Price(**entry["price"]) if "price" in entry else None)
-    missing = [
-        name
-        for name, value in (("temperature", temperature), ("max_tokens", max_tokens))
-        if value is None
-    ]
-    if price is None and model.key_required:
-        missing.append("price")
-    if missing or temperature is None or max_tokens is None:
-        what = "is not in the policy table, and the config does not give its"
-        raise UserError(
-            f"the model {model.id} {what} {', '.join(missing)}",
-            where=where,
-            hint="write into its entry:",
-            paste=(f"{name}: {UNKNOWN[name]}" for name in missing),
-        )
-    if entry.get("temperature") == "provider-default" != temperature:
-        what, hint = f"{model.id} refuses a temperature", "write `temperature: provider-default`"
-        raise UserError(what, where=f"{where}: temperature", hint=hint)
-    thoughts = (model.thinking or {}).get("budget_tokens")
-    if isinstance(thoughts, int) and thoughts >= max_tokens:
-        what, hint = f"budget_tokens must be below max_tokens ({max_tokens})", "raise `max_tokens`"
-        raise UserError(what, where=f"{where}: thinking", hint=hint)
-    return temperature, max_tokens, price
-
-
-def _check_wire(
-    model: ModelConfig, thinking: dict[str, Any] | None, where: str, thinks: bool
+def _check(
+    model: ModelConfig,
+    entry: dict[str, Any],
+    thinking: dict[str, Any],
+    temperature: Temperature,
+    max_tokens: int,
 ) -> None:
-    """UserError for what a model's wire or interface does not take."""
-    if model.wire == "chat" and model.served_by == "endpoint" and thinking is not None:
-        hint = "set `effort`, which is sent as reasoning_effort, or put the server's own field into `extra_body`"
-        raise UserError("Chat Completions has no `thinking`", where=f"{where}: thinking", hint=hint)
-    if model.interface == "tool" and model.served_by == "embedded":
-        hint = "ask it with `interface: reply`, or serve a larger model"
-        raise UserError(
-            "the embedded model takes no tool call", where=f"{where}: interface", hint=hint
-        )
-    if model.interface == "tool" and thinks:
-        what, hint = (
-            "a forced tool call cannot go with thinking",
-            "leave `thinking` out, or ask with `interface: reply`",
-        )
-        raise UserError(f"{what}: the service refuses it", where=f"{where}: interface", hint=hint)
-
-
-def _check_extras(model: ModelConfig, where: str) -> None:
-    taken = sorted(RESERVED_BODY & model.extra_body.keys())
-    if taken:
-        what = f"{', '.join(taken)} cannot be set here: the record would not show what was sent"
-        hint = "use the model's own keys (temperature, max_tokens, thinking, effort)"
-        raise UserError(what, where=f"{where}: extra_body", hint=hint)
-    for name, value in model.extra_headers.items():
-        if name.lower() in KEY_HEADERS and value.removeprefix("Bearer ") != KEY_PLACEHOLDER:
-            hint = f"write `{name}: {KEY_PLACEHOLDER}`, and put the key into the environment as {model.api_key_env}"
-            raise UserError(
-                f"a key must not be in the config: {name}",
-                where=f"{where}: extra_headers",
-                hint=hint,
-            )
+    """UserError for the first row that applies."""
+    thinks, budget = thinking.get("type") in ("adaptive", "enabled"), thinking.get("budget_tokens")
+    taken = ", ".join(sorted(RESERVED_BODY & model.extra_body.keys()))
+    keys = [
+        name
+        for name, value in model.extra_headers.items()
+        if name.lower() in KEY_HEADERS and value.removeprefix("Bearer ") != KEY_PLACEHOLDER
+    ]
+    calls = model.interface == "tool"
+    rows = (
+        (taken, f"{taken} cannot be set here: the record would not show what was sent", "extra_body",
+         "use the model's own keys (temperature, max_tokens, thinking, effort)"),
+        (keys, f"a key must not be in the config: {', '.join(keys)}", "extra_headers",
+         f"write `{KEY_PLACEHOLDER}` for it, and put it into the environment as {model.api_key_env}"),
+        (model.wire == "chat" and thinking, "Chat Completions has no `thinking`", "thinking",
+         "set `effort`, sent as reasoning_effort, or put the server's own field into `extra_body`"),
+        (calls and model.served_by == "embedded", "the embedded model takes no tool call", "interface",
+         "ask it with `interface: reply`, or serve a larger model"),
+        (calls and (thinks or entry.get("always_thinks")),
+         "a forced tool call cannot go with thinking: the service refuses it", "interface",
+         "leave `thinking` out, or ask with `interface: reply`"),
+        (entry.get("temperature") == "provider-default" != temperature,
+         f"{model.id} refuses a temperature", "temperature", "write `temperature: provider-default`"),
+        (thinks and temperature not in ("provider-default", 1),
+         f"temperature {temperature} cannot go with thinking: the service takes only 1", "temperature",
+         "leave `thinking` out, or set `temperature: provider-default`"),
+        (isinstance(budget, int) and budget >= max_tokens,
+         f"budget_tokens must be below max_tokens ({max_tokens})", "thinking", "raise `max_tokens`"),
+    )  # fmt: skip
+    for applies, what, key, hint in rows:
+        if applies:
+            raise UserError(what, where=f"models: {model.alias}: {key}", hint=hint)

@@ -43,7 +43,7 @@ def decode(body: bytes) -> Any:
     except UnicodeDecodeError:
         raise unreadable("the reply is not UTF-8", body) from None
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        return json.loads(text, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         kind = "a web page" if text.lstrip()[:1] == "<" else "broken JSON"
         raise unreadable(f"the reply is {kind}, not a message", body) from None
@@ -69,10 +69,16 @@ def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
     if len(calls) != 1 or calls[0][0] != tool.name:
         return None
     arguments = calls[0][1]
-    alike = (
-        isinstance(arguments, dict) and arguments.keys() == tool.input_schema["properties"].keys()
-    )
+    alike = isinstance(arguments, dict) and list(arguments) == [ARGUMENT]
     return text_or_none(arguments[ARGUMENT]) if alike else None
+
+
+def joined(parts: Sequence[Any]) -> str:
+    """The texts in the parts of a message."""
+    texts = (
+        part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"
+    )
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def usage_of(raw: dict[str, Any], sent: str, received: str, details: str, thinking: str) -> Usage:
@@ -118,7 +124,3 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError("a number beyond all bounds")
     return number
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import resource
 import threading
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
@@ -44,13 +43,6 @@ class AnswerStore:
     def path(self, key: str) -> Path:
         """The file of an answer."""
         return self.folder / key[:2] / f"{key}.json"
-
-    def has(self, key: str) -> bool:
-        """Whether there is an answer, sound or not; an empty file, left by a power cut, is none."""
-        try:
-            return os.lstat(self.path(key)).st_size > 0
-        except OSError:
-            return False
 
     def get(self, key: str) -> Answer | None:
         """The answer, or None if there is none yet; DamagedAnswer if its file cannot be trusted."""
@@ -114,15 +106,13 @@ class AnswerStore:
             self._held = None
 
     def check_room(self) -> None:
-        """StopRun if the disk, or the process's own limit, has no room for the next answers."""
+        """StopRun if the disk has no room for the next answers."""
         why = ""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            free, largest = os.statvfs(self.folder), resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+            free = os.statvfs(self.folder)
             if free.f_bavail * free.f_frsize < ROOM_BYTES or not os.access(self.folder, os.W_OK):
                 why = "the answer store cannot be written, or its disk is full"
-            elif 0 <= largest < ROOM_BYTES:
-                why = f"this process may write no file of more than {largest} bytes (`ulimit -f`)"
         except OSError as error:
             why = f"the answer store cannot be made: {error.strerror}"
         if why:
@@ -146,12 +136,12 @@ def read_answer(path: Path) -> Answer | None:
 
     DamagedAnswer if the file cannot be read, or hash, key and request do not fit together.
     """
-    data = read_file(path)
-    if not data:
-        return None
     try:
-        return answer_in(json.loads(data), path.stem)
-    except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
+        data = path.read_bytes()
+        return answer_in(json.loads(data), path.stem) if data else None
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
         why = str(error).splitlines()[0][:200]
         raise DamagedAnswer(
             f"this stored answer is damaged: {why}",
@@ -172,23 +162,6 @@ def answer_in(document: Any, key: str) -> Answer:
     if body["request_key"] != key or sha256(canonical_json(body["request"])) != key:
         raise ValueError("it answers another request than its name says")
     return Answer.model_validate(body)
-
-
-def read_file(path: Path) -> bytes | None:
-    """A file of the store, or None if there is none; DamagedAnswer if something is there that cannot be read."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        if not path.is_symlink() and not (path.parent.is_symlink() and not path.parent.exists()):
-            return None
-        why = "a link leads nowhere"
-    except OSError as error:
-        why = str(error.strerror)
-    raise DamagedAnswer(
-        f"this stored answer cannot be read: {why}",
-        where=str(path),
-        hint="give read permission, or remove what is no answer; it is not asked for again while this is here",
-    )
 
 
 def _encoded(answer: Answer) -> bytes:

@@ -152,7 +152,7 @@ def test_a_full_disk_is_a_sentence_and_the_next_run_goes_on(
     disk = small_disk(256 << 10)
     source = make_source((150_000, 150_000))
     hub = make_hub(source.data).url if with_hub else NO_HUB
-    with pytest.raises(UserError, match="the disk is full") as caught:
+    with pytest.raises(UserError, match="No space left on device") as caught:
         fetch(source, disk, hub=hub)
     assert "MB" in caught.value.hint
     subprocess.run(["mount", "-o", "remount,size=4m", str(disk)], check=True)

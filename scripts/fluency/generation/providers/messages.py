@@ -14,6 +14,7 @@ from fluency.generation.reply import (
     Ends,
     Reading,
     command_of,
+    joined,
     outcome_of,
     storable,
     text_or_none,
@@ -51,8 +52,7 @@ class MessagesProvider(Provider):
         if not isinstance(content, list) or raw.get("type", "message") != "message":
             raise unreadable("the reply is JSON but no message")
         blocks = [block for block in content if isinstance(block, dict)]
-        texts = (block.get("text") for block in blocks if block.get("type") == "text")
-        text: str | None = "".join(part for part in texts if isinstance(part, str))
+        text: str | None = joined(blocks)
         if tool is not None:
             calls = [
                 (block.get("name"), block.get("input"))
@@ -74,32 +74,29 @@ class MessagesProvider(Provider):
     def body(self, request: Request) -> dict[str, Any]:
         return body_of(request)
 
-    def _open(self, http_client: Any) -> Any:
-        return self._sdk.AsyncAnthropic(api_key=self.key, **self._options(http_client))
+    def _open(self, http_client: Any) -> tuple[Any, Any]:
+        return self._with_messages(self._sdk.AsyncAnthropic, http_client, api_key=self.key)
 
-    def _endpoint(self) -> Any:
-        return self.client.messages
-
-    def _options(self, http_client: Any) -> dict[str, Any]:
-        return {
-            "base_url": self.url,
-            "max_retries": 0,
-            "open_telemetry": {
-                "traces": False,
-                "propagation": False,
-            },  # they follow the environment, and cost
-            "http_client": http_client,
-        }
+    def _with_messages(self, kind: Any, http_client: Any, **access: Any) -> tuple[Any, Any]:
+        # Traces follow the environment, and cost.
+        client = kind(
+            base_url=self.url,
+            max_retries=0,
+            open_telemetry={"traces": False, "propagation": False},
+            http_client=http_client,
+            **access,
+        )
+        return client, client.messages
 
 
 class CloudProvider(MessagesProvider):
     """Claude in a cloud by a bearer key. The version of the API is in the body."""
 
-    def _call(self, request: Request, seconds: float) -> Any:
-        headers = dict(request.headers)
-        body = {**request.extra_body, "anthropic_version": headers.pop("anthropic-version")}
-        changed = request.model_copy(update={"extra_body": body, "headers": headers})
-        return super()._call(changed, seconds)
+    def body(self, request: Request) -> dict[str, Any]:
+        return body_of(request) | {"anthropic_version": request.headers["anthropic-version"]}
+
+    def headers(self, request: Request) -> dict[str, str]:
+        return {k: v for k, v in request.headers.items() if k != "anthropic-version"}
 
 
 class BedrockProvider(CloudProvider):
@@ -110,11 +107,9 @@ class BedrockProvider(CloudProvider):
         own = f"https://bedrock-runtime.{_stated(model, 'region')}.amazonaws.com"
         return check_address(url or own, where), ""
 
-    def _open(self, http_client: Any) -> Any:
-        key, region = self.key, self.model.region
-        return self._sdk.AsyncAnthropicBedrock(
-            api_key=key, aws_region=region, **self._options(http_client)
-        )
+    def _open(self, http_client: Any) -> tuple[Any, Any]:
+        access = {"api_key": self.key, "aws_region": self.model.region}
+        return self._with_messages(self._sdk.AsyncAnthropicBedrock, http_client, **access)
 
 
 class VertexProvider(CloudProvider):
@@ -127,11 +122,10 @@ class VertexProvider(CloudProvider):
         host = own.get(region, f"{region}-aiplatform")
         return check_address(url or f"https://{host}.googleapis.com/v1", where), ""
 
-    def _open(self, http_client: Any) -> Any:
-        place = {"region": self.model.region, "project_id": self.model.project}
-        return self._sdk.AsyncAnthropicVertex(
-            access_token=self.key, **place, **self._options(http_client)
-        )
+    def _open(self, http_client: Any) -> tuple[Any, Any]:
+        access = {"access_token": self.key, "region": self.model.region}
+        access["project_id"] = self.model.project
+        return self._with_messages(self._sdk.AsyncAnthropicVertex, http_client, **access)
 
 
 def body_of(request: Request) -> dict[str, Any]:

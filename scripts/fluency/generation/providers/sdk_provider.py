@@ -13,7 +13,6 @@ import socket
 import ssl
 import threading
 import time
-import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,12 +23,12 @@ from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.api_keys import redact
-from fluency.generation.failure import Failure, from_reply, unreadable
+from fluency.generation.failure import Failure, from_reply
 from fluency.generation.policies import KEY_PLACEHOLDER
 from fluency.generation.reply import Reading, decode
 
 CONNECT_S = 10.0
-ERROR_BODY_S = 5.0
+ERROR_BODY_S, ERROR_BYTES = 5.0, 1 << 16
 MOST_BYTES = 4 * 1024 * 1024
 SDK_FIELDS = ("model", "max_tokens", "messages")
 """Fields of a body that the SDKs want by name."""
@@ -71,7 +70,7 @@ class Provider:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         self._reached = False
-        self.client = self._open(self._http_client(keep_alive))
+        self.client, self._endpoint = self._open(self._http_client(keep_alive))
         self.name = f"{self.sdk_name} {self._sdk.__version__}"
         """The SDK and its version, as answers record it."""
         self.server = urlsplit(url).hostname or url
@@ -102,6 +101,10 @@ class Provider:
     def body(self, request: Request) -> dict[str, Any]:
         """The JSON body of a request."""
         raise NotImplementedError
+
+    def headers(self, request: Request) -> dict[str, str]:
+        """The headers of a request, besides the key's."""
+        return request.headers
 
     def send(self, request: Request, seconds: float) -> Reply:
         """Ask; Failure unless a complete reply comes within the time.
@@ -138,10 +141,10 @@ class Provider:
     def _call(self, request: Request, seconds: float) -> Any:
         fields = self.body(request)
         known = {name: fields.pop(name) for name in SDK_FIELDS if name in fields}
-        return self._endpoint().with_streaming_response.create(
+        return self._endpoint.with_streaming_response.create(
             **known,
             extra_body=fields,
-            extra_headers=request.headers,
+            extra_headers=self.headers(request),
             timeout=self._http.Timeout(None, connect=min(CONNECT_S, seconds)),
         )
 
@@ -152,12 +155,8 @@ class Provider:
 
     # ------------------------------------------------------------ for the wires
 
-    def _open(self, http_client: Any) -> Any:
-        """The SDK's client, without its retries."""
-        raise NotImplementedError
-
-    def _endpoint(self) -> Any:
-        """The part of the client whose `create` asks."""
+    def _open(self, http_client: Any) -> tuple[Any, Any]:
+        """The SDK's client, without its retries, and its part whose `create` asks."""
         raise NotImplementedError
 
     def _failure(self, error: Exception) -> Failure:
@@ -208,11 +207,8 @@ class Provider:
         try:
             return self._sdk.DefaultAsyncHttpxClient(trust_env=not is_local, **options)
         except (ImportError, ValueError, self._http.InvalidURL) as error:
-            kind = (
-                "SOCKS is not supported"
-                if isinstance(error, ImportError)
-                else "it is no address of a proxy"
-            )
+            no_socks = isinstance(error, ImportError)
+            kind = "SOCKS is not supported" if no_socks else "it is no address of a proxy"
             where = "environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY"
             hint = "write http://host:port, unset them, or put the model's host into NO_PROXY"
             raise UserError(
@@ -235,30 +231,18 @@ class Provider:
             async with asyncio.timeout(ERROR_BODY_S):
                 async for chunk in bounded(response):
                     body += chunk
-        text = redact(body.decode(errors="replace"), self.key)
+        text = redact(body[:ERROR_BYTES].decode(errors="replace"), self.key)
         raise from_reply(response.status_code, text, self._plain(response.headers))
 
     def _plain(self, headers: Any) -> dict[str, str]:
         """Headers by lower-case names, without the key."""
-        pairs = (
-            (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers.raw
-        )
-        return {name: redact(value, self.key) for name, value in pairs}
+        return {name: redact(value, self.key) for name, value in headers.items()}
 
 
 async def bounded(response: Any) -> AsyncIterator[bytes]:
     """The chunks of a body, decompressed; Failure beyond MOST_BYTES."""
-    encoding = response.headers.get("content-encoding", "identity").strip().lower()
-    if encoding not in ("identity", "gzip"):  # no other was asked for
-        raise unreadable(f"the reply is compressed as {encoding[:40]}")
-    unpack = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding == "gzip" else None
     size = 0
-    async for chunk in response.aiter_raw():
-        if unpack is not None:
-            try:
-                chunk = unpack.decompress(chunk, MOST_BYTES + 1)
-            except zlib.error:
-                raise unreadable("the reply cannot be decompressed") from None
+    async for chunk in response.aiter_bytes():
         size += len(chunk)
         if size > MOST_BYTES:
             what = f"the reply is larger than {MOST_BYTES >> 20} MB"
