@@ -99,6 +99,8 @@ def run(argv: list, variables: dict[str, str], root: str, timeout_s: float, limi
             if pid == child:
                 ended = (status, usage, time.monotonic() - began)
                 until = min(deadline, time.monotonic() + DRAIN_S)
+            if time.monotonic() > until:
+                break
         left = until - time.monotonic()
         if ended and (not open_streams or left <= 0):
             break

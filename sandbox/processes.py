@@ -13,8 +13,6 @@ AGENT_UID = 20_000 + int.from_bytes(os.urandom(2), "big") // 2
 USERS = {"agent": (AGENT_UID, "/home/agent"), "vox": (10002, "/"), "web": (10003, "/")}
 HELPER_UID = USERS["vox"][0]
 SETTLE_S = 20.0
-# More than a container may have processes.
-MOST_REAPED = 4096
 PAGE = os.sysconf("SC_PAGE_SIZE")
 # Linux 6.2 and later count a process's pages per processor and add them up in batches, so /proc may lack one batch of
 # every processor. (helper.c makes older kernels count everything.)
@@ -111,7 +109,7 @@ def _settled(helpers: list[dict]) -> list[dict]:
     deadline = time.monotonic() + SETTLE_S
     before: list[dict] = []
     while time.monotonic() < deadline:
-        reaped()  # helpers that end by plan become the runner's children
+        list(reaped())  # helpers that end by plan become the runner's children
         now = facts()
         there = (
             sorted(outline(fact["name"], fact["args"], fact["threads"]) for fact in now) == wanted
@@ -142,22 +140,19 @@ def stat(pid: int) -> dict:
     }
 
 
-def reaped() -> list[tuple]:
-    """Reap children that have ended (orphans are children of PID 1): process id, status, usage.
+def reaped():
+    """Yield (process id, status, usage) of children that have ended (orphans are children of PID 1).
 
-    At most MOST_REAPED, because a storm of clones makes new ones faster than they are reaped, and the caller watches
-    the deadline. What is left over ended meanwhile, so its signal wakes the caller again.
+    It may never end: a storm of clones makes children faster than they are reaped. Who watches a deadline breaks off.
     """
-    found = []
-    while len(found) < MOST_REAPED:
+    while True:
         try:
             pid, status, usage = os.wait4(-1, os.WNOHANG)
         except ChildProcessError:
-            break
+            return
         if pid == 0:
-            break
-        found.append((pid, status, usage))
-    return found
+            return
+        yield pid, status, usage
 
 
 def all_processes() -> list[tuple[int, int]]:
