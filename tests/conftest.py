@@ -15,7 +15,6 @@ from fluency.execution.sandbox import Sandbox, open_sandbox
 TESTS = Path(__file__).parent
 SLOW = (
     "archive/test_hostile_contents.py",
-    "archive/test_verify.py::test_an_altered_file_is_found_with_the_manifest_repaired",
     "chaos/",
     "export/",
     "generation/local_model/",
@@ -29,16 +28,15 @@ SLOW = (
     "scoring/test_checks_rules.py::test_a_megabyte_is_judged_at_once",
     "scoring/test_composition.py::test_a_model_that_repeats_itself",
     "test_cli.py::test_nothing_to_archive",
-    "workflow/test_example.py",
     "workflow/test_run_plan.py",
     "workflow/test_scheduler.py",
     "world/test_determinism.py::test_sixty_worlds",
 )
 """What `make quick` leaves out: a package index, a browser, whole studies, killed runs, forged archives, long texts."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
-"""Modules whose engine tests run whole studies, in addition to single containers."""
+"""Folders whose engine tests run whole studies; each is a group, so that none fills a worker alone."""
 NO_PWSH = "the image holds no PowerShell"
-READS_EVENTS = "workflow/test_reruns.py::test_a_cell_that_three"
+READS_EVENTS = "workflow/test_reruns.py::test_cell_lost"
 """A study that reads the engine's last 256 events, which tests/execution/test_failures.py makes it forget."""
 
 
@@ -67,7 +65,7 @@ def _engine(request: pytest.FixtureRequest) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs the container engine in two groups, so that two workers share it; the rest by module, for its fixtures."""
+    """Share tests among two workers: single containers, the studies of each folder, and the other modules."""
     for item in items:
         module = item.path.relative_to(TESTS).as_posix()
         if "sandbox" in getattr(item, "fixturenames", ()):
@@ -75,7 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if f"{module}::{item.name}".startswith(SLOW):
             item.add_marker("slow")
         apart = module.startswith(STUDIES) and not f"{module}::{item.name}".startswith(READS_EVENTS)
-        engine = "studies" if apart else "engine"
+        engine = module.split("/")[0] if apart else "engine"
         item.add_marker(
             pytest.mark.xdist_group(engine if item.get_closest_marker("engine") else module)
         )
