@@ -17,9 +17,7 @@ def made(tmp_path_factory) -> Made:
 
 @pytest.fixture(scope="session")
 def archive(made, tmp_path_factory) -> Path:
-    log = made.root / "run.log"
-    log.write_text("16 of 16 steps done\n")
-    return archived(made, tmp_path_factory.mktemp("archive"), logs={"logs/run.log": log})
+    return archived(made, tmp_path_factory.mktemp("archive"))
 
 
 @pytest.fixture(scope="session")

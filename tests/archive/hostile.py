@@ -13,7 +13,7 @@ from fluency.archive import tar_format
 from fluency.archive.findings import VerifyReport
 from fluency.archive.manifest import MANIFEST_NAME, MANIFEST_SCHEMA, manifest_bytes
 from fluency.archive.pack import write_entries
-from fluency.archive.tar_format import WINDOW_LOG, Entry, read_tar, tar_header, write_tar
+from fluency.archive.tar_format import WINDOW_LOG, Entry, read_tar, write_tar
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import KEY
 from fluency.common.files import pretty_json, sha256
@@ -22,7 +22,7 @@ Change = Callable[[dict[str, bytes]], None]
 
 FACTS = {
     "schema_version": MANIFEST_SCHEMA, "made_by": "0", "study": "s", "study_sha256": "0" * 64, "utc_date": "2026-11-22", "commit": "c" * 40, "dirty": False, "partial": False,
-    "image_included": False, "cells": 0, "not_measured": {}, "missing": [], "code": {}, "environment": {}, "config": [], "private_tasks": [],
+    "image_included": False, "cells": 0, "not_measured": {}, "missing": [], "code": {}, "config": [], "private_tasks": [],
 }  # fmt: skip
 
 
@@ -33,6 +33,10 @@ def plain(name: str, size: int = 0, **changes) -> tarfile.TarInfo:
     for key, value in changes.items():
         setattr(member, key, value)
     return member
+
+
+def tar_header(name: str, size: int) -> bytes:
+    return plain(name, size).tobuf(tarfile.USTAR_FORMAT)
 
 
 def squeeze(data: bytes | Iterable[bytes], path: Path) -> Path:

@@ -20,15 +20,14 @@ from fluency.archive.archived_study import (
     MAX_YAML_DEPTH,
     read_archived_study,
 )
-from fluency.archive.manifest import MANIFEST_NAME, MAX_BYTES
-from fluency.archive.tar_format import tar_header
+from fluency.archive.manifest import MANIFEST_NAME, MAX_MANIFEST
 from fluency.archive.unpack import MAX_DOCUMENT, unpacked
 from fluency.archive.untrusted_json import MAX_VALUES, parse_untrusted
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json, sha256
-from tests.archive.hostile import FACTS, contents, replace_file, rewritten, squeeze
+from tests.archive.hostile import FACTS, contents, replace_file, rewritten, squeeze, tar_header
 from tests.archive.test_hostile_contents import sparse
 
 MIB = 1 << 20
@@ -74,7 +73,7 @@ def many_cells(small_archive: Path, out: Path) -> Path:
 def many_names(small_archive: Path, out: Path) -> Path:
     """A manifest of names that are not there, one byte too long; the reader is to believe its header."""
     named = {f"absent{number}": {"bytes": 0, "sha256": "0" * 64} for number in range(1000)}
-    data = json.dumps(FACTS | {"files": named}).encode().ljust(MAX_BYTES + 1)
+    data = json.dumps(FACTS | {"files": named}).encode().ljust(MAX_MANIFEST + 1)
     return squeeze(
         tar_header(MANIFEST_NAME, len(data)) + data + bytes(-len(data) % 512 + 1024),
         out / "x.tar.zst",
@@ -100,7 +99,7 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
     "sparse": (edited("worlds/11-.*/tree.tar", sparse(5 << 30)), "big is neither file nor folder"),
     "record": (edited(EXECUTIONS, bytes(MAX_DOCUMENT + 1)), f"it is larger than {MAX_DOCUMENT:,} bytes"),
     "cells": (many_cells, f"and {MAX_CELLS:,} are read"),
-    "names": (many_names, f"the manifest is larger than {MAX_BYTES:,} bytes"),
+    "names": (many_names, f"of at most {MAX_MANIFEST:,} bytes"),
     "yaml": (edited("tasks/.*/task.yaml", b"{b: x, a: " * 5_000 + b"x" + b"}" * 5_000), f"it nests deeper than {MAX_YAML_DEPTH} levels"),
     "base 60": (edited("config/.*", b"trials: 1" + b":10" * 20_000), "trials"),
     "large yaml": (edited("config/.*", b"#" * (MAX_YAML_BYTES + 1)), f"larger than {MAX_YAML_BYTES:,} bytes"),

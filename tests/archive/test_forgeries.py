@@ -159,7 +159,11 @@ FACTS: dict[str, tuple[dict, int, str]] = {
     "order of configuration": ({"config": [CONFIG, "config.yaml"]}, 1, "it is not the study"),
     "configuration left out": ({"config": [CONFIG]}, 1, "are not the archive's"),
     "cells": ({"cells": 3}, 1, "`cells` is not the size of the design"),
-    "code": ({"code": dict.fromkeys(code_hashes(), "f" * 64)}, 0, "the deviations are stated"),
+    "code": (
+        {"code": dict.fromkeys(code_hashes(), "f" * 64)},
+        0,
+        "0 of 9 stages have this checkout's code",
+    ),
     "uncommitted": ({"dirty": True}, 0, "which no commit holds"),
 }
 
@@ -198,8 +202,6 @@ def test_other_wording_by_other_code_is_proven(small_archive, tmp_path, monkeypa
         text(TABLE, ",unix-only,", ",mixed,"),
     )
     assert verify_forged(small_archive, tmp_path, *changes).exit_code == 0
-    header = text(TABLE, "model,shell", "model,shel")
-    assert verify_forged(small_archive, tmp_path, header).exit_code == 3
 
 
 def test_set_with_tasks_left_out_is_not_proven(tmp_path):

@@ -24,7 +24,7 @@ from fluency.core.records import CONTROL_FILE, Control, ImageInfo
 from fluency.core.schema import FrozenModel, RecordType
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import RECORD_TYPES, CellRecords, Row, cell_row, to_frame
+from fluency.core.table import RECORD_TYPES, CellRecords, Row, cell_row, to_frame, write_table
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task, read_task, task_folder
 from fluency.report.report import write_products
@@ -60,29 +60,30 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
         ArchiveError: if they cannot be read, are too many, or are not the manifest's.
     """
     data, manifest = archive.read(STUDY_FILE), archive.manifest
+
+    def require(holds: object, what: str) -> None:
+        if not holds:
+            raise ArchiveError(what, where=STUDY_FILE)
+
     study = parse_record(Study, data, STUDY_FILE)
-    value = parse_untrusted(data, STUDY_FILE)
-    if not hashes_to(value, manifest.study_sha256) or study.study != manifest.study:
-        raise ArchiveError("it is not the study whose hash the manifest states", where=STUDY_FILE)
+    same = hashes_to(parse_untrusted(data, STUDY_FILE), manifest.study_sha256)
+    require(same and study.study == manifest.study, "it is not the study of the manifest's hash")
     names = sorted({name.split("/")[1] for name in manifest.files if name.startswith("tasks/")})
     size = len(names) * len(study.models) * len(study.shells) * study.trials
-    if len(names) > MAX_TASKS or size > MAX_CELLS:
-        what = f"{len(names):,} tasks and {size:,} cells; {MAX_TASKS} and {MAX_CELLS:,} are read"
-        raise ArchiveError(what, where=STUDY_FILE)
-    if not isinstance(study.tasks, str) and set(study.tasks) != set(names):
-        raise ArchiveError("the archived tasks are not those of the study", where=STUDY_FILE)
+    most = f"{MAX_TASKS} and {MAX_CELLS:,} are read"
+    few = len(names) <= MAX_TASKS and size <= MAX_CELLS
+    require(few, f"{len(names):,} tasks and {size:,} cells; {most}")
+    same = isinstance(study.tasks, str) or set(study.tasks) == set(names)
+    require(same, "the archived tasks are not those of the study")
     stages = tuple(f"results/{stage}/" for stage in RECORD_TYPES)
     present = {name.split("/")[2] for name in manifest.files if name.startswith(stages)}
     silent = [model.alias for model in study.models if model.alias not in present]
-    if silent and (not manifest.partial or len(silent) > MAX_SILENT_MODELS):
-        raise ArchiveError(f"it holds no record of the model {silent[0]}", where=STUDY_FILE)
+    few = not silent or (manifest.partial and len(silent) <= MAX_SILENT_MODELS)
+    require(few, f"it holds no record of the model {', '.join(silent[:1])}")
     ours = present_tasks(names)
-    tasks, judged_here = list[Task](), set[str]()
-    for name in names:
-        task, same = _task(archive, name, ours.get(name))
-        tasks.append(task)
-        judged_here |= {name} if same else set()
-    return ArchivedStudy(archive, study, tasks, frozenset(judged_here))
+    read = {name: _task(archive, name, ours.get(name)) for name in names}
+    judged_here = frozenset(name for name, (_, same) in read.items() if same)
+    return ArchivedStudy(archive, study, [task for task, _ in read.values()], judged_here)
 
 
 def _task(archive: UnpackedArchive, name: str, ours: Task | None) -> tuple[Task, bool]:
@@ -101,16 +102,13 @@ def _task(archive: UnpackedArchive, name: str, ours: Task | None) -> tuple[Task,
     except UserError as error:
         raise ArchiveError(error.what, where=error.where.replace(f"{archive.root}/", "")) from None
     text = {"task.yaml": b""}
-    same_code = bool(ours) and theirs | text == mine | text
-    return task, bool(same_code and ours and _check(task) == _check(ours))
+    fields = ("structure", "content", "needs", "category")
+    same_check = all(getattr(task, name) == getattr(ours, name, None) for name in fields)
+    return task, same_check and theirs | text == mine | text
 
 
 def _files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in plain_files(folder)}
-
-
-def _check(task: Task) -> tuple[object, ...]:
-    return task.structure, task.content, task.needs, task.category
 
 
 def check_yaml(data: bytes, where: str) -> None:
@@ -169,31 +167,33 @@ class ArchivedStudy:
     def index(self) -> dict[str, dict[str, str]]:
         """Task -> seed -> folder of the world."""
         value = parse_untrusted(self.unpacked.read(WORLD_INDEX), WORLD_INDEX)
-        seeds = {str(seed) for seed in self.study.seeds}
-        if not isinstance(value, dict) or set(value) != self.task_of.keys():
-            what = "it does not name the worlds of exactly the study's tasks"
-            raise ArchiveError(what, where=WORLD_INDEX)
-        for task, worlds in value.items():
-            if not isinstance(worlds, dict) or set(worlds) != seeds:
-                what = "it does not name a world for each of the study's seeds"
-                raise ArchiveError(what, where=f"{WORLD_INDEX}: {task}")
-            if not {f"{folder}/tree.tar" for folder in worlds.values()} <= set(
-                self.unpacked.manifest.files
-            ):
-                what = "it names a world that the archive does not hold"
-                raise ArchiveError(what, where=f"{WORLD_INDEX}: {task}")
-        folders = {folder for worlds in value.values() for folder in worlds.values()}
-        most = {"tree.tar": MAX_TREES} | dict.fromkeys(WORLD_DOCUMENTS, MAX_WORLD_DOCUMENTS)
-        for name, limit in most.items():
-            paths = (self.unpacked.root / folder / name for folder in folders)
-            if (size := sum(path.stat().st_size for path in paths if path.is_file())) > limit:
-                what = f"the worlds' {name} hold {size:,} bytes; {limit:,} are read"
+
+        def require(holds: bool, what: str) -> None:
+            if not holds:
                 raise ArchiveError(what, where=WORLD_INDEX)
-        return value
+
+        seeds, files = {str(seed) for seed in self.study.seeds}, self.unpacked.manifest.files
+        same = isinstance(value, dict) and value.keys() == self.task_of.keys()
+        same = same and all(isinstance(one, dict) and one.keys() == seeds for one in value.values())
+        require(same, "it does not name a world for each of the study's tasks and seeds")
+        named = [str(folder) for worlds in value.values() for folder in worlds.values()]
+        held = all(f"{folder}/tree.tar" in files for folder in named)
+        require(held, "it names a world that the archive does not hold")
+        for name in ("tree.tar", *WORLD_DOCUMENTS):
+            limit = MAX_TREES if name == "tree.tar" else MAX_WORLD_DOCUMENTS
+            paths = (self.unpacked.root / folder / name for folder in set(named))
+            size = sum(path.stat().st_size for path in paths if path.is_file())
+            require(size <= limit, f"the worlds' {name} hold {size:,} bytes; {limit:,} are read")
+        return cast("dict[str, dict[str, str]]", value)
 
     @cached_property
     def image_file(self) -> ImageFile | None:
         return self._record(ImageFile, IMAGE_FILE)
+
+    @property
+    def start_up_s(self) -> dict[str, float | None]:
+        """Shell -> seconds of an empty command."""
+        return self.image_file.start_up_s if self.image_file else {}
 
     @cached_property
     def control(self) -> Control | None:
@@ -241,14 +241,10 @@ class ArchivedStudy:
         """The provenance as the records give it, with what the archive states of its making."""
         stated = self.stated_provenance() or Provenance()
         kept = {name: getattr(stated, name) for name in (*STATED, "registration")}
-        return collect_provenance(
-            self.study,
-            self.tasks,
-            self.cells,
-            [],
-            self.records,
-            start_up_s=self.image_file.start_up_s if self.image_file else {},
-        ).model_copy(update=kept)
+        made = collect_provenance(
+            self.study, self.tasks, self.cells, [], self.records, start_up_s=self.start_up_s
+        )
+        return made.model_copy(update=kept)
 
     def view(self, provenance: Provenance | None = None) -> StudyView:
         """The archived study as the report reads it."""
@@ -263,7 +259,9 @@ class ArchivedStudy:
 
 
 def write_opened(archived: ArchivedStudy, folder: Path) -> tuple[Path, Path]:
-    """Make report, figures and explorer again in a folder, and return the two pages' paths."""
+    """Make table, report, figures and explorer again, and return the two pages' paths."""
     view = archived.view(archived.provenance())
-    write_products(view, to_frame(view.rows()), folder)
+    rows = view.rows()
+    write_table(folder / "cells.csv", rows)
+    write_products(view, to_frame(rows), folder)
     return folder / "report.md", folder / "explorer.html"

@@ -6,7 +6,6 @@ decide a number.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -66,7 +65,7 @@ STAGES: Mapping[str, Stage] = {
 FROZEN = ("generate", "execute", "score", "gather", "analyse")
 """The stages that decide a number; a registration freezes their hashes."""
 _WITHOUT = ("fluency", "fluency.common.locks", "fluency.common.terminal", "docker", "requests")
-"""What changes no answer: our version (it is in every record), who works when, what a terminal shows, the wire."""
+"""Excluded because they change no result: version, locks, terminal output, transport."""
 
 
 @cache
@@ -79,12 +78,6 @@ def code_sha256(stage: str) -> str:
 def code_hashes() -> dict[str, str]:
     """Stage -> hash."""
     return {stage: code_sha256(stage) for stage in STAGES}
-
-
-def environment() -> dict[str, str]:
-    """The versions of Python and of every library that a stage uses."""
-    names = {"zstandard"}.union(*(sources(stage)[1] for stage in STAGES))
-    return {"python": platform.python_version()} | library_versions(names)
 
 
 def sources(stage: str, root: Path = ROOT) -> tuple[set[str], set[str]]:

@@ -70,12 +70,6 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
         log_line("Git knows no commit here: the archive is named `nocommit`.")
     if private := [task.id for task in loaded.tasks if task.private]:
         log_line(f"The archive holds the private tasks in full: {', '.join(private)}.")
-    logs = [
-        ROOT / "logs" / stage / f"{cell.path}.log"
-        for stage in RECORD_TYPES
-        for cell in loaded.cells
-    ]
-    logs += (ROOT / "logs" / loaded.study.study).glob("*.log")
     return make_archive(
         loaded.view(),
         RESULTS,
@@ -85,7 +79,6 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
         dirty=bool(dirty),
         utc_date=utc_date(),
         config=loaded.files,
-        logs={str(file.relative_to(ROOT)): file for file in logs if file.is_file()},
         partial=partial,
         save_image=(lambda name, path: save_image(ensure_engine(), name, path)) if image else None,
     )

@@ -18,14 +18,16 @@ EXIT_CODES: dict[ArchiveVerdict, int] = {"PROVEN": 0, "ALTERED": 1, "NOT CHECKED
 """2 is a user's mistake, such as a file that is not an archive."""
 Aspect = Literal["evidence", "scores"]
 Weight = Literal["ALTERED", "NOT CHECKED", "note"]
-LIMIT = (
+JUDGES = frozenset({"score", "control"})
+"""The stages without whose code an archive cannot be judged: checks, and what a reply's command is."""
+LIMIT_NOTE = (
     "note: no archive can prove that its answers came from the model, that its image was what its "
     "sources say, or that its times are right"
 )
 
 
 @dataclass(frozen=True)
-class Finding:
+class ArchiveFinding:
     """Something unexpected in an archive: the file or cell, and a sentence."""
 
     where: str
@@ -52,27 +54,27 @@ class VerifyReport:
     sha256: str
     manifest: Manifest
     same_code: frozenset[str] = frozenset()
-    found: dict[Weight, dict[Finding, None]] = field(
+    found: dict[Weight, dict[ArchiveFinding, None]] = field(
         default_factory=lambda: {weight: {} for weight in get_args(Weight)}
     )
     checked: Counter[str] = field(default_factory=Counter)
     seconds: float = 0
 
     @property
-    def altered(self) -> list[Finding]:
+    def altered(self) -> list[ArchiveFinding]:
         return list(self.found["ALTERED"])
 
     @property
-    def unchecked(self) -> list[Finding]:
+    def unchecked(self) -> list[ArchiveFinding]:
         return list(self.found["NOT CHECKED"])
 
     @property
-    def notes(self) -> list[Finding]:
+    def notes(self) -> list[ArchiveFinding]:
         return list(self.found["note"])
 
     def add(self, weight: Weight, where: str, what: str, aspect: Aspect = "evidence") -> None:
         """Add a finding, unless it is there already."""
-        self.found[weight].setdefault(Finding(where, what, aspect))
+        self.found[weight].setdefault(ArchiveFinding(where, what, aspect))
 
     def check(
         self, holds: bool, where: str, what: str, kind: str, stage: str | None = None
@@ -80,14 +82,20 @@ class VerifyReport:
         """Count a check, and note it if it fails.
 
         Args:
-            stage: by whose code the check is decided; where this checkout's differs from the
-                archive's, a failure proves nothing.
+            stage: by whose code the check is decided. Where this checkout's differs from the
+                archive's, a failure contradicts nothing: a judge's leaves the archive unchecked,
+                any other is a note.
         """
         self.checked[kind] += 1
-        if not holds:
-            same = stage is None or stage in self.same_code
-            self.add("ALTERED" if same else "NOT CHECKED", where, what, _aspect(kind))
-        return holds
+        if holds:
+            return True
+        if stage is None or stage in self.same_code:
+            self.add("ALTERED", where, what, _aspect(kind))
+        elif stage in JUDGES:
+            self.add("NOT CHECKED", where, what, _aspect(kind))
+        else:
+            self.add("note", where, f"by this checkout's code, {what}")
+        return False
 
     @contextmanager
     def collecting_errors(self, where: str = "", aspect: Aspect = "evidence") -> Iterator[None]:
@@ -99,10 +107,10 @@ class VerifyReport:
 
     def verdict(self, aspect: Aspect | None = None) -> ArchiveVerdict:
         """The verdict on one aspect, or on the whole archive."""
-        if any(aspect in (None, finding.aspect) for finding in self.altered):
-            return "ALTERED"
-        if any(aspect in (None, finding.aspect) for finding in self.unchecked):
-            return "NOT CHECKED"
+        weights: tuple[Literal["ALTERED", "NOT CHECKED"], ...] = ("ALTERED", "NOT CHECKED")
+        for weight in weights:
+            if any(aspect in (None, finding.aspect) for finding in self.found[weight]):
+                return weight
         return "PROVEN"
 
     @property
@@ -134,7 +142,7 @@ class VerifyReport:
         for weight, found in self.found.items():
             lines += [f"{weight} {finding}" for finding in list(found)[:most]]
             lines += [f"{weight} … and {len(found) - most:,} more"] * (len(found) > most)
-        lines.append(LIMIT)
+        lines.append(LIMIT_NOTE)
         if self.verdict() == "NOT CHECKED":
             lines.append(self.next_step)
         return [*lines, self.verdict()]

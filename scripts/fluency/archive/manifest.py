@@ -15,7 +15,7 @@ from fluency.core.study import STUDY_NAME
 
 MANIFEST_NAME = "MANIFEST.json"
 MANIFEST_SCHEMA = 1
-MAX_BYTES = 32 << 20
+MAX_MANIFEST = 32 << 20
 SUFFIX = ".tar.zst"
 
 
@@ -65,8 +65,6 @@ class Manifest(FrozenModel):
     """Cells without a score; empty unless partial."""
     code: dict[Word, Digest]
     """Stage -> SHA-256 of its code."""
-    environment: dict[Word, Version]
-    """Versions of Python and of what draws and counts."""
     config: list[FileName]
     """Configuration files in the order of merging."""
     files: dict[FileName, FileFact]

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fluency import __version__
-from fluency.archive.code_hashes import code_hashes, environment
+from fluency.archive.code_hashes import code_hashes
 from fluency.archive.manifest import (
     FILE_NAME,
     MANIFEST_NAME,
@@ -37,11 +37,14 @@ from fluency.generation.store import AnswerStore
 
 STUDY_FILE = "study.json"
 IMAGE = "image/image.tar"
+LOCK_FILE = "envs/requirements.lock"
+PRICES_FILE = "prices/policies.yaml"
 PROJECT_FILES = {
     "config.yaml": "config.yaml",
-    "envs/requirements.lock": "envs/requirements.lock",
-    "scripts/fluency/generation/policies.yaml": "prices/policies.yaml",
+    LOCK_FILE: LOCK_FILE,
+    "scripts/fluency/generation/policies.yaml": PRICES_FILE,
 }
+"""File of the project -> its name in an archive."""
 _README = """# An archived study of the Agent Shell Fluency Eval
 
 `MANIFEST.json` says which study this is, which commit made it, and the SHA-256 and size of every other file.
@@ -65,16 +68,14 @@ class Coverage:
 
     @property
     def missing(self) -> list[str]:
-        return [
-            Cell(r.model, r.shell, r.task, r.trial).path for r in self.rows if r.status == "missing"
-        ]
+        rows = [row for row in self.rows if row.status == "missing"]
+        return [Cell(row.model, row.shell, row.task, row.trial).path for row in rows]
 
     @property
     def not_measured(self) -> dict[str, str]:
         """Model/shell -> the reason why it cannot be measured; such cells are complete."""
-        return {
-            f"{r.model}/{r.shell}": r.reason or "" for r in self.rows if r.status == "not_measured"
-        }
+        rows = [row for row in self.rows if row.status == "not_measured"]
+        return {f"{row.model}/{row.shell}": row.reason or "" for row in rows}
 
 
 def require_complete(view: StudyView, coverage: Coverage, products: Path, partial: bool) -> None:
@@ -115,32 +116,29 @@ def config_name(path: str) -> str:
 
 
 def config_names(study: Study, files: Sequence[Path]) -> list[str]:
-    """The archive's names of config.yaml and its overrides, in their order; UserError if the study is not theirs.
+    """The archive's names of config.yaml and its overrides, in their order.
 
     `confirm` is no part of a study: it says who was asked before the run.
+
+    Raises:
+        UserError: if the study is not what the files give.
     """
-    derived, where = read_study(*files[1:]).model_dump(), ", ".join(map(str, files))
-    if differ := [
-        key
-        for key, value in study.model_dump().items()
-        if value != derived[key] and key != "confirm"
-    ]:
-        hint = "put values of the command line into a file, and name it with CONFIG="
-        raise UserError(
-            f"the study's `{differ[0]}` is not that of its configuration files",
-            where=where,
-            hint=hint,
-        )
+    stated, derived = study.model_dump(), read_study(*files[1:]).model_dump()
+    where = ", ".join(map(str, files))
+    for key in stated.keys() - {"confirm"}:
+        if stated[key] != derived[key]:
+            what = f"the study's `{key}` is not that of its configuration files"
+            hint = "put values of the command line into a file, and name it with CONFIG="
+            raise UserError(what, where=where, hint=hint)
     names = ["config.yaml", *(config_name(file.name) for file in files[1:])]
     if len(set(names)) < len(names):
-        raise UserError(
-            "two configuration files have the same name", where=where, hint="rename one of them"
-        )
+        what = "two configuration files have the same name"
+        raise UserError(what, where=where, hint="rename one of them")
     return names
 
 
 def archive_entries(
-    view: StudyView, results: Path, answers: AnswerStore, more_files: Mapping[str, Path]
+    view: StudyView, results: Path, answers: AnswerStore, config: Mapping[str, Path]
 ) -> dict[str, Entry]:
     """Every file of an archive except its manifest, by name: the study's products and evidence.
 
@@ -149,22 +147,23 @@ def archive_entries(
     """
     study = view.study
     files: dict[str, bytes | Path] = {name: ROOT / source for source, name in PROJECT_FILES.items()}
-    files.update(more_files)
-    files |= {
-        STUDY_FILE: pretty_json(study.model_dump(mode="json")).encode(),
-        "README.md": _README.encode(),
-    }
+    files |= config
+    files[STUDY_FILE] = pretty_json(study.model_dump(mode="json")).encode()
+    files["README.md"] = _README.encode()
     folders = {"sandbox": ROOT / "sandbox"}
     folders |= {f"tasks/{task.id}": task.folder for task in view.tasks}
-    for name, folder in folders.items():
-        files |= {
-            f"{name}/{path.relative_to(folder).as_posix()}": path for path in plain_files(folder)
-        }
-    made = {
-        f"results/{path.relative_to(results).as_posix()}": path
-        for path in plain_files(results / study.study)
+    folders[f"results/{study.study}"] = results / study.study
+    found = {
+        f"{name}/{path.relative_to(folder).as_posix()}": path
+        for name, folder in folders.items()
+        for path in plain_files(folder)
     }
-    files |= {name: made[name] for name in product_names(study, made)}
+    products = product_names(study, found)
+    files |= {
+        name: path
+        for name, path in found.items()
+        if name in products or not name.startswith("results/")
+    }
     if (results / "image.json").is_file():
         files["results/image.json"] = results / "image.json"
     if study.preregistration:
@@ -177,16 +176,15 @@ def archive_entries(
                 files[f"results/{stage}/{cell.path}.json"] = path
         if generation := view.records(cell).generation:
             key = generation.answer.request_key
-            if not answers.path(key).is_file():
+            path = answers.path(key)
+            if not path.is_file():
                 what = "the answer store has lost this cell's answer"
-                where, hint = f"{cell.path} ({answers.path(key)})", "restore answers/ from a copy"
-                raise UserError(what, where=where, hint=hint)
-            files[f"answers/{key[:2]}/{key}.json"] = answers.path(key)
+                where = f"{cell.path} ({path})"
+                raise UserError(what, where=where, hint="restore answers/ from a copy")
+            files[f"answers/{key[:2]}/{key}.json"] = path
     worlds = world_entries(view.tasks, study.seeds, world_for)
-    return {
-        entry.name: entry
-        for entry in (*worlds, *(Entry(name, source) for name, source in files.items()))
-    }
+    entries = [*worlds, *(Entry(name, source) for name, source in files.items())]
+    return {entry.name: entry for entry in entries}
 
 
 def make_archive(
@@ -199,7 +197,6 @@ def make_archive(
     dirty: bool,
     utc_date: str,
     config: Sequence[Path] = (CONFIG,),
-    logs: Mapping[str, Path] | None = None,
     partial: bool = False,
     save_image: Callable[[str, Path], None] | None = None,
 ) -> Path:
@@ -208,14 +205,13 @@ def make_archive(
     Args:
         view: the study in `results`.
         config: the files it was read from, in their order.
-        logs: name in the archive -> file.
         partial: cells may be missing; name and manifest then say so.
         save_image: saves the image of an id to a file; without it the archive holds no image.
     """
     study, coverage, names = view.study, Coverage(view.rows()), config_names(view.study, config)
     require_complete(view, coverage, results / study.study, partial)
-    more_files = dict(zip(names, config, strict=True)) | dict(logs or {})
-    entries = archive_entries(view, results, AnswerStore(answers), more_files)
+    files = dict(zip(names, config, strict=True))
+    entries = archive_entries(view, results, AnswerStore(answers), files)
     fields = manifest_fields(view, coverage, names, commit=commit, dirty=dirty, utc_date=utc_date)
     target = out_folder / archive_name(
         study.study, utc_date, commit, dirty=dirty, partial=bool(coverage.missing)
@@ -258,7 +254,6 @@ def manifest_fields(
         "not_measured": coverage.not_measured,
         "missing": coverage.missing,
         "code": code_hashes(),
-        "environment": environment(),
         "config": list(config),
     }
 

@@ -39,6 +39,16 @@ _NOT_DESIGN = {
     KEY,
 }
 """Keys that say what a registration is, when and where it was made."""
+_OF_CHECKOUT = {
+    "task_set",
+    "prompt",
+    "analysis",
+    "code",
+    "sandbox_sha256",
+    "protocol",
+    "exclusions",
+}
+"""Keys of the design that this checkout decides, not the study."""
 _OF_MODEL = {
     "served_by",
     "base_url",
@@ -57,35 +67,34 @@ EXCLUSIONS = [
 
 
 def read_registration(path: Path) -> dict[str, Any]:
-    """A registration; UserError when it is missing, edited, from a newer version, or of no time that has passed."""
-    where, hint = str(path), "name the file `make preregister` wrote"
+    """Read a registration.
+
+    Raises:
+        UserError: when it is missing, edited, of another schema, or of a time that has not passed.
+    """
+    where, hint = str(path), "name the file that `make preregister` wrote"
     try:
         document = parse_untrusted(Path(path).read_bytes(), where)
     except OSError as error:
-        raise UserError(
-            f"there is no such registration: {error.strerror}", where=where, hint=hint
-        ) from None
+        what = f"there is no such registration: {error.strerror}"
+        raise UserError(what, where=where, hint=hint) from None
     except ArchiveError as error:
-        raise UserError(
-            f"this is not a registration: {error.what}", where=where, hint=hint
-        ) from None
+        what = f"this is not a registration: {error.what}"
+        raise UserError(what, where=where, hint=hint) from None
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise UserError("this is not a registration", where=where, hint=hint)
-    version, made = document.get("schema_version"), str(document.get("registered_utc"))
+    version, made = document.get("schema_version"), document.get("registered_utc")
     if version != REGISTRATION_SCHEMA:
-        what = (
-            f"the registration is of schema {version!r}, this version reads {REGISTRATION_SCHEMA}"
-        )
+        what = f"the registration is of schema {version!r}, this version reads 1"
         raise UserError(what, where=where, hint="update this project")
     if not has_valid_self_hash(document):
         what = f"the registration was edited after it was made: its {KEY} does not fit its content"
         hint = "take the file back from version control; what changed belongs into the study's file"
         raise UserError(what, where=where, hint=hint)
-    if not (made.endswith("Z") and is_time(made)) or parse_time(made) > parse_time(utc_now()):
-        what = f"the registration says it was made at {ascii(made)[:40]}, which is no time or has not come yet"
-        raise UserError(
-            what, where=where, hint="set this machine's clock right; if it is right, register again"
-        )
+    if not (is_time(made) and "T" in str(made)) or parse_time(str(made)) > parse_time(utc_now()):
+        what = f"its time of registration, {ascii(made)[:40]}, is not a time in the past"
+        hint = "set this machine's clock right; if it is right, register again"
+        raise UserError(what, where=where, hint=hint)
     return document
 
 
@@ -144,19 +153,25 @@ def _sampling(model: ModelConfig) -> dict[str, Any]:
 def preregister(
     study: Study, tasks: Sequence[Task], decision: str, out: Path, *, utc: str | None = None
 ) -> Path:
-    """Write `<study>-<UTC date>.json` into the folder `out` and return its path; `utc` is now where it is not given.
+    """Write `<study>-<UTC date>.json` into the folder `out` and return its path.
 
-    A frozen file is never written over: the same design registered again on its day leaves the earlier file, with its
-    time, as it is. UserError without a decision, and when another registration of that study and day is there.
+    A registration is never written over: the same design registered again on its day leaves the
+    earlier file, with its time, as it is.
+
+    Args:
+        utc: the time of the registration; now if missing.
+
+    Raises:
+        UserError: without a decision, and for another registration of that study and day.
     """
     if not decision.strip():
-        hint = 'say which one: `make preregister DECISION="…"`, or put `decision:` into the study\'s file'
+        hint = '`make preregister DECISION="…"`, or `decision:` in the study\'s file'
         raise UserError("a registration is for a decision", where="decision", hint=hint)
     utc = utc or utc_now()
-    commit, dirty = git_state()
     frozen = design(study, tasks) | {"decision": decision.strip()}
     path = Path(out) / f"{study.study}-{utc[:10]}.json"
     if not path.exists():
+        commit, dirty = git_state()
         moment = {
             "kind": KIND,
             "schema_version": REGISTRATION_SCHEMA,
@@ -167,10 +182,9 @@ def preregister(
         }
         write_atomic(path, pretty_json(with_self_hash(frozen | moment)))
     elif _frozen(read_registration(path)) != frozen:
-        hint = "a registration is not changed; name the study otherwise, or register it tomorrow"
-        raise UserError(
-            "there is a registration of this study and day already", where=str(path), hint=hint
-        )
+        what = "there is a registration of this study and day already"
+        hint = "a registration is not changed: rename the study, or register it tomorrow"
+        raise UserError(what, where=str(path), hint=hint)
     return path
 
 
@@ -201,14 +215,13 @@ def registered(name: str, path: Path) -> Registered:
 
 
 def siblings(path: Path) -> list[Path]:
-    """The other registrations in its folder that name a model and at least half of the tasks of this one."""
+    """The other registrations in its folder with a model and at least half of the tasks of this."""
     (models, tasks), found = _models_and_tasks(path), []
     for other in sorted(path.parent.glob("*.json")):
         with suppress(UserError):
-            same_models, same_tasks = map(
-                set.intersection, (models, tasks), _models_and_tasks(other)
-            )
-            if other.name != path.name and same_models and 2 * len(same_tasks) >= len(tasks):
+            their_models, their_tasks = _models_and_tasks(other)
+            same = models & their_models and 2 * len(tasks & their_tasks) >= len(tasks)
+            if same and other.name != path.name:
                 found.append(other)
     return found
 
@@ -228,19 +241,18 @@ def deviations(
     first_answer_utc: str | None = None,
     world_for: Callable[[Task, int], World] = world_for,
 ) -> list[str]:
-    """One sentence for each way in which the study is not the registered one; an empty list: none."""
+    """One sentence for each way in which the study is not the registered one."""
     document = read_registration(registration_path)
-    frozen, present = _frozen(document), design(study, tasks, world_for)
     made, found = document["registered_utc"], []
-    if (
-        first_answer_utc
-        and is_time(first_answer_utc)
-        and parse_time(made) >= parse_time(first_answer_utc)
-    ):
-        found.append(
-            f"registered after the first answer: registered {made}, the first answer came {first_answer_utc}"
-        )
-    return [*found, *_differences("", frozen, present)]
+    if is_time(first_answer_utc) and parse_time(made) >= parse_time(str(first_answer_utc)):
+        what = f"registered {made}, the first answer came {first_answer_utc}"
+        found.append(f"registered after the first answer: {what}")
+    return [*found, *_differences("", _frozen(document), design(study, tasks, world_for))]
+
+
+def is_about_code(deviation: str) -> bool:
+    """Whether a deviation follows from this checkout, and not from the study and its tasks."""
+    return deviation.split(":")[0].split(".")[0] in _OF_CHECKOUT
 
 
 def _frozen(document: dict[str, Any]) -> dict[str, Any]:

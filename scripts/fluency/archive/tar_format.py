@@ -1,23 +1,25 @@
-"""An archive as a file: a ustar in one zstandard frame, written in one form and read with bounds."""
+"""An archive as a file: a tar in one zstandard frame, read with bounds."""
 
 from __future__ import annotations
 
 import io
 import tarfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 import zstandard
 
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import atomic_file
 
-BLOCK = tarfile.BLOCKSIZE
 CHUNK = 1 << 20
 LEVEL = 9
 WINDOW_LOG = 23
+MAX_HEADERS = 4 << 20
+"""Bytes that may be read ahead of a file: a header may state a name of any length."""
 HINT = "get the archive again from where its hash is recorded"
 
 
@@ -58,104 +60,91 @@ LIMITS = ReadLimits()
 def write_tar(path: Path, entries: Iterable[Entry]) -> None:
     """Write entries in the order given; the file appears whole or not at all."""
     form = zstandard.ZstdCompressionParameters.from_level(
-        LEVEL, window_log=WINDOW_LOG, write_checksum=True, write_content_size=False
+        LEVEL, window_log=WINDOW_LOG, write_checksum=True
     )
     compressor = zstandard.ZstdCompressor(compression_params=form)
-    with atomic_file(path) as raw, compressor.stream_writer(raw, closefd=False) as out:
+    with (
+        atomic_file(path) as raw,
+        compressor.stream_writer(raw, closefd=False) as out,
+        tarfile.open(fileobj=out, mode="w|") as tar,
+    ):
         for entry in entries:
-            size, written = entry.size, 0
-            out.write(tar_header(entry.name, size))
+            member = tarfile.TarInfo(entry.name)
+            member.size = entry.size
             with entry.open() as source:
-                while chunk := source.read(CHUNK):
-                    out.write(chunk)
-                    written += len(chunk)
-            if written != size:
-                what, hint = "the file changed while it was packed", "let the run end first"
-                raise UserError(what, where=entry.name, hint=hint)
-            out.write(bytes(-size % BLOCK))
-        out.write(bytes(2 * BLOCK))
+                tar.addfile(member, source)
+                if source.read(1):
+                    what = "the file changed while it was packed"
+                    raise UserError(what, where=entry.name, hint="let the run end first")
 
 
-def tar_header(name: str, size: int) -> bytes:
-    """The header of a plain file; UserError if name or size does not fit."""
-    member = tarfile.TarInfo(name)
-    member.size = size
-    try:
-        block = bytearray(member.tobuf(tarfile.USTAR_FORMAT))
-    except ValueError as error:
-        what = f"this file cannot be archived: {error}"
-        raise UserError(what, where=name, hint="rename it") from None
-    # Python's versions fill the device numbers of a plain file differently.
-    block[329:345] = b"0000000\0" * 2
-    block[148:156] = b" " * 8
-    block[148:155] = b"%06o\0" % sum(block)
-    return bytes(block)
-
-
-class _Stream:
+class _Bounded(io.RawIOBase):
     """The unpacked bytes of an archive, counted against the limits."""
 
-    def __init__(self, path: Path, raw: BinaryIO, limits: ReadLimits) -> None:
-        self._path, self._raw, self._limits, self.total = path, raw, limits, 0
+    def __init__(self, raw: BinaryIO, limits: ReadLimits) -> None:
+        self._raw, self._limits = raw, limits
+        self._total = 0
+        self._allowed = MAX_HEADERS
         decompressor = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG)
         self._source = decompressor.stream_reader(raw, read_size=1 << 16)
 
-    def take(self, size: int) -> bytes:
-        """Exactly `size` bytes, at most CHUNK; ArchiveError if there are fewer or too many."""
-        data = b""
-        while len(data) < size:
-            try:
-                chunk = self._source.read(size - len(data))
-            except zstandard.ZstdError as error:
-                raise self.refusal(f"it is damaged or not a zstandard file ({error})") from None
-            if not chunk:
-                raise self.refusal("it ends too early")
-            data += chunk
-        self.total += size
-        packed, limits = self._raw.tell(), self._limits
-        if self.total > limits.total:
-            raise self.refusal(f"it unpacks to more than {limits.total:,} bytes")
-        if self.total > limits.ratio_from and self.total > limits.ratio * packed:
-            raise self.refusal(f"it unpacks to more than {limits.ratio} times its size")
-        return data
+    def allow(self, size: int) -> None:
+        """Let so many bytes be read, and the headers after them."""
+        self._allowed = self._total + size + MAX_HEADERS
 
-    def refusal(self, what: str) -> ArchiveError:
-        return ArchiveError(what, where=str(self._path), hint=HINT)
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes; ArchiveError beyond the limits."""
+        data = self._source.read(size)
+        self._total += len(data)
+        limits = self._limits
+        if self._total > limits.total:
+            raise ArchiveError(f"it unpacks to more than {limits.total:,} bytes")
+        if self._total > max(limits.ratio_from, limits.ratio * self._raw.tell()):
+            raise ArchiveError(f"it unpacks to more than {limits.ratio} times its size")
+        if self._total > self._allowed:
+            raise ArchiveError(f"a header is larger than {MAX_HEADERS:,} bytes")
+        return data
 
 
 def read_tar(path: Path, limits: ReadLimits = LIMITS) -> Iterator[tuple[str, int, Iterator[bytes]]]:
     """Read an untrusted archive: name, size and chunks of each file.
 
-    The chunks must be taken before the next file. Each header is parsed by `tarfile`; anything but
-    a plain file is refused, so that no header can hold a list, a link or a name of any length.
+    The chunks must be taken before the next file. Anything but a plain file is refused.
 
     Raises:
         ArchiveError: for a damaged file, and for one beyond the limits.
     """
+    with _refusals(path), Path(path).open("rb") as raw:
+        source = _Bounded(raw, limits)
+        with tarfile.open(fileobj=source, mode="r|", bufsize=1 << 16) as tar:
+            for number, member in enumerate(tar, 1):
+                data = tar.extractfile(member) if member.isreg() else None
+                # A sparse file states any size in a few bytes.
+                if data is None or member.issparse():
+                    raise ArchiveError(f"{ascii(member.name)[1:-1]} is not a plain file")
+                if number > limits.files:
+                    raise ArchiveError(f"it holds more than {limits.files:,} files")
+                source.allow(member.size)
+                yield member.name, member.size, _chunks(path, data)
+                source.allow(0)
+
+
+def _chunks(path: Path, data: IO[bytes]) -> Iterator[bytes]:
+    with _refusals(path):
+        while chunk := data.read(CHUNK):
+            yield chunk
+
+
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    """Raise what the block cannot read as an ArchiveError that names the archive."""
     try:
-        with Path(path).open("rb") as raw:
-            stream, files = _Stream(Path(path), raw, limits), 0
-            while any(block := stream.take(BLOCK)):
-                try:
-                    member = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-                except tarfile.HeaderError as error:
-                    raise stream.refusal(f"a file's header is damaged ({error})") from None
-                where, files = ascii(member.name)[1:-1], files + 1
-                if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.isdir():
-                    raise stream.refusal(f"{where}: it is not a plain file")
-                if not 0 <= member.size <= limits.total or files > limits.files:
-                    most = f"{limits.files:,} files and {limits.total:,} bytes"
-                    raise stream.refusal(f"{where}: more than {most} are not read")
-                yield member.name, member.size, _chunks(stream, member.size)
-    except FileNotFoundError:
-        what, hint = "there is no such archive", "check the name"
-        raise ArchiveError(what, where=str(path), hint=hint) from None
+        yield
+    except ArchiveError as error:
+        raise ArchiveError(error.what, where=error.where or str(path), hint=HINT) from None
+    except (tarfile.TarError, zstandard.ZstdError) as error:
+        what = f"it is damaged, or not an archive ({error})"
+        raise ArchiveError(what, where=str(path), hint=HINT) from None
     except OSError as error:
         what = f"the archive cannot be read: {error.strerror}"
-        raise ArchiveError(what, where=str(path)) from None
-
-
-def _chunks(stream: _Stream, size: int) -> Iterator[bytes]:
-    for start in range(0, size, CHUNK):
-        yield stream.take(min(size - start, CHUNK))
-    stream.take(-size % BLOCK)
+        raise ArchiveError(what, where=str(path), hint="check the name") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,15 +12,21 @@ from tempfile import TemporaryDirectory
 
 from jinja2 import TemplateError
 
-from fluency.archive.findings import Finding
-from fluency.archive.manifest import MANIFEST_NAME, MAX_BYTES, Manifest, read_manifest
+from fluency.archive.findings import ArchiveFinding
+from fluency.archive.manifest import MANIFEST_NAME, MAX_MANIFEST, Manifest, read_manifest
 from fluency.archive.tar_format import LIMITS, ReadLimits, read_tar
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
 
 _UNFORESEEN = (
-    *(MemoryError, RecursionError, ArithmeticError, TemplateError),
-    *(AttributeError, LookupError, TypeError, ValueError),
+    MemoryError,
+    RecursionError,
+    ArithmeticError,
+    TemplateError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
 )
 """What contents of an unexpected type, size or depth raise, wherever they are used."""
 MAX_DOCUMENT = 64 << 20
@@ -37,7 +44,7 @@ class UnpackedArchive:
     sha256: str
     root: Path
     manifest: Manifest
-    problems: list[Finding] = field(default_factory=list)
+    problems: list[ArchiveFinding] = field(default_factory=list)
 
     def holds(self, name: str) -> bool:
         """Whether a file of this name was unpacked."""
@@ -73,13 +80,17 @@ def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS) -> UnpackedArchi
     Only names that the manifest gives are written, and its names cannot leave the folder.
     """
     reader = read_tar(path, limits)
-    data = _manifest_bytes(path, reader)
+    name, size, chunks = next(reader, ("", 0, iter(())))
+    if name != MANIFEST_NAME or size > MAX_MANIFEST:
+        what = f"it does not begin with a {MANIFEST_NAME} of at most {MAX_MANIFEST:,} bytes"
+        raise ArchiveError(what, where=str(path))
+    data = b"".join(chunks)
     manifest, hash_fits = read_manifest(data, str(path))
     (root / MANIFEST_NAME).write_bytes(data)
     archive = UnpackedArchive(path, sha256_file(path), root, manifest)
     if not hash_fits:
         what = "its own hash does not fit: it was edited after the archive was made"
-        archive.problems.append(Finding(MANIFEST_NAME, what))
+        archive.problems.append(ArchiveFinding(MANIFEST_NAME, what))
     unseen, total = set(manifest.files), 0
     for name, size, chunks in reader:
         if name not in unseen:
@@ -91,46 +102,26 @@ def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS) -> UnpackedArchi
         if total > MAX_DOCUMENTS:
             raise ArchiveError(f"its files hold more than {MAX_DOCUMENTS:,} bytes", where=str(path))
         fact = manifest.files[name]
-        digest = _write(None if hashed_only else root / name, chunks, path)
+        digest = _write(Path(os.devnull) if hashed_only else root / name, chunks)
         if (size, digest) != (fact.bytes, fact.sha256):
             what = f"its SHA-256 is not the manifest's ({size:,} bytes, stated {fact.bytes:,})"
-            archive.problems.append(Finding(name, what))
-    archive.problems += [Finding(name, "the archive does not hold it") for name in sorted(unseen)]
+            archive.problems.append(ArchiveFinding(name, what))
+    for name in sorted(unseen):
+        archive.problems.append(ArchiveFinding(name, "the archive does not hold it"))
     return archive
 
 
-def _manifest_bytes(path: Path, reader: Iterator[tuple[str, int, Iterator[bytes]]]) -> bytes:
-    for name, size, chunks in reader:
-        if name != MANIFEST_NAME:
-            what = f"the archive does not begin with {MANIFEST_NAME}"
-            raise ArchiveError(what, where=str(path))
-        if size > MAX_BYTES:
-            raise ArchiveError(f"the manifest is larger than {MAX_BYTES:,} bytes", where=str(path))
-        return b"".join(chunks)
-    raise ArchiveError("the archive is empty", where=str(path))
-
-
-def _write(target: Path | None, chunks: Iterator[bytes], archive: Path) -> str:
-    """Write a file, if it has a place, and return its SHA-256."""
+def _write(target: Path, chunks: Iterator[bytes]) -> str:
+    """Write a file and return its SHA-256."""
     digest = hashlib.sha256()
-    if target is None:
-        for chunk in chunks:
-            digest.update(chunk)
-        return digest.hexdigest()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        out = target.open("xb")
-    except (FileExistsError, NotADirectoryError, IsADirectoryError):
-        what = "a name is a file and a folder at once"
-        raise ArchiveError(what, where=f"{archive}: {target.name}") from None
+        with target.open("wb") as out:
+            for chunk in chunks:
+                digest.update(chunk)
+                out.write(chunk)
     except OSError as error:
-        what, hint = (
-            f"the archive cannot be unpacked: {error.strerror}",
-            "set TMPDIR to a larger disk",
-        )
+        what = f"the archive cannot be unpacked: {error.strerror}"
+        hint = "set TMPDIR to a larger disk, if this one is full"
         raise ArchiveError(what, where=str(target), hint=hint) from None
-    with out:
-        for chunk in chunks:
-            digest.update(chunk)
-            out.write(chunk)
     return digest.hexdigest()

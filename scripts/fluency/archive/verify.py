@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import ValidationError
 
 from fluency.archive.archived_study import (
@@ -20,7 +22,6 @@ from fluency.archive.cell_chain import check_cell
 from fluency.archive.code_hashes import code_hashes
 from fluency.archive.findings import VerifyReport
 from fluency.archive.judge_again import (
-    LOCK,
     check_control,
     check_provenance,
     check_score,
@@ -29,6 +30,8 @@ from fluency.archive.judge_again import (
 from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.pack import (
     IMAGE,
+    LOCK_FILE,
+    PRICES_FILE,
     PROJECT_FILES,
     STUDY_FILE,
     Coverage,
@@ -40,7 +43,7 @@ from fluency.archive.unpack import UnpackedArchive, unpacked
 from fluency.archive.world_files import WORLD_DOCUMENTS, WORLD_INDEX
 from fluency.common.clock import parse_time
 from fluency.common.errors import ArchiveError, UserError
-from fluency.common.git import blob_name, day_of, files_at
+from fluency.common.git import blob_name, day_of, files_at, git
 from fluency.common.terminal import log_line
 from fluency.core.config_files import merge, read_yaml
 from fluency.core.provenance import ProvenanceCollector
@@ -49,11 +52,10 @@ from fluency.core.schema import first_problem
 from fluency.core.study import validate_study
 from fluency.core.table import RECORD_TYPES, CellRecords, Row
 from fluency.core.task_world import world_for
-from fluency.core.tasks import resolve_task_ids, task_folders
+from fluency.core.tasks import ALL, SETS, resolve_task_ids, task_folders
 from fluency.execution.image_content import SOURCES, content_sha256
 
 MAX_CONFIG = 20
-PRICES = "prices/policies.yaml"
 
 
 def verify_archive(path: Path) -> VerifyReport:
@@ -98,9 +100,8 @@ def _verify(archived: ArchivedStudy, report: VerifyReport) -> None:
     check_complete(archived, report, rows)
     check_table(archived, report, rows)
     with report.collecting_errors():
-        start_up_s = archived.image_file.start_up_s if archived.image_file else {}
         try:
-            made = collector.provenance(archived.study, archived.tasks, [], start_up_s)
+            made = collector.provenance(archived.study, archived.tasks, [], archived.start_up_s)
         except ValidationError as error:
             raise ArchiveError(first_problem(error), where="results") from None
         check_provenance(archived, report, made)
@@ -123,34 +124,35 @@ def check_commit(archive: UnpackedArchive, report: VerifyReport) -> None:
         return
     is_later = (day_of(manifest.commit) or "") <= manifest.utc_date
     report.check(is_later, where, "its day is before that of its commit", "links")
-    source = {name: path for path, name in PROJECT_FILES.items()}
-    for name in manifest.files:
-        path = source.get(name, name)
-        if path in there and (name in source or name.startswith(("sandbox/", "tasks/"))):
+    names = {name: path for path, name in PROJECT_FILES.items()}
+    names |= {name: name for name in manifest.files if name.startswith(("sandbox/", "tasks/"))}
+    for name, path in names.items():
+        if name in manifest.files and path in there:
             same = archive.holds(name) and blob_name(archive.read(name)) == there[path]
             report.check(same, name, "it is not the file of the stated commit", "links")
 
 
 def check_config(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
     """The study is what its configuration files give; returns their names."""
-    files, study = archived.unpacked.manifest.config, archived.study
+    names, study, root = archived.unpacked.manifest.config, archived.study, archived.unpacked.root
     values: dict[str, Any] = {}
-    holds, where = False, STUDY_FILE
-    what = f"it is not the study that {', '.join(files[:MAX_CONFIG])} give"
+    where, what = STUDY_FILE, f"it is not the study that {', '.join(names[:MAX_CONFIG])} give"
+    holds = len(set(names)) == len(names) <= MAX_CONFIG
     try:
-        if len(set(files)) == len(files) <= MAX_CONFIG:
-            for name in files:
-                check_yaml(archived.unpacked.read(name), name)
-                values = merge(values, read_yaml(archived.unpacked.root / name))
-            paths = [archived.unpacked.root / name for name in files]
-            derived = validate_study(values | {"confirm": study.confirm}, paths)
-            # What the files leave out follows from the defaults of the code that made the archive.
-            holds = _agree(values, derived.model_dump(mode="json"), study.model_dump(mode="json"))
-            holds = holds and (derived == study or "gather" not in report.same_code)
+        for name in names[:MAX_CONFIG]:
+            check_yaml(archived.unpacked.read(name), name)
+            values = merge(values, read_yaml(root / name))
+        files = [root / name for name in names]
+        derived = validate_study(values | {"confirm": study.confirm}, files)
+        # What the files leave out follows from the defaults of the code that made the archive.
+        holds = holds and _agree(
+            values, derived.model_dump(mode="json"), study.model_dump(mode="json")
+        )
+        holds = holds and (derived == study or "gather" not in report.same_code)
     except UserError as error:
-        where, what = error.where.replace(f"{archived.unpacked.root}/", ""), error.what
+        holds, where, what = False, error.where.replace(f"{root}/", ""), error.what
     report.check(holds, where, what, "links")
-    return set(files)
+    return set(names)
 
 
 def _agree(named: Any, derived: Any, stated: Any) -> bool:
@@ -164,17 +166,27 @@ def _agree(named: Any, derived: Any, stated: Any) -> bool:
 
 
 def check_tasks(archived: ArchivedStudy, report: VerifyReport) -> None:
-    """The tasks of a study that names a set are those of this checkout's set."""
-    wanted = archived.study.tasks
+    """The tasks of a study that names a set are those of the set, here or at its commit."""
+    wanted, manifest = archived.study.tasks, archived.unpacked.manifest
     if not isinstance(wanted, str):
         return
     try:
         here = set(resolve_task_ids(wanted, task_folders()))
     except UserError:
         here = set()
-    if here != archived.task_of.keys():
+    there = set() if manifest.dirty else set_at(manifest.commit, wanted)
+    if archived.task_of.keys() not in (here, there):
         what = f"its {len(archived.tasks)} tasks are not this checkout's `{wanted}` ({len(here)})"
         report.add("NOT CHECKED", STUDY_FILE, what)
+
+
+def set_at(commit: str, name: str) -> set[str]:
+    """The tasks of a set at a commit; empty where git lacks it."""
+    files = files_at(commit)
+    if name == ALL:
+        return {path.split("/")[1] for path in files if re.fullmatch("tasks/[^/]+/task.yaml", path)}
+    sets = yaml.safe_load(git("show", f"{commit}:tasks/{SETS}") or b"") if files else None
+    return set(sets[name]["tasks"]) if sets and name in sets else set()
 
 
 def check_worlds(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
@@ -241,7 +253,7 @@ def check_complete(archived: ArchivedStudy, report: VerifyReport, rows: list[Row
         (manifest.image_included == (IMAGE in manifest.files), "`image_included` is wrong"),
     ):
         report.check(holds, MANIFEST_NAME, what, "links")
-    needed = ["config.yaml", LOCK, PRICES]
+    needed = ["config.yaml", LOCK_FILE, PRICES_FILE]
     if not manifest.partial:
         needed += [f"{archived.products}/{name}" for name in ("cells.csv", "provenance.json")]
         needed += [f"{archived.products}/{CONTROL_FILE}"] * archived.study.control
@@ -265,5 +277,5 @@ def check_unexpected_files(
     known = {*expected, "README.md", IMAGE, *product_names(archived.study, files)}
     damaged = {finding.where for finding in report.altered}
     for name in sorted(files.keys() - known - damaged):
-        if not name.startswith(("logs/", "sandbox/", *tasks)):
+        if not name.startswith(("sandbox/", *tasks)):
             report.check(False, name, "nothing in the study names it", "links")
