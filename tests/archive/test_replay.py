@@ -30,7 +30,7 @@ def test_nothing_differs_by_the_same_checks(archive):
     replay = replay_archive(archive)
     assert (replay.differences, replay.cells, replay.before) == ([], 8, replay.after)
     assert (
-        "0 of 8 cells pass or fail otherwise" in replay.markdown()
+        "0 of 8 cells pass or fail differently" in replay.markdown()
         and "unchanged" in replay.markdown()
     )
 
@@ -62,7 +62,7 @@ def test_another_check_shows_in_cells_and_verdict(archive, monkeypatch, tmp_path
     assert printed == written and "\x1b" not in printed
     wanted = [
         "# Scored again by the present checks",
-        "2 of 8 cells pass or fail otherwise",
+        "2 of 8 cells pass or fail differently",
         "| cell ",
         " now: ",
     ]

@@ -97,7 +97,7 @@ def test_archive_of_both_shells_verifies_and_replays(measured):
     archived = measured.fluency("archive").stdout.splitlines()[-1]
     assert measured.fluency("verify", archived).stdout.splitlines()[-1] == "PROVEN"
     replayed = measured.fluency("replay", archived, code=None)
-    assert "0 of 30 cells pass or fail otherwise" in replayed.stdout, (
+    assert "0 of 30 cells pass or fail differently" in replayed.stdout, (
         replayed.stdout + replayed.stderr
     )
     measured.fluency("decision", archived, "--title", "Keep the prompts")

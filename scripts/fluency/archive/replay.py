@@ -16,12 +16,11 @@ from fluency.archive.archived_study import (
     present_tasks,
     read_archived_study,
 )
-from fluency.archive.judge_again import rescored
+from fluency.archive.judge_again import EXTRA_MARKS, rescored
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import log_line
 from fluency.core.records import Execution, Score
-from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell, read_study
 from fluency.core.table import CellRecords, Row, headline_runs, to_frame
 from fluency.core.task_world import world_for
@@ -33,16 +32,14 @@ from fluency.report.sentences import headline_of
 if TYPE_CHECKING:
     from fluency.execution.sandbox import Sandbox
 
-MARKS = (
-    "structural_pass",
-    "lenient_passed",
-    *(condition.score_field for condition in EXTRA_CONDITIONS),
-)
-
 
 @dataclass(frozen=True)
 class CellDifference:
-    """A cell that comes out otherwise; `pass_changed`: whether it passes, and not only what it printed or why."""
+    """A cell whose result changed.
+
+    Attributes:
+        pass_changed: whether it passes, and not only what it printed or why it failed.
+    """
 
     cell: str
     pass_changed: bool
@@ -53,7 +50,12 @@ class CellDifference:
 
 @dataclass(frozen=True)
 class Replay:
-    """The outcome of a replay; `rows` is the new cells table, `before` and `after` hold a headline for each model."""
+    """The outcome of a replay.
+
+    Attributes:
+        before, after: a headline for each model.
+        rows: the new cells table.
+    """
 
     heading: str
     archive: str
@@ -66,31 +68,28 @@ class Replay:
 
     def markdown(self) -> str:
         """The differences and the effect on the verdict."""
+        changed = [one for one in self.differences if one.pass_changed]
+        others = [one for one in self.differences if not one.pass_changed]
         lines = [f"# {self.heading}", "", f"Archive {code(self.archive)}. No model was asked.", ""]
         lines += [f"- {text(note, 500)}" for note in self.notes] + [""] * bool(self.notes)
-        changed, others = (
-            [d for d in self.differences if d.pass_changed == flag] for flag in (True, False)
-        )
-        lines += [f"{len(changed)} of {self.cells} cells pass or fail otherwise than archived.", ""]
+        lines += [f"{len(changed)} of {self.cells} cells pass or fail differently.", ""]
         lines += _table(changed)
         lines += [f"{len(others)} further cells differ without that changing.", ""]
-        lines += [*_table(others), "## What it does to the verdict", ""]
+        lines += [*_table(others), "## Effect on the verdict", ""]
         for alias, before in self.before.items():
             after, model = self.after[alias], f"**{text(alias, 60)}**"
             if before == after:
                 lines.append(f"- {model}: unchanged. {text(before, 4000)}")
             else:
-                lines += [
-                    f"- {model} archived: {text(before, 4000)}",
-                    f"- {model} now: {text(after, 4000)}",
-                ]
+                lines.append(f"- {model} archived: {text(before, 4000)}")
+                lines.append(f"- {model} now: {text(after, 4000)}")
         return "\n".join(lines) + "\n"
 
 
 def _table(differences: list[CellDifference]) -> list[str]:
     rows = [
-        [code(d.cell), text(d.archived, 300), text(d.now, 300), text(d.details, 300)]
-        for d in differences
+        [code(one.cell), *(text(part, 300) for part in (one.archived, one.now, one.details))]
+        for one in differences
     ]
     return [table(["cell", "archived", "now", "details"], rows), ""] if rows else []
 
@@ -98,11 +97,16 @@ def _table(differences: list[CellDifference]) -> list[str]:
 def replay_archive(
     path: Path, sandbox: Sandbox | None = None, *, utc: str = "", allowed: Collection[str] = ()
 ) -> Replay:
-    """Score an archive with this checkout's tasks and checks; given a sandbox, run its commands there before.
+    """Score an archive with this checkout's tasks and checks.
 
-    A task that this checkout lacks is named, and its cells are left as archived. UserError for files that are not those
-    of the manifest, and for an archive that asks to run under higher limits than this checkout's, but for those
-    `allowed` by name.
+    A task that this checkout lacks is named, and its cells are left as archived.
+
+    Args:
+        sandbox: where its commands run again before they are scored.
+        allowed: the limits that may be higher than this checkout's.
+
+    Raises:
+        UserError: for files that are not those of the manifest, and for higher limits.
     """
     with unpacked(path) as archive:
         if archive.problems:
@@ -136,23 +140,19 @@ def replay_archive(
 
 
 def _check_limits(archived: ArchivedStudy, allowed: Collection[str]) -> None:
-    """UserError for limits that would give archived commands more of this machine than its own studies give."""
-    theirs, ours = (
-        limits.model_dump()
-        for limits in (archived.study.sandbox.limits, read_study().sandbox.limits)
-    )
+    """UserError for limits that give archived commands more of this machine than its own get."""
+    theirs = archived.study.sandbox.limits.model_dump()
+    ours = read_study().sandbox.limits.model_dump()
     if unknown := sorted(set(allowed) - ours.keys()):
-        raise UserError(
-            f"there is no limit {unknown[0]}",
-            where="ALLOW",
-            hint=f"the limits are {', '.join(ours)}",
-        )
-    larger = {name: (theirs[name], ours[name]) for name in sorted(ours.keys() - set(allowed))}
-    larger = {name: two for name, two in larger.items() if _exceeds(*two)}
+        hint = f"the limits are {', '.join(ours)}"
+        raise UserError(f"there is no limit {unknown[0]}", where="ALLOW", hint=hint)
+    larger = [
+        name for name in sorted(ours.keys() - set(allowed)) if _exceeds(theirs[name], ours[name])
+    ]
     if larger:
         asked = [
-            f"{name} {json.dumps(a)} where this checkout gives {json.dumps(b)}"
-            for name, (a, b) in larger.items()
+            f"{name} {json.dumps(theirs[name])} where this checkout gives {json.dumps(ours[name])}"
+            for name in larger
         ]
         what = f"it asks for higher limits than this checkout's: {'; '.join(asked)}"
         hint = f"if this machine can give that much, allow them by name: ALLOW={','.join(larger)}"
@@ -194,7 +194,7 @@ def _difference(cell: Cell, old: CellRecords, new: CellRecords) -> CellDifferenc
         return None
     details = []
     if None not in (was.passed, now.passed):
-        marks = [(name, getattr(was, name), getattr(now, name)) for name in MARKS]
+        marks = [(name, getattr(was, name), getattr(now, name)) for name in EXTRA_MARKS]
         details += [
             f"{name} {_WORDS[one]}, now {_WORDS[two]}" for name, one, two in marks if one != two
         ]
