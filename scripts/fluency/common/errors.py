@@ -8,7 +8,6 @@ UserError                a person's mistake, or a file that cannot be used: one 
 └── CallError            one cell has no answer; the run goes on with the others
     └── StopRun          the whole run stops
         ├── ModelStop    this model is asked no more, the others are (generation/)
-        ├── BudgetSpent  no model is asked any more (generation/)
         └── RunEnded     the run was told to end
 """
 

@@ -9,7 +9,7 @@ from functools import cache
 from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
 
-NO_KEY = "no-key-needed"
+NO_KEY = "no-key"
 REMOVED = "[key removed]"
 SHORTEST_SECRET = 12
 """Shorter keys are the dummies of local servers (`EMPTY`, `test`): common words, no secrets."""
@@ -49,14 +49,9 @@ def require_keys(models: Iterable[ModelConfig], environ: Mapping[str, str]) -> N
         key_of(model, environ)
 
 
-def is_secret(key: str) -> bool:
-    """Whether a key must be kept out of files and messages."""
-    return len(key) >= SHORTEST_SECRET and key != NO_KEY
-
-
 def redact(text: str, key: str) -> str:
     """The text without the key, also where JSON escapes some of its characters."""
-    return _written(key).sub(REMOVED, text) if is_secret(key) else text
+    return _written(key).sub(REMOVED, text) if len(key) >= SHORTEST_SECRET else text
 
 
 @cache

@@ -12,10 +12,6 @@ from fluency.generation.policies import Policy
 from fluency.generation.providers.messages import used_cache
 
 
-class BudgetSpent(ModelStop):
-    """The budget of the study is spent."""
-
-
 class Budget:
     """Dollars spent on the study, `before` of them by earlier runs; safe for threads."""
 
@@ -32,10 +28,10 @@ class Budget:
             self.spent_usd += dollars
 
     def check(self) -> None:
-        """BudgetSpent if the budget is spent."""
+        """ModelStop if the budget is spent."""
         if self.spent_usd < self._stop:
             return
-        raise BudgetSpent(
+        raise ModelStop(
             f"the budget is used up: ${self.spent_usd:.4f} of ${self._stop:g} spent, earlier runs included",
             where="budget: stop_usd",
             hint="everything bought is kept; raise budget.stop_usd and run again to go on",

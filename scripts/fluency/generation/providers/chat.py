@@ -129,8 +129,8 @@ def body_of(request: Request, limit: str = "max_tokens") -> dict[str, Any]:
 
 def _check_empty(choice: dict[str, Any], reply: dict[str, Any]) -> None:
     """Failure if an empty answer is the service's doing."""
-    native = text_or_none(choice.get("native_finish_reason"))
-    if native and native.lower() not in _NATIVE_ENDS:
+    native = str(choice.get("native_finish_reason") or "stop")
+    if native.lower() not in _NATIVE_ENDS:
         what = f"the service ended the reply, not the model: {native[:300]}"
         raise Failure(what, scope="retry", billed=True)
     for name in ("reasoning_content", "reasoning"):
