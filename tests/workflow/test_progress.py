@@ -9,16 +9,27 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import snakemake.exceptions
 
 from fluency.common.errors import RunEnded, SandboxError
 from fluency.common.files import write_atomic
 from fluency.core.study import Cell
 from fluency.core.table import record_path
 from fluency.workflow import progress
-from fluency.workflow.progress import LINE_EVERY_S, ProgressReporter
+from fluency.workflow.progress import (
+    CANCELLED,
+    ENDING,
+    FAILED,
+    INCOMPLETE,
+    LINE_EVERY_S,
+    NOTHING,
+    RULE_EXCEPTION,
+    ProgressReporter,
+)
 
 SGR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -124,7 +135,9 @@ def test_a_users_error_is_its_sentence_once_with_a_count(heard, times, says):
     for number in range(times):
         fail(heard.reporter, SandboxError("bad", where="here", hint="do that"))
         heard.reporter.handle(record(event="job_error", jobid=number, rule_name="execute"))
+    heard.reporter.handle(record(f"{INCOMPLETE} successfully.", logging.ERROR, event="error"))
     heard.reporter.close()
+    assert INCOMPLETE not in heard.text()
     assert heard.text().count("Hint: do that") == 1
     assert ("(3 times) here: bad" in heard.text()) == (times == 3)
     assert f"{says} what was measured is kept" in heard.text()
@@ -147,6 +160,13 @@ def test_a_users_error_is_its_sentence_once_with_a_count(heard, times, says):
 def test_other_words_of_snakemake_are_shown(heard, said, shown):
     heard.reporter.handle(said)
     assert all(words in heard.text() for words in shown)
+
+
+def test_snakemake_logs_the_texts_that_are_matched():
+    source = "".join(path.read_text() for path in Path(snakemake.__file__).parent.rglob("*.py"))
+    for text in (CANCELLED, ENDING, FAILED, INCOMPLETE, NOTHING):
+        assert text in source
+    assert hasattr(snakemake.exceptions, RULE_EXCEPTION)
 
 
 def written_to(leader: int):

@@ -133,12 +133,10 @@ class Pipeline:
     @exit_on_user_error()
     def take_run_lock(self) -> None:
         """Keep other runs out while the process lives; set how this one ends and polls for jobs."""
-        own_jobs = (
-            self.workflow.local_exec and node_name() is None
-        )  # nodes end what they have begun
-        snakemake_internals.end_on_signals(
-            *([self._stop_asking, self._give_up] if own_jobs else [])
-        )
+        local = snakemake_internals.part(self.workflow, "local_exec")
+        own_jobs = local and node_name() is None  # nodes end what they have begun
+        actions = [self._stop_asking, self._give_up] if own_jobs else []
+        snakemake_internals.end_on_signals(*actions)
         snakemake_internals.unset_rate_limit(self.workflow)
         self._locks = ExitStack()
         self._locks.enter_context(run_lock())

@@ -34,7 +34,11 @@ STAGES = {
 }
 """The rules that are counted, in a cell's order: what they make, and the folder of their records."""
 ENDING = "Will exit after finishing currently running jobs (scheduler)."
-"""What Snakemake logs when it is told to end."""
+CANCELLED = "Terminating processes on user request"
+NOTHING = "Nothing to be done"
+FAILED = "Exiting because a job execution failed"
+INCOMPLETE = "At least one job did not complete"
+"""What Snakemake logs, from which a reader learns nothing that the reporter does not tell."""
 RULE_EXCEPTION = "RuleException"
 """The class of what Snakemake raises when a rule's `run` block has raised."""
 LINE_EVERY_S = 15.0
@@ -141,9 +145,10 @@ class ProgressReporter:
         self._failed_jobs += 1
 
     def _on_error(self, record: LogRecord) -> None:
-        # A failed action has told its failure itself; this is Snakemake's text of the same.
-        if getattr(record, "exception", "") != RULE_EXCEPTION:
-            self._print_once(str(record.msg))
+        # A failed action has passed its failure itself; this is Snakemake's text of the same.
+        message, kind = str(record.msg), getattr(record, "exception", "")
+        if kind != RULE_EXCEPTION and INCOMPLETE not in message:
+            self._print_once(message)
 
     def _on_failure(self, record: LogRecord) -> None:
         failure = record.__dict__["failure"]
@@ -157,16 +162,14 @@ class ProgressReporter:
 
     def _on_plain(self, record: LogRecord) -> None:
         message = str(record.msg).strip()
-        if message.startswith(("Terminating processes on user request", ENDING)):
+        if message.startswith((CANCELLED, ENDING)):
             self._bars.stop()
             if not self._ending:
                 self._print("Ending: what is under way may finish, and the next run continues.")
             self._ending = True
-        elif "Nothing to be done" in message:
+        elif NOTHING in message:
             self._print(NOTHING_TO_DO)
-        elif record.levelno >= WARNING and not message.startswith(
-            "Exiting because a job execution failed"
-        ):
+        elif record.levelno >= WARNING and not message.startswith(FAILED):
             self._print(message)
 
     def _print_line(self) -> None:

@@ -12,8 +12,8 @@ workflow.overwrite_configfiles
     Without them records of unknown origin are kept, and `make plan` gives no reasons.
 The handler of SIGTERM
     Snakemake's own takes the scheduler's lock, so that a run that is told to end may hang.
-Three texts of its log, and the name RuleException (progress.py)
-    Without them the end and the failures of a run appear twice, and in Snakemake's words.
+Five texts of its log, and the name RuleException (progress.py)
+    Without them a run's end and failures appear twice, and in Snakemake's words.
 
 An attribute that is gone ends a run with a sentence (`part`).
 """
