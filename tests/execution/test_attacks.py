@@ -310,7 +310,7 @@ $start = $view.SafeMemoryMappedViewHandle.DangerousGetHandle()
 def test_a_storm_of_clones_does_not_move_the_deadline(sandbox):
     result = pwsh(sandbox, STORM, timeout_s=20)
     assert timed_out(result) and result.stdout.data == "storm\n"
-    assert result.wall_s < 20 + 2
+    assert result.wall_s < 20 + 4  # 2 s, and as much for a busy machine
 
 
 UNDOOMED = (
