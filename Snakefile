@@ -137,6 +137,11 @@ rule report:
     output:
         report=report(f"{STUDY}/report.md", category=P.study.study),
         explorer=report(f"{STUDY}/explorer.html", category=P.study.study),
+        figures=report(
+            directory(f"{STUDY}/figures"),
+            patterns=["{figure}.svg"],
+            category=P.study.study,
+        ),
     log:
         f"logs/{P.study.study}/report.log",
     params:

@@ -12,18 +12,6 @@
     details ??= JSON.parse($("details").textContent);
     return details;
   };
-  const unpack = (from, number) => {
-    const value = from.pool[number];
-    if (!Array.isArray(value)) return value;
-    const parts = value.slice(1).map((part) => unpack(from, part));
-    if (value[0] < 0) return parts;
-    return Object.fromEntries(from.shapes[value[0]].map((key, at) => [key, parts[at]]));
-  };
-  const field = (from, number, key) => {
-    const value = from.pool[number];
-    return unpack(from, value[1 + from.shapes[value[0]].indexOf(key)]);
-  };
-
   const make = (tag, attributes = {}, ...children) => {
     const node = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(name, value);
@@ -50,11 +38,8 @@
 
   const titles = Object.fromEntries(data.shells);
   const grammars = Object.fromEntries(data.shells.map(([shell, , grammar]) => [shell, grammar]));
-  const cells = data.cells.map(([model, shell, task, trial, state, failure, made, attempt], index) => {
-    const name = (number) => data.names[number];
-    const path = [name(model), name(shell), name(task), trial].join("/");
-    return { index, path, model: name(model), shell: name(shell), task: name(task), trial, state: name(state), failure: name(failure), made: name(made), attempt: name(attempt) };
-  });
+  const cells = data.cells.map(([model, shell, task, trial, state, failure, made, attempt, reason], index) => (
+    { index, path: [model, shell, task, trial].join("/"), model, shell, task, trial, state, failure, made, attempt, reason }));
   const categories = Object.fromEntries(data.tasks);
   // What an address can name: a cell by model/shell/task/trial, a line of the table by model/task.
   const places = new Map(cells.map((cell) => [cell.path, cell]));
@@ -63,7 +48,7 @@
   const words = (text) => String(text).replaceAll("-", " ").replaceAll("_", " ").replace("non zero", "non-zero");
   const verdictOf = (cell) => {
     const verdict = cell.state === "failed" && cell.failure ? `failed: ${words(cell.failure)}` : (data.marks[cell.state] || [, cell.state])[1];
-    return [verdict, cell.attempt].filter(Boolean).join(", ");
+    return [verdict, cell.attempt, cell.state === "not_measured" ? cell.reason : null].filter(Boolean).join(", ");
   };
   const nameOf = (cell) => `${cell.model}, ${titles[cell.shell]}, ${cell.task}, trial ${cell.trial}`;
   const markOf = (kind, state) => make("span", { class: `mark ${state}`, "aria-hidden": "true" }, data.marks[kind][0]);
@@ -155,9 +140,9 @@
   const prepareSearch = async () => {
     const from = await loadDetails();
     searchTexts ||= cells.map((cell) => {
-      const view = from.cells[cell.index];
-      const texts = ["command", "reply"].map((key) => field(from, view, key)).filter(Boolean).flatMap((text) => [text.head, text.tail]);
-      return [cell.path, verdictOf(cell), cell.made || "", field(from, view, "why"), ...texts].join("\n").toLowerCase();
+      const view = from[cell.index];
+      const texts = [view.command, view.reply].filter(Boolean).flatMap((text) => [text.head, text.tail]);
+      return [cell.path, verdictOf(cell), cell.made || "", view.why, ...texts].join("\n").toLowerCase();
     });
   };
   const option = (value, title, count) => make("option", { value }, count === undefined ? title : `${title} (${count})`);
@@ -238,6 +223,20 @@
       }
     }
     CSS.highlights.set("hit", new Highlight(...ranges));
+  };
+
+  // A CSV of the shown cells, made in the page; a field that a spreadsheet could take for a formula gets a quote.
+  const COLUMNS = ["model", "shell", "task", "trial", "category", "state", "failure", "made", "reason", "why", "command"];
+  const csvField = (value) => `"${plain(value ?? "").replace(/^(?=[=+\-@])/, "'").replaceAll('"', '""')}"`;
+  const csv = (from) => [COLUMNS, ...shown.map((cell) => {
+    const { why, command } = from[cell.index];
+    const more = { category: categories[cell.task], why, command: command && command.head + (command.left_out ? " … " : "") + command.tail };
+    return COLUMNS.map((name) => (name in more ? more[name] : cell[name]));
+  })].map((row) => `${row.map(csvField).join(",")}\r\n`).join("");
+  const save = async () => {
+    const link = make("a", { download: `${data.study}-cells.csv`, href: URL.createObjectURL(new Blob([csv(await loadDetails())], { type: "text/csv" })) });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
 
   // ---- moving between marks: one of them is in the tab order
@@ -396,7 +395,7 @@
   const related = (title, links) => links.length ? make("nav", { class: "related", "aria-label": title }, make("span", {}, `${title}: `), ...links) : null;
 
   const cellParts = (from, cell) => {
-    const view = unpack(from, from.cells[cell.index]);
+    const view = from[cell.index];
     const same = cells.filter((other) => other !== cell && other.task === cell.task && other.trial === cell.trial);
     const body = [related("Same task and trial", [
       ...same.filter((other) => other.model === cell.model).map((other) => cellLink(other, titles[other.shell])),
@@ -405,9 +404,10 @@
     const command = (title, part) => body.push(commandBlock(title, part, cell, make("h3", {}, title)));
     if (view.command) command("Command", view.command);
     else body.push(make("h3", {}, "Command"), noCommand(view));
+    body.push(...section("Prompt", view.prompt, unbroken));
     body.push(...view.runs.toSorted((a, b) => (a.passed === false ? 0 : 1) - (b.passed === false ? 0 : 1)).map((run) => runBlock(run, cell)));
     if (view.lenient) command("Command when the reply is read leniently", view.lenient);
-    body.push(...view.notes.map(note), ...section("Prompt", view.prompt, unbroken));
+    body.push(...view.notes.map(note));
     if (view.reply && view.command && view.reply.head === view.command.head && view.reply.bytes === view.command.bytes) {
       body.push(make("h3", {}, "Reply as it came"), note("The command above, and nothing else."));
     } else body.push(...section("Reply as it came", view.reply, unbroken));
@@ -420,7 +420,7 @@
   };
 
   const taskParts = (from, line) => {
-    const views = new Map(line.cells.map((cell) => [cell, unpack(from, from.cells[cell.index])]));
+    const views = new Map(line.cells.map((cell) => [cell, from[cell.index]]));
     const columns = data.shells.map(([shell, title]) => ({ title, trials: line.cells.filter((cell) => cell.shell === shell) }));
     const passes = ({ title, trials }) => `${title} ${trials.filter((cell) => cell.state === "passed").length} of ${trials.length} passed`;
     const trialOf = (cell) => {
@@ -578,6 +578,7 @@
       if (cell && !cell.row) visit(places.get(`${cell.model}/${cell.task}`));
     }
   });
+  $("save").addEventListener("click", save);
   $("show-keys").addEventListener("click", () => $("keys").showModal());
   $("keys").addEventListener("click", () => $("keys").close());
   $("filters").addEventListener("submit", (event) => event.preventDefault());

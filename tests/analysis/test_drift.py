@@ -1,4 +1,4 @@
-"""Drift by hand and by its properties: every answer once, in order, whatever the order of the rows. The order of asking."""
+"""The order in which answers were asked, and trials that were added later."""
 
 import random
 from collections.abc import Callable
@@ -6,63 +6,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from fluency.analysis.descriptive import (
-    TIME_SLICES,
-    asking_order,
-    drift,
-    trials_added_later,
-)
+from fluency.analysis.descriptive import asking_order, trials_added_later
 from fluency.core.study import Cell
 from fluency.core.table import to_frame
-from tests.synthetic_tables import make_frame, make_rows, make_study, make_tasks, random_passes
-
-TASKS = make_tasks(6)
-STUDY = make_study(trials=4)
-SHELLS = ["bash", "pwsh"]
-
-
-def test_every_measured_answer_is_in_one_stretch_and_time_only_goes_on() -> None:
-    frame = make_frame(STUDY, TASKS, random_passes())
-    found = drift(frame, SHELLS)
-    sizes = [sum(shell.scored for shell in stretch.by_shell.values()) for stretch in found]
-    assert len(found) == TIME_SLICES and sum(sizes) == len(frame) and max(sizes) - min(sizes) <= 1
-    assert (
-        sum(shell.passes for stretch in found for shell in stretch.by_shell.values())
-        == frame["passed"].sum()
-    )
-    times = [time for stretch in found for time in (stretch.first_utc, stretch.last_utc)]
-    assert times == sorted(times)
-    assert drift(frame.iloc[::-1], SHELLS) == found
-
-
-def test_a_service_that_slows_down_and_gets_worse_is_seen_in_both_shells() -> None:
-    rows = make_rows(STUDY, TASKS, lambda cell: cell.trial < 4)
-    found = drift(
-        to_frame(
-            [
-                row.model_copy(
-                    update={
-                        "t_gen_s": float(row.trial),
-                        "asked_utc": f"2026-05-01T10:0{row.trial}:00Z",
-                    }
-                )
-                for row in rows
-            ]
-        ),
-        SHELLS,
-    )
-    for shell in SHELLS:
-        assert [stretch.by_shell[shell].t_gen for stretch in found] == [1, 2, 3, 4]
-        assert [stretch.by_shell[shell].passes for stretch in found] == [6, 6, 6, 0]
-
-
-@pytest.mark.parametrize("answers", [0, 1, 3])
-def test_few_answers_make_few_stretches(answers: int) -> None:
-    frame = make_frame(STUDY, TASKS, lambda cell: True).head(answers)
-    if answers == 0:
-        frame = make_frame(STUDY, TASKS, lambda cell: True, asked_utc=None)
-    assert len(drift(frame, SHELLS)) == answers
-
+from tests.synthetic_tables import make_rows, make_study, make_tasks
 
 FIVE_TRIALS, TWENTY = make_study(trials=5), make_tasks(20)
 

@@ -1,4 +1,4 @@
-"""pass@k and pass^k, and undefined where trials are missing."""
+"""pass@k, and undefined where trials are missing."""
 
 from fractions import Fraction
 
@@ -22,23 +22,15 @@ def test_the_table_of_tasks_holds_only_complete_ones() -> None:
         found.neither,
         found.complete,
     ) == (2, 1, 3, 4, 10)
-    assert found.any_of["bash"].value == Fraction(5, 10)
-    assert found.any_of["bash"].tasks == 10
-    assert found.any_of["pwsh"].value == Fraction(4, 11)
-    assert found.all_of["pwsh"].value == Fraction(2, 11)
+    assert found.shares["bash"].value == Fraction(5, 10)
+    assert found.shares["bash"].tasks == 10
+    assert found.shares["pwsh"].value == Fraction(4, 11)
     # The gap is over the ten complete tasks: the eleventh, which PowerShell always passes, is in neither side of it.
-    assert (found.any_gap, found.all_gap) == (Fraction(3 - 5, 10), Fraction(1 - 1, 10))
-    assert found.all_of["bash"].interval == pytest.approx(proportion_confint(1, 10, method="beta"))
-    assert found.challenger_share == pytest.approx(proportion_confint(1, 4, method="beta"))
+    assert found.gap == Fraction(3 - 5, 10)
+    interval = proportion_confint(5, 10, method="beta")
+    assert found.shares["bash"].interval == pytest.approx(interval)
 
 
-def test_with_one_trial_both_are_pass_at_1() -> None:
-    found = pass_k(contrasted(ShellPasses((1, 0), (1, 1)), ShellPasses((1, 1), (1, 1)), trials=1))
-    assert found.any_of == found.all_of
-    assert found.any_of["bash"].value == Fraction(1, 2)
-
-
-def test_nothing_measured_is_undefined() -> None:
+def test_pass_k_of_nothing_is_undefined() -> None:
     found = pass_k(contrasted(ShellPasses((0,), (0,)), ShellPasses((0,), (0,))))
-    assert found.any_of["bash"].value is None and found.any_gap is None and found.all_gap is None
-    assert found.challenger_share is None
+    assert found.shares["bash"].value is None and found.gap is None

@@ -8,7 +8,6 @@ import scipy.stats
 from statsmodels.stats.power import TTestPower
 
 from fluency.analysis.decision_table import POWER
-from fluency.analysis.outcomes import ShellPasses
 from fluency.analysis.power import (
     detectable,
     excludes,
@@ -17,10 +16,10 @@ from fluency.analysis.power import (
     noncentrality,
     outlook,
     outlook_lines,
-    pilot_variance,
     power_text,
     sample_sizes,
-    scenario_variance,
+    scenario_spread,
+    scenario_spreads,
     set_rows,
 )
 from fluency.analysis.scenarios import SCENARIOS, draw_rates
@@ -29,7 +28,7 @@ from fluency.common.paths import ROOT
 from fluency.core.study import PILOT, read_study
 from fluency.core.table import to_frame, write_table
 from fluency.core.tasks import load_tasks, task_sets
-from tests.synthetic_tables import contrasted, make_rows, make_study, random_passes
+from tests.synthetic_tables import make_rows, make_study, random_passes
 from tools.simulate import methods
 from tools.simulate.studies import population, studies
 
@@ -42,48 +41,24 @@ def test_noncentrality_is_statsmodels_effect_size(tasks: int) -> None:
 
 @pytest.mark.parametrize(("name", "tasks"), [("A", 60), ("C", 116)])
 def test_detectable_gap_is_found_four_times_in_five(name: str, tasks: int) -> None:
-    gap = detectable(scenario_variance(SCENARIOS[name]), tasks, 5)
+    gap = detectable(scenario_spread(SCENARIOS[name], 5), tasks)
     rates = population(name, round(gap, 3))
     found = methods.ahead(studies(rates, 1500, tasks, 5, np.random.default_rng(1))) == 1
     assert np.mean(found) == pytest.approx(POWER, abs=0.06)
 
 
 def test_detectable_gap_shrinks_with_tasks_and_with_trials_down_to_a_floor() -> None:
-    variance = scenario_variance(SCENARIOS["A2"])
-    by_tasks = [detectable(variance, tasks, 5) for tasks in (20, 40, 100)]
-    by_trials = [detectable(variance, 20, trials) for trials in (1, 5, 20, math.inf)]
+    scenario = SCENARIOS["A2"]
+    by_tasks = [detectable(scenario_spread(scenario, 5), tasks) for tasks in (20, 40, 100)]
+    by_trials = [detectable(scenario_spread(scenario, n), 20) for n in (1, 5, 20, math.inf)]
     assert by_tasks == sorted(by_tasks, reverse=True)
     assert by_trials == sorted(by_trials, reverse=True) and by_trials[-1] > 0.10
 
 
-def test_pilot_variances_are_unbiased() -> None:
+def test_a_scenarios_spread_is_that_of_studies_drawn_from_it() -> None:
     scenario, rng = SCENARIOS["A2"], np.random.default_rng(7)
-    found = []
-    for _ in range(150):
-        rates = draw_rates(scenario, 0.0, 20, rng)
-        counts = [ShellPasses(tuple(rng.binomial(5, r).tolist()), (5,) * 20) for r in rates]
-        found.append(pilot_variance(contrasted(*counts)))
-    between, within = scenario_variance(scenario)(0.0)
-    assert np.mean([pilot.within for pilot in found]) == pytest.approx(within, rel=0.06)
-    assert np.mean([pilot.between for pilot in found]) == pytest.approx(between, rel=0.15)
-
-
-def test_pilot_variance_needs_two_trials() -> None:
-    single = contrasted(ShellPasses((1, 0), (1, 1)), ShellPasses((1, 1), (1, 1)), trials=1)
-    assert pilot_variance(single) is None
-
-
-def test_pilot_without_variance_between_tasks_uses_the_end_of_its_interval() -> None:
-    counts = ShellPasses((1, 4, 2, 3) * 5, (5,) * 20), ShellPasses((2, 2, 3, 4) * 5, (5,) * 20)
-    pilot = pilot_variance(contrasted(*counts))
-    variance = np.var(np.subtract(counts[1].passes, counts[0].passes) / 5, ddof=1)
-    end = 19 * variance / scipy.stats.chi2.ppf(0.025, 19)
-    assert pilot.between == 0 and pilot.upper == pytest.approx(end - pilot.within / 5)
-    text = power_text([("m", pilot)], 20, 5, {})
-    assert "No variance between tasks was seen for m" in text and " 0.0" not in text
-    alike = contrasted(ShellPasses((0,) * 20, (5,) * 20), ShellPasses((5,) * 20, (5,) * 20))
-    assert pilot_variance(alike) == (0, 0, 0, 0)
-    assert "n/a*" in power_text([("m", pilot_variance(alike))], 20, 5, {})
+    below, above = (rng.binomial(5, rates) / 5 for rates in draw_rates(scenario, 0.0, 20_000, rng))
+    assert scenario_spread(scenario, 5)(0.0) == pytest.approx(np.std(above - below), rel=0.03)
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.24, 0.287, 0.455])
@@ -108,21 +83,22 @@ def test_no_difference_is_shown_four_times_in_five_at_its_size(spread: float) ->
     assert np.mean(abs(means) + half < 0.05) == pytest.approx(0.80, abs=0.015)
 
 
-def test_power_text_marks_the_design_and_compares_the_sets() -> None:
+def test_power_text_compares_the_design_and_the_sets() -> None:
     study = read_study(ROOT / "config" / "study-60.yaml")
     assert (study.tasks, study.trials, study.shells) == ("full-60", 5, ["bash", "pwsh"])
     sets = {name: len(found.tasks) for name, found in task_sets().items()}
-    text = power_text([], 60, 5, sets)
-    assert "60 tasks x 5 trials" in text and text.count("*") == len(SCENARIOS) + 1
+    text = power_text({}, 60, 5, sets)
+    assert "60 tasks x 5 trials" in text
     lines = [line.split() for line in text.splitlines()]
-    for name, scenario in SCENARIOS.items():
-        for row in set_rows([(f"scenario {name}", scenario_variance(scenario))], sets, 5):
-            assert " ".join(row).split() in lines
+    for row in set_rows(scenario_spreads(5), {"this design": 60, **sets}):
+        assert " ".join(row).split() in lines
+    assert [line[-2:] for line in map(str.split, power_text({"m": 0.0}, 20, 5, {}).splitlines())
+            if line[:3] == ["results", "of", "m"]] == [["n/a", "n/a"]] * 2  # fmt: skip
 
 
 def test_power_states_the_reports_own_number(tmp_path, capsys) -> None:
     study, tasks = make_study(), load_tasks(PILOT)
-    assert main(study, tmp_path) == 0 and "no results with two trials" in capsys.readouterr().out
+    assert main(study, tmp_path) == 0 and "no results of both shells" in capsys.readouterr().out
     rows = make_rows(study, tasks, random_passes())
     write_table(tmp_path / "synthetic" / "cells.csv", rows)
     (model,) = analyse(to_frame(rows), study, tasks).models

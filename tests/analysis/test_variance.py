@@ -8,9 +8,9 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
-from fluency.analysis.descriptive import passed_in_some_worlds, variance_shares
+from fluency.analysis.descriptive import variance_shares
 from fluency.analysis.outcomes import ShellPasses, pair_by_task
-from tests.synthetic_tables import contrasted, make_frame, make_study, make_tasks
+from tests.synthetic_tables import contrasted
 
 
 def shares(bash: list[int], pwsh: list[int], trials: int = 5):
@@ -51,11 +51,3 @@ def test_the_limits() -> None:
         [0] * 20, [0] * 20
     ) is None
     assert shares([0, 1], [1, 1], trials=1) is None and shares([3], [2]) is None
-
-
-def test_cells_that_passed_in_some_worlds_only_are_counted_by_shell() -> None:
-    study, tasks = make_study(), make_tasks(4)
-    frame = make_frame(study, tasks, lambda cell: None if cell.trial == 5 else cell.trial == 1)
-    assert passed_in_some_worlds(frame, "bash") == 0
-    frame.loc[(frame["trial"] == 2) & (frame["shell"] == "bash"), "worlds_passed"] = 1
-    assert (passed_in_some_worlds(frame, "bash"), passed_in_some_worlds(frame, "pwsh")) == (4, 0)

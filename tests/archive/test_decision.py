@@ -43,9 +43,9 @@ def test_the_record_holds_what_a_decision_needs(record, archive, made):
         "**Registered in advance** in `preregistrations/made-up-2026-11-01.json`",
         "the first answer came 2026-11-22T01:02:03Z.",
         "Deviations: none.",
-        "2 tasks, bash and pwsh, 2 trials of each, 1 model, never pooled",
+        "2 tasks, Bash and PowerShell, 2 trials of each, 1 model, never pooled",
         "| qwen-0.5b | Bash ",
-        "No verdict: 2 of 2 tasks were measured in both shells; a verdict needs 15.",
+        "was not compared: 2 of 2 tasks were measured in both shells; a verdict needs 15",
         "### What Changes",
         "### What Does Not Change",
         "Name and date:\n",
@@ -120,7 +120,7 @@ def test_a_table_proposes_only_where_a_band_is_a_finding(
 ):
     def judged(*args):
         # Verified by now: the rebuilt report had its own conclusion.
-        monkeypatch.setattr("fluency.report.first_page.decides", lambda analysis: "")
+        monkeypatch.setattr("fluency.archive.decision.decides", lambda analysis: "")
         found = analyse(*args)
         verdict = TableReading(BANDS[0], (), False, edge, True)
         return replace(found, models=[replace(model, reading=verdict) for model in found.models])

@@ -3,7 +3,7 @@
 from fluency.core.tasks import load_tasks, task_sets
 from tools.pages import __main__ as command
 from tools.pages import config
-from tools.pages.tasks import balance_table, sets_table, with_balance
+from tools.pages.tasks import balance_table, sets_table
 
 
 def test_the_check_names_a_page_that_was_altered_and_writing_mends_it(
@@ -40,5 +40,3 @@ def test_the_balance_counts_every_task_of_a_set_once():
         for line in sets_table(tasks).splitlines()[2:]
     ):
         assert int(size) == sum(map(int, leans))
-    page = "before <!-- bank: balance -->\nold\n<!-- end --> after"
-    assert with_balance(page, tasks) == page.replace("old", balance_table(tasks))

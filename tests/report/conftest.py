@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from fluency.analysis.study_analysis import analyse
-from fluency.report.explorer import model_rates, write_explorer
+from fluency.report.explorer import PageHeader, page_header, write_explorer
 from tests.report.browser import Browser, Page, find_chromium
 from tests.report.explorer_factory import Made
 
@@ -42,7 +42,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
     def to_file(made: Made, rates: bool = False) -> Path:
         path = tmp_path / "results" / made.study.study / "explorer.html"
-        found = model_rates(analyse(made.frame, made.study, made.tasks)) if rates else {}
+        found = page_header(analyse(made.frame, made.study, made.tasks)) if rates else PageHeader()
         write_explorer(path, made.frame, made.view, found)
         return path
 

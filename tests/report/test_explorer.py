@@ -1,4 +1,4 @@
-"""The explorer's pure parts: the difference, the pool, the excerpts, the sizes they are cut to."""
+"""The explorer's pure parts: the difference, the excerpts, the sizes they are cut to."""
 
 import json
 
@@ -10,7 +10,7 @@ from fluency.core.study import Cell
 from fluency.report import explorer
 from fluency.report.cell_view import NARROW, ViewSize, cell_view, excerpt
 from fluency.report.difference import MOST, difference
-from fluency.report.explorer import ValuePool, page, page_details, script_json
+from fluency.report.explorer import PageHeader, page, page_details, script_json
 from fluency.scoring import checks
 from fluency.scoring.checks import content_problem as check
 from tests.report.explorer_factory import make_explorer, make_task
@@ -96,27 +96,6 @@ def test_long_outputs_are_counted_in_full_and_shown_in_part() -> None:
 
 
 @given(JSON)
-def test_the_pool_gives_back_what_was_put_in(value) -> None:
-    pool = ValuePool()
-    number = pool.add(value)
-
-    def unpack(number):
-        kept = pool.values[number]
-        if not isinstance(kept, list):
-            return kept
-        parts = [unpack(part) for part in kept[1:]]
-        return parts if kept[0] < 0 else dict(zip(pool.shapes[kept[0]], parts, strict=True))
-
-    assert unpack(number) == value
-    assert pool.add(value) == number
-
-
-def test_equal_numbers_of_different_kinds_stay_apart() -> None:
-    pool = ValuePool()
-    assert len({pool.add(value) for value in (1, True, 1.0, "1", 0, False, None)}) == 7
-
-
-@given(JSON)
 def test_script_json_holds_no_markup_and_the_same_value(value) -> None:
     text = script_json(value)
     assert json.loads(text) == value
@@ -147,16 +126,21 @@ def test_a_record_outlives_its_task() -> None:
 def test_texts_are_cut_narrower_only_where_the_wide_ones_are_too_much(monkeypatch) -> None:
     made = make_explorer(1, 2, 2, text="word " * 1_000)
     start = "word " * (NARROW.characters * 3 // 4 // 5)
-    assert start not in page_details(made.frame, made.view)["pool"]
+
+    def shown() -> list[str]:
+        views = json.loads(page_details(made.frame, made.view))
+        return [view["reply"]["head"] for view in views]
+
+    assert start not in shown()
     monkeypatch.setattr(explorer, "WIDE_LIMIT", 10_000)
-    assert start in page_details(made.frame, made.view)["pool"]
+    assert start in shown()
 
 
 def test_what_the_template_itself_writes_is_escaped():
     """A study's name cannot hold such signs today; the page does not rest on that."""
     html = page(
         {"study": "<b onclick='x'>", "models": [["<b>", "x"]], "shells": []},
-        {},
-        {"<b>": ["<b onclick=x>"]},
+        "[]",
+        PageHeader("<b onclick=x>", {"<b>": ["<b onclick=x>"]}, [("<b onclick=x>", "", [1])]),
     )
     assert "<b onclick" not in html and "&lt;b onclick=" in html

@@ -1,11 +1,15 @@
 """The explorer answers first: rates before cells, large gaps first, and in a failed cell what differs before the rest."""
 
+import csv
+import io
+
 import pytest
 
 from fluency.analysis.study_analysis import analyse
 from fluency.core.records import Stream
 from fluency.core.table import CellRecords
-from fluency.report.explorer import model_rates
+from fluency.report.explorer import page_header
+from fluency.report.marks import FAILURES
 from tests.report.explorer_factory import COMMANDS, make_explorer
 from tests.report.test_explorer_use import DIALOG, FIRST
 from tests.report.test_explorer_views import with_records
@@ -84,13 +88,57 @@ def test_the_rates_are_the_reports(write, new_page) -> None:
     made = make_explorer(2, 5, 3, states=GRADED)
     page = new_page()
     page.open(write(made, rates=True))
-    rates = model_rates(analyse(made.frame, made.study, made.tasks))
+    header = page_header(analyse(made.frame, made.study, made.tasks))
+    rates = header.rates
+    said = "document.querySelector('.decides').textContent"
+    assert page.run(said) == header.verdict != ""
     shown = page.run(
         "[...document.querySelectorAll('#rates tbody td')].map((cell) => cell.textContent)"
     )
     assert shown == rates["qwen-3b"] + rates["qwen-0.5b"]
     assert shown[:3] == ["60.0 % (9/15)", "53.3 % (8/15)", "\u22126.7 (\u221296.4 to +83.1)"]
     assert shown[3].startswith("Not compared: 5 of 5 tasks were measured in both shells")
+    failures = page.run(
+        "[...document.querySelectorAll('#failures tbody tr')].map("
+        "(row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    failed = made.frame[made.frame["passed"].eq(False).fillna(False)]
+    counts = failed.groupby(["failure_class", "shell"]).size()
+    assert failures and failures == [
+        [name, FAILURES[name][1], *(str(counts.get((name, s), 0)) for s in ("bash", "pwsh"))]
+        for name in FAILURES
+        if name in set(failed["failure_class"])
+    ]
+
+
+def test_saved_csv_holds_the_filtered_cells_and_no_formula(write, new_page) -> None:
+    kinds = ("silent-wrong", "passed", "not_measured")
+    states = {
+        f"qwen-0.5b/{shell}/stale-lockfiles-0/{number}": kind
+        for shell in ("bash", "pwsh")
+        for number, kind in enumerate(kinds, start=1)
+    }
+    made = make_explorer(1, 1, 3, text='=cmd|"x"', states=states)
+    page = new_page()
+    page.open(write(made), "?result=class%3Asilent-wrong")
+    page.run("URL.createObjectURL = (blob) => { window.saved = blob; return '#'; }")
+    page.run("HTMLAnchorElement.prototype.click = () => {}")
+    page.run("document.getElementById('save').click()")
+    page.wait("window.saved !== undefined")
+    rows = list(csv.DictReader(io.StringIO(page.run("window.saved.text()"))))
+    assert [(row["shell"], row["failure"]) for row in rows] == [
+        ("bash", "silent-wrong"),
+        ("pwsh", "silent-wrong"),
+    ]
+    assert {row["command"] for row in rows} == {'\'=cmd|"x"'}
+
+
+def test_a_shell_that_was_not_measured_says_why(write, new_page) -> None:
+    cell = "qwen-0.5b/pwsh/stale-lockfiles-0/1"
+    page = new_page()
+    page.open(write(make_explorer(1, 1, 1, states={cell: "not_measured"})), cell)
+    said = page.run("document.querySelector('#cell .verdict').textContent")
+    assert "the image holds no PowerShell" in said
 
 
 @pytest.mark.parametrize(

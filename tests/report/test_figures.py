@@ -17,6 +17,7 @@ from fluency.analysis.study_analysis import analyse
 from fluency.common.paths import ROOT
 from fluency.report import figures
 from fluency.report.figures import draw_figures
+from fluency.report.marks import FAILURES
 from fluency.report.numbers import signed, span
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks, random_passes
 
@@ -27,7 +28,7 @@ def drawings(passes=None, models=("model-x",), trials=5, tasks=None, shells=("ba
     study, tasks = make_study(models, trials, shells), tasks or make_tasks()
     frame = make_frame(study, tasks, passes or random_passes())
     analysis = analyse(frame, study, tasks)
-    return analysis, {(d.kind, d.model): d for d in draw_figures(analysis, frame)}
+    return analysis, {(d.kind, d.model): d for d in draw_figures(analysis)}
 
 
 def texts(svg: str) -> list[str]:
@@ -44,7 +45,7 @@ def usual() -> dict:
     return drawings()[1]
 
 
-@pytest.mark.parametrize("kind", ["gaps", "tasks", "times"])
+@pytest.mark.parametrize("kind", ["gaps", "tasks", "failures"])
 def test_a_figure_says_in_words_what_it_shows_and_loads_and_runs_nothing(kind: str) -> None:
     drawing = usual()[kind, "" if kind == "gaps" else "model-x"]
     root = ElementTree.fromstring(drawing.svg)
@@ -61,7 +62,7 @@ def test_a_figure_says_in_words_what_it_shows_and_loads_and_runs_nothing(kind: s
 def test_the_row_of_a_model_has_its_gap_and_two_intervals() -> None:
     gap = drawings()[0].models[0].gap
     axes = Figure().add_subplot()
-    figures._gap_row(axes, 0, gap)
+    figures._gap_row(axes, 0, gap, 10)
     fixed = (float(gap.value) - gap.fixed, float(gap.value) + gap.fixed)
     for line, ends in zip(axes.lines, (gap.interval, fixed, [gap.value]), strict=True):
         assert list(line.get_xdata()) == pytest.approx([100 * float(end) for end in ends])
@@ -76,7 +77,7 @@ def test_marks_differ_in_shape_and_not_in_colour_alone() -> None:
 
 
 def figures_of(monkeypatch, **how) -> tuple:
-    """The analysis, and the figures before they are written: of all models, then of each its tasks and times."""
+    """The analysis, and the figures before they are written: of all models, then of each its tasks and failures."""
     kept: list = []
     monkeypatch.setattr(figures, "to_svg", lambda figure, *words: kept.append(figure) or "")
     return drawings(**how)[0], kept
@@ -113,10 +114,11 @@ def test_what_was_not_measured_is_not_drawn() -> None:
         "no task tells anything"
     )
     _, half = drawings(lambda cell: "not_measured" if cell.shell == "pwsh" else cell.trial > 2)
-    assert set(half) == {("tasks", "model-x"), ("times", "model-x")}
+    assert set(half) == {("tasks", "model-x"), ("failures", "model-x")}
+    assert "PowerShell" not in half["failures", "model-x"].alt
     assert "PowerShell" not in texts(half["tasks", "model-x"].svg)
     assert "by task, in Bash." in half["tasks", "model-x"].alt
-    assert set(drawings(shells=("bash",))[1]) == {("tasks", "model-x"), ("times", "model-x")}
+    assert set(drawings(shells=("bash",))[1]) == {("tasks", "model-x"), ("failures", "model-x")}
 
 
 @pytest.mark.parametrize(
@@ -143,18 +145,24 @@ def test_tasks_that_tell_something_are_drawn_the_challengers_leads_first(
     assert any(left_out in words for words in written) and left_out in found["tasks", "model-x"].alt
 
 
-@pytest.mark.parametrize(("passing", "drawn"), [((4, 5), False), ((5, 5), True), ((5, 4), False)])
-def test_times_are_drawn_from_five_passing_runs_of_each_shell_on(
-    passing: tuple[int, int], drawn: bool
-) -> None:
-    _, found = drawings(
-        from_counts(dict.fromkeys(LEVEL, (0, 0)) | {"task-01": passing}), tasks=make_tasks(7)
+def test_failures_are_drawn_by_class_and_shell_the_rare_ones_together(monkeypatch) -> None:
+    monkeypatch.setattr(figures, "MOST_CLASSES", 1)
+    counts = dict.fromkeys(LEVEL, (5, 5)) | {"task-01": (0, 2), "task-02": (3, 5)}
+    analysis, found = drawings(from_counts(counts), tasks=make_tasks(7))
+    by_class = {line.failure_class: line.counts for line in analysis.models[0].failures}
+    first, second = sorted(by_class, key=lambda name: -sum(by_class[name].values()))
+    words = [FAILURES[first][1], "1 further classes"]
+    numbers = [f"{by_class[name]['bash']} / {by_class[name]['pwsh']}" for name in (first, second)]
+    alt = found["failures", "model-x"].alt
+    assert (
+        alt
+        == "How runs of model-x failed, Bash / PowerShell: "
+        + "; ".join(f"{word} {number}" for word, number in zip(words, numbers, strict=True))
+        + "."
     )
-    assert (("times", "model-x") in found) == drawn
-    if drawn:
-        assert "time from start to exit of the command, seconds (log scale)" in texts(
-            found["times", "model-x"].svg
-        )
+    shown = texts(found["failures", "model-x"].svg)
+    assert set(words) <= set(shown) and {"Bash", "PowerShell"} <= set(shown)
+    assert ("failures", "model-x") not in drawings(lambda cell: True)[1]
 
 
 def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fluency.analysis.study_analysis import Analysis, analyse
-from fluency.core.provenance import Provenance, Registered
+from fluency.core.provenance import Provenance, Registered, Sampling
 from fluency.core.records import ImageInfo
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Cell
@@ -17,11 +17,10 @@ from fluency.report import first_page
 from fluency.report.first_page import (
     could_change,
     decides,
-    model_sentence,
     printed,
     study_sentences,
 )
-from fluency.report.sentences import order_of_asking
+from fluency.report.sentences import model_sentence, order_of_asking
 from fluency.report.tables import difference_table, first_table
 from tests.report.test_report import cells
 from tests.synthetic_tables import (
@@ -406,15 +405,18 @@ def test_silent_failures_are_counted_by_shell_without_a_verdict() -> None:
         for row in rows
     ]
     rows[3] = rows[3].model_copy(update={"t_exec_s": None, "command": None})  # nothing ran
-    said = list(first_page.silent_sentences(analyse(to_frame(rows), study, TASKS)))
-    assert said[0] == (
+    analysis = analyse(to_frame(rows), study, TASKS)
+    assert first_page.silent_sentence(analysis.models[0]) == (
         "Silent failures of a: of the commands that ran and failed, 39 of 39 in Bash and 0 of 40 "
         "in PowerShell ended with status 0."
     )
+    assert first_page.silent_sentence(study_analysis([(20, (5, 5))]).models[0]) == ""
 
 
 def test_how_it_was_measured_states_worlds_settings_and_versions() -> None:
-    view = view_of(make_study(seeds=[11, 24, 30]), TASKS, OTHER_BUILD)
+    sent = {"a": Sampling(temperature_sent=["0.7"])}
+    provenance = OTHER_BUILD.model_copy(update={"sampling": sent})
+    view = view_of(make_study(seeds=[11, 24, 30]), TASKS, provenance)
     said = " ".join(first_page.how_measured(study_analysis(OPEN), view))
     assert (
         "in 3 fresh containers without network, in 3 generated worlds" in said

@@ -1,6 +1,5 @@
 """Hostile text stays text, in Markdown and in the HTML made of it."""
 
-import re
 import unicodedata
 from html.parser import HTMLParser
 
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from fluency.common.words import UNSEEN
-from fluency.report.markdown import code, prose, table, text, visible
+from fluency.report.markdown import code, table, text, visible
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -66,8 +65,8 @@ def test_code_is_one_code_span_that_shows_the_text(hostile: str) -> None:
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_text_is_words_and_nothing_else(hostile: str) -> None:
     found = parsed(f"before {text(hostile)} after\n")
-    assert found.tags == ["p"]
-    assert visible(hostile) in found.words
+    assert [tag for tag in found.tags if tag != "code"] == ["p"]
+    assert visible(hostile).replace("`", "") in found.words.replace("`", "")
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
@@ -79,7 +78,7 @@ def test_text_stays_in_its_table_cell(hostile: str) -> None:
 
 @given(st.text(max_size=80))
 def test_no_text_makes_a_tag(hostile: str) -> None:
-    assert parsed(f"before {text(hostile)} after\n").tags == ["p"]
+    assert parsed(f"before {text(hostile)} after\n").tags in (["p"], ["p", "code"])
     assert parsed(f"before {code(hostile)} after\n").tags in (["p"], ["p", "code"])
 
 
@@ -121,9 +120,9 @@ def test_a_long_text_is_cut_and_marked_and_one_that_just_fits_is_not() -> None:
     assert visible("abc", limit=2) == "ab…"
 
 
-def test_prose_keeps_code_spans_of_plain_words_only() -> None:
-    assert prose("run `make image`.") == "run `make image`."
-    for hostile in ("`<b>`", "`a\nb`", "``a``b", "`a`b`", "[x](`y`)"):
-        shown = prose(hostile)
-        html = MarkdownIt("commonmark", {"html": True}).render(shown)
-        assert set(re.findall(r"</?(\w+)", html)) <= {"p", "code"}
+def test_text_keeps_code_spans_of_plain_words_only() -> None:
+    for plain in ("run `make image`.", "`results/a/cells.csv` has `CONFIG=config/study.yaml`"):
+        assert text(plain) == plain
+    for hostile in ("`<b>`", "`a\nb`", "``a``b", "`a`b`", "[x](`y`)", "`https://a.b`", "`a|b`"):
+        assert set(parsed(text(hostile)).tags) <= {"p", "code"} and "://" not in text(hostile)
+        assert "|" not in text(hostile)

@@ -39,7 +39,7 @@ PROVENANCE = Provenance(
     ],
     engines=[{"name": "docker", "rootless": False}, {"name": "podman", "rootless": True}],
     worlds={"11": [f"{i:064x}" for i in range(40)], "24": ["ee" * 32]},
-    sampling={"model-x": Sampling(thinking=[None], max_tokens=[256, 512], extra_body=[{}])},
+    sampling={"model-x": Sampling(temperature_sent=["0.7"], thinking=[None], max_tokens=[256, 512], extra_body=[{}])},
     start_up_s={"bash": 0.004, "pwsh": 0.41, "slow": None},
     registration=Registered(path="registrations/study.json", sha256="ab" * 32),
     deviations=["trials: 5 became 4"],
@@ -100,11 +100,11 @@ def test_the_page_begins_with_what_may_be_decided_and_stays_short(tmp_path: Path
     text = report(tmp_path, passes, study, asked_utc=None)
     lines = text.split("\n\n")
     assert lines[1].startswith("**PowerShell is ahead for every model (2 of 2); whether by the 10")
+    assert lines[2].startswith("| model ") and lines[3].startswith("![Gap of each model")
     assert (
         "- **model-x** wrote a working command in 54 of 100 Bash and 65 of 100 PowerShell runs"
-        in lines[2]
+        in lines[4]
     )
-    assert lines[3].startswith("| model ") and lines[4].startswith("![Gap of each model")
     assert "For the decision: which shell prompts name" in front(text)
     assert words("\n\n".join(lines[:3])) <= 110 and words(front(text)) <= 530
     titles = ["What could change this", "Where the shells differ", "How it was measured"]
@@ -120,7 +120,8 @@ def test_sections_without_content_leave_a_line_in_the_appendix_and_none_on_the_p
     tmp_path: Path,
 ) -> None:
     text = report(tmp_path, lambda cell: False, make_study(trials=1))
-    assert "## What could change" not in text and "## Where the shells" not in text
+    assert "## What could change" not in text
+    assert "## Where the shells" not in report(tmp_path, lambda cell: True)
     for line in (
         "One trial of each task: no pass@k.",
         "No run passed, so there is no time of a passing command.",
@@ -164,9 +165,9 @@ STATES = {
         [r"\| model-x .*no verdict"], 3),
     "one trial": ({"study": make_study(trials=1)}, ["× 1 trial × 1 model"], [r"\| +undefined \|"], 3),
     "all pass": ({"passes": lambda cell: True}, [], [r"No measured run failed\.", r"tasks can tell|can tell the shells apart: 0 of 20",
-        "0/20 tasks differ: up to 16.8 %", "too easy to tell"], 2),
+        "0/20 tasks differ: up to 16.8 %", "too easy to tell"], 1),
     "all fail": ({"passes": lambda cell: False}, ["solved nothing in either shell"],
-        [r"\| model-x .*too hard to tell"], 1),
+        [r"\| model-x .*too hard to tell"], 2),
     "unresolved": (
         {"passes": from_counts({t.id: (0, 5) if i < 2 else (3, 3) for i, t in enumerate(TASKS)})},
         ["the interval includes 0: no change can rest on it"],
@@ -175,7 +176,7 @@ STATES = {
     ),
     "few trials of a task": (
         {"passes": lambda cell: None if cell.task == "task-07" and cell.trial > 2 else True}, [],
-        [r"Left out of the comparison, with too few measured trials \(3 of 5 needed in both shells\): task-07\."], 2),
+        [r"Left out of the comparison, with too few measured trials \(3 of 5 needed in both shells\): task-07\."], 1),
 }  # fmt: skip
 """State -> what is measured, words on the page before the appendix, patterns of the whole text, figures."""
 
@@ -207,7 +208,7 @@ def test_missing_cells_are_counted_bounded_and_called_provisional(tmp_path: Path
     text = report(tmp_path, passes)
     assert "On what was measured: " in front(text) and "provisional" not in text
     assert "finish the study before deciding" in front(text)
-    assert "If every unmeasured run had gone against PowerShell" in text
+    assert "if every unmeasured run had gone against PowerShell" in text
     assert "194/200" in text
     assert "·●" in text
 
@@ -233,14 +234,10 @@ def test_refusals_and_missing_commands_have_their_own_marks(tmp_path: Path) -> N
     assert re.search(r"refusal +\| +1/100 \| +1/100", text)
 
 
-def test_variance_worlds_and_contamination_are_described(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes(), worlds_passed=1)
+def test_variance_and_contamination_are_described(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes())
     variance = r"variance of a run lies: \d+ % in its task, \d+ % in what the shell does to that task, \d+ % in"
     assert re.search(variance, text)
-    assert (
-        "Passed in one world and failed in another, so counted as failed: Bash 100/100, PowerShell 100/100."
-        in text
-    )
     assert "are public, so a model may have been trained on them" in text.split("## Provenance")[1]
     assert "variance of a run" not in report(tmp_path, lambda cell: True)
 
@@ -281,7 +278,7 @@ def test_times_without_latencies_are_not_given_as_zero(tmp_path: Path) -> None:
         for line in text.split("## Times")[1].splitlines()
         if line.startswith("| PowerShell 7 |")
     )
-    assert line.count("n/a") == 3
+    assert line.count("n/a") == 2
 
 
 def test_provenance_is_printed_whole(tmp_path: Path) -> None:
@@ -300,9 +297,7 @@ def test_provenance_is_printed_whole(tmp_path: Path) -> None:
         "Registered in `registrations/study.json`",
         "- trials: 5 became 4",
         "Bash 4 ms, PowerShell 7 0.41 s.",
-        "temperature as sent `0.7` (200)",
-        "$0.1400 for the 200 answers with a price",
-        "2026-05-01T10:00:00Z to 2026-05-01T10:03:19Z",
+        "sampling.model-x.temperature_sent: `0.7`",
         "task-20, version 1, written, SHA-256 `beefbeefbeefbeef`",
         "config/study.yaml: `3434",
     ):
@@ -332,7 +327,7 @@ def test_attempts_and_changed_folders_are_told(tmp_path: Path) -> None:
         "abandoned after the 3rd attempt.\n\n*Missing*" in text
         and "its command was started 3 times (1)" in text
     )
-    assert "1 measured runs (Bash 1, PowerShell 0) changed the working folder" in text
+    assert "1 measured run (Bash 1, PowerShell 0) changed the working folder" in text
     assert "attempt at " not in report(tmp_path, lambda cell: True)
 
 
@@ -426,21 +421,3 @@ def test_figures_of_an_earlier_report_do_not_stay(tmp_path: Path) -> None:
 def test_a_value_the_template_lacks_stops_the_report() -> None:
     with pytest.raises(jinja2.UndefinedError):
         render({})
-
-
-def test_the_report_shows_how_the_answers_fared_over_the_time_of_asking(tmp_path: Path) -> None:
-    def by_trial(row, number) -> dict:
-        return {"asked_utc": f"2026-05-01T10:0{row.trial}:00Z"}
-
-    found = report(tmp_path, lambda cell: cell.trial < 4, altered=by_trial, t_gen_s=1.5)
-    found = found.splitlines()
-    start = next(place for place, line in enumerate(found) if line.startswith("| answered, UTC"))
-    head, _, first, *_, last = cells("\n".join(found[start : start + 6]))
-    assert head[1:] == [
-        "Bash, passes",
-        "Bash, t_gen",
-        "PowerShell 7, passes",
-        "PowerShell 7, t_gen",
-    ]
-    assert first == ["2026-05-01T10:01 to 2026-05-01T10:02", "30/30", "1.50 s", "20/20", "1.50 s"]
-    assert last[1::2] == ["0/20", "0/30"]

@@ -5,7 +5,7 @@ import pytest
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.table import to_frame
 from fluency.report.first_page import could_change
-from fluency.report.sentences import missing_programs, sandbox_effects
+from fluency.report.sentences import missing_programs
 from tests.synthetic_tables import make_rows, make_study, make_tasks
 
 STUDY, TASKS = make_study(), make_tasks()
@@ -66,21 +66,6 @@ def test_a_shell_that_is_not_measured_is_not_compared() -> None:
         and "PowerShell" not in text
         and "differ" not in text
     )
-
-
-def test_what_the_sandbox_did_is_counted_by_shell() -> None:
-    text = sandbox_effects(analysis_of({"bash": 9, "pwsh": 1}).models[0])
-    assert text.startswith(
-        "a program that is missing here: Bash 9/100, PowerShell 1/100; stopped at the deadline: Bash 0/100"
-    )
-    assert text.endswith(
-        "the right output, failed for how the command ended: Bash 0/100, PowerShell 0/100"
-    )
-    trapped = make_rows(STUDY, TASKS, lambda cell: cell.trial < 4, content_ok=True)
-    model = analyse(to_frame(trapped), STUDY, TASKS).models[0]
-    assert sandbox_effects(model).endswith("ended: Bash 40/100, PowerShell 40/100")
-    nothing = analyse(to_frame(make_rows(STUDY, TASKS, lambda cell: None)), STUDY, TASKS).models[0]
-    assert sandbox_effects(nothing) == "nothing measured"
 
 
 def test_the_first_page_names_it_where_it_changes_the_verdict() -> None:

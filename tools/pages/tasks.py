@@ -1,4 +1,4 @@
-"""docs/tasks.md and the balance in docs/method.md, from the task bank."""
+"""docs/tasks.md, from the task bank."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from fluency.common.paths import ROOT
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.tasks import CATEGORIES, NEUTRAL, Task, load_tasks, task_sets
 from fluency.report.markdown import table
 
-PAGE, METHOD = "docs/tasks.md", "docs/method.md"
-PLACE = re.compile(r"(<!-- bank: balance -->\n).*?(<!-- end -->)", re.S)
+PAGE = "docs/tasks.md"
 UNDECLARED = "not declared"
 _SETS = """
 A study names a set in its configuration (`tasks: demanding`). A report concludes about "tasks like these", so the set
@@ -61,6 +59,7 @@ def _lines(tasks: Sequence[Task]) -> Iterator[str]:
     yield "are what its author expected before any result."
     yield "\n## Sets\n"
     yield f"{sets_table(tasks)}\n{_SETS}".rstrip()
+    yield f"\n### Balance\n\n{balance_table(tasks)}"
     sets = sorted(task_sets().items(), key=lambda named: len(named[1].tasks))
     for category in CATEGORIES:
         yield f"\n## {category.replace('-', ' ').capitalize()}\n"
@@ -105,13 +104,7 @@ def _lean(task: Task) -> str:
     return SHELLS[task.lean].short_title if task.lean in SHELLS else task.lean or UNDECLARED
 
 
-def with_balance(text: str, tasks: Sequence[Task]) -> str:
-    """A page with the balance in its marked place."""
-    return PLACE.sub(lambda found: f"{found[1]}{balance_table(tasks)}\n{found[2]}", text)
-
-
 def pages() -> dict[str, str]:
-    """Both pages, of the project's own tasks."""
+    """The page, of the project's own tasks."""
     tasks = [task for task in load_tasks() if not task.private]
-    method = with_balance((ROOT / METHOD).read_text(encoding="utf-8"), tasks)
-    return {PAGE: task_page(tasks), METHOD: method}
+    return {PAGE: task_page(tasks)}

@@ -11,9 +11,9 @@ from fluency.analysis.power import (
     SET_HEADS,
     SIZE_HEADS,
     outlook,
-    scenario_sizes,
-    scenario_variance,
+    scenario_spreads,
     set_rows,
+    size_rows,
 )
 from fluency.analysis.scenarios import SCENARIOS
 from fluency.common.paths import ROOT
@@ -63,12 +63,16 @@ def _page(found: dict[str, Rows], count: int) -> str:
         "## The decision table and the interval",
         "Over scenarios A to D; *ahead* at a true gap of 0 is wrong.",
         _rows(found["design"]),
+        "### The scenarios",
+        "A task's true pass rates in the two shells follow Beta distributions, tied by a Gaussian "
+        "copula.",
+        _scenarios(),
         "## Other methods",
         _others(found["design"]),
         "## How many tasks",
         "By formula, from each scenario's variances; `make power` prints the same from a study's "
         "own results, and so does its report.",
-        table(SIZE_HEADS, scenario_sizes(5), "lrr"),
+        table(SIZE_HEADS, size_rows(scenario_spreads(5)), "lrr"),
         "What the named sets of tasks can find, in points:",
         _sets(),
         "By the rate at which both shells pass (scenario D with another mean): the gap that is "
@@ -95,6 +99,12 @@ def _claims(rows: Rows) -> str:
         )
     heads = ["tasks", "Bash passes", "true gap", "ahead found, %", "wrongly ahead, %"]
     return table([*heads, "interval covers, %", "too easy to tell, %"], lines, "r" * 7)
+
+
+def _scenarios() -> str:
+    rows = [[s.name, s.words, s.mean, s.precision, s.tie] for s in SCENARIOS.values()]
+    heads = ["scenario", "in words", "Bash passes", "precision", "copula"]
+    return table(heads, rows, "llrrr")
 
 
 def _rows(rows: Rows) -> str:
@@ -126,8 +136,7 @@ def _others(rows: Rows) -> str:
 
 def _sets() -> str:
     sizes = {name: len(chosen.tasks) for name, chosen in task_sets().items()}
-    sources = [(name, scenario_variance(scenario)) for name, scenario in SCENARIOS.items()]
-    return table(SET_HEADS, set_rows(sources, sizes, 5), "llrrr")
+    return table(SET_HEADS, set_rows(scenario_spreads(5), sizes), "llrrr")
 
 
 def _outlook() -> str:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import median
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -206,92 +205,8 @@ def retried_cells(rows: pd.DataFrame) -> tuple[RetriedCell, ...]:
     )
 
 
-class Spread(NamedTuple):
-    """Median and largest over a shell's executed cells."""
-
-    median: float
-    largest: float
-
-
-@dataclass(frozen=True)
-class ResourceUse:
-    """Cells with a command that ran. Of each cell the worst of its worlds; None where no kernel reported it."""
-
-    shell: str
-    executed: int
-    timed_out: int
-    limited: int
-    truncated: int
-    memory_bytes: Spread | None
-    cpu_s: Spread | None
-    processes: Spread | None
-    written_bytes: Spread | None
-
-
-def resource_use(rows: pd.DataFrame, shell: str) -> ResourceUse:
-    """Count one shell of one model; `limited` are failures of the class `resource-limit`."""
-    if len(rows):
-        one_model(rows)
-    executed = rows[(rows["shell"] == shell) & rows["t_exec_s"].notna()]
-    return ResourceUse(
-        shell=shell,
-        executed=len(executed),
-        timed_out=int(executed["timed_out"].fillna(False).sum()),
-        limited=int((executed["failure_class"] == "resource-limit").fillna(False).sum()),
-        truncated=int(executed["output_truncated"].fillna(False).sum()),
-        memory_bytes=_spread(executed["peak_memory_bytes"]),
-        cpu_s=_spread(executed["cpu_s"]),
-        processes=_spread(executed["peak_processes"]),
-        written_bytes=_spread(executed["written_bytes"]),
-    )
-
-
-def _spread(column: pd.Series) -> Spread | None:
-    known = column.dropna()
-    return Spread(float(known.median()), float(known.max())) if len(known) else None
-
-
-TIME_SLICES = 4
 ENOUGH = 20
-
-
-@dataclass(frozen=True)
-class ShellTimeSlice:
-    """One shell within a time slice; t_gen: median seconds of generation, None where none was taken."""
-
-    passes: int
-    scored: int
-    t_gen: float | None
-
-
-@dataclass(frozen=True)
-class TimeSlice:
-    """Some answers in a row: when the first and the last of them came (UTC), and how each shell did."""
-
-    first_utc: str
-    last_utc: str
-    by_shell: dict[str, ShellTimeSlice]
-
-
-def drift(rows: pd.DataFrame, shells: list[str]) -> tuple[TimeSlice, ...]:
-    """Up to four slices, none empty, of sizes that differ by one answer at most; only measured cells count."""
-    one_model(rows)
-    known = (rows["status"] == "measured") & rows["passed"].notna() & rows["asked_utc"].notna()
-    order = ["asked_utc", "shell", "task", "trial"]
-    ordered = rows.loc[known, [*order, "passed", "t_gen_s"]].sort_values(order)
-    parts = np.array_split(np.arange(len(ordered)), min(TIME_SLICES, len(ordered)) or 1)
-    return tuple(_time_slice(ordered.iloc[part], shells) for part in parts if len(part))
-
-
-def _time_slice(part: pd.DataFrame, shells: list[str]) -> TimeSlice:
-    by_shell = {}
-    for shell in shells:
-        own = part[part["shell"] == shell]
-        taken = [float(value) for value in own["t_gen_s"].dropna()]
-        by_shell[shell] = ShellTimeSlice(
-            int(own["passed"].sum()), len(own), median(taken) if taken else None
-        )
-    return TimeSlice(part["asked_utc"].iloc[0], part["asked_utc"].iloc[-1], by_shell)
+"""Answers of a trial; with fewer a mixed order can look like growth."""
 
 
 def trials_added_later(rows: pd.DataFrame) -> tuple[int, ...]:
@@ -410,10 +325,3 @@ def variance_shares(outcomes: Outcomes, paired: PairedRates) -> VarianceShares |
     shell = max(0.0, (task_sd(paired.differences) ** 2 - of_means) / 2)
     total = task + shell + of_one / 2
     return VarianceShares(task / total, shell / total, of_one / 2 / total) if total else None
-
-
-def passed_in_some_worlds(rows: pd.DataFrame, shell: str) -> int:
-    """Measured cells of one model's shell that passed in one world and failed in another."""
-    one_model(rows)
-    part = rows[(rows["shell"] == shell) & (rows["status"] == "measured")]
-    return int(((part["worlds_passed"] > 0) & (part["worlds_passed"] < part["worlds_run"])).sum())

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import ceil, inf, sqrt
+from math import ceil, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtri, nctdtr, ndtr, ndtri, stdtrit
+from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 
 from fluency.analysis import decision_table as plan
 from fluency.analysis.intervals import task_sd
-from fluency.analysis.outcomes import Outcomes, count_outcomes, pair_by_task, trial_noise
+from fluency.analysis.outcomes import count_outcomes, pair_by_task
 from fluency.analysis.scenarios import SCENARIOS, Scenario, draw_rates, moments
 from fluency.common.paths import RESULTS
 from fluency.core.shells import gap_shells
@@ -22,8 +22,8 @@ from fluency.core.study import Study
 from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks, task_sets
 
-Variance = Callable[[float], tuple[float, float]]
-"""By the true gap: between tasks, and of one trial in both shells."""
+Spread = Callable[[float], float]
+"""By the true gap: the standard deviation of the per-task differences, of one."""
 
 
 @cache
@@ -39,27 +39,30 @@ def noncentrality(tasks: int) -> float:
     return low
 
 
-def detectable(variance: Variance, tasks: int, trials: float) -> float:
-    """Smallest gap (of one) found 80 % of the time; the variance may depend on the gap itself."""
+def detectable(spread: Spread, tasks: int) -> float:
+    """Smallest gap (of one) found 80 % of the time."""
     gap = 0.1
     for _ in range(20):
-        between, within = variance(gap)
         last = gap
-        gap = min(1.0, noncentrality(tasks) * sqrt((between + within / trials) / tasks))
+        gap = min(1.0, noncentrality(tasks) * spread(gap) / sqrt(tasks))
         if abs(gap - last) < 0.0005:
             break
     return gap
 
 
-def half_width(variance: Variance, tasks: int, trials: int) -> float:
+def half_width(spread: Spread, tasks: int) -> float:
     """Half-width (of one) of the 95 % interval for tasks like these at a true gap of 0."""
-    between, within = variance(0.0)
-    return float(stdtrit(tasks - 1, 1 - plan.ALPHA / 2)) * sqrt((between + within / trials) / tasks)
+    return float(stdtrit(tasks - 1, 1 - plan.ALPHA / 2)) * spread(0.0) / sqrt(tasks)
 
 
-def scenario_variance(scenario: Scenario) -> Variance:
-    """A scenario's variances by gap, looked up on a grid of 2.5 points."""
-    known = cache(lambda step: moments(scenario, step * 0.025))
+def scenario_spread(scenario: Scenario, trials: float) -> Spread:
+    """A scenario's spread by gap, looked up on a grid of 2.5 points."""
+
+    @cache
+    def known(step: int) -> float:
+        between, within = moments(scenario, step * 0.025)
+        return sqrt(between + within / trials)
+
     return lambda gap: known(round(gap / 0.025))
 
 
@@ -130,7 +133,7 @@ def outlook(rate: float, tasks: int, trials: int, count: int = 4000) -> Outlook:
     rates = rates[:, rng.integers(0, 20_000, size=(count, tasks))]
     passes = rng.binomial(trials, rates).sum(axis=2)
     cannot_tell = float((passes.max(axis=0) <= plan.FLOOR * tasks * trials).mean())
-    return Outlook(cannot_tell, detectable(scenario_variance(scenario), tasks, trials))
+    return Outlook(cannot_tell, detectable(scenario_spread(scenario, trials), tasks))
 
 
 def outlook_lines(study: Study, tasks: int) -> list[str]:
@@ -150,137 +153,71 @@ def outlook_lines(study: Study, tasks: int) -> list[str]:
     ]
 
 
-class Pilot(NamedTuple):
-    """Variances from one model's results, of one squared, unbiased.
-
-    Attributes:
-        sd: The standard deviation of the per-task differences, as the report states it.
-        between: Between tasks, cut off at 0.
-        within: Of one trial in both shells.
-        upper: The end of the 95 % interval of the variance between tasks, by chi-square.
-    """
-
-    sd: float
-    between: float
-    within: float
-    upper: float
-
-    def at(self, gap: float) -> tuple[float, float]:
-        """As a `Variance`; with the upper end where none was seen between tasks."""
-        return self.between or self.upper, self.within
-
-
-def pilot_variance(outcomes: Outcomes) -> Pilot | None:
-    """What one model's results say of the variances.
-
-    None where a task has fewer than two trials in a shell, or fewer than two tasks were measured:
-    the two cannot be distinguished then.
-    """
-    paired = pair_by_task(outcomes)
-    if paired is None or len(paired.tasks) < 2:
-        return None
-    noise = trial_noise(outcomes, paired)
-    if noise is None:
-        return None
-    (within, of_means), freedom = noise, len(paired.tasks) - 1
-    spread = task_sd(paired.differences)
-    total = spread**2
-    largest = freedom * total / float(chdtri(freedom, 1 - plan.ALPHA / 2))
-    return Pilot(spread, max(0.0, total - of_means), within, max(0.0, largest - of_means))
-
-
-TASKS = (20, 40, 60, 100, 200)
-TRIALS = (1, 3, 5, 10, inf)
-
-
-def power_text(
-    pilots: Sequence[tuple[str, Pilot]], tasks: int, trials: int, sets: Mapping[str, int]
-) -> str:
-    """The tables in plain text.
-
-    Args:
-        pilots: Models with their variances; without any, the scenarios of docs/method.md.
-        tasks: The design's.
-        trials: The design's.
-        sets: Sets of tasks with their sizes, to be compared.
-    """
-    sources: list[tuple[str, Variance]] = [(f"results of {name}", p.at) for name, p in pilots]
-    sizes = [[f"results of {name}", *_needed(p.sd, p.sd)] for name, p in pilots]
-    lines = [f"This design: {tasks} tasks x {trials} trials, one model."]
-    if not sources:
-        sources = [(f"scenario {s.name}", scenario_variance(s)) for s in SCENARIOS.values()]
-        lines.append("There are no results with two trials a cell yet: scenarios are assumed.")
-        lines += [f"  {s.name}: {s.words}" for s in SCENARIOS.values()]
-        sizes = scenario_sizes(trials)
-    lines += ["", "Tasks that answer a question 80 % of the time, as in the report:"]
-    lines += [columns([SIZE_HEADS, *sizes])]
-    lines += ["", f"The sets of tasks, with {trials} trials, in points:"]
-    lines += [columns([SET_HEADS, *set_rows(sources, sets, trials)])]
-    for title, variance in sources:
-        lines += ["", f"{title}: smallest true gap found 80 % of the time, in points"]
-        lines += [_grid(variance, tasks, trials)]
-    unseen = [name for name, pilot in pilots if not pilot.between]
-    if unseen:
-        lines += ["", f"No variance between tasks was seen for {', '.join(unseen)}: the end of its"]
-        lines += ["95 % interval is used."]
-    lines += ["", "* this design; inf: any number of trials. More trials help down to that column"]
-    lines += [
-        "only. A pilot's variance is uncertain: with 20 tasks by a third. n/a: nothing varied."
-    ]
-    return "\n".join(lines)
-
-
 SIZE_HEADS = ["", "who is ahead (true gap 10)", "less than 5 (true gap 0)"]
 SET_HEADS = ["source", "set", "tasks", "half-width of the interval", "gap found"]
 
 
-def set_rows(
-    sources: Sequence[tuple[str, Variance]], sets: Mapping[str, int], trials: int
-) -> list[list[str]]:
-    """A row for each source and set, in points; `n/a` where nothing varies."""
+def power_text(
+    spreads: Mapping[str, float], tasks: int, trials: int, sets: Mapping[str, int]
+) -> str:
+    """The tables in plain text.
+
+    Args:
+        spreads: Models with their spreads; without any, the scenarios of docs/method.md.
+        tasks: The design's.
+        trials: The design's.
+        sets: Sets of tasks with their sizes, to be compared.
+    """
+    lines = [f"This design: {tasks} tasks x {trials} trials, one model."]
+    sources = {f"results of {name}": _constant(spread) for name, spread in spreads.items()}
+    if not sources:
+        sources = scenario_spreads(trials)
+        lines.append("There are no results of both shells yet: scenarios are assumed.")
+        lines += [f"  {s.name}: {s.words}" for s in SCENARIOS.values()]
+    lines += ["", "Tasks that answer a question 80 % of the time, as in the report:"]
+    lines += [columns([SIZE_HEADS, *size_rows(sources)])]
+    lines += ["", f"This design and the sets of tasks, with {trials} trials, in points:"]
+    lines += [columns([SET_HEADS, *set_rows(sources, {"this design": tasks, **sets})])]
+    lines += [
+        "",
+        "The spread of one study is uncertain: with 20 tasks by a third. n/a: none was seen.",
+    ]
+    return "\n".join(lines)
+
+
+def scenario_spreads(trials: float) -> dict[str, Spread]:
+    """Each scenario's, by its title."""
+    return {f"scenario {s.name}": scenario_spread(s, trials) for s in SCENARIOS.values()}
+
+
+def _constant(spread: float) -> Spread:
+    return lambda gap: spread
+
+
+def size_rows(sources: Mapping[str, Spread]) -> list[list[str]]:
+    """A row for each source: the tasks that answer each question."""
+    rows = []
+    for title, spread in sources.items():
+        ahead, alike = sample_sizes(spread(float(plan.DIRECTION))), sample_sizes(spread(0.0))
+        needed = [ahead and ahead.ahead, alike and alike.no_difference]
+        rows.append([title, *(str(size or "n/a") for size in needed)])
+    return rows
+
+
+def set_rows(sources: Mapping[str, Spread], sets: Mapping[str, int]) -> list[list[str]]:
+    """A row for each source and set of two tasks or more, in points."""
     return [
         [
             title,
             name,
             str(tasks),
-            _points(half_width(variance, tasks, trials)),
-            _points(detectable(variance, tasks, trials)),
+            _points(half_width(spread, tasks)),
+            _points(detectable(spread, tasks)),
         ]
-        for title, variance in sources
+        for title, spread in sources.items()
         for name, tasks in sets.items()
         if tasks > 1
     ]
-
-
-def scenario_sizes(trials: int) -> list[list[str]]:
-    """A row for each scenario: the tasks that answer each question."""
-    rows = []
-    for name, scenario in SCENARIOS.items():
-        spreads = []
-        for gap in (float(plan.DIRECTION), 0.0):
-            between, within = scenario_variance(scenario)(gap)
-            spreads.append(sqrt(between + within / trials))
-        rows.append([f"scenario {name}", *_needed(*spreads)])
-    return rows
-
-
-def _needed(at_ten: float, at_zero: float) -> list[str]:
-    """The tasks for each question, by the spread at its true gap."""
-    ahead, alike = sample_sizes(at_ten), sample_sizes(at_zero)
-    return [str(ahead.ahead) if ahead else "n/a", str(alike.no_difference) if alike else "n/a"]
-
-
-def _grid(variance: Variance, tasks: int, trials: int) -> str:
-    """The gap found by tasks and trials; the design's own is marked."""
-    counts = sorted({*TRIALS, trials})
-    rows = [["tasks", *(f"{count:g} tr." for count in counts)]]
-    for size in sorted({*TASKS, tasks} - {0, 1}):
-        gaps = (
-            _points(detectable(variance, size, count)) + "*" * ((size, count) == (tasks, trials))
-            for count in counts
-        )
-        rows.append([str(size), *gaps])
-    return columns(rows)
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
@@ -298,11 +235,12 @@ def _points(gap: float) -> str:
 
 def main(study: Study, results: Path = RESULTS) -> int:
     """Print the tables for a study: from its own results, else from the scenarios."""
-    tasks = load_tasks(study.tasks)
-    path, ids, pilots = Path(results) / study.study / "cells.csv", [task.id for task in tasks], []
+    ids, spreads = [task.id for task in load_tasks(study.tasks)], {}
+    path = Path(results) / study.study / "cells.csv"
     for alias, rows in read_table(path).groupby("model", sort=False) if path.exists() else ():
-        if found := pilot_variance(count_outcomes(rows, ids, study.trials, study.shells)):
-            pilots.append((str(alias), found))
+        paired = pair_by_task(count_outcomes(rows, ids, study.trials, study.shells))
+        if paired and len(paired.tasks) > 1:
+            spreads[str(alias)] = task_sd(paired.differences)
     sets = {name: len(found.tasks) for name, found in task_sets().items()}
-    print(power_text(pilots, len(tasks), study.trials, sets))
+    print(power_text(spreads, len(ids), study.trials, sets))
     return 0

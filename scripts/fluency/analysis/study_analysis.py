@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import pandas as pd
@@ -34,7 +33,7 @@ from fluency.analysis.subgroups import (
     lean_lines,
     without_leaning,
 )
-from fluency.analysis.times import Times, times
+from fluency.analysis.times import ShellTimes, times
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.shells import Condition, gap_shells
 from fluency.core.study import Cell, Study
@@ -42,32 +41,17 @@ from fluency.core.tasks import Task
 
 
 @dataclass(frozen=True)
-class AnswerSummary:
-    """What the model was asked with and what it cost, by the answers' records.
-
-    temperatures, echoed, outcomes: (value, answers), the commonest first. cost_usd: of the `costed` answers that have
-    a price, None without any. first_utc, last_utc: ISO 8601, None where no answer has a time.
-    """
-
-    answers: int
-    temperatures: tuple[tuple[str, int], ...]
-    echoed: tuple[tuple[str, int], ...]
-    outcomes: tuple[tuple[str, int], ...]
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
-    costed: int
-    first_utc: str | None
-    last_utc: str | None
-
-
-@dataclass(frozen=True)
 class ModelAnalysis:
-    """One model. `gap` is None when no task was measured in both contrasted shells; `reading` says why.
+    """One model.
 
-    marks: by (task, shell), one a trial, see `trial_marks`. rates: of every shell in report order, None where no task
-    has enough measured trials. tallies, composition, resources, in_some_worlds (cells that passed in a part of their
-    worlds): of the study's shells.
+    Attributes:
+        tallies: Of the study's shells, as are `composition` and `silent`.
+        marks: By (task, shell), one a trial, see `trial_marks`.
+        rates: Of every shell in report order; None where no task has enough measured trials.
+        gap: None where no task was measured in both contrasted shells; `reading` says why.
+        leans: Means by declared lean; `without`: the gap without leaning tasks.
+        sets: The gap of each named set that is a part of the study's tasks.
+        trials_added_later: Trials after which the study grew.
     """
 
     model: str
@@ -88,13 +72,9 @@ class ModelAnalysis:
     silent: dict[str, descriptive.SilentFailures]
     side_effects: tuple[Cell, ...]
     retried_cells: tuple[descriptive.RetriedCell, ...]
-    times: Times
+    times: dict[str, ShellTimes]
     variance: descriptive.VarianceShares | None
-    in_some_worlds: dict[str, int]
-    drift: tuple[descriptive.TimeSlice, ...]
     trials_added_later: tuple[int, ...]
-    resources: dict[str, descriptive.ResourceUse]
-    answer_summary: AnswerSummary
 
     @property
     def words(self) -> dict[Band, BandWords]:
@@ -155,11 +135,7 @@ def analyse_model(
         retried_cells=descriptive.retried_cells(rows),
         times=times(rows, trials, shells),
         variance=descriptive.variance_shares(outcomes, gap.paired) if gap else None,
-        in_some_worlds={shell: descriptive.passed_in_some_worlds(rows, shell) for shell in shells},
-        drift=descriptive.drift(rows, list(shells)),
         trials_added_later=descriptive.trials_added_later(rows),
-        resources={shell: descriptive.resource_use(rows, shell) for shell in shells},
-        answer_summary=_answer_summary(rows),
     )
 
 
@@ -189,33 +165,6 @@ def trial_marks(
             status if status != "measured" else "passed" if passed else failed
         )
     return {key: tuple(value) for key, value in marks.items()}
-
-
-def _answer_summary(rows: pd.DataFrame) -> AnswerSummary:
-    answered = rows[rows["outcome"].notna()]
-    costs = answered["cost_usd"].dropna()
-    days = sorted(answered["asked_utc"].dropna())
-    return AnswerSummary(
-        answers=len(answered),
-        temperatures=_counted(answered["temperature_sent"]),
-        echoed=_counted(answered["model_echoed"]),
-        outcomes=_counted(answered["outcome"]),
-        input_tokens=int(answered["input_tokens"].sum()),
-        output_tokens=int(answered["output_tokens"].sum()),
-        cost_usd=float(Fraction(0) + sum(Fraction(str(cost)) for cost in costs))
-        if len(costs)
-        else None,
-        costed=len(costs),
-        first_utc=days[0] if days else None,
-        last_utc=days[-1] if days else None,
-    )
-
-
-def _counted(values: pd.Series) -> tuple[tuple[str, int], ...]:
-    counts = values.fillna("not recorded").value_counts()
-    return tuple(
-        sorted(((str(k), int(n)) for k, n in counts.items()), key=lambda item: (-item[1], item[0]))
-    )
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, fsum, inf, log, sqrt
-from statistics import fmean, median
+from math import inf
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
-from fluency.analysis.decision_table import ALPHA, HORIZON_S
+from fluency.analysis.decision_table import HORIZON_S
 from fluency.analysis.outcomes import one_model, ordered_shells
-from fluency.core.shells import gap_shells
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,6 @@ class ShellTimes:
     t_run: seconds of generation and execution of the passing runs. t_exec: of the command alone, same runs.
     t_first: restricted mean of the time to the first pass, failures at the horizon, over the `first_tasks` tasks for
     which it is known in every measured shell, so that all shells are means over the same tasks.
-    expected: median over tasks of (time of all measured trials) / passes, infinite where nothing passed
-    (expected running time with restarts: Auger and Hansen 2005).
     """
 
     shell: str
@@ -49,28 +45,8 @@ class ShellTimes:
     t_exec: Quartiles | None
     t_first: float | None
     first_tasks: int
-    expected: float | None
     never_passed: int
     tasks: int
-
-
-@dataclass(frozen=True)
-class ExecRatio:
-    """How many times as long a command takes in the challenger, over tasks that both shells pass at least once."""
-
-    tasks: int
-    median: float
-    geometric_mean: float
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
-class Times:
-    """Every shell, and the ratio of the contrasted ones."""
-
-    by_shell: dict[str, ShellTimes]
-    ratio: ExecRatio | None
 
 
 class Trial(NamedTuple):
@@ -87,8 +63,8 @@ class Trial(NamedTuple):
         return None if self.t_gen is None else self.t_gen + (self.t_exec or 0.0)
 
 
-def times(rows: pd.DataFrame, trials: int, shells: Sequence[str]) -> Times:
-    """The times of one model."""
+def times(rows: pd.DataFrame, trials: int, shells: Sequence[str]) -> dict[str, ShellTimes]:
+    """The times of every shell of one model."""
     one_model(rows)
     cells: dict[str, dict[str, list[Trial]]] = {shell: {} for shell in ordered_shells(shells)}
     columns = ("shell", "task", "trial", "status", "passed", "t_gen_s", "t_exec_s")
@@ -100,13 +76,12 @@ def times(rows: pd.DataFrame, trials: int, shells: Sequence[str]) -> Times:
             cells[shell].setdefault(task, []).append(trial)
     firsts = {shell: _firsts(tasks, trials) for shell, tasks in cells.items() if tasks}
     paired = set.intersection(*(set(known) for known in firsts.values())) if firsts else set()
-    by_shell = {
+    return {
         shell: _shell_times(
             list(tasks.values()), shell, [firsts[shell][task] for task in tasks if task in paired]
         )
         for shell, tasks in cells.items()
     }
-    return Times(by_shell, _ratio(*(cells[shell] for shell in gap_shells(shells))))
 
 
 def _firsts(tasks: Mapping[str, Sequence[Trial]], trials: int) -> dict[str, float]:
@@ -116,14 +91,6 @@ def _firsts(tasks: Mapping[str, Sequence[Trial]], trials: int) -> dict[str, floa
 
 
 def _shell_times(tasks: list[list[Trial]], shell: str, firsts: list[float]) -> ShellTimes:
-    expected = []
-    for task in tasks:
-        spent = [trial.spent for trial in task if trial.spent is not None]
-        passes = sum(trial.passed for trial in task)
-        if len(spent) == len(task):
-            expected.append(
-                fsum(spent) / passes if passes else inf
-            )  # the same in any order of trials
     passed = [trial for task in tasks for trial in task if trial.passed]
     return ShellTimes(
         shell=shell,
@@ -139,7 +106,6 @@ def _shell_times(tasks: list[list[Trial]], shell: str, firsts: list[float]) -> S
         t_exec=_quartiles([trial.t_exec for trial in passed if trial.t_exec is not None]),
         t_first=fmean(firsts) if firsts else None,
         first_tasks=len(firsts),
-        expected=median(expected) if expected else None,
         never_passed=sum(not any(trial.passed for trial in task) for task in tasks),
         tasks=len(tasks),
     )
@@ -173,28 +139,3 @@ def _quartiles(values: list[float]) -> Quartiles | None:
         return None
     low, middle, high = (float(value) for value in np.quantile(values, [0.25, 0.5, 0.75]))
     return Quartiles(middle, low, high, len(values))
-
-
-def _ratio(
-    baseline: Mapping[str, list[Trial]], challenger: Mapping[str, list[Trial]]
-) -> ExecRatio | None:
-    """exp of the per-task log-ratio of median t_exec of passing runs; 95 % t interval over tasks for its mean."""
-    logs = []
-    for task in baseline:
-        above, below = _exec_median(challenger.get(task, [])), _exec_median(baseline[task])
-        if above and below:
-            logs.append(log(above / below))
-    if not logs:
-        return None
-    centre = fmean(logs)
-    low = high = None
-    if len(logs) > 1:
-        error = sqrt(sum((value - centre) ** 2 for value in logs) / (len(logs) - 1) / len(logs))
-        half = float(stdtrit(len(logs) - 1, 1 - ALPHA / 2)) * error
-        low, high = exp(centre - half), exp(centre + half)
-    return ExecRatio(len(logs), exp(median(logs)), exp(centre), low, high)
-
-
-def _exec_median(task: Sequence[Trial]) -> float | None:
-    taken = [trial.t_exec for trial in task if trial.passed and trial.t_exec]
-    return median(taken) if taken else None

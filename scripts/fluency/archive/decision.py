@@ -18,9 +18,20 @@ from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
+from fluency.common.words import plural
 from fluency.core.table import to_frame
+from fluency.report.first_page import could_change, decides
 from fluency.report.report import render
-from fluency.report.sentences import headline_of, too
+from fluency.report.sentences import (
+    headline_of,
+    listed,
+    question,
+    registration_summary,
+    short_names,
+    too,
+    unofficial_builds,
+)
+from fluency.report.tables import counts_table, summary_table
 
 TEMPLATE = "decision.md.j2"
 _SHA256 = re.compile(r"^- SHA-256 of the archive: `?([0-9a-f]{64})`?$", re.MULTILINE)
@@ -83,11 +94,27 @@ def _text(
         "date": date,
         "gate": archived.study.decision or registration.get("decision", ""),
         "study": archived.study,
-        "analysis": analysis,
+        "question": question(analysis),
+        "registered": registration_summary(view.provenance),
+        "deviations": view.provenance.deviations,
+        "measured": ", ".join(
+            [
+                plural(len(analysis.tasks), "task"),
+                listed(short_names(analysis.shells)),
+                f"{plural(analysis.trials, 'trial')} of each",
+                plural(len(analysis.models), "model"),
+            ]
+        ),
+        "counts_table": counts_table(analysis),
+        "summary_table": summary_table(analysis),
+        "options": [words.option for words in analysis.words.values()],
+        "verdict": decides(analysis),
+        "could_change": could_change(analysis),
+        "builds": unofficial_builds(view.provenance),
+        "plan": (analysis.plan["version"], analysis.plan_sha256),
         "models": [_lines(model) for model in analysis.models],
         "proposes": any(model.reading.band and not model.reading.edge for model in analysis.models),
         "registration": registration or None,
-        "provenance": view.provenance,
         "manifest": report.manifest,
         "archive": report.path.name,
         "archive_word": _word(report.path),

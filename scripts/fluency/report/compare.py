@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -250,30 +251,26 @@ def _run_facts(study: StudyTable, titles: Mapping[str, str]) -> dict[str, str]:
     made = study.provenance
     known = made.model_dump(mode="json", exclude=NOT_A_SETTING) if made else {}
     for key, value in known.items():
-        if value in (None, [], {}):
-            continue
-        documents = value if isinstance(value, list) else [value]
+        documents = [part for part in (value if isinstance(value, list) else [value]) if part]
         if not all(isinstance(document, Mapping) for document in documents):
             facts[key] = _shown(value)
             continue
         # An image's id is another one wherever the same image is built again.
-        for name in dict.fromkeys(
-            name for document in documents for name in document if name != "image_id"
-        ):
+        for name in dict.fromkeys(n for part in documents for n in part if n != "image_id"):
             shown = sorted({_shown(document.get(name)) for document in documents})
             facts[f"{key}: {name}"] = ", ".join(shown)
     for alias, title in titles.items():
         sent = made.sampling.get(alias) if made else None
-        if made and sent and sent.answers:
-            for key in sorted(Sampling.model_fields.keys() - NOT_ASKED_FOR):
-                facts[f"{title}: {key}"] = _shown(getattr(sent, key))
+        rows = study.frame[study.frame["model"] == alias]
+        if sent and sent.answers:
+            asked = sorted(Sampling.model_fields.keys() - NOT_ASKED_FOR)
+            of_model = {key: getattr(sent, key) for key in asked}
         else:
-            for column, key in (
-                ("model_echoed", "echoed"),
-                ("temperature_sent", "temperature_sent"),
-            ):
-                values = study.frame.loc[study.frame["model"] == alias, column].dropna()
-                facts[f"{title}: {key}"] = ", ".join(sorted(set(map(str, values)))) or UNKNOWN
+            columns = {"model_echoed": "echoed", "temperature_sent": "temperature_sent"}
+            of_model = {
+                key: sorted({*rows[column].dropna()}) or UNKNOWN for column, key in columns.items()
+            }
+        facts |= {f"{title}: {key}": _shown(value) for key, value in of_model.items()}
     return facts
 
 
@@ -285,11 +282,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_shown(item)}" for key, item in sorted(value.items()))
     shown = str(value)
-    return (
-        shown[:16] + "…"
-        if len(shown) in (40, 64) and not set(shown) - set("0123456789abcdef")
-        else shown
-    )
+    return f"{shown[:16]}…" if re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", shown) else shown
 
 
 def comparison_markdown(comparison: Comparison) -> str:

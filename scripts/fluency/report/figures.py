@@ -1,4 +1,4 @@
-"""The three kinds of figures: the gaps, and for each model its tasks and its times; greys that print well, as SVG.
+"""Three kinds of figures: the gaps, and for each model its tasks and its failures; greys that print well, as SVG.
 
 Sizes are in inches. The same numbers give the same bytes each time.
 """
@@ -17,18 +17,18 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 import matplotlib
-import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from fluency.analysis.decision_table import DIRECTION_PP, NOISE_PP
 from fluency.analysis.gap import GapEstimate
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.words import plural
-from fluency.core.shells import SHELLS
-from fluency.report.numbers import MINUS, seconds, signed, span
+from fluency.report.marks import FAILURES
+from fluency.report.numbers import MINUS, signed, span
 from fluency.report.sentences import claims_sentence, listed, short_names, telling_first
 
 INK, MID, LIGHT, PALE, PAPER = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#efefef", "#ffffff"
@@ -65,14 +65,14 @@ class Drawing:
     alt: str
 
 
-def draw_figures(analysis: Analysis, frame: pd.DataFrame) -> list[Drawing]:
+def draw_figures(analysis: Analysis) -> list[Drawing]:
     """All figures of a report, in its order; what was not measured is not drawn."""
     drawings: list[Drawing | None] = []
     with _figure_style():
         drawings.append(draw_gaps(analysis))
         for model in analysis.models:
             drawings.append(draw_tasks(analysis, model))
-            drawings.append(draw_times(model, frame[frame["model"] == model.model]))
+            drawings.append(draw_failures(model))
     return [drawing for drawing in drawings if drawing]
 
 
@@ -106,15 +106,8 @@ def _label_rows(axes: Axes, labels: Sequence[str]) -> None:
     """Names left of the rows: plain texts, since an axis with a tick a row takes far longer to draw."""
     axes.set_yticks([])
     for row, label in enumerate(labels):
-        _text_beside(axes, label, (0.0, row), -6, ha="right")
-
-
-def _text_beside(
-    axes: Axes, text: str, place: tuple[float, float], right: float, **how: Any
-) -> None:
-    """A text some points right of a place, which is a fraction of the axes and a row."""
-    offset: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    axes.annotate(text, place, (right, 0), **offset, va="center", **how)
+        where: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "ha": "right"}
+        axes.annotate(label, (0, row), (-6, 0), textcoords="offset points", va="center", **where)
 
 
 def _text_width(texts: Sequence[str], size: float = 9) -> float:
@@ -140,7 +133,7 @@ def to_svg(figure: Figure, title: str, alt: str) -> str:
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
 
 
-GAP_ROW = 0.55
+GAP_ROW = 0.62
 
 
 def draw_gaps(analysis: Analysis) -> Drawing | None:
@@ -153,20 +146,21 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
     reach = max(abs(100 * edge) for gap in gaps.values() for edge in (*gap.interval, gap.value))
     limit = min(100, max(20, 5 * ceil((reach + 3) / 5)))
     left = max(0.9, _text_width(list(gaps)) + 0.25)
-    figure, axes = _new_axes(left + 4.6 + 1.8, 1.65 + GAP_ROW * len(gaps), (left, 0.88, 1.8, 0.7))
+    size, margins = (left + 4.4, 1.75 + GAP_ROW * len(gaps)), (left, 0.98, 0.3, 0.7)
+    figure, axes = _new_axes(*size, margins)
     axes.set_xlim(-limit, limit)
     axes.set_ylim(len(gaps) - 0.5, -0.5)
     _bands(axes, limit, baseline, challenger)
     for row, gap in enumerate(gaps.values()):
-        _gap_row(axes, row, gap)
+        _gap_row(axes, row, gap, 0.55 * limit)
     _label_rows(axes, list(gaps))
     axes.xaxis.set_major_formatter(
         lambda tick, _: f"{tick:+.0f}".replace("-", MINUS) if tick else "0"
     )
     axes.set_xlabel(f"← {baseline} better  ·  gap in points  ·  {challenger} better →")
     legend = (
-        "diamond: the gap · line: 95 % interval for tasks like these · "
-        "grey bar: 95 %, for exactly these tasks"
+        "diamond: the gap · line: 95 % interval for tasks like these\n"
+        "grey bar: 95 % interval for exactly these tasks"
     )
     if any(gap.edge for gap in gaps.values()):
         legend += "\ndashed, hollow: the tasks are too easy or too hard to tell by how much"
@@ -213,8 +207,8 @@ def _bands(axes: Axes, limit: float, baseline: str, challenger: str) -> None:
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
 
 
-def _gap_row(axes: Axes, row: int, gap: GapEstimate) -> None:
-    """One model; dashed and hollow where its tasks cannot tell."""
+def _gap_row(axes: Axes, row: int, gap: GapEstimate, farthest: float) -> None:
+    """One model, its numbers above; dashed and hollow where its tasks cannot tell."""
     value, edge = 100 * float(gap.value), gap.edge
     ends = [100 * float(end) for end in gap.interval]
     dashes: Any = (0, (3, 2)) if edge else "-"
@@ -227,7 +221,8 @@ def _gap_row(axes: Axes, row: int, gap: GapEstimate) -> None:
     fill, rim = (PAPER, INK) if edge else (INK, PAPER)
     axes.plot([value], [row], marker="D", markersize=6.5, color=fill, markeredgecolor=rim, zorder=4)
     note = f"{signed(gap.value)}  ({span(gap.interval)})"
-    _text_beside(axes, note, (1.0, row), 8)
+    centre = max(-farthest, min(farthest, value))
+    axes.annotate(note, (centre, row), (0, 7), textcoords="offset points", ha="center")
 
 
 TASK_ROW = 0.25
@@ -270,7 +265,7 @@ def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
         shell for shell in marks if any(by_shell[shell] is not None for by_shell in rates.values())
     ]
     left = _text_width(tasks) + 0.2
-    figure, axes = _new_axes(left + 4.4, 1.3 + TASK_ROW * len(tasks), (left, 0.7, 0.3, 0.6))
+    figure, axes = _new_axes(left + 3.8, 1.3 + TASK_ROW * len(tasks), (left, 0.7, 0.3, 0.6))
     axes.set_xlim(-4, 104)
     axes.set_ylim(len(tasks) - 0.4, -0.6)
     _dots(axes, [rates[task] for task in tasks], marks, model.outcomes.contrast)
@@ -349,6 +344,10 @@ def _dots(
         )
 
 
+ABOVE: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.1}
+"""Where a legend is."""
+
+
 def _task_legend(axes: Axes, marks: Mapping[str, Mark], shown: Sequence[str]) -> None:
     drawn = [
         axes.plot(
@@ -363,57 +362,54 @@ def _task_legend(axes: Axes, marks: Mapping[str, Mark], shown: Sequence[str]) ->
         )[0]
         for mark in (marks[shell] for shell in shown)
     ]
-    where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.1}
     axes.legend(
-        drawn, short_names(shown), ncol=len(marks), frameon=False, handletextpad=0.2, **where
+        drawn, short_names(shown), ncol=len(marks), frameon=False, handletextpad=0.2, **ABOVE
     )
 
 
-BASELINE_LINE, CHALLENGER_LINE = (MID, (0, (4.0, 2.0))), (INK, "-")
-FURTHER_LINE = (MID, (0, (1.0, 1.5)))
-LEAST_PASSES = 5
+FAILURE_ROW = 0.34
+MOST_CLASSES = 8
 
 
-def draw_times(model: ModelAnalysis, rows: pd.DataFrame) -> Drawing | None:
-    """How long the commands of passing runs took, by shell; None unless each shell that ran has five of them."""
-    passed = rows[(rows["status"] == "measured") & rows["passed"].eq(True).fillna(False)]
-    values = {}
-    for shell, counts in model.outcomes.by_shell.items():
-        taken = passed.loc[passed["shell"] == shell, "t_exec_s"].dropna().to_numpy(dtype=float)
-        if sum(counts.scored):
-            values[shell] = np.sort(taken[taken > 0])
-    if not values or min(map(len, values.values())) < LEAST_PASSES:
+def draw_failures(model: ModelAnalysis) -> Drawing | None:
+    """Bars of all measured shells for each failure class, the commonest first; None without a failure."""
+    measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
+    counts = {line.failure_class: line.counts for line in model.failures}
+    classes = sorted(counts, key=lambda name: -sum(counts[name].values()))
+    if not classes:
         return None
-    legend = 0.17 * ((len(values) - 1) // 2)  # of its rows beyond the first, two shells a row
-    figure, axes = _new_axes(5.6, 2.7 + legend, (0.65, 0.5, 0.3, 0.55 + legend))
-    axes.spines["left"].set_visible(True)
-    axes.set_xscale("log")
-    lines = dict(zip(model.outcomes.contrast, (BASELINE_LINE, CHALLENGER_LINE), strict=True))
-    for shell, taken in values.items():
-        colour, dashes = lines.get(shell, FURTHER_LINE)
-        label = f"{SHELLS[shell].title} ({len(taken)} passing runs)"
-        axes.ecdf(taken, label=label, linewidth=1.6, color=colour, linestyle=dashes)
-    low, high = min(v[0] for v in values.values()), max(v[-1] for v in values.values())
-    axes.set_xlim(low / 1.6, high * 1.6)
-    decades = [base * 10.0**power for power in range(-4, 4) for base in (1, 2, 5)]
-    ticks = [tick for tick in decades if low / 1.6 <= tick <= high * 1.6]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.minorticks_off()
-    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100"])
-    axes.grid(axis="both", color=LIGHT, linewidth=0.5)
-    axes.set_xlabel("time from start to exit of the command, seconds (log scale)")
-    axes.set_ylabel("passing runs done, %")
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1.0),
-        ncol=2,
-        frameon=False,
-        borderaxespad=0.1,
-        fontsize=8,
+    rows = {_failed_how(name): counts[name] for name in classes[:MOST_CLASSES]}
+    if rest := classes[MOST_CLASSES:]:
+        rows[f"{len(rest)} further classes"] = {
+            shell: sum(counts[name].get(shell, 0) for name in rest) for shell in measured
+        }
+    left = _text_width(list(rows)) + 0.2
+    figure, axes = _new_axes(left + 3.4, 1.35 + FAILURE_ROW * len(rows), (left, 0.7, 0.3, 0.65))
+    shares = [
+        [100 * by_shell.get(shell, 0) / of for by_shell in rows.values()]
+        for shell, of in measured.items()
+    ]
+    ticks = MaxNLocator(5, integer=True).tick_values(0, 1.1 * max(map(max, shares)))
+    axes.set_xticks(ticks)
+    axes.set_xlim(0, ticks[-1])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    marks, size = _marks(model), 0.76 / len(shares)
+    for place, (shell, values) in enumerate(zip(measured, shares, strict=True)):
+        heights = [row - 0.38 + size * (place + 0.5) for row in range(len(rows))]
+        fill = marks[shell].fill
+        bars = axes.barh(heights, values, 0.86 * size, color=fill, edgecolor=INK, linewidth=0.8)
+        texts = [str(by_shell.get(shell, 0)) for by_shell in rows.values()]
+        axes.bar_label(bars, texts, padding=2, fontsize=7)
+    _label_rows(axes, list(rows))
+    axes.set_xlabel("% of the shell's runs (number: runs)")
+    handles = [Patch(facecolor=marks[shell].fill, edgecolor=INK) for shell in measured]
+    axes.legend(handles, short_names(measured), ncol=len(measured), frameon=False, **ABOVE)
+    alt = f"How runs of {model.model} failed, {' / '.join(short_names(measured))}: " + "; ".join(
+        f"{words} {' / '.join(str(by_shell.get(shell, 0)) for shell in measured)}"
+        for words, by_shell in rows.items()
     )
-    alt = f"How long the commands of passing runs of {model.model} took. " + " ".join(
-        f"{SHELLS[shell].title}: {len(taken)} runs, median {seconds(float(np.median(taken)))}, "
-        f"longest {seconds(float(taken[-1]))}."
-        for shell, taken in values.items()
-    )
-    return _model_drawing("times", "Times of commands", model, figure, alt)
+    return _model_drawing("failures", "Failures", model, figure, f"{alt}.")
+
+
+def _failed_how(name: str) -> str:
+    return FAILURES.get(name, ("", name))[1]

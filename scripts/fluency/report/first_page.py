@@ -32,11 +32,10 @@ from fluency.core.shells import CONDITIONS, SHELLS
 from fluency.core.study import Study
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
-from fluency.report.numbers import signed, span
+from fluency.report.numbers import signed
 from fluency.report.sentences import (
-    claims_sentence,
     listed,
-    refusal,
+    model_sentence,
     short_names,
     side_name,
     telling_first,
@@ -183,39 +182,19 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def model_sentence(model: ModelAnalysis) -> str:
-    """What one model did, to be read after its name."""
-    gap, reading = model.gap, model.reading
-    if gap is None or reading.band is None:
-        return f"was not compared: {refusal(model)}."
-    baseline, challenger = short_names(model.outcomes.contrast)
-    below, above = gap.paired.baseline_rate, gap.paired.challenger_rate
-    if not below.passes + above.passes:
-        return (
-            "solved nothing in either shell: for this model the tasks are too hard to compare the "
-            "shells."
-        )
+def silent_sentence(model: ModelAnalysis) -> str:
+    """How many failures an agent would not notice: counts, without a verdict; empty without any."""
+    counts = [
+        f"{found.silent} of {found.failed} in {SHELLS[shell].short_title}"
+        for shell, found in model.silent.items()
+        if found.failed
+    ]
+    if not counts:
+        return ""
     return (
-        f"wrote a working command in {below.passes} of {below.scored} {baseline} and "
-        f"{above.passes} of {above.scored} {challenger} runs: {challenger} {signed(gap.value)} "
-        f"points (95 % interval {span(gap.interval)}). {claims_sentence(model)}"
+        f"Silent failures of {model.model}: of the commands that ran and failed, {listed(counts)} "
+        "ended with status 0."
     )
-
-
-def silent_sentences(analysis: Analysis) -> Iterator[str]:
-    """How many failures an agent would not notice: counts, without a verdict."""
-    for model in analysis.models:
-        counts = [
-            f"{found.silent} of {found.failed} in {SHELLS[shell].short_title}"
-            for shell, found in model.silent.items()
-            if found.failed
-        ]
-        if counts:
-            whose = f" of {model.model}" if len(analysis.models) > 1 else ""
-            yield (
-                f"Silent failures{whose}: of the commands that ran and failed, {listed(counts)} "
-                "ended with status 0."
-            )
 
 
 def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
@@ -417,10 +396,8 @@ def how_measured(analysis: Analysis, view: StudyView) -> Iterator[str]:
     where = {1: "", 2: " in both"}.get(worlds, " in all of them")
     yield f"Each command ran as written in {each}; it passes if it exits with 0 and prints the right answer{where}."
     yield "Prompts differ in one line, the shell's."
-    sent = dict.fromkeys(
-        t for model in analysis.models for t, _ in model.answer_summary.temperatures
-    )
-    if sent:
+    sampling = view.provenance.sampling.values()
+    if sent := dict.fromkeys(t for sent in sampling for t in sent.temperature_sent):
         yield f"Temperature {' or '.join(sent)}."
     if analysis.orders and all(o.state in ("kept", "resumed") for o in analysis.orders.values()):
         yield "Shells, tasks and trials were asked in one mixed, seeded order."
@@ -430,9 +407,9 @@ def how_measured(analysis: Analysis, view: StudyView) -> Iterator[str]:
         for name, version in image.shells.items()
     }
     if versions := [
-        f"{SHELLS[name].short_title} {(version or 'unknown').split('(')[0]}"
+        f"{SHELLS[name].short_title} {version.split('(')[0]}"
         for name, version in sorted(found)
-        if name in SHELLS
+        if name in SHELLS and version
     ]:
         yield f"{', '.join(versions)}."
     yield "Not measured: follow-up on errors, safety, any other language, Windows."

@@ -69,19 +69,21 @@ def code(text: str | None, limit: int = LIMIT) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
+_SPAN = re.compile(r"&#96;([\w.,/=:-]+(?: [\w.,/=:-]+)*)&#96;", re.ASCII)
+
+
 def text(value: object, limit: int = LIMIT) -> str:
-    """Plain words for prose and table cells: what Markdown or HTML could interpret becomes an entity."""
+    """Plain words for prose and table cells: what Markdown or HTML could interpret becomes an entity.
+
+    Code spans of plain words and blanks are left as they are.
+    """
     shown = visible(str(value), limit)
     addresses = {match.start() for match in _ADDRESS.finditer(shown)}
-    return "".join(
+    escaped = "".join(
         char if _is_quiet(shown, place) and place not in addresses else f"&#{ord(char)};"
         for place, char in enumerate(shown)
     )
-
-
-def prose(value: object, limit: int = LIMIT) -> str:
-    """As `text`, with code spans of plain words and blanks left as they are."""
-    return re.sub(r"&#96;([a-z]+(?: [a-z]+)*)&#96;", r"`\1`", text(value, limit))
+    return _SPAN.sub(r"`\1`", escaped)
 
 
 def _is_quiet(text: str, place: int) -> bool:

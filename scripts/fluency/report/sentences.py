@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from fluency.analysis.decision_table import DIRECTION_PP, MISSING_PROGRAM_GAP, NOISE_PP, Edge
 from fluency.analysis.descriptive import AskingOrder
-from fluency.analysis.gap import GapEstimate
+from fluency.analysis.gap import TableReading
 from fluency.analysis.power import SampleSizes
 from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
+from fluency.common.words import plural
 from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS, Condition
 from fluency.core.study import Study
-from fluency.report.numbers import percent, points, seconds, signed, span
+from fluency.report.markdown import code
+from fluency.report.numbers import points, seconds, signed, span
 
 
 def question(analysis: Analysis) -> str:
@@ -57,11 +59,41 @@ def extra_shells_note(analysis: Analysis) -> str:
 
 
 def headline_of(model: ModelAnalysis) -> str:
-    """Everything that decides about one model, in one line."""
+    """What one model did, with its name and what the decision table says."""
+    said = f"{model.model} {model_sentence(model)}"
+    return f"{said} Decision table: {judged(model, model.reading)}." if model.reading.band else said
+
+
+def model_sentence(model: ModelAnalysis) -> str:
+    """What one model did, to be read after its name."""
     gap = model.gap
-    if gap is None:
-        return f"{model.model}: no gap: {refusal(model)}."
-    return f"{model.model}: {' '.join(_headline_parts(model, gap))}"
+    if gap is None or model.reading.band is None:
+        return f"was not compared: {refusal(model)}."
+    baseline, challenger = short_names(model.outcomes.contrast)
+    below, above = gap.paired.baseline_rate, gap.paired.challenger_rate
+    if not below.passes + above.passes:
+        return (
+            "solved nothing in either shell: for this model the tasks are too hard to compare the "
+            "shells."
+        )
+    return (
+        f"wrote a working command in {below.passes} of {below.scored} {baseline} and "
+        f"{above.passes} of {above.scored} {challenger} runs: {challenger} {signed(gap.value)} "
+        f"points (95 % interval {span(gap.interval)}). {claims_sentence(model)}"
+    )
+
+
+def judged(model: ModelAnalysis, reading: TableReading) -> str:
+    """What the decision table says, and whether the interval supports it."""
+    if reading.band is None:
+        return "no verdict"
+    if reading.edge:
+        return f"{too(reading.edge)} to tell"
+    if reading.band == "inconclusive":
+        return model.words[reading.band].label
+    name = side_name(reading.band, model.outcomes.contrast)
+    said = "change nothing" if reading.band == "falsified" else f"mild evidence for {name}"
+    return f"{said}, {'supported' if reading.supported else 'not supported'}"
 
 
 def refusal(model: ModelAnalysis) -> str:
@@ -72,36 +104,6 @@ def refusal(model: ModelAnalysis) -> str:
         if (rate := model.rates[shell])
     )
     return "; ".join(model.reading.refused) + (f" ({seen})" if seen else "")
-
-
-def _headline_parts(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
-    contrast, reading, tasks = model.outcomes.contrast, model.reading, len(gap.paired.tasks)
-    tallies = [tally for shell, tally in model.tallies.items() if shell in contrast]
-    measured, planned = (
-        sum(getattr(tally, what) for tally in tallies) for what in ("measured", "planned")
-    )
-    rates = zip(short_names(contrast), gap.paired.rates, strict=True)
-    yield (
-        f"gap {signed(gap.value)} pp ({', '.join(f'{name} {percent(rate)}' for name, rate in rates)};"
-        f" {tasks} tasks, {measured}/{planned} runs measured), 95 % interval {span(gap.interval)}."
-    )
-    if reading.band is None:
-        yield f"No verdict: {'; '.join(reading.refused)}."
-    else:
-        if reading.edge:
-            yield f"The decision table does not apply: these tasks are {too(reading.edge)} to tell."
-        else:
-            words = model.words[reading.band]
-            is_it = "supported" if reading.supported else "not supported by the interval"
-            yield f"By the decision table ({words.condition}, {is_it}): {words.reading}."
-        yield claims_sentence(model)
-        if reading.provisional:
-            yield "Missing runs could change the verdict."
-    if not gap.paired.differing:
-        yield (
-            f"0/{tasks} tasks differ: up to {percent(gap.differing_bound)} (Clopper-Pearson) could."
-        )
-    yield f"Compatible with: {', '.join(model.words[band].label for band in gap.rows)}."
 
 
 SIZES = {
@@ -216,7 +218,7 @@ def missing_programs(model: ModelAnalysis) -> str:
     counted = {line.failure_class: line.counts for line in model.failures}
     lacked = counted.get(MISSING_PROGRAM, {})
     parts = [
-        _share(name, counted.get(name, {}), measured)
+        f"{_counts_by_shell(counted.get(name, {}), measured)} (`{name}`)"
         for name in (MISSING_PROGRAM, "invented-command")
     ]
     said = (
@@ -244,39 +246,53 @@ def missing_programs(model: ModelAnalysis) -> str:
     )
 
 
-def sandbox_effects(model: ModelAnalysis) -> str:
-    """What the sandbox did to one model's answers, by shell: failed cells / measured ones."""
-    measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
-    counted = {line.failure_class: line.counts for line in model.failures}
-    kinds = {MISSING_PROGRAM: "a program that is missing here"}
-    kinds |= {"timeout": "stopped at the deadline", "resource-limit": "met another limit"}
-    kinds |= {"table-noise": "a right answer under a table header"}
-    lines = [(words, counted.get(name, {})) for name, words in kinds.items()]
-    ended = _right_output_bad_exit(model)
-    if ended is not None:
-        lines.append(("the right output, failed for how the command ended", ended))
-    shown = [
-        f"{words}: {_counts_by_shell(counts, measured)}" for words, counts in lines if measured
+def side_effects(model: ModelAnalysis) -> str:
+    """How many commands changed their folder or left processes; empty where none did."""
+    cells = model.side_effects
+    if not cells:
+        return ""
+    by_shell = [
+        f"{name} {sum(cell.shell == shell for cell in cells)}"
+        for shell, name in zip(model.tallies, short_names(model.tallies), strict=True)
     ]
-    return "; ".join(shown) or "nothing measured"
+    return (
+        f"{plural(len(cells), 'measured run')} ({', '.join(by_shell)}) changed the working folder, "
+        "which is the command's own, or left processes behind, whether they passed or not. That a "
+        f"folder was changed is reported and never judged; the first is {cell_link(cells[0].path)}."
+    )
 
 
-def _right_output_bad_exit(model: ModelAnalysis) -> dict[str, int] | None:
-    """Cells of each contrasted shell whose output is right and that failed all the same; None without a comparison."""
-    estimates = {line.key: line.estimate for line in model.sensitivities}
-    output, headline = estimates["output"], estimates["headline"]
-    if output is None or headline is None:
-        return None
-    baseline = output.paired.baseline_rate.passes - headline.paired.baseline_rate.passes
-    challenger = output.paired.challenger_rate.passes - headline.paired.challenger_rate.passes
-    return dict(zip(model.outcomes.contrast, (baseline, challenger), strict=True))
+def attempts(model: ModelAnalysis) -> str:
+    """The cells whose command was interrupted from outside; empty without any."""
+    found = model.retried_cells
+    if not found:
+        return ""
+    cells = "; ".join(
+        f"{cell_link(one.cell.path)} {attempt(one.attempts, one.measured)}" for one in found
+    )
+    were = "these" if len(found) > 1 else "this"
+    return (
+        f"an attempt at {plural(len(found), 'cell')} was interrupted from outside while its "
+        f"command ran; {were}: {cells}."
+    )
 
 
-def _share(name: str, counts: dict[str, int], measured: dict[str, int]) -> str:
-    return f"{_counts_by_shell(counts, measured)} (`{name}`)"
+def cell_link(path: str) -> str:
+    """A link to a cell in the explorer."""
+    return f"[{path}](explorer.html#{path})"
 
 
-def _counts_by_shell(counts: dict[str, int], measured: dict[str, int]) -> str:
+def top_commands(model: ModelAnalysis) -> list[str]:
+    """What each shell's answers call most often."""
+    return [
+        f"{SHELLS[made.shell].title} answers call most often (answers that do, of {made.answers}): "
+        f"{', '.join(f'{code(name, 60)} {count}' for name, count in made.top_commands)}."
+        for made in model.composition.values()
+        if made.top_commands
+    ]
+
+
+def _counts_by_shell(counts: Mapping[str, int], measured: Mapping[str, int]) -> str:
     return ", ".join(
         f"{SHELLS[shell].short_title} {counts.get(shell, 0)}/{of}" for shell, of in measured.items()
     )

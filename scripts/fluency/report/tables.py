@@ -3,108 +3,80 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from fluency.analysis.descriptive import CategoryLine, Spread
-from fluency.analysis.gap import TableReading
+from fluency.analysis.descriptive import CategoryLine
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.pass_at_k import ShareOfTasks
 from fluency.analysis.robustness import conditions_of
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
-from fluency.analysis.subgroups import GAP, AliasPair, RateChange, Subset
+from fluency.analysis.subgroups import GAP, RateChange, Subset
 from fluency.analysis.times import Quartiles
 from fluency.core.records import Control
-from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
+from fluency.core.shells import EXTRA_CONDITIONS, SHELLS
 from fluency.report.markdown import code, table, text
 from fluency.report.marks import FAILURES, MARKS, mark_of
 from fluency.report.numbers import percent, points, seconds, signed, span
-from fluency.report.sentences import listed, short_names, side_name, telling_first, too
+from fluency.report.sentences import (
+    cell_link,
+    judged,
+    listed,
+    short_names,
+    side_name,
+    telling_first,
+)
 
 
 def first_table(analysis: Analysis) -> str:
     """The first page's: rates, gap, who is ahead and what the decision table says, a row for each model."""
     rates = short_names(analysis.shells_shown)
     headers = ["model", *rates, "gap in points (95 % interval)", "who is ahead", "decision table"]
-    rows = [
-        [
-            model.model,
-            *(rate_cell(model, shell, brief=True) for shell in analysis.shells_shown),
-            *_found(model),
-        ]
-        for model in telling_first(analysis)
-    ]
+    rows = []
+    for model in telling_first(analysis):
+        gap, reading = model.gap, model.reading
+        who = side_name(gap.ahead, model.outcomes.contrast) if gap and gap.ahead else "open"
+        if reading.band is None:
+            who = "not compared"
+        rows.append(
+            [
+                model.model,
+                *(rate_cell(model, shell, brief=True) for shell in analysis.shells_shown),
+                f"{signed(gap.value)} ({span(gap.interval)})" if gap else "n/a",
+                who + (", on what was measured" if reading.provisional else ""),
+                judged(model, reading),
+            ]
+        )
     return table(headers, rows, "l" + "r" * (len(rates) + 1))
-
-
-def _found(model: ModelAnalysis) -> list[str]:
-    gap, reading = model.gap, model.reading
-    shown = f"{signed(gap.value)} ({span(gap.interval)})" if gap else "n/a"
-    if gap is None or reading.band is None:
-        return [shown, "not compared", "no verdict"]
-    who = side_name(gap.ahead, model.outcomes.contrast) if gap.ahead else "open"
-    missing = ", on what was measured" if reading.provisional else ""
-    return [shown, who + missing, judged(model, reading)]
 
 
 def summary_table(analysis: Analysis) -> str:
     """All numbers that decide, a row for each model."""
-    rates = [f"{SHELLS[shell].short_title} pass@1" for shell in analysis.shells_shown]
-    under = [condition.title for condition in _summarised(analysis)]
-    intervals = ["95 % interval", "these tasks"]
-    headers = [
-        "model",
-        "runs measured",
-        *rates,
-        "gap, pp",
-        *under,
-        *intervals,
-        "decision table",
-    ]
-    return table(
-        headers,
-        [_summary(analysis, model) for model in analysis.models],
-        "l" + "r" * (len(headers) - 2),
-    )
-
-
-def _summarised(analysis: Analysis) -> list[Condition]:
-    return [condition for condition in conditions_of(analysis.contrast) if condition.in_summary]
-
-
-def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
-    """Runs measured, pass@1 of each shell, gap, intervals, p, verdict."""
-    planned = sum(tally.planned for tally in model.tallies.values())
-    measured = sum(tally.measured for tally in model.tallies.values())
-    row = [
-        model.model,
-        f"{measured}/{planned}",
-        *(rate_cell(model, shell) for shell in analysis.shells_shown),
-    ]
-    gap = model.gap
-    under = [model.under(condition) for condition in _summarised(analysis)]
-    if gap is None:
-        return [*row, *["n/a"] * (3 + len(under)), "no verdict"]
-    return [
-        *row,
-        signed(gap.value),
-        *(signed(found.paired.gap) if found else "n/a" for found in under),
-        span(gap.interval),
-        "undefined" if gap.fixed is None else f"±{points(gap.fixed)}",
-        judged(model, model.reading),
-    ]
-
-
-def judged(model: ModelAnalysis, reading: TableReading) -> str:
-    """What the decision table says, and whether the interval supports it."""
-    if reading.band is None:
-        return "no verdict"
-    if reading.edge:
-        return f"{too(reading.edge)} to tell"
-    if reading.band == "inconclusive":
-        return model.words[reading.band].label
-    name = side_name(reading.band, model.outcomes.contrast)
-    said = "change nothing" if reading.band == "falsified" else f"mild evidence for {name}"
-    return f"{said}, {'supported' if reading.supported else 'not supported'}"
+    conditions = [c for c in conditions_of(analysis.contrast) if c.in_summary]
+    rates = [f"{name} pass@1" for name in short_names(analysis.shells_shown)]
+    under = [condition.title for condition in conditions]
+    headers = ["model", "runs measured", *rates, "gap, pp", *under, "95 % interval", "these tasks"]
+    rows = []
+    for model in telling_first(analysis):
+        tallies, gap = model.tallies.values(), model.gap
+        found = [model.under(condition) for condition in conditions]
+        numbers = ["n/a"] * (3 + len(found))
+        if gap:
+            numbers = [
+                signed(gap.value),
+                *(signed(one.paired.gap) if one else "n/a" for one in found),
+                span(gap.interval),
+                "undefined" if gap.fixed is None else f"±{points(gap.fixed)}",
+            ]
+        rows.append(
+            [
+                model.model,
+                f"{sum(t.measured for t in tallies)}/{sum(t.planned for t in tallies)}",
+                *(rate_cell(model, shell) for shell in analysis.shells_shown),
+                *numbers,
+                judged(model, model.reading),
+            ]
+        )
+    return table([*headers, "decision table"], rows, "l" + "r" * (len(headers) - 1))
 
 
 def rate_cell(model: ModelAnalysis, shell: str, *, brief: bool = False) -> str:
@@ -203,59 +175,60 @@ def sensitivity_table(model: ModelAnalysis) -> str:
     )
 
 
-def group_table(title: str, model: ModelAnalysis, lines: Sequence[CategoryLine]) -> str:
-    """Means of groups of tasks; descriptive."""
+def category_table(model: ModelAnalysis) -> str:
+    """Means by category; descriptive."""
+    return _group_table("category", model, model.categories)
+
+
+def lean_table(model: ModelAnalysis) -> str:
+    """Means by the shell that a task leans to; descriptive."""
+    return _group_table("tasks lean to", model, model.leans)
+
+
+def _group_table(title: str, model: ModelAnalysis, lines: Sequence[CategoryLine]) -> str:
     shells = short_names(model.outcomes.by_shell)
-    rows = [
-        [
-            _leaning(line.category),
-            line.tasks,
-            *map(percent, line.rates.values()),
-            signed(line.gap),
-            line.differing,
-        ]
-        for line in lines
-    ]
-    return table(
-        [title, "tasks", *shells, "gap, pp", "tasks that differ"],
-        rows,
-        "lrr" + "r" * len(shells) + "r",
-    )
+    rows = []
+    for line in lines:
+        rates = map(percent, line.rates.values())
+        rows.append([_leaning(line.category), line.tasks, *rates, signed(line.gap), line.differing])
+    headers = [title, "tasks", *shells, "gap, pp", "tasks that differ"]
+    return table(headers, rows, "l" + "r" * (len(headers) - 1)) if rows else ""
 
 
 def _leaning(lean: str) -> str:
     return SHELLS[lean].short_title if lean in SHELLS else lean
 
 
-def subset_table(title: str, model: ModelAnalysis, subsets: Sequence[Subset]) -> str:
-    """The gap and the verdict of parts of the tasks; the first line is the headline."""
-    whole = [("all", len(model.outcomes.tasks), model.gap, model.reading)]
-    parts = [
-        (listed([_leaning(name) for name in part.names]), part.tasks, part.gap, part.reading)
-        for part in subsets
-    ]
+def leaning_table(model: ModelAnalysis) -> str:
+    """The gap and the verdict without the tasks that lean to a shell."""
+    return _subset_table("left out: tasks that lean to", model, model.without)
+
+
+def sets_table(model: ModelAnalysis) -> str:
+    """The gap and the verdict of each set of tasks in the study."""
+    return _subset_table("set", model, model.sets)
+
+
+def _subset_table(title: str, model: ModelAnalysis, subsets: Sequence[Subset]) -> str:
+    """The first line is the headline."""
+    whole = Subset(("all",), len(model.outcomes.tasks), model.gap, model.reading)
     rows = []
-    for name, tasks, gap, reading in whole + parts:
+    for part in (whole, *subsets):
+        gap = part.gap
         shown = [signed(gap.value), span(gap.interval)] if gap else ["n/a"] * 2
-        rows.append([name, tasks, *shown, judged(model, reading)])
-    return table([title, "tasks", "gap, pp", "95 % interval", "by the table"], rows, "lrrrl")
+        name = listed([_leaning(name) for name in part.names])
+        rows.append([name, part.tasks, *shown, judged(model, part.reading)])
+    headers = [title, "tasks", "gap, pp", "95 % interval", "by the table"]
+    return table(headers, rows, "lrrrl") if subsets else ""
 
 
 def pass_k_table(model: ModelAnalysis) -> str:
-    """pass@k and pass^k with the tasks they are defined for."""
-    shells, found = short_names(model.outcomes.by_shell), model.pass_k
-    rows = [
-        [
-            f"pass{sign}{found.k}",
-            *map(_share_of_tasks, shares.values()),
-            "n/a" if gap is None else signed(gap),
-        ]
-        for sign, shares, gap in (
-            ("@", found.any_of, found.any_gap),
-            ("^", found.all_of, found.all_gap),
-        )
-    ]
-    return table(["measure", *shells, "gap, pp"], rows, "lr" + "r" * len(shells))
+    """pass@k with the tasks it is defined for."""
+    found = model.pass_k
+    headers = [*short_names(found.shares), "gap, pp"]
+    row = [*map(_share_of_tasks, found.shares.values())]
+    row.append("n/a" if found.gap is None else signed(found.gap))
+    return table(headers, [row], "r" * len(headers))
 
 
 def _share_of_tasks(share: ShareOfTasks) -> str:
@@ -283,32 +256,19 @@ def task_table(analysis: Analysis, model: ModelAnalysis) -> str:
 
 def composition_table(model: ModelAnalysis) -> str:
     """What the answers of each shell are made of, pass rates, and passes under each further condition."""
-    under = [
-        c
-        for c in EXTRA_CONDITIONS
-        if any(c in SHELLS[shell].conditions for shell in model.outcomes.by_shell)
-    ]
+    shells = model.outcomes.by_shell
+    under = [c for c in EXTRA_CONDITIONS if any(c in SHELLS[s].conditions for s in shells)]
     rows = []
     for shell, made in model.composition.items():
+        title = SHELLS[shell].title
         for line in made.lines:
-            counts = [
-                (line.passed, line.measured),
-                *(line.passed_under[condition.name] for condition in under),
-            ]
+            counts = [(line.passed, line.measured)]
+            counts += [line.passed_under[condition.name] for condition in under]
             passes = [f"{passed}/{of}" if of else "not run" for passed, of in counts]
-            rows.append(
-                [SHELLS[shell].title, line.made_of, f"{line.answers}/{made.answers}", *passes]
-            )
+            rows.append([title, line.made_of, f"{line.answers}/{made.answers}", *passes])
         if made.without_command:
-            none = ["-"] * (1 + len(under))
-            rows.append(
-                [
-                    SHELLS[shell].title,
-                    "not classified",
-                    f"{made.without_command}/{made.answers}",
-                    *none,
-                ]
-            )
+            share = f"{made.without_command}/{made.answers}"
+            rows.append([title, "not classified", share, *["-"] * (1 + len(under))])
     passes = ["passed", *(f"passed {condition.title}" for condition in under)]
     return table(["shell", "made of", "answers", *passes], rows, "llr" + "r" * len(passes))
 
@@ -323,7 +283,7 @@ def failure_table(model: ModelAnalysis) -> str:
             for shell, count in line.counts.items()
         ]
         cell = line.example.cell.path
-        rows.append([line.failure_class, *numbers, f"[{cell}](explorer.html#{cell})"])
+        rows.append([line.failure_class, *numbers, cell_link(cell)])
     shells = short_names(model.outcomes.by_shell)
     return table(["failure class", *shells, "example cell"], rows, "l" + "r" * len(shells))
 
@@ -332,7 +292,7 @@ def time_table(model: ModelAnalysis) -> str:
     """The three times of each shell."""
     rows = []
     for shell in model.tallies:
-        own = model.times.by_shell[shell]
+        own = model.times[shell]
         passes = f"{own.passes}/{own.scored}" if own.scored else "not measured"
         first = (
             f"{seconds(own.t_first)} ({own.first_tasks} tasks)"
@@ -341,24 +301,10 @@ def time_table(model: ModelAnalysis) -> str:
         )
         never = f"{own.never_passed}/{own.tasks}" if own.tasks else "n/a"
         spreads = [_quartiles(own.t_run), _quartiles(own.t_exec)]
-        rows.append([SHELLS[shell].title, passes, *spreads, first, seconds(own.expected), never])
+        rows.append([SHELLS[shell].title, passes, *spreads, first, never])
     headers = ["shell", "passes", "T_run, median (quartiles)", "t_exec, median (quartiles)"]
-    headers += ["T_first, restricted mean, same tasks", "ERT, median task", "tasks never passed"]
-    return table(headers, rows, "lrrrrrr")
-
-
-def drift_table(model: ModelAnalysis) -> str:
-    """Passes and median time of generation of each shell, by slices of the time of asking."""
-    headers = [
-        f"{SHELLS[shell].title}, {what}" for shell in model.tallies for what in ("passes", "t_gen")
-    ]
-    rows = []
-    for piece in model.drift:
-        row = [text(f"{piece.first_utc[:16]} to {piece.last_utc[:16]}")]
-        for own in piece.by_shell.values():
-            row += [f"{own.passes}/{own.scored}", seconds(own.t_gen)]
-        rows.append(row)
-    return table(["answered, UTC", *headers], rows, "l" + "r" * len(headers))
+    headers += ["T_first, restricted mean, same tasks", "tasks never passed"]
+    return table(headers, rows, "lrrrrr")
 
 
 def _quartiles(spread: Quartiles | None) -> str:
@@ -367,33 +313,6 @@ def _quartiles(spread: Quartiles | None) -> str:
         if spread
         else "n/a"
     )
-
-
-def limits_table(model: ModelAnalysis) -> str:
-    """Cells of each shell that met a limit, then median and largest of what was used."""
-    rows = []
-    for shell, own in model.resources.items():
-        if not own.executed:
-            rows.append([SHELLS[shell].title, 0, *["n/a"] * 7])
-            continue
-        used = [
-            _used(own.memory_bytes, _mb),
-            _used(own.cpu_s, seconds),
-            _used(own.processes, "{:.0f}".format),
-        ]
-        numbers = [own.executed, own.timed_out, own.limited, own.truncated]
-        rows.append([SHELLS[shell].title, *numbers, *used, _used(own.written_bytes, _mb)])
-    headers = ["shell", "executed", "past the deadline", "resource limits", "output cut"]
-    headers += ["memory, MB", "CPU time", "processes", "written, MB"]
-    return table(headers, rows, "lrrrrrrrr")
-
-
-def _used(most: Spread | None, shown: Callable[[float], str]) -> str:
-    return "n/a" if most is None else f"{shown(most.median)}, most {shown(most.largest)}"
-
-
-def _mb(value: float) -> str:
-    return f"{value / 2**20:.1f}" if value < 10 << 20 else f"{value / 2**20:.0f}"
 
 
 def control_table(control: Control) -> str:
@@ -437,12 +356,10 @@ def unexpected_controls(control: Control) -> list[str]:
 def pair_tables(analysis: Analysis) -> str:
     """A heading and a table for each pair."""
     return "\n\n".join(
-        f"**{text(pair.model_id)}**\n\n{_pair_table(pair)}" for pair in analysis.pairs
+        f"**{text(pair.model_id)}**\n\n"
+        + change_table(pair.changes, (text(pair.first), text(pair.second)))
+        for pair in analysis.pairs
     )
-
-
-def _pair_table(pair: AliasPair) -> str:
-    return change_table(pair.changes, (text(pair.first), text(pair.second)))
 
 
 def change_table(changes: Sequence[RateChange], names: tuple[str, str]) -> str:

@@ -78,7 +78,7 @@ def _steps(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[Job]:
     yield Job("gather", table, loaded.record_paths(), keys.gather)
     yield Job(
         "report",
-        [f"{folder}/report.md", f"{folder}/explorer.html"],
+        [f"{folder}/report.md", f"{folder}/explorer.html", f"{folder}/figures"],
         [*control, *table],
         keys.report,
     )
