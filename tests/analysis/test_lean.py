@@ -1,11 +1,9 @@
-"""The gap by the shell that tasks lean to, and the verdict without those that lean."""
-
-from fractions import Fraction
+"""The gap and the verdict without the tasks that lean to a shell, and of named sets."""
 
 from fluency.analysis.decision_table import MIN_TASKS
 from fluency.analysis.study_analysis import analyse
 from fluency.report.first_page import could_change
-from fluency.report.tables import group_table, subset_table
+from fluency.report.tables import leaning_table
 from tests.report.test_report import cells
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks
 
@@ -20,18 +18,6 @@ def model(tasks=TASKS, passes=PASSES):
     return analyse(frame, STUDY, tasks).models[0]
 
 
-def test_each_lean_has_its_mean_with_the_contrasted_shells_first() -> None:
-    found = model()
-    assert [(line.category, line.tasks, line.gap, line.differing) for line in found.leans] == [
-        ("bash", 10, Fraction(-2, 5), 10),
-        ("pwsh", 10, Fraction(4, 5), 10),
-        ("neutral", 10, Fraction(0), 0),
-    ]
-    assert found.leans[1].rates == {"bash": Fraction(1, 5), "pwsh": Fraction(1)}
-    written = group_table("tasks lean to", found, found.leans)
-    assert "| PowerShell" in written and "| neutral" in written
-
-
 def test_without_a_leaning_group_it_is_the_study_of_the_others() -> None:
     for less in model().without[:2]:
         kept = [task for task in TASKS if task.lean not in less.names]
@@ -43,7 +29,7 @@ def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headl
     found = model()
     subsets = [(less.names, less.tasks) for less in found.without]
     assert subsets == [(("bash",), 20), (("pwsh",), 20), (("bash", "pwsh"), 10)]
-    rows = cells(subset_table("left out", found, found.without))[2:]
+    rows = cells(leaning_table(found))[2:]
     assert [row[:3] for row in rows] == [
         ["all", "30", "+13.3"],
         ["Bash", "20", "+40.0"],
@@ -61,17 +47,13 @@ def test_the_first_paragraph_names_a_group_without_which_the_row_is_another() ->
     assert "tasks that lean to Bash;" not in said, "without these it stays in the row"
 
 
-def test_tasks_that_say_no_lean_stand_apart_and_leave_nothing_out() -> None:
+def test_tasks_without_a_lean_leave_nothing_out() -> None:
     tasks = make_tasks(20)
     frame = make_frame(STUDY, tasks, lambda cell: cell.trial < 3)
     found = analyse(frame, STUDY, tasks).models[0]
-    assert (found.leans, found.without) == ((), ())
+    assert found.without == ()
     mixed = make_tasks(20, leans=("bash", None))
     found = analyse(make_frame(STUDY, mixed, lambda cell: cell.trial < 3), STUDY, mixed).models[0]
-    assert [(line.category, line.tasks) for line in found.leans] == [
-        ("bash", 10),
-        ("not declared", 10),
-    ]
     assert [less.names for less in found.without] == [("bash",)]
 
 

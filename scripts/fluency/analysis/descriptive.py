@@ -1,4 +1,4 @@
-"""Composition, failures, retries, resources, drift and variance: described, not tested."""
+"""Composition, failures, retries, order of asking: described, not tested."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from fluency.analysis.intervals import task_sd
 from fluency.analysis.outcomes import (
     Outcomes,
     PairedRates,
@@ -19,7 +18,6 @@ from fluency.analysis.outcomes import (
     mean,
     one_model,
     pass_at_1,
-    trial_noise,
 )
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS, gap_shells
@@ -299,29 +297,3 @@ def asking_order(rows: pd.DataFrame, model: str, study: Study) -> AskingOrder:
         runs=1 + int((np.diff(seconds) > PAUSE_S).sum()),
         days_apart=apart,
     )
-
-
-@dataclass(frozen=True)
-class VarianceShares:
-    """Shares of one of a run's variance about its shell's mean, by moments, none below 0; they add up to 1."""
-
-    task: float
-    task_and_shell: float
-    trial: float
-
-
-def variance_shares(outcomes: Outcomes, paired: PairedRates) -> VarianceShares | None:
-    """The shares over both contrasted shells; None with fewer than two tasks or trials, or where no run varied.
-
-    The expected mean squares of a task x shell design with replicates; with two shells the variance between tasks is
-    the covariance of the shells' rates.
-    """
-    noise = trial_noise(outcomes, paired)
-    if noise is None or len(paired.tasks) < 2:
-        return None
-    of_one, of_means = noise
-    rates = [[float(rate) for rate in shell] for shell in (paired.baseline, paired.challenger)]
-    task = max(0.0, float(np.cov(rates)[0, 1]))
-    shell = max(0.0, (task_sd(paired.differences) ** 2 - of_means) / 2)
-    total = task + shell + of_one / 2
-    return VarianceShares(task / total, shell / total, of_one / 2 / total) if total else None

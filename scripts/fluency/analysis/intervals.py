@@ -74,7 +74,7 @@ def fixed_task_halfwidth(outcomes: Outcomes, paired: PairedRates) -> float | Non
     noise = trial_noise(outcomes, paired)
     if noise is None:
         return None
-    return float(ndtri(1 - ALPHA / 2)) * sqrt(noise[1] / len(paired.tasks))
+    return float(ndtri(1 - ALPHA / 2)) * sqrt(noise / len(paired.tasks))
 
 
 def clopper_pearson(successes: int, size: int) -> tuple[float, float]:

@@ -260,18 +260,18 @@ def missing_bounds(outcomes: Outcomes) -> tuple[Fraction, Fraction]:
     return Fraction(measured - against, size), Fraction(measured + in_favour, size)
 
 
-def trial_noise(outcomes: Outcomes, paired: PairedRates) -> tuple[float, float] | None:
-    """Mean over the compared tasks of what trials alone give a per-task difference: (with one trial, as measured).
+def trial_noise(outcomes: Outcomes, paired: PairedRates) -> float | None:
+    """Mean over the compared tasks of the variance that trials alone give a per-task difference.
 
     None where a task has a single trial in a shell.
     """
-    shells = (outcomes.baseline, outcomes.challenger)
-    tasks = [
-        [(c.passes[i], c.scored[i]) for c in shells]
+    cells = [
+        [
+            (counts.passes[i], counts.scored[i])
+            for counts in (outcomes.baseline, outcomes.challenger)
+        ]
         for i in map(outcomes.tasks.index, paired.tasks)
     ]
-    if min(n for cells in tasks for _, n in cells) < 2:
+    if min(n for pair in cells for _, n in pair) < 2:
         return None
-    of_one = [sum(c * (n - c) / n / (n - 1) for c, n in cells) for cells in tasks]
-    of_means = [sum(c * (n - c) / n**2 / (n - 1) for c, n in cells) for cells in tasks]
-    return fmean(of_one), fmean(of_means)
+    return fmean(sum(c * (n - c) / n**2 / (n - 1) for c, n in pair) for pair in cells)

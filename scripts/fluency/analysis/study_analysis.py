@@ -30,7 +30,6 @@ from fluency.analysis.subgroups import (
     Subset,
     alias_pairs,
     by_set,
-    lean_lines,
     without_leaning,
 )
 from fluency.analysis.times import ShellTimes, times
@@ -49,7 +48,7 @@ class ModelAnalysis:
         marks: By (task, shell), one a trial, see `trial_marks`.
         rates: Of every shell in report order; None where no task has enough measured trials.
         gap: None where no task was measured in both contrasted shells; `reading` says why.
-        leans: Means by declared lean; `without`: the gap without leaning tasks.
+        without: The gap without the tasks that lean to a shell.
         sets: The gap of each named set that is a part of the study's tasks.
         trials_added_later: Trials after which the study grew.
     """
@@ -64,7 +63,6 @@ class ModelAnalysis:
     pass_k: PassK
     sensitivities: tuple[Sensitivity, ...]
     categories: tuple[descriptive.CategoryLine, ...]
-    leans: tuple[descriptive.CategoryLine, ...]
     without: tuple[Subset, ...]
     sets: tuple[Subset, ...]
     composition: dict[str, descriptive.ShellComposition]
@@ -73,7 +71,6 @@ class ModelAnalysis:
     side_effects: tuple[Cell, ...]
     retried_cells: tuple[descriptive.RetriedCell, ...]
     times: dict[str, ShellTimes]
-    variance: descriptive.VarianceShares | None
     trials_added_later: tuple[int, ...]
 
     @property
@@ -125,7 +122,6 @@ def analyse_model(
         pass_k=pass_k(outcomes),
         sensitivities=sensitivities(rows, tasks, trials, shells),
         categories=descriptive.category_lines(outcomes, gap.paired, categories) if gap else (),
-        leans=lean_lines(outcomes, gap.paired, leans) if gap and leans else (),
         without=without_leaning(outcomes, tallies, leans, categories) if gap and leans else (),
         sets=by_set(outcomes, tallies, sets, categories) if sets else (),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
@@ -134,7 +130,6 @@ def analyse_model(
         side_effects=descriptive.side_effects(rows),
         retried_cells=descriptive.retried_cells(rows),
         times=times(rows, trials, shells),
-        variance=descriptive.variance_shares(outcomes, gap.paired) if gap else None,
         trials_added_later=descriptive.trials_added_later(rows),
     )
 

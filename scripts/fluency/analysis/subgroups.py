@@ -8,12 +8,10 @@ from fractions import Fraction
 from itertools import combinations
 
 from fluency.analysis.decision_table import edge_of
-from fluency.analysis.descriptive import CategoryLine, category_lines
 from fluency.analysis.gap import GapEstimate, TableReading, apply_table, estimate_gap
 from fluency.analysis.intervals import Interval, task_interval
 from fluency.analysis.outcomes import (
     Outcomes,
-    PairedRates,
     PoolingError,
     ShellPasses,
     Tally,
@@ -22,7 +20,6 @@ from fluency.analysis.outcomes import (
 )
 from fluency.core.study import ModelConfig
 
-UNDECLARED = "not declared"
 Sets = Mapping[str, Collection[str]]  # name -> ids of tasks
 GAP = "gap"  # the name of the difference of the gaps
 
@@ -35,19 +32,6 @@ class Subset:
     tasks: int
     gap: GapEstimate | None
     reading: TableReading
-
-
-def lean_lines(
-    outcomes: Outcomes, paired: PairedRates, leans: Mapping[str, str]
-) -> tuple[CategoryLine, ...]:
-    """Means over the compared tasks by lean: the contrasted shells first, then the others by name."""
-    lines = category_lines(
-        outcomes, paired, {task: leans.get(task) or UNDECLARED for task in paired.tasks}
-    )
-    first = {shell: place for place, shell in enumerate(outcomes.contrast)}
-    return tuple(
-        sorted(lines, key=lambda line: (first.get(line.category, len(first)), line.category))
-    )
 
 
 def without_leaning(

@@ -158,39 +158,23 @@ def _difference(
     }
 
 
+KEPT = {"schema_version", "request_key", "task_sha256", "provenance"}
+RUN_WITH = {"image", "limits", "timeout_s", "engine"}
+SHOWN_ABOVE: dict[str, Any] = {"text": True, "raw": True, "usage": True, "request": {"prompt"}}
+
+
 def _provenance(records: CellRecords) -> dict[str, Any]:
+    generation, execution, score = records
     parts: dict[str, Any] = {}
-    if records.generation:
-        whole = records.generation.model_dump(mode="json")
-        answer = {
-            key: value
-            for key, value in whole.pop("answer").items()
-            if key not in ("text", "raw", "usage")
-        }
-        answer["request"] = {
-            key: value for key, value in answer["request"].items() if key != "prompt"
-        }
-        parts["generation"] = {
-            **answer,
-            **{key: whole[key] for key in ("price", "task_sha256", "provenance")},
-        }
-    if records.execution:
-        kept = {
-            "schema_version",
-            "request_key",
-            "image",
-            "limits",
-            "timeout_s",
-            "engine",
-            "provenance",
-        }
-        whole = records.execution.model_dump(mode="json", include=kept)
-        parts["execution"] = whole | {
-            "worlds": {str(run.seed): run.world_sha256 for run in records.execution.runs}
-        }
-    if records.score:
-        kept = {"schema_version", "request_key", "task_sha256", "provenance"}
-        parts["score"] = records.score.model_dump(mode="json", include=kept)
+    if generation:
+        answer = generation.answer.model_dump(mode="json", exclude=SHOWN_ABOVE)
+        parts["generation"] = answer | generation.model_dump(mode="json", include=KEPT | {"price"})
+    if execution:
+        worlds = {str(run.seed): run.world_sha256 for run in execution.runs}
+        kept = execution.model_dump(mode="json", include=KEPT | RUN_WITH)
+        parts["execution"] = kept | {"worlds": worlds}
+    if score:
+        parts["score"] = score.model_dump(mode="json", include=KEPT)
     return parts
 
 

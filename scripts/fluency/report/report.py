@@ -140,7 +140,6 @@ MODEL_TABLES = {
     "sets": tables.sets_table,
     "pass_k": tables.pass_k_table,
     "categories": tables.category_table,
-    "leans": tables.lean_table,
     "composition": tables.composition_table,
     "failures": tables.failure_table,
     "times": tables.time_table,

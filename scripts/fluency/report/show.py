@@ -172,16 +172,14 @@ def _no_such_cell(cell: Cell, results: Path) -> UserError:
             "there are no records yet", where=str(results), hint="`make demo` measures some cells"
         )
     wanted = tuple(map(str, astuple(cell)))
-    for depth, noun in enumerate(("model", "shell", "task", "trial")):
-        known = sorted({parts[depth] for parts in there if parts[:depth] == wanted[:depth]})
-        if wanted[depth] not in known:
-            named = get_close_matches(wanted[depth], known, 5, 0.4) or known
-            more = f", … ({len(known)} in all)" if len(known) > 12 else ""
-            listed = ", ".join((named if noun == "task" else known)[:12]) + more
-            place = "/".join(wanted[:depth]) or str(results)
-            return UserError(
-                f"there is no record of this {noun}", where=cell.path, hint=f"{place} has: {listed}"
-            )
+    nouns = ("model", "shell", "task", "trial")
+    depth = next((d for d in range(4) if all(p[: d + 1] != wanted[: d + 1] for p in there)), 3)
+    known = sorted({parts[depth] for parts in there if parts[:depth] == wanted[:depth]})
+    if nouns[depth] == "task":
+        known = get_close_matches(wanted[depth], known, 5, 0.4) or known
+    named = ", ".join(known[:12]) + (f", … ({len(known)} in all)" if len(known) > 12 else "")
     return UserError(
-        "there is no record of this cell", where=cell.path, hint="`make plan` lists what is missing"
+        f"there is no record of this {nouns[depth]}",
+        where=cell.path,
+        hint=f"{'/'.join(wanted[:depth]) or results} has: {named}",
     )

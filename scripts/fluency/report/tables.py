@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from fluency.analysis.descriptive import CategoryLine
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.pass_at_k import ShareOfTasks
 from fluency.analysis.robustness import conditions_of
@@ -177,21 +176,12 @@ def sensitivity_table(model: ModelAnalysis) -> str:
 
 def category_table(model: ModelAnalysis) -> str:
     """Means by category; descriptive."""
-    return _group_table("category", model, model.categories)
-
-
-def lean_table(model: ModelAnalysis) -> str:
-    """Means by the shell that a task leans to; descriptive."""
-    return _group_table("tasks lean to", model, model.leans)
-
-
-def _group_table(title: str, model: ModelAnalysis, lines: Sequence[CategoryLine]) -> str:
     shells = short_names(model.outcomes.by_shell)
     rows = []
-    for line in lines:
+    for line in model.categories:
         rates = map(percent, line.rates.values())
-        rows.append([_leaning(line.category), line.tasks, *rates, signed(line.gap), line.differing])
-    headers = [title, "tasks", *shells, "gap, pp", "tasks that differ"]
+        rows.append([line.category, line.tasks, *rates, signed(line.gap), line.differing])
+    headers = ["category", "tasks", *shells, "gap, pp", "tasks that differ"]
     return table(headers, rows, "l" + "r" * (len(headers) - 1)) if rows else ""
 
 
