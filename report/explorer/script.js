@@ -404,7 +404,7 @@
     const command = (title, part) => body.push(commandBlock(title, part, cell, make("h3", {}, title)));
     if (view.command) command("Command", view.command);
     else body.push(make("h3", {}, "Command"), noCommand(view));
-    body.push(...section("Prompt", view.prompt, unbroken));
+    if (view.prompt) body.push(folded("Prompt", textBlock("Prompt", view.prompt, unbroken)));
     body.push(...view.runs.toSorted((a, b) => (a.passed === false ? 0 : 1) - (b.passed === false ? 0 : 1)).map((run) => runBlock(run, cell)));
     if (view.lenient) command("Command when the reply is read leniently", view.lenient);
     body.push(...view.notes.map(note));

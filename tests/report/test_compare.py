@@ -305,5 +305,5 @@ def test_mistakes_are_told_in_a_sentence(tmp_path) -> None:
     with pytest.raises(UserError, match="share no task"):
         compare("old", "elsewhere", tmp_path)
     (tmp_path / "old" / "provenance.json").write_text("{", encoding="utf-8")
-    with pytest.raises(UserError, match="no provenance"):
+    with pytest.raises(UserError, match="not a provenance record"):
         compare("old", "old", tmp_path)

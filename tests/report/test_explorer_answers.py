@@ -56,9 +56,10 @@ SHOWN = {
     "?text=crate-versions": {"[...CSS.highlights.get('hit')].map(String)": ["crate-versions"] * 2},
     CELL: {
         "innerHeight - top('#cell .diff tr') >= 60": True,
-        "top('#cell .command') < top('#cell .diff') && top('#cell .diff') < top('#cell h3 + pre')": True,
+        "top('#cell .command') < top('#cell .diff')": True,
         "texts('#cell details[open] > summary')": [],
-        "texts('#cell .body > details > summary')": ["Answer and score", "Provenance"],
+        "texts('#cell .body > details > summary')": ["Prompt", "Answer and score", "Provenance"],
+        "top('#cell .body > details') < top('#cell .run')": True,
         "all('#cell .command :is(.tok-f, .tok-k)').filter((token) => lines(token) !== 1).length": 0,
     },
     f"{CELL}?text=-recurse | where": {

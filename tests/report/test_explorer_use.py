@@ -31,7 +31,9 @@ def test_keyboard_alone_finds_opens_walks_and_closes(write, new_page) -> None:
     first = "qwen-0.5b/bash/crate-versions-1"
     made = make_explorer(2, 4, 3, states={f"{first}/{n}": "passed" for n in (1, 2, 3)})
     page.open(write(made), "?order=name")
-    for _ in range(10):  # the report, six fields, Clear, the keys, then ONE stop for all the marks
+    for _ in range(
+        11
+    ):  # the report, six fields, Clear, CSV, the keys, then ONE stop for all the marks
         page.press("Tab")
     assert page.run(FOCUSED) == "qwen-0.5b, Bash, crate-versions-1, trial 1: passed"
     page.press("ArrowRight", "ArrowRight", "ArrowRight")

@@ -125,7 +125,7 @@ def test_both_shells_of_a_task_stand_side_by_side(write, new_page) -> None:
     made = make_explorer(2, 3, 3, states=states)
     page = new_page()
     page.open(write(made), "?order=name")
-    page.press(*["Tab"] * 10, "ArrowDown", "b")
+    page.press(*["Tab"] * 11, "ArrowDown", "b")
     page.wait(f"{DIALOG}.open")
     assert page.run("location.hash") == f"#{LINE}?order=name"
     assert page.run(TITLE).startswith(

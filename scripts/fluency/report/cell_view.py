@@ -33,7 +33,7 @@ class ViewSize(NamedTuple):
     rows: int
 
 
-WIDE, NARROW = ViewSize(LONGEST, 300), ViewSize(700, 30)
+WIDE, NARROW = ViewSize(LONGEST, 300), ViewSize(400, 12)
 
 
 def cell_view(

@@ -20,13 +20,13 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from fluency.analysis.decision_table import DIRECTION_PP, NOISE_PP
 from fluency.analysis.gap import GapEstimate
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.words import plural
+from fluency.core.shells import SHELLS
 from fluency.report.marks import FAILURES
 from fluency.report.numbers import MINUS, signed, span
 from fluency.report.sentences import claims_sentence, listed, short_names, telling_first
@@ -272,7 +272,7 @@ def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
     _label_rows(axes, tasks)
     axes.set_xticks([0, 20, 40, 60, 80, 100])
     axes.set_xlabel(f"runs passed, % (of {model.outcomes.trials} a task and shell)")
-    _task_legend(axes, marks, shown)
+    _legend(axes, turned=True)
     flat = _flat_tasks(told)
     figure.text(
         0.1 / figure.get_figwidth(), 0.06 / figure.get_figheight(), flat, fontsize=7.5, color=MID
@@ -332,6 +332,8 @@ def _dots(
             for row, by_shell in enumerate(rates)
             if (rate := by_shell[shell]) is not None
         ]
+        if not places:
+            continue
         axes.scatter(
             [rate for rate, _ in places],
             [row for _, row in places],
@@ -340,31 +342,18 @@ def _dots(
             facecolor=mark.fill,
             edgecolor=INK,
             linewidth=mark.outline,
+            label=SHELLS[shell].short_title,
             zorder=2 if mark is BASELINE_MARK else 3,
         )
 
 
-ABOVE: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.1}
-"""Where a legend is."""
-
-
-def _task_legend(axes: Axes, marks: Mapping[str, Mark], shown: Sequence[str]) -> None:
-    drawn = [
-        axes.plot(
-            [],
-            [],
-            marker=mark.shape,
-            ls="",
-            ms=mark.area**0.5,
-            mfc=mark.fill,
-            mec=INK,
-            mew=mark.outline,
-        )[0]
-        for mark in (marks[shell] for shell in shown)
-    ]
-    axes.legend(
-        drawn, short_names(shown), ncol=len(marks), frameon=False, handletextpad=0.2, **ABOVE
-    )
+def _legend(axes: Axes, *, turned: bool = False) -> None:
+    """Above the plot, in the order of drawing or turned."""
+    handles, labels = axes.get_legend_handles_labels()
+    step = -1 if turned else 1
+    where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.1}
+    how: dict[str, Any] = {"ncol": len(labels), "frameon": False, "handletextpad": 0.4}
+    axes.legend(handles[::step], labels[::step], **where, **how)
 
 
 FAILURE_ROW = 0.34
@@ -397,13 +386,14 @@ def draw_failures(model: ModelAnalysis) -> Drawing | None:
     for place, (shell, values) in enumerate(zip(measured, shares, strict=True)):
         heights = [row - 0.38 + size * (place + 0.5) for row in range(len(rows))]
         fill = marks[shell].fill
-        bars = axes.barh(heights, values, 0.86 * size, color=fill, edgecolor=INK, linewidth=0.8)
+        how: dict[str, Any] = {"color": fill, "edgecolor": INK, "linewidth": 0.8}
+        name = SHELLS[shell].short_title
+        bars = axes.barh(heights, values, 0.86 * size, label=name, **how)
         texts = [str(by_shell.get(shell, 0)) for by_shell in rows.values()]
         axes.bar_label(bars, texts, padding=2, fontsize=7)
     _label_rows(axes, list(rows))
     axes.set_xlabel("% of the shell's runs (number: runs)")
-    handles = [Patch(facecolor=marks[shell].fill, edgecolor=INK) for shell in measured]
-    axes.legend(handles, short_names(measured), ncol=len(measured), frameon=False, **ABOVE)
+    _legend(axes)
     alt = f"How runs of {model.model} failed, {' / '.join(short_names(measured))}: " + "; ".join(
         f"{words} {' / '.join(str(by_shell.get(shell, 0)) for shell in measured)}"
         for words, by_shell in rows.items()
