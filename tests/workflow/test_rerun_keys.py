@@ -154,14 +154,3 @@ def test_another_registration_of_the_same_tasks_changes_what_is_gathered(tmp_pat
     preregister(loaded.study, loaded.tasks, "which shell", tmp_path, utc="2026-11-01T00:00:00Z")
     now = loaded.keys()
     assert {rule for rule in now if now[rule] != before[rule]} == {"gather"}
-
-
-def test_there_and_back_nothing_has_changed(tmp_path):
-    loaded = Loaded(tmp_path)
-    before = loaded.keys()
-    loaded.edit("task.yaml", "Print a single integer, digits only.", "Print one integer.")
-    loaded.config["tasks"] = [OWN]
-    assert loaded.keys() != before
-    loaded.edit("task.yaml", "Print one integer.", "Print a single integer, digits only.")
-    loaded.config["tasks"] = NAMES
-    assert loaded.keys() == before
