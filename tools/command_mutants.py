@@ -20,7 +20,7 @@ from fluency.common.paths import CACHE, ROOT
 from fluency.core.grammar import BASH, POWERSHELL, syntax_tree
 from fluency.core.shells import SHELLS, Grammar
 from fluency.core.study import Limits, read_study
-from fluency.core.tasks import Task, load_tasks, task_sets
+from fluency.core.tasks import ALL, Task, load_tasks, task_sets
 from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.validation.probes import Probe, Prober
 
@@ -258,8 +258,8 @@ world that is excluded on purpose could distinguish it, mostly because the promp
 survivor shows that a world lacks a trap, which is then added.
 The share killed is of the mutants that are not equivalent.
 
-`make mutants` writes this page, `python -m tools.command_mutants SHELL` that of one shell. The reasons are
- in `tests/data/mutant_survivors.yaml`.
+`make mutants` writes this page, `python -m tools.command_mutants SHELL SET` that of one shell and set. The reasons are
+in `tests/data/mutant_survivors.yaml`.
 """
 
 
@@ -381,8 +381,11 @@ def unexplained(outcomes: Sequence[Outcome], reasons: Reasons) -> list[Outcome]:
 def page_of(outcomes: Sequence[Outcome], reasons: Reasons, seeds: Sequence[int]) -> str:
     """The results: tables by set, task and fault, and every survivor with its reason."""
     lines = [_INTRODUCTION, f"Worlds: {', '.join(map(str, seeds))}.", ""]
-    sets = {name: set(found.tasks) for name, found in task_sets().items()}
-    by_set = {name: [o for o in outcomes if o.task in ids] for name, ids in sets.items()}
+    by_set = {}
+    for name, found in task_sets().items():
+        group = [outcome for outcome in outcomes if outcome.task in found.tasks]
+        mutated = len({outcome.task for outcome in group})
+        by_set[f"{name} ({mutated} of {len(found.tasks)} tasks)"] = group
     tables = (
         ("Set", by_set),
         ("Task", _grouped(outcomes, "task")),
@@ -439,20 +442,25 @@ def _row(name: str, outcomes: Sequence[Outcome], reasons: Reasons) -> str:
     return f"| {name} | {' | '.join(map(str, counts))} | {share:.0%} |"
 
 
-def main(shells: Sequence[str] = ()) -> int:
+def main(names: Sequence[str] = ()) -> int:
     """Execute every mutant, write a page a shell, print survivors; 1 if one is unexplained.
 
-    `shells` are those to execute; by default all that the image holds.
+    `names` are shells and sets of tasks; by default all that the image and the bank hold.
     """
     study, reasons = read_study(), read_reasons()
-    tasks = [task for task in load_tasks() if not task.private]  # the pages are published
+    sets: list[str] = []
+    shells: list[str] = []
+    for name in names:
+        (shells if name in SHELLS else sets).append(name)
+    tasks = {task.id: task for wanted in sets or [ALL] for task in load_tasks(wanted)}
+    published = [task for task in tasks.values() if not task.private]
     sandbox = open_sandbox(study.sandbox)
     there = [shell for shell in shells or SHELLS if sandbox.image.shells.get(shell)]
     limits, kept = study.sandbox.limits, CACHE / "mutants"
     left: list[Outcome] = []
     for shell in there:
-        planned = plan_of(tasks, [shell])
-        outcomes = execute(planned, tasks, study.seeds, sandbox, limits=limits, kept=kept)
+        planned = plan_of(published, [shell])
+        outcomes = execute(planned, published, study.seeds, sandbox, limits=limits, kept=kept)
         write_atomic(page_path(shell), page_of(outcomes, reasons, study.seeds))
         survivors, unknown = [o for o in outcomes if not o.killed], unexplained(outcomes, reasons)
         left += unknown
