@@ -98,12 +98,16 @@ def test_commands_of_a_record_work_as_written(archive, tmp_path):
     """From the project's folder, whatever folder the record was written from."""
     path = write_decision(archive, "it's done", tmp_path / "a folder")
     line = next(line for line in path.read_text().splitlines() if "--record" in line)
-    command = re.search(r"`+ ?(fluency verify .*?)`", line)[1]
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=ROOT, capture_output=True, text=True,
-        env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"},
+    verify, replay = re.findall(r"`+ ?((?:fluency verify|make replay) .*?) ?`", line)
+    verified, dry = (
+        subprocess.run(
+            ["bash", "-c", command], cwd=ROOT, capture_output=True, text=True,
+            env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"},
+        )
+        for command in (verify, replay.replace("make", "make --dry-run", 1))
     )  # fmt: skip
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "PROVEN"), done.stderr
+    assert (verified.returncode, verified.stdout.splitlines()[-1]) == (0, "PROVEN"), verified.stderr
+    assert dry.returncode == 0 and "fluency replay" in dry.stdout, dry.stderr
 
 
 def test_an_archives_name_is_only_a_name(archive, tmp_path):

@@ -112,7 +112,7 @@ def sparse(size: int) -> bytes:
 def test_a_member_that_claims_more_than_its_tar_is_refused(tmp_path):
     member = tarfile.TarInfo("big")
     member.size = 5 << 30
-    with pytest.raises(ValueError, match=r"larger than its tar|unexpected end"):
+    with pytest.raises(tarfile.ReadError, match="unexpected end"):
         _tree(member.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
 
 

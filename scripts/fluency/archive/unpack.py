@@ -15,20 +15,10 @@ from jinja2 import TemplateError
 from fluency.archive.findings import ArchiveFinding
 from fluency.archive.manifest import MANIFEST_NAME, MAX_MANIFEST, Manifest, read_manifest
 from fluency.archive.tar_format import LIMITS, ReadLimits, read_tar
+from fluency.archive.untrusted_json import UNFORESEEN
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
 
-_UNFORESEEN = (
-    MemoryError,
-    RecursionError,
-    ArithmeticError,
-    TemplateError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-)
-"""What contents of an unexpected type, size or depth raise, wherever they are used."""
 MAX_DOCUMENT = 64 << 20
 """Bytes of a file that is read into memory."""
 MAX_DOCUMENTS = 1 << 30
@@ -68,7 +58,7 @@ def unpacked(path: Path, limits: ReadLimits = LIMITS) -> Iterator[UnpackedArchiv
     with TemporaryDirectory(prefix="fluency-archive-", ignore_cleanup_errors=True) as folder:
         try:
             yield unpack(Path(path), Path(folder), limits)
-        except _UNFORESEEN as error:
+        except (TemplateError, *UNFORESEEN) as error:
             what = f"unexpected contents: {type(error).__name__}: {error}"
             hint = "if it is sound, this is a fault of this version: verify at its own commit"
             raise ArchiveError(what, where=str(path), hint=hint) from error

@@ -12,6 +12,16 @@ from pydantic import ValidationError
 from fluency.common.errors import ArchiveError
 from fluency.core.schema import RecordType, first_problem
 
+UNFORESEEN = (
+    MemoryError,
+    RecursionError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""What contents of an unexpected type, size or depth raise, wherever they are used."""
 MAX_VALUES = 1_000_000
 """A value takes some hundred bytes of memory, and three in the file: bytes alone bound nothing."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fluency.archive.tar_format import Entry
-from fluency.archive.untrusted_json import parse_untrusted
+from fluency.archive.untrusted_json import UNFORESEEN, parse_untrusted
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
 from fluency.core.tasks import Task
@@ -57,11 +57,16 @@ def _files(world: World) -> dict[str, bytes]:
 
 
 def load_world(root: Path, folder: str, ours: World | None = None) -> World:
-    """A world from an unpacked archive; ArchiveError names the file when it is not the one of its hash.
+    """Read a world of an unpacked archive.
 
-    ours: the world that this checkout makes; it is returned unread where the archive has the same bytes.
-    The tree is read into memory and packed again: only a tree of plain files and folders in the one form this
-    project writes comes back as the same bytes, so links, devices and stray owners are refused here.
+    The tree is packed again: only one of plain files and folders, in the form in which this project
+    packs it, gives the same bytes, so that links, devices and other owners are refused.
+
+    Args:
+        ours: the world that this checkout makes; returned where the archive has the same bytes.
+
+    Raises:
+        ArchiveError: if it is not the world of its hash.
     """
     where = root / folder
     if ours and folder == world_folder(ours.seed, ours.sha256):
@@ -70,37 +75,22 @@ def load_world(root: Path, folder: str, ours: World | None = None) -> World:
                 return ours
 
     def document(name: str) -> Any:
-        try:
-            return parse_untrusted((where / name).read_bytes(), f"{folder}/{name}")
-        except OSError:
-            raise ArchiveError("a world's file is missing", where=f"{folder}/{name}") from None
+        return parse_untrusted((where / name).read_bytes(), f"{folder}/{name}")
 
-    fact = document("world.json")
     try:
+        fact = document("world.json")
         tar = (where / "tree.tar").read_bytes()
         files, dirs = _tree(tar)
         http = tuple(map(Route.from_json, document("service.json")))
         processes = tuple(HelperSpec.from_json(helper) for helper in document("processes.json"))
         ages: Mapping[str, float] = document("ages.json")
-        if pack(files, dirs) != tar:
-            raise ArchiveError(
-                "the tree is not packed as this project packs it", where=f"{folder}/tree.tar"
-            )
         digest = world_sha256(tar, ages, http, processes)
         seed, stated = fact["seed"], fact["sha256"]
-    except (
-        OSError,
-        tarfile.TarError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-    ) as error:
-        raise ArchiveError(
-            f"the world cannot be read: {type(error).__name__}: {error}", where=folder
-        ) from None
-    if digest != stated or folder != world_folder(seed, digest):
+        same_tar = pack(files, dirs) == tar
+    except (OSError, tarfile.TarError, *UNFORESEEN) as error:
+        what = f"the world cannot be read: {type(error).__name__}: {error}"
+        raise ArchiveError(what, where=folder) from None
+    if not same_tar or digest != stated or folder != world_folder(seed, digest):
         raise ArchiveError("the world's files do not give its hash", where=folder)
     return World(seed, files, dirs, ages, http, processes, tar, digest)
 
@@ -109,15 +99,9 @@ def _tree(tar: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
     files, dirs = dict[str, bytes](), list[str]()
     with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
         for member in archive:
-            # A sparse member states any size in a few bytes; one that this project packed is followed by its bytes.
-            plain = (
-                member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
-                and not member.sparse
-                and not member.pax_headers
-            )
-            if plain and member.offset_data + member.size > len(tar):
-                raise ValueError(f"{member.name} is larger than its tar")
-            if plain and (source := archive.extractfile(member)):
+            # A sparse file states any size in a few bytes.
+            source = None if member.issparse() else archive.extractfile(member)
+            if source is not None:
                 files[member.name] = source.read()
             elif member.isdir():
                 dirs.append(member.name)
