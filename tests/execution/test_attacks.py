@@ -238,7 +238,7 @@ def test_the_attack_loses_in_powershell(sandbox, attack):
     assert took < 3 * DEADLINE_S + MARGIN_S
 
 
-def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox, outcomes):
+def test_sandbox_after_all_attacks_is_as_before(sandbox, outcomes):
     wait_for(lambda: not own_containers(sandbox._engine, all=True), 10)
     result = bash(sandbox, "ls -A /tmp ~; pgrep -u agent -c; cat README.md", *BOTH)
     assert result.stdout.data == "/home/agent:\n\n/tmp:\n1\n# read me\n"
@@ -277,13 +277,13 @@ sleep 2; awk '/^UDP:/ { print $5 * 4096 }' /proc/net/sockstat; kill $(jobs -p)
     not Path("/sys/fs/cgroup/memory/memory.kmem.tcp.limit_in_bytes").exists(),
     reason="control groups v2 count the buffers of sockets against the memory",
 )
-def test_unread_replies_take_no_memory_outside_the_limit(sandbox):
+def test_socket_buffers_are_bounded(sandbox):
     """Without a bound they take more than 150 MB."""
     taken = int(bash(sandbox, QUEUES).stdout.data)
     assert 10 * MIB < taken < 64 * MIB
 
 
-def test_one_command_does_not_use_up_what_the_kernel_counts_by_user(sandbox):
+def test_inotify_of_a_neighbour_is_not_used_up(sandbox):
     """The kernel gives every user 128 inotify instances, over all containers."""
     watch = "for i in {1..200}; do tail -f README.md >&2 & done; sleep 4; kill $(jobs -p)"
     with ThreadPoolExecutor(2) as pool:
@@ -307,7 +307,7 @@ $start = $view.SafeMemoryMappedViewHandle.DangerousGetHandle()
 
 @pytest.mark.pwsh
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="holds machine code for x86-64")
-def test_a_storm_of_clones_does_not_move_the_deadline(sandbox):
+def test_storm_of_clones_ends_at_the_deadline(sandbox):
     result = pwsh(sandbox, STORM, timeout_s=20)
     assert timed_out(result) and result.stdout.data == "storm\n"
     assert result.wall_s < 20 + 4  # 2 s, and as much for a busy machine

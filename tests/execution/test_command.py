@@ -66,7 +66,7 @@ def test_both_readings(reply, strict, lenient, fenced):
     assert (found.strict, found.lenient, found.fenced) == (strict, lenient, fenced)
 
 
-def test_notes_say_what_the_lenient_reading_took_away():
+def test_extract_notes():
     taken = ["prose around a fenced block", "a prompt sign before the command"]
     assert extract("Use:\n```\n$ ls\n```\n").notes == taken
     assert extract("ls\0 x").notes == ["holds a NUL byte"] and extract("ls").notes == []
@@ -84,7 +84,7 @@ def test_strict_is_idempotent_and_only_takes_away(reply):
 
 @given(REPLY)
 @settings(max_examples=500)
-def test_lenient_finds_something_wherever_strict_does(reply):
+def test_extract_lenient_wherever_strict(reply):
     found = extract(reply)
     if found.lenient is None:
         assert found.strict is None or not found.strict.strip("`~ \r\nabPS$>|'\"\0-")

@@ -71,7 +71,7 @@ def test_run_build_without_the_helper_of_a_credential_store(sandbox, docker_conf
 @pytest.mark.parametrize(
     "url", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:1", "nonsense://x"]
 )
-def test_docker_host_that_nobody_answers(url, monkeypatch):
+def test_ensure_engine_docker_host_without_engine(url, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", url)
     with pytest.raises(SandboxError) as caught:
         ensure_engine()
@@ -80,7 +80,7 @@ def test_docker_host_that_nobody_answers(url, monkeypatch):
 
 @pytest.mark.engine
 @ROOT_ONLY
-def test_an_engine_one_may_not_use(sandbox, monkeypatch, tmp_path):
+def test_find_engine_that_may_not_be_used(sandbox, monkeypatch, tmp_path):
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     tmp_path.chmod(0o700)
     monkeypatch.setenv(
@@ -93,7 +93,7 @@ def test_an_engine_one_may_not_use(sandbox, monkeypatch, tmp_path):
 
 
 @ROOT_ONLY
-def test_without_an_engine_one_sentence_says_what_to_run(monkeypatch, tmp_path):
+def test_ensure_engine_says_what_to_run(monkeypatch, tmp_path):
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setattr(engine, "find_engine", lambda: None)
     monkeypatch.setattr(engine, "APPARMOR", tmp_path / "nothing")
@@ -106,7 +106,7 @@ def test_without_an_engine_one_sentence_says_what_to_run(monkeypatch, tmp_path):
     assert "install Docker or Podman and start it" in as_nobody(ensure_engine)
 
 
-def test_where_the_kernel_has_apparmor_docker_gets_its_tools(monkeypatch, tmp_path):
+def test_lacking_packages_with_apparmor(monkeypatch, tmp_path):
     kernel = tmp_path / "enabled"
     monkeypatch.setattr(engine, "APPARMOR", kernel)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -118,7 +118,7 @@ def test_where_the_kernel_has_apparmor_docker_gets_its_tools(monkeypatch, tmp_pa
     assert engine.lacking_packages() == []
 
 
-def test_an_installation_that_fails_gives_apts_own_words(monkeypatch, tmp_path, capsys):
+def test_install_failure_gives_apts_words(monkeypatch, tmp_path, capsys):
     (tmp_path / "apt-get").write_text(
         "#!/bin/sh\n[ $1 = update ] || { echo E: Unable to locate >&2; exit 100; }\n"
     )
@@ -164,7 +164,7 @@ def start(tmp_path, monkeypatch) -> Callable[..., subprocess.CompletedProcess[st
 
 @pytest.mark.engine
 @pytest.mark.usefixtures("second_daemon")
-def test_a_daemon_that_starts_only_without_a_bridge_outlives_its_starter(start, tmp_path):
+def test_start_daemon_without_a_bridge(start, tmp_path):
     run = start('[ "$*" = "" ]', "/nowhere")
     try:
         assert find_engine().facts["version"] == run.stdout.strip(), run.stderr
@@ -182,9 +182,7 @@ def test_a_daemon_that_starts_only_without_a_bridge_outlives_its_starter(start, 
     ("bridge", "tried", "hint"),
     [("/tmp", 1, "ip link delete docker0"), ("/nowhere", 2, "is this a container?")],
 )
-def test_a_daemon_that_does_not_start_leaves_a_bridge_in_place(
-    start, tmp_path, bridge, tried, hint
-):
+def test_start_daemon_that_does_not_start(start, tmp_path, bridge, tried, hint):
     run = start("true", bridge)
     assert (
         "dockerd does not start" in run.stderr

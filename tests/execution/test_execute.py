@@ -41,15 +41,13 @@ def study_with(conditions: list[str]) -> Study:
         ("pwsh", ["as_designed"], ["as_designed"]), ("pwsh", ALL, ALL), ("bash", ALL, ["as_designed"]),
     ],
 )  # fmt: skip
-def test_an_answer_runs_under_the_conditions_that_its_shell_and_the_study_have(
-    shell, conditions, runs
-):
+def test_planned_runs_by_shell_and_study(shell, conditions, runs):
     assert list(planned_runs(study_with(conditions), shell, SAME)) == [
         ("strict", "ls", run) for run in runs
     ]
 
 
-def test_another_reading_runs_as_designed_only():
+def test_planned_runs_lenient_reading_as_designed_only():
     prose = Extraction(strict="try `ls`", lenient="ls")
     runs = [
         (reading, condition)
@@ -63,7 +61,7 @@ def test_another_reading_runs_as_designed_only():
     assert list(planned_runs(study_with(BOTH), "pwsh", Extraction(strict=None, lenient=None))) == []
 
 
-def test_the_aliases_of_windows_are_tried_on_answers_that_call_one():
+def test_planned_runs_aliases_only_where_called():
     without = Extraction(strict="Get-ChildItem | Sort-Object Name", lenient=None)
     assert [condition for _, _, condition in planned_runs(study_with(ALL), "pwsh", without)] == BOTH
 
@@ -126,7 +124,7 @@ def ended(why: str = "somebody outside ended the container (kill)") -> ResultLos
     return ResultLost(why, where="sandbox")
 
 
-def test_a_cell_measured_later_says_at_which_attempt(one):
+def test_execute_records_the_attempt(one):
     for _ in range(2):
         with pytest.raises(ResultLost):
             one.execute(ended())
@@ -138,7 +136,7 @@ def test_a_cell_measured_later_says_at_which_attempt(one):
     assert "measured at the 3rd attempt: the engine or somebody outside ended the others" in notes
 
 
-def test_what_ended_before_the_command_started_is_no_attempt(one):
+def test_execute_counts_no_attempt_before_the_start(one):
     for _ in range(2 * MAX_ATTEMPTS):
         with pytest.raises(SandboxError):
             one.execute(SandboxError("the engine refused", where="sandbox"))
@@ -147,7 +145,7 @@ def test_what_ended_before_the_command_started_is_no_attempt(one):
     assert not (one.made.results / "attempts").exists()
 
 
-def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tried_again(one):
+def test_execute_gives_up_after_three_attempts(one):
     for number in range(MAX_ATTEMPTS - 1):
         with pytest.raises(ResultLost):
             one.execute(ended(f"reason {number}"))
@@ -165,7 +163,7 @@ def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tri
     assert f"abandoned after the 3rd attempt: {why}" in notes
 
 
-def test_something_else_that_decides_the_result_starts_anew(one):
+def test_execute_counts_anew_for_another_image(one):
     for _ in range(MAX_ATTEMPTS - 1):
         with pytest.raises(ResultLost):
             one.execute(ended())
@@ -177,7 +175,7 @@ def test_something_else_that_decides_the_result_starts_anew(one):
     assert (one.execute().attempts, one.execute().unmeasured) == (1, None)
 
 
-def test_a_damaged_count_is_no_count(tmp_path):
+def test_failed_attempts_of_damaged_file(tmp_path):
     path = tmp_path / "a" / "1.json"
     assert failed_attempts(path, "key") == []
     assert add_failed_attempt(path, "key", "why") == ["why"] == failed_attempts(path, "key")

@@ -37,7 +37,7 @@ def test_the_command_arrives_byte_for_byte(sandbox):
     )
 
 
-def test_quoted_text_and_100_kb_come_back_as_they_went(sandbox):
+def test_quoted_text_and_100_kb_come_back_unchanged(sandbox):
     quoted = "'" + HARD.replace("'", "'\\''") + "'"
     assert bash(sandbox, f"printf '%s' {quoted}").stdout.data == HARD
     payload = "é" * (LONG // 2)
@@ -90,7 +90,7 @@ def test_the_tools_are_there(sandbox):
     assert summed.stdout.data == "3\n41\n<a>x</a>\n"
 
 
-def test_what_is_not_installed_is_nowhere_either_nor_is_the_runner_s_python_open(sandbox):
+def test_image_has_no_other_interpreter_to_run(sandbox):
     """Whatever path a command names: no executable file of these names, and the runner's own is closed to the user."""
     names = "|".join([*NOT_INSTALLED.split(), "perl[0-9.]+", "python[0-9.]+", "sed"])
     anywhere = (
@@ -109,7 +109,7 @@ def test_what_is_not_installed_is_nowhere_either_nor_is_the_runner_s_python_open
         assert "denied" in closed.stderr.data
 
 
-def test_every_program_that_a_reference_calls_is_there(sandbox):
+def test_image_has_every_program_of_the_references(sandbox):
     wanted = set()
     for task in load_tasks():
         for shell, references in task.references.items():
@@ -146,7 +146,7 @@ def test_powershell_without_unix_tools_still_starts(sandbox):
     assert text(pwsh(sandbox, "(Get-Command ls -CommandType Application).Count")) == "1"
 
 
-def test_the_profile_with_the_aliases_is_there_under_its_condition_alone(sandbox):
+def test_windows_aliases_profile_in_home(sandbox):
     command = "cd; find . -type f -printf '%u %p\n' -exec cat {} +"
     assert bash(sandbox, command).stdout.data == ""
     owner, *lines = bash(sandbox, command, condition="windows_aliases").stdout.data.splitlines()
@@ -157,7 +157,7 @@ def test_the_profile_with_the_aliases_is_there_under_its_condition_alone(sandbox
 
 
 @pytest.mark.pwsh
-def test_powershell_has_the_aliases_of_windows_under_their_condition(sandbox):
+def test_windows_aliases_in_powershell(sandbox):
     command = "(Get-Alias -Name ls, sort, cat -ErrorAction Ignore).Definition; ls -Directory | sort -Descending | % Name"
     windows = pwsh(sandbox, command, condition="windows_aliases")
     assert (windows.exit_code, windows.stderr.data) == (0, "")
@@ -172,7 +172,7 @@ def test_powershell_has_the_aliases_of_windows_under_their_condition(sandbox):
 
 
 @pytest.mark.pwsh
-def test_powershell_starts_without_profile_and_telemetry_and_a_profile_says_nothing(sandbox):
+def test_powershell_start_is_silent(sandbox):
     silent = pwsh(sandbox, "exit 0", condition="windows_aliases")
     assert (silent.exit_code, silent.stdout.data, silent.stderr.data) == (0, "", "")
     result = pwsh(
@@ -209,7 +209,7 @@ def test_streams_are_cut_and_counted(sandbox):
     assert (exact.stdout.bytes, exact.stdout.truncated) == (1024, False)
 
 
-def test_what_a_process_substitution_prints_late_is_kept(sandbox):
+def test_streams_keep_late_output(sandbox):
     result = bash(sandbox, "seq 5 | tee >(sleep 0.2; wc -l >&2) | tail -n 1")
     assert (result.stdout.data, result.stderr.data.strip()) == ("5\n", "5")
 
@@ -239,7 +239,7 @@ def test_what_it_used_is_told(sandbox):
     assert not result.used.oom_killed
 
 
-def test_the_tree_is_the_worlds_and_as_old_as_it_says(sandbox):
+def test_tree_is_the_worlds(sandbox):
     now = time.time()
     result = bash(
         sandbox, "find . -printf '%P\\t%s\\t%y\\t%T@\\n' | sort; od -An -tx1 'with space.txt'"
@@ -289,7 +289,7 @@ def test_only_what_a_task_needs_is_started(sandbox):
     assert result.stdout.data == "0\n7\n" and result.processes == [] and result.http_requests == []
 
 
-def test_the_service_answers_and_remembers(sandbox):
+def test_service_answers_and_logs(sandbox):
     base = "http://127.0.0.1:8765"
     command = (
         f"curl -s {base}/api/crates; curl -sL {base}/dl/latest | sha256sum | cut -c1-64; curl -s {base}/dl/latest | wc -c;"
@@ -330,7 +330,7 @@ def test_the_service_answers_and_remembers(sandbox):
     assert [f"{r.method} {r.path} {r.status}" for r in result.http_requests] == first + then
 
 
-def test_the_service_reads_bodies_remembers_jobs_and_knows_entity_tags(sandbox):
+def test_service_bodies_jobs_and_entity_tags(sandbox):
     base = "http://127.0.0.1:8765"
     text = r"printf 'ok\n\na fault\n'"
     command = (
@@ -349,7 +349,7 @@ def test_the_service_reads_bodies_remembers_jobs_and_knows_entity_tags(sandbox):
     assert [r.status for r in result.http_requests][:4] == [422, 405, 200, 200]
 
 
-def test_a_shell_the_image_lacks_is_not_a_failed_command(sandbox):
+def test_run_shell_that_the_image_lacks(sandbox):
     without = sandbox.image.model_copy(update={"shells": {"bash": "5", "pwsh": None}})
     other = Sandbox(sandbox._engine, without, 1)
     with pytest.raises(SandboxError, match="no PowerShell 7"):

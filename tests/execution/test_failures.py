@@ -57,7 +57,7 @@ def pretend(sandbox: Sandbox, script: str, **bounds: float) -> Result:
     return read_result(sandbox._engine, session_of(sandbox, script, **bounds), NONCE)
 
 
-def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox):
+def test_run_after_a_killed_container(sandbox):
     killed = threading.Thread(target=lambda: wait_for(lambda: kill_one(sandbox._engine)))
     killed.start()
     with pytest.raises(SandboxError, match=r"somebody outside|without a result") as caught:
@@ -67,7 +67,7 @@ def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox):
     assert bash(sandbox, "echo sane").stdout.data == "sane\n" and not sandbox._needs_canary.is_set()
 
 
-def test_an_insane_sandbox_is_found_by_the_canary(sandbox, monkeypatch):
+def test_canary_finds_garbled_output(sandbox, monkeypatch):
     sandbox._needs_canary.set()
     monkeypatch.setattr("fluency.execution.sandbox.TEXT", "what \0 cannot come back")
     with pytest.raises(SandboxError, match="known result gave another"):
@@ -88,7 +88,7 @@ def test_an_insane_sandbox_is_found_by_the_canary(sandbox, monkeypatch):
         ("yes", "more than a result can hold"),
     ],
 )
-def test_what_is_lost_before_the_command_started_is_no_result(sandbox, script, why):
+def test_read_result_lost_before_the_start(sandbox, script, why):
     with pytest.raises(SandboxError, match=why):
         pretend(sandbox, script, within_s=2 if "sleep" in script else 20, most_bytes=100_000)
     wait_for(lambda: not own_containers(sandbox._engine))
@@ -105,20 +105,20 @@ def test_what_is_lost_before_the_command_started_is_no_result(sandbox, script, w
         ("yes", "more than a result can hold"),
     ],
 )
-def test_what_is_lost_after_the_command_started_is_its_own_failure(sandbox, script, why):
+def test_read_result_lost_after_the_start(sandbox, script, why):
     result = pretend(sandbox, STARTS + script, within_s=5, most_bytes=100_000)
     assert why in result.lost and (result.exit_code, result.stdout.bytes) == (None, 0)
     wait_for(lambda: not own_containers(sandbox._engine))
 
 
-def test_what_the_engine_lost_is_not(sandbox):
+def test_read_result_lost_by_the_engine(sandbox):
     """A runner that ends well has said its whole document; what did not arrive was lost on the way."""
     with pytest.raises(ResultLost, match="lost what the runner said"):
         pretend(sandbox, STARTS + "exit 0")
 
 
 @pytest.mark.parametrize("how", ["kill", "stop", "remove_container", "pause", "long ago"])
-def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(sandbox, how):
+def test_read_result_container_ended_from_outside(sandbox, how):
     client = sandbox._engine.client(timeout=20)
 
     def end() -> bool:
@@ -151,7 +151,7 @@ def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(san
     wait_for(lambda: not own_containers(sandbox._engine))
 
 
-def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sandbox):
+def test_read_result_engine_cannot_say_how_it_ended(sandbox):
     """Its events are of its memory alone: after a restart it knows nothing of the container."""
     session = session_of(sandbox, STARTS + "exit 9")
     assert read_result(sandbox._engine, session, NONCE).lost == "exit code 9"
@@ -159,7 +159,7 @@ def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sand
         read_result(sandbox._engine, replace(session, container="0" * 64), NONCE)
 
 
-def test_a_lost_result_counts_only_if_the_sandbox_is_sane(sandbox, monkeypatch):
+def test_run_lost_result_needs_sane_canary(sandbox, monkeypatch):
     known = bash(sandbox, "echo")
     lost = known.model_copy(update={"lost": "why"})
     answers = [lost, known.model_copy(update={"exit_code": 1})]
@@ -223,7 +223,7 @@ def test_a_daemon_that_dies_in_the_middle(sandbox, tmp_path, monkeypatch):
         wait_for(lambda: not own_containers(engine))
 
 
-def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox, monkeypatch):
+def test_canary_finds_limits_not_in_force(sandbox, monkeypatch):
     """As rootless Podman on control groups v1 does, which takes the limits and forgets them."""
     for forgotten in ({"memory", "no-swap"}, {"pids"}):
         monkeypatch.setattr(

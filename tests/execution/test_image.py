@@ -65,7 +65,7 @@ def shelf(sandbox) -> Iterator[Shelf]:
             shelf.client.remove_image(tag, force=True)
 
 
-def test_the_newest_and_the_used_stay(sandbox, shelf):
+def test_remove_older_keeps_newest_and_used(sandbox, shelf):
     oldest = shelf.build("used")
     for name in ("second", "third", "fourth", "fifth"):
         shelf.build(name)
@@ -83,7 +83,7 @@ def test_the_newest_and_the_used_stay(sandbox, shelf):
     )
 
 
-def test_the_current_one_stays_however_old(sandbox, shelf):
+def test_remove_older_keeps_the_current(sandbox, shelf):
     current = shelf.build("current")
     shelf.build("newer")
     remove_older(sandbox._engine, current, shelf.checkout, kept=1)
@@ -107,7 +107,7 @@ def small(sandbox):
     client.remove_image(TAG, force=True)
 
 
-def test_what_is_kept_is_loaded_as_the_same_image(sandbox, small, tmp_path, capsys):
+def test_load_image_that_was_kept(sandbox, small, tmp_path, capsys):
     engine = sandbox._engine
     keep_image(engine, TAG, tmp_path / "absent")
     assert capsys.readouterr().err == ""  # no shared folder, nothing to keep

@@ -28,7 +28,7 @@ def current_hash() -> str:
     return content_sha256()
 
 
-def test_one_more_shell_is_another_image(monkeypatch):
+def test_content_hash_with_one_more_shell(monkeypatch):
     before = current_hash()
     monkeypatch.setitem(
         SHELLS, "zsh", replace(FIRST, name="zsh", argv=("/usr/bin/zsh", "-c"), packages=("zsh",))
@@ -40,13 +40,13 @@ def test_one_more_shell_is_another_image(monkeypatch):
 @pytest.mark.parametrize(
     "fact", [{"argv": ("/usr/bin/bash", "-c")}, {"version_command": "echo 5"}, {"packages": ()}]
 )
-def test_what_the_image_knows_of_a_shell_is_in_its_hash(fact, monkeypatch):
+def test_content_hash_covers_shells(fact, monkeypatch):
     before = current_hash()
     monkeypatch.setitem(SHELLS, FIRST.name, replace(FIRST, **fact))
     assert current_hash() != before
 
 
-def test_the_dockerfile_alone_builds_the_same():
+def test_dockerfile_defaults_are_the_shells():
     text = (SANDBOX / "Dockerfile").read_text()
     assert dict(re.findall(r'^ARG (SHELL\w+)="(.*)"$', text, re.MULTILINE)) == build_arguments()
 
@@ -62,7 +62,7 @@ INFO = ImageInfo(shells={"bash": "5.2", "pwsh": "7.6.5"}, **FACTS)
 
 
 @pytest.mark.parametrize(("pwsh", "kept"), [("7.6.5", True), (None, False), ("7.6.4", False)])
-def test_the_record_of_an_image_with_other_shells_is_forgotten(tmp_path, pwsh, kept):
+def test_forget_other_image_by_shells(tmp_path, pwsh, kept):
     record = tmp_path / "image.json"
     forget_other_image(INFO, record)  # no record is fine
     record.write_text(json.dumps({"image": {"shells": {"bash": "5.2", "pwsh": pwsh}}}))
@@ -84,7 +84,5 @@ X64, ARM64 = (
         ("none", "amd64", {}, []), ("", "amd64", {}, []),
     ],
 )  # fmt: skip
-def test_the_label_tells_the_archive_and_whether_it_is_the_release(
-    label, architecture, archives, unofficial
-):
+def test_archive_origin_by_label(label, architecture, archives, unofficial):
     assert archive_origin(label, architecture) == (archives, unofficial)

@@ -69,7 +69,7 @@ def run(sandbox: Sandbox, probe: Probe, measures: Measures) -> Result:
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.measure)
-def test_the_measure_holds_and_without_it_nothing_does(sandbox, probe):
+def test_measure_holds_and_its_absence_shows(sandbox, probe):
     every = isolation(probe.limits, sandbox.engine["name"])
     assert probe.measure in every
     if probe.measure == "no-resolver" and sandbox.engine["name"] == "podman":

@@ -46,7 +46,7 @@ def _label(monkeypatch) -> str:
     return container.LABELS[container.LABEL]
 
 
-def test_after_a_kill_no_container_outlives_its_deadline(sandbox, _label):
+def test_container_after_sigkill_ends_at_its_deadline(sandbox, _label):
     engine = sandbox._engine
     run = subprocess.Popen([sys.executable, "-c", KILLED, _label], cwd=ROOT)
 
@@ -147,7 +147,7 @@ def _only_this_one_hurries(client: Client, call: str, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("call", ["/containers/create", "/attach?", "/start"])
-def test_a_call_that_is_never_answered(sandbox, tmp_path, monkeypatch, call):
+def test_run_engine_call_never_answered(sandbox, tmp_path, monkeypatch, call):
     real = sandbox._engine
     with hanging(real, tmp_path, call) as hung:
         slow = Sandbox(hung.engine, sandbox.image, 1)
@@ -165,7 +165,7 @@ def test_a_call_that_is_never_answered(sandbox, tmp_path, monkeypatch, call):
         wait_for(lambda: not own_containers(real, all=True), 60)
 
 
-def test_a_program_of_a_new_image_that_never_ends(sandbox, monkeypatch):
+def test_probe_program_that_never_ends(sandbox, monkeypatch):
     monkeypatch.setattr(image, "PROBE_S", 2)
     with pytest.raises(SandboxError, match="went away"):
         image._probe(sandbox._engine, sandbox.image.image_id, "sleep", "/usr/bin/sleep", "600")

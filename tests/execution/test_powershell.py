@@ -48,7 +48,7 @@ def archive(path: Path, script: str = STAND_IN, name: str = "./pwsh") -> Path:
     return path
 
 
-def test_an_archive_is_kept_and_remembered(tmp_path, monkeypatch):
+def test_powershell_source_is_kept(tmp_path, monkeypatch):
     assert powershell_source() is None, "without an archive there is none"
     given = archive(tmp_path / "given.tar.gz")
     monkeypatch.setenv(powershell.VARIABLE, str(given))
@@ -63,7 +63,7 @@ def test_an_archive_is_kept_and_remembered(tmp_path, monkeypatch):
     assert powershell_source() != source
 
 
-def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path, monkeypatch):
+def test_powershell_source_damaged(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     whole = archive(tmp_path / "whole.tar.gz").read_bytes()
     (tmp_path / "cut.tar.gz").write_bytes(whole[:60])
@@ -88,7 +88,7 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path, monkeypatch):
 
 
 @ROOT_ONLY
-def test_what_may_not_be_read_is_refused_in_a_sentence(tmp_path, monkeypatch):
+def test_powershell_source_unreadable(tmp_path, monkeypatch):
     file = tmp_path / "closed" / "p.tar.gz"
     file.parent.mkdir(mode=0o755)
     file.touch(0o600)
@@ -117,7 +117,7 @@ def built(sandbox, tmp_path, monkeypatch, capsys) -> Iterator[tuple[Sandbox, lis
 
 
 @pytest.mark.engine
-def test_the_image_has_it_and_runs_it(built):
+def test_ensure_image_with_powershell(built):
     sandbox, said, images = built
     assert images[0] == images[1]
     assert sum("building the sandbox image" in line for line in said) == 1, (
@@ -142,7 +142,7 @@ def test_the_image_has_it_and_runs_it(built):
 
 
 @pytest.mark.engine
-def test_one_that_does_not_run_is_told(sandbox, tmp_path, monkeypatch):
+def test_ensure_image_powershell_that_does_not_run(sandbox, tmp_path, monkeypatch):
     broken = archive(tmp_path / "given.tar.gz", "#!/bin/sh\necho wrong processor >&2; exit 126\n")
     monkeypatch.setenv(powershell.VARIABLE, str(broken))
     with pytest.raises(SandboxError, match="PowerShell does not run in the image: wrong processor"):
@@ -161,7 +161,7 @@ def release(tmp_path, monkeypatch) -> Path:
     return path
 
 
-def test_the_release_is_found_where_it_lies(release, tmp_path):
+def test_powershell_source_beside_the_makefile(release, tmp_path):
     assert powershell.powershell_source() is None
     (tmp_path / "beside").mkdir()
     archive(tmp_path / "beside" / NAME, "#!/bin/sh\n# another build\n")
@@ -170,7 +170,7 @@ def test_the_release_is_found_where_it_lies(release, tmp_path):
     assert powershell.powershell_source() == sha256_file(release)
 
 
-def test_both_processors_are_pinned_and_the_advice_names_this_ones():
+def test_pinned_releases_of_both_processors():
     assert len(powershell.pinned()) == len(set(powershell.pinned().values())) == 2
     assert (
         "x64" if os.uname().machine == "x86_64" else "arm64"

@@ -34,7 +34,7 @@ def sent(*given: object, shell: str = "bash") -> tuple[dict, bytes]:
     return json.loads(rest[: int(size)]), rest[int(size) :]
 
 
-def test_a_condition_changes_what_it_says_and_nothing_else():
+def test_encode_condition_changes_its_fields_only():
     conditions = ("as_designed", "no_unix_tools", "windows_aliases")
     plain, bare, windows = (sent((), condition, shell="pwsh")[0] for condition in conditions)
     assert plain["argv"][1:] == ["-NoProfile", "-NonInteractive", "-Command"]
@@ -88,7 +88,7 @@ def test_a_whole_document_is_a_result():
         (DOCUMENT | {"result": RESULT | {"used": {"disk": 1}}}, "agreed form"),
     ],
 )
-def test_anything_else_is_a_sandbox_error(document, says):
+def test_decode_refuses_anything_else(document, says):
     document = document if isinstance(document, bytes) else json.dumps(document).encode()
     with pytest.raises(SandboxError, match=re.escape(says)) as caught:
         decode(START + document, NONCE)
@@ -104,7 +104,7 @@ def test_anything_else_is_a_sandbox_error(document, says):
         START.replace(b"vox-a", b'x", "y": "z'),
     ],
 )
-def test_without_the_runners_word_that_the_command_starts_there_is_no_result(start):
+def test_decode_needs_the_first_line(start):
     assert read_start(start, NONCE) is None and read_start(START, NONCE)[0].args == ["--x"]
     if b"\n" in start:
         with pytest.raises(SandboxError, match="agreed form"):
@@ -112,7 +112,7 @@ def test_without_the_runners_word_that_the_command_starts_there_is_no_result(sta
 
 
 @pytest.mark.parametrize("key", sorted(RESULT))
-def test_no_key_of_a_result_may_be_missing(key):
+def test_decode_refuses_missing_key(key):
     less = {name: value for name, value in RESULT.items() if name != key}
     with pytest.raises(SandboxError):
         decode(START + json.dumps(DOCUMENT | {"result": less}).encode(), NONCE)

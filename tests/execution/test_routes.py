@@ -53,7 +53,7 @@ def service(module):
     return Service(module)
 
 
-def test_a_path_answers_whatever_the_query_and_a_known_path_names_its_methods(service):
+def test_routes_by_path_and_method(service):
     service.add("/a", 200, {}, b"a")
     service.add("/a", 201, {}, b"made", method="POST")
     assert (
@@ -66,7 +66,7 @@ def test_a_path_answers_whatever_the_query_and_a_known_path_names_its_methods(se
     assert (status, headers["Allow"]) == (405, "GET, POST") and service.ask("/b")[0] == 404
 
 
-def test_head_is_answered_like_get_unless_it_has_an_answer_of_its_own(service):
+def test_routes_head_like_get_unless_it_has_a_route(service):
     service.add("/page", 200, JSON, b"{}")
     service.add("/file", 200, {}, b"x")
     service.add("/file", 405, {"Allow": "GET"}, method="HEAD")
@@ -76,7 +76,7 @@ def test_head_is_answered_like_get_unless_it_has_an_answer_of_its_own(service):
     )
 
 
-def test_a_method_may_be_answered_as_if_nothing_were_there(service):
+def test_routes_method_with_only_refusals_is_not_allowed(service):
     service.add("/lint", 200, {}, method="POST")
     service.add("/lint", 404, {}, b"not found\n", method="PUT")
     service.add("/gone", 404, {})
@@ -92,7 +92,7 @@ def test_a_method_may_be_answered_as_if_nothing_were_there(service):
         *[(query, "first") for query in ("per_page=7", "", "AFTER=7f")],
     ],
 )
-def test_the_first_answer_whose_query_holds_is_given(service, query, value):
+def test_routes_first_whose_query_holds(service, query, value):
     for when, said in (({"after": "7f"}, "second"), ({"after": None}, "unknown"), ({}, "first")):
         service.add("/list", 200, JSON, json.dumps(said).encode(), when=When(query=when))
     assert service.said(f"/list?{query}") == (200, value)
@@ -112,11 +112,11 @@ def test_the_first_answer_whose_query_holds_is_given(service, query, value):
         *[("50% off", "50% off"), ("%zz%4", "%zz%4"), ("%C3%BC", "\u00fc"), ("%FF", "\ufffd")],
     ],
 )
-def test_a_query_is_decoded_as_a_form_is(module, sent, meant):
+def test_form_fields_decode_escapes(module, sent, meant):
     assert module.form_fields(f"q={sent}".encode()) == {"q": meant}
 
 
-def test_a_header_is_asked_for_by_name_in_any_case_and_exactly(service):
+def test_routes_header_name_in_any_case(service):
     service.add("/usage", 200, {}, when=When(headers={"Authorization": "Bearer T=="}))
     service.add("/usage", 401, {})
     assert service.ask("/usage", authorization="Bearer T==")[0] == 200
@@ -138,14 +138,14 @@ def test_a_header_is_asked_for_by_name_in_any_case_and_exactly(service):
         ("application/x-www-form-urlencoded", b'{"kind": "usage"}', 400),
     ],
 )
-def test_a_body_is_compared_as_json_under_its_media_type(service, content_type, body, status):
+def test_routes_body_as_json(service, content_type, body, status):
     asked = When(headers={"Content-Type": "application/json"}, json='{"kind": "usage"}')
     service.add("/exports", 202, {}, method="POST", when=asked)
     service.add("/exports", 400, {}, method="POST")
     assert service.ask("/exports", "POST", body, content_type=content_type)[0] == status
 
 
-def test_what_the_rules_find_in_the_lines_of_a_body(service):
+def test_findings_in_lines_of_a_body(service):
     rules = [Finding(r"== *null\b", {"code": "V4"}), Finding("TODO", {"code": "V1"})]
     service.add(
         "/lint", 422, JSON, f'{{"found": {FINDINGS}}}'.encode(), method="POST", findings=rules
@@ -163,7 +163,7 @@ def test_what_the_rules_find_in_the_lines_of_a_body(service):
     assert service.said("/lint", "POST") == (422, {"found": []})
 
 
-def test_every_job_counts_its_own_questions(service):
+def test_routes_job_has_its_own_steps(service):
     steps = tuple(json.dumps({"id": JOB, "rows": rows}) for rows in (0, 5, 9))
     service.add(
         "/jobs",
@@ -193,7 +193,7 @@ def test_every_job_counts_its_own_questions(service):
     ],
 )
 @pytest.mark.parametrize("spelling", ["ETag", "etag"])
-def test_a_known_entity_tag_is_answered_with_304(service, tag, asked, status, spelling):
+def test_routes_known_entity_tag_is_304(service, tag, asked, status, spelling):
     service.add("/doc", 200, {"X-Origin-ETag": '"o"', spelling: tag}, b"text")
     answered, headers, body = service.ask("/doc", if_none_match=asked)
     assert (answered, body) == (status, b"" if status == 304 else b"text")
@@ -201,7 +201,7 @@ def test_a_known_entity_tag_is_answered_with_304(service, tag, asked, status, sp
     assert service.ask("/doc", "HEAD", if_none_match=asked)[0] == status
 
 
-def test_an_answer_without_a_tag_or_that_is_no_success_is_never_304(service):
+def test_routes_304_needs_tag_and_success(service):
     service.add("/plain", 200, {})
     service.add("/wrong", 500, {"ETag": '"a"'})
     service.add("/post", 200, {"ETag": '"a"'}, method="POST")
@@ -226,7 +226,7 @@ def packed(*members: tuple[str, bytes, bytes], form: int = tarfile.USTAR_FORMAT)
 
 
 @pytest.mark.parametrize("seed", [11, 24, None])
-def test_it_reads_what_tarfile_reads(tree, seed):
+def test_members_like_tarfile(tree, seed):
     data = (build_world(seed) if seed else SMALL).tar
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         wanted = [
@@ -238,7 +238,7 @@ def test_it_reads_what_tarfile_reads(tree, seed):
     assert found == wanted
 
 
-def test_long_names_sizes_and_empty_files(tree):
+def test_members_long_names_and_empty_files(tree):
     name = "/".join(["folder" * 5] * 6) + "/file"
     data = packed(
         (name, b"0", b"x" * 513), ("empty", b"0", b""), ("é", b"0", b"1"), ("d", b"5", b"")
@@ -251,12 +251,12 @@ def test_long_names_sizes_and_empty_files(tree):
 @pytest.mark.parametrize(
     "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
 )
-def test_only_files_and_folders(tree, kind):
+def test_members_refuses_other_kinds(tree, kind):
     with pytest.raises(ValueError, match="no file and no folder: odd"):
         tree.members(packed(("odd", kind, b"")))
 
 
-def test_what_is_damaged_is_refused(tree):
+def test_members_refuses_damaged_tar(tree):
     whole = packed(("a", b"0", b"1" * 5000))
     for data in (b"X" + whole[1:], whole[:10], whole[:1024], whole[:5000], b""):
         with pytest.raises(ValueError, match="damaged"):
@@ -264,7 +264,7 @@ def test_what_is_damaged_is_refused(tree):
 
 
 @pytest.mark.parametrize("name", ["../out", "../rootling", "a/../../out", "/etc/out"])
-def test_nothing_leaves_the_root(tree, name, tmp_path):
+def test_unpack_stays_in_its_root(tree, name, tmp_path):
     root = tmp_path / "root"
     root.mkdir()
     if name.startswith("/"):

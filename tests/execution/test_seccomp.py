@@ -51,12 +51,12 @@ TO_ALL, TO_SOME = (
 OURS = granted(json.loads(measures.profile())["syscalls"], for_capability=False)
 
 
-def test_the_base_is_the_file_that_its_origin_names():
+def test_default_profile_is_the_named_file():
     assert sha256_file(tool.FOLDER / LESS["base"]["file"]) == LESS["base"]["sha256"]
     assert "Apache License" in (tool.FOLDER / "LICENSE").read_text(encoding="utf-8")
 
 
-def test_the_profile_is_the_default_less_the_list_and_nothing_more():
+def test_profile_is_default_less_the_list():
     assert set(named("removed")) == TO_ALL - OURS and OURS <= TO_ALL and set(named("kept")) <= OURS
     assert not set(named("never")) & (TO_ALL | TO_SOME)
     assert '"caps"' not in measures.profile(), (
@@ -69,7 +69,7 @@ def test_the_profile_is_the_default_less_the_list_and_nothing_more():
     )
 
 
-def test_the_sandbox_has_no_capability_that_the_default_grants_calls_for():
+def test_capabilities_grant_no_further_calls():
     asked = {
         cap
         for rule in DEFAULT["syscalls"]
@@ -79,7 +79,7 @@ def test_the_sandbox_has_no_capability_that_the_default_grants_calls_for():
     assert len(asked) > 8 and not asked & given
 
 
-def test_the_profile_is_what_the_tool_makes():
+def test_profile_is_what_the_tool_makes():
     assert tool.profile_text() == measures.PROFILE.read_text(encoding="utf-8"), "run `make pages`"
 
 
@@ -161,7 +161,7 @@ def answered(sandbox) -> Callable[[str | None], Answers]:
 
 
 @pytest.mark.engine
-def test_every_reduction_is_refused_in_the_sandbox_and_by_it_alone(sandbox, answered):
+def test_profile_refuses_each_reduction(sandbox, answered):
     ours = answered()
     refused = {label for label, became in ours.items() if became == errno.EPERM}
     absent = {label for label, became in ours.items() if became is None}
@@ -187,7 +187,7 @@ def test_every_reduction_is_refused_in_the_sandbox_and_by_it_alone(sandbox, answ
 
 
 @pytest.mark.engine
-def test_a_command_meets_it(sandbox):
+def test_profile_applies_to_a_command(sandbox):
     said = bash(
         sandbox,
         "setarch linux32 true; sync && echo synced; sync -f / 2>/dev/null || echo alone; (trap '' USR1; mkfifo /tmp/f; nice ls -d /tmp)",
@@ -199,7 +199,7 @@ def test_a_command_meets_it(sandbox):
 
 @pytest.mark.engine
 @pytest.mark.parametrize("text", ["{", json.dumps(DEFAULT)], ids=["refuses it", "does not hold it"])
-def test_where_the_engine_does_not_take_it_doctor_and_record_say_so(sandbox, monkeypatch, text):
+def test_profile_that_the_engine_does_not_take(sandbox, monkeypatch, text):
     """A real refusal of Docker's, and a profile that is not the one that was given."""
     if sandbox.engine["name"] == "podman":
         pytest.skip("Podman takes a file's path")

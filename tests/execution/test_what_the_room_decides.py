@@ -11,7 +11,7 @@ LOOP = 'for d in */ ./; do [ -f "$d/{}" ] && echo "$d"; done'
 
 
 @pytest.mark.engine
-def test_a_bash_loop_that_ends_in_a_false_test_prints_the_right_lines_and_ends_with_one(sandbox):
+def test_bash_loop_that_ends_in_false_test_exits_1(sandbox):
     trapped = bash(sandbox, LOOP.format("main.rs"))
     assert (trapped.stdout.data, trapped.exit_code) == ("src/\n", 1)
     lucky = bash(sandbox, LOOP.format("README.md"))
@@ -22,7 +22,7 @@ def test_a_bash_loop_that_ends_in_a_false_test_prints_the_right_lines_and_ends_w
 
 @pytest.mark.engine
 @pytest.mark.pwsh
-def test_powershell_has_no_such_trap(sandbox):
+def test_powershell_loop_that_ends_in_false_test_exits_0(sandbox):
     loop = "foreach ($d in 'src', '.') { if (Test-Path \"$d/main.rs\") { $d } }"
     filtered = "'src', '.' | Where-Object { Test-Path \"$_/main.rs\" }"
     for command in (loop, filtered):
@@ -31,7 +31,7 @@ def test_powershell_has_no_such_trap(sandbox):
 
 
 @pytest.mark.engine
-def test_the_language_that_is_set_translates_nothing_nor_does_one_that_an_answer_sets(sandbox):
+def test_bash_messages_are_english_in_any_locale(sandbox):
     for language in ("", "LC_ALL=de_DE.UTF-8 ", "LC_ALL= LANG=fr_FR.UTF-8 "):
         said = bash(
             sandbox,
@@ -43,7 +43,7 @@ def test_the_language_that_is_set_translates_nothing_nor_does_one_that_an_answer
 
 @pytest.mark.engine
 @pytest.mark.pwsh
-def test_powershell_s_language_translates_nothing_either(sandbox):
+def test_powershell_messages_are_english(sandbox):
     said = pwsh(
         sandbox,
         "Get-Item nothing; (Get-Date 2026-01-05).ToString('dddd MMMM'); (1234.5).ToString()",
@@ -53,7 +53,7 @@ def test_powershell_s_language_translates_nothing_either(sandbox):
 
 @pytest.mark.engine
 @pytest.mark.pwsh
-def test_a_terminal_of_80_columns_or_none_gives_the_same_table(sandbox):
+def test_table_is_the_same_with_and_without_terminal(sandbox):
     """With a name that no column holds, so that it has to be cut somewhere."""
     table = f"[pscustomobject]@{{ Name = '{'n' * 100}'; Length = 5; Path = '{'p' * 60}' }} | Format-Table"
     start = '/opt/microsoft/powershell/7/pwsh -NoProfile -NonInteractive -Command "$T"'
@@ -70,7 +70,7 @@ def test_a_terminal_of_80_columns_or_none_gives_the_same_table(sandbox):
 
 
 @pytest.mark.engine
-def test_unix_programs_cut_no_line_where_there_is_no_terminal(sandbox):
+def test_unix_programs_without_terminal_cut_no_line(sandbox):
     long = "x" * 300
     shown = bash(sandbox, f"sleep 5 & exec -a {long} sleep 5 & sleep 0.2; ps -eo args; kill %1 %2")
     assert long in shown.stdout.data

@@ -27,7 +27,7 @@ def told(result: Result) -> dict[str, list[str]]:
     return {kind: found.paths for kind, found in kinds.items() if found.count}
 
 
-def test_everything_in_it_belongs_to_the_commands_user(sandbox):
+def test_tree_belongs_to_the_commands_user(sandbox):
     result = bash(
         sandbox,
         "find . ! -user agent -o ! -group agent; find . -printf '%m %y\\n' | sort -u; id -un",
@@ -39,7 +39,7 @@ def test_everything_in_it_belongs_to_the_commands_user(sandbox):
     )
 
 
-def test_modes_and_times_are_the_worlds_and_forbid_what_they_forbid(sandbox):
+def test_tree_modes_are_in_force(sandbox):
     modes = {"README.md": 0o444, "src/main.rs": 0o600, "src": 0o555}
     world = SimpleNamespace(**(vars(SMALL) | {"tar": packed(SMALL.files, SMALL.dirs, modes)}))
     command = (
@@ -83,7 +83,7 @@ def test_modes_and_times_are_the_worlds_and_forbid_what_they_forbid(sandbox):
         ("ls -laR > /tmp/list; cat README.md src/* > /dev/null", None, 0),
     ],
 )
-def test_what_was_changed_is_told(sandbox, command, changes, size):
+def test_changes_are_listed(sandbox, command, changes, size):
     result = bash(sandbox, command)
     assert result.exit_code == 0, result.stderr.data
     assert result.tree_changed is (changes is not None)
@@ -119,13 +119,13 @@ def left_behind(sandbox) -> dict[str, tuple[Result, float]]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_whatever_it_leaves_there_is_a_result_in_bounded_time(left_behind, name):
+def test_survey_of_hostile_tree_is_bounded(left_behind, name):
     result, took = left_behind[name]
     assert result.stdout.data == "end\n" and result.exit_code == 0 and result.helpers_intact
     assert took < MARGIN_S and result.tree_changed and result.changes is not None
 
 
-def test_what_it_left_is_counted(left_behind):
+def test_changes_of_hostile_trees(left_behind):
     def of(name: str):
         return left_behind[name][0].changes
 
@@ -169,7 +169,7 @@ RIGHT = TASK.references["bash"][0]
         "find crates/vox-corpus -type d -exec sh -c 'echo more > \"$1/more\"' - {} \\;",
     ],
 )
-def test_what_it_changes_before_it_prints_does_not_change_what_is_right(sandbox, before):
+def test_judge_tree_changed_before_the_answer(sandbox, before):
     world = world_for(TASK, 11)
     result = sandbox.run(Invocation("bash", f"{before}\n{RIGHT}", world, LIMITS, 20, TASK.needs))
     assert (
@@ -185,12 +185,12 @@ def test_what_it_changes_before_it_prints_does_not_change_what_is_right(sandbox,
     )
 
 
-def test_the_service_answers_what_it_always_did_whatever_became_of_the_folder(sandbox):
+def test_service_answers_after_tree_was_removed(sandbox):
     command = "rm -rf * .[!.]*; chmod 000 .; curl -s http://127.0.0.1:8765/api/crates"
     assert text(bash(sandbox, command, "http")) == '{"crates": []}'
 
 
-def test_a_small_limit_of_files_and_memory_still_gives_a_result(sandbox):
+def test_survey_under_small_limits(sandbox):
     limits = Limits(memory_mb=256, open_files=256)
     result = bash(
         sandbox,

@@ -37,7 +37,7 @@ def world(request):
     return build_world(request.param)
 
 
-def test_a_world_has_sizes_and_ages_on_both_sides_of_every_limit(world):
+def test_world_sizes_and_ages_around_each_limit(world):
     own = world.under("crates/vox-ml-cli")
     assert len({(len(data) > 10_240, world.ages[path] < WEEK) for path, data in own.items()}) == 4
     recent = {len(data) for path, data in own.items() if world.ages[path] < WEEK}
@@ -54,7 +54,7 @@ def test_a_world_has_sizes_and_ages_on_both_sides_of_every_limit(world):
     assert len(examples) == 1
 
 
-def test_a_world_has_manifests_with_every_spelling_and_look_alike(world):
+def test_world_manifests_have_look_alikes(world):
     texts = {name: world.text(f"crates/{name}/Cargo.toml") for name in world.crates()}
     assert 21 <= len(texts) <= 26
     assert all(text.startswith("[package]\n") for text in texts.values())
@@ -73,7 +73,7 @@ def test_a_world_has_manifests_with_every_spelling_and_look_alike(world):
     assert any(f"crates/{name}/docs/README.md" in world.files for name in bare)
 
 
-def test_a_world_has_texts_with_look_alikes(world):
+def test_world_texts_have_look_alikes(world):
     rust = [world.text(path) for path in world.under("crates") if path.endswith(".rs")]
     todo = (r"\bTODOS\b", r"\bTODOs\b", r"\btodo!", r"\bTODO_", r"\bTODO\b.*\bTODO\b")
     assert some(rust, "autodocs", *todo)
@@ -87,7 +87,7 @@ def test_a_world_has_texts_with_look_alikes(world):
     assert some(lines, '": ', '":"')
 
 
-def test_a_world_has_services_and_processes_that_look_alike(world):
+def test_world_services_and_processes_look_alike(world):
     crates = json.loads(world.route("/api/crates").body)["crates"]
     assert len({len(str(crate["downloads"])) for crate in crates}) >= 3
     assert max(crates, key=lambda crate: crate["downloads"])["yanked"]
