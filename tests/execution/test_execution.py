@@ -121,7 +121,8 @@ def test_image_has_every_program_of_the_references(sandbox):
                 wanted |= {
                     name
                     for name in called
-                    if grammar == BASH or not (is_cmdlet(name) or RANGE.fullmatch(name))
+                    if "$" not in name  # known only when it runs
+                    and (grammar == BASH or not (is_cmdlet(name) or RANGE.fullmatch(name)))
                 }
     assert {"find", "awk", "jq", "ps", "curl"} <= wanted
     lacking = bash(
