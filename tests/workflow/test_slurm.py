@@ -24,6 +24,7 @@ pytestmark = pytest.mark.engine
 KEY = "sk-ant-a-key-that-stays-here"
 OF_A_MACHINE = ("t_", "cpu_s", "peak_", "written_", "asked_utc", "attempts")
 """Columns with times, and with what a machine used (PowerShell caches in HOME what it has time for)."""
+WAITS, QUICK = (f"slurm-init-seconds-before-status-checks: {seconds}" for seconds in (10, 2))
 LOOKS_OFTEN = """
 from snakemake_executor_plugin_slurm import Executor
 Executor.next_seconds_between_status_checks = property(lambda self: 2, lambda self, seconds: None)
@@ -70,7 +71,7 @@ def small(sandbox, tmp_path_factory) -> Iterator[Project]:
         )
         project.configure(trials=2)
         project.snakemake()
-        for old, new in [("slice: 8", "slice: 1"), ("mem_mb: 8000", "mem_mb: 500")]:
+        for old, new in [("slice: 8", "slice: 1"), ("mem_mb: 8000", "mem_mb: 500"), (WAITS, QUICK)]:
             project.edit("profiles/slurm/profile.yaml", old, new)
         with (project.root / "profiles" / "cluster.smk").open("a") as file:
             file.write(LOOKS_OFTEN)
