@@ -144,8 +144,6 @@ BASH = [
     # --- reaches out
     Attack("asks-the-network", "curl -sS --max-time 2 http://192.0.2.1/", refused),
     Attack("asks-a-name", "curl -sS --max-time 2 http://example.com/; getent hosts example.com", refused),
-    Attack("has-kernel-queues", "exec {s}<>/dev/tcp/127.0.0.1/8765 && exec {s}>&-; ip route; getent hosts sandbox;"
-        " : > /dev/mqueue/x", refused, ("http",)),
     Attack("opens-raw-sockets", "exec 3<>/dev/udp/192.0.2.1/53", refused),
     # --- is strange
     Attack("invalid-utf-8-and-nul", "printf '\\377\\376\\000a'", lambda r: r.stdout.raw() == b"\xff\xfe\0a"),
