@@ -116,7 +116,7 @@ def study_of(*models):
     return Study.model_validate({"study": "pairs", "trials": TRIALS, "models": list(models)})
 
 
-def test_the_report_pairs_aliases_of_one_id_and_no_others():
+def test_alias_pairs_are_of_one_model_id():
     tool = {"alias": "as-tool", "id": "x", "interface": "tool"}
     study = study_of(tool, {"alias": "as-reply", "id": "x"}, {"alias": "another", "id": "y"})
     tasks = make_tasks(10)

@@ -90,7 +90,7 @@ def test_asking_order_of_few_answers_is_unknown() -> None:
     assert asking_order(frame.assign(asked_utc=None), "model-x", FIVE_TRIALS).days_apart is None
 
 
-def test_tasks_that_were_asked_first_do_not_hide_that_trials_were_added_later() -> None:
+def test_trials_added_later_found_behind_tasks_asked_first() -> None:
     late = lambda cell, place: 24 * (cell.trial > 2 and cell.task > "task-02")  # noqa: E731
     assert trials_added_later(asked(late)) == (2,)
     assert (

@@ -30,19 +30,19 @@ def outcomes(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: i
     return contrasted(*counts, trials)
 
 
-def test_a_task_enters_with_half_of_its_trials_rounded_up_in_both_shells() -> None:
+def test_pair_by_task_needs_half_of_the_trials() -> None:
     paired = pair_by_task(outcomes([(1, 3), (1, 2), (0, 5)], [(3, 3), (2, 5), (0, 2)]))
     assert (
         paired.tasks == ("t0",) and paired.dropped == ("t1", "t2") and paired.gap == Fraction(2, 3)
     )
 
 
-def test_with_one_trial_one_is_enough_and_with_none_there_is_no_gap() -> None:
+def test_pair_by_task_of_one_or_no_trial() -> None:
     assert pair_by_task(outcomes([(1, 1)], [(0, 1)], trials=1)).gap == -1
     assert pair_by_task(outcomes([(0, 0)], [(1, 1)], trials=1)) is None
 
 
-def test_tasks_weigh_the_same_however_many_trials_they_have() -> None:
+def test_gap_weighs_tasks_equally() -> None:
     paired = pair_by_task(outcomes([(0, 3), (5, 5)], [(3, 3), (5, 5)]))
     assert paired.gap == Fraction(1, 2) and (
         paired.baseline_rate.passes,
@@ -57,7 +57,7 @@ def test_missing_bounds_are_the_best_and_worst_over_all_tasks() -> None:
     assert (low, high) == (worst, best)
 
 
-def test_nothing_that_computes_with_passes_takes_two_models() -> None:
+def test_counts_refuse_rows_of_two_models() -> None:
     study, tasks = make_study(("model-x", "model-y")), make_tasks(4)
     frame = make_frame(study, tasks, random_passes())
     ids = tuple(task.id for task in tasks)
@@ -73,7 +73,7 @@ def test_nothing_that_computes_with_passes_takes_two_models() -> None:
             compute(frame)
 
 
-def test_rows_of_another_model_are_refused() -> None:
+def test_analyse_model_refuses_another_models_rows() -> None:
     study, tasks = make_study(("model-y",)), make_tasks(4)
     frame = make_frame(study, tasks, random_passes())
     with pytest.raises(ValueError, match="not of model-x"):
@@ -82,7 +82,7 @@ def test_rows_of_another_model_are_refused() -> None:
         )
 
 
-def test_unknown_marks_are_no_failures() -> None:
+def test_count_outcomes_leaves_unknown_marks_out() -> None:
     study, tasks = make_study(), make_tasks(2)
     frame = make_frame(study, tasks, lambda cell: True)
     frame.loc[0, "lenient_passed"] = pd.NA

@@ -58,18 +58,18 @@ def fixed(
     return fixed_task_halfwidth(found, pair_by_task(found))
 
 
-def test_the_fixed_task_interval_by_hand() -> None:
+def test_fixed_task_interval_by_hand() -> None:
     half = fixed([(1, 5), (5, 5)], [(4, 5), (2, 3)])
     variance = 0.2 * 0.8 / 4 + 0.8 * 0.2 / 4 + (2 / 3) * (1 / 3) / 2
     assert half == pytest.approx(1.959964 * variance**0.5 / 2, rel=1e-6)
 
 
-def test_the_fixed_task_interval_is_undefined_with_one_trial_and_zero_without_variation() -> None:
+def test_fixed_task_interval_of_one_trial_and_without_variation() -> None:
     assert fixed([(1, 1)], [(0, 1)], trials=1) is None and fixed([(0, 5)], [(5, 5)]) == 0.0
     assert fixed([(0, 1)], [(5, 5)], trials=1) is None
 
 
-def test_a_dropped_task_does_not_enter_the_fixed_task_interval() -> None:
+def test_fixed_task_interval_leaves_dropped_tasks_out() -> None:
     with_it = fixed([(1, 5), (1, 2)], [(4, 5), (1, 2)])
     assert with_it == fixed([(1, 5)], [(4, 5)])
 

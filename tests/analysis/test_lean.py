@@ -18,14 +18,14 @@ def model(tasks=TASKS, passes=PASSES):
     return analyse(frame, STUDY, tasks).models[0]
 
 
-def test_without_a_leaning_group_it_is_the_study_of_the_others() -> None:
+def test_without_leaning_equals_a_study_of_the_others() -> None:
     for less in model().without[:2]:
         kept = [task for task in TASKS if task.lean not in less.names]
         alone = model(kept)
         assert (less.tasks, less.gap, less.reading) == (20, alone.gap, alone.reading)
 
 
-def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headline() -> None:
+def test_leaning_table_has_each_group_and_both() -> None:
     found = model()
     subsets = [(less.names, less.tasks) for less in found.without]
     assert subsets == [(("bash",), 20), (("pwsh",), 20), (("bash", "pwsh"), 10)]
@@ -40,7 +40,7 @@ def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headl
     assert rows[3][4] == "no verdict"
 
 
-def test_the_first_paragraph_names_a_group_without_which_the_row_is_another() -> None:
+def test_could_change_names_a_leaning_group_that_decides() -> None:
     frame = make_frame(STUDY, TASKS, from_counts({task.id: PASSES[task.lean] for task in TASKS}))
     said = " ".join(could_change(analyse(frame, STUDY, TASKS))["model-x"])
     assert "tasks that lean to PowerShell" in said
@@ -57,9 +57,7 @@ def test_tasks_without_a_lean_leave_nothing_out() -> None:
     assert [less.names for less in found.without] == [("bash",)]
 
 
-def test_a_named_set_that_is_a_part_of_the_study_has_its_row_and_is_the_study_of_its_tasks() -> (
-    None
-):
+def test_named_set_equals_a_study_of_its_tasks() -> None:
     ids = [task.id for task in TASKS]
     sets = {"first": ids[:20], "rest": ids[20:], "whole": ids, "other": [*ids[:15], "elsewhere"]}
     frame = make_frame(STUDY, TASKS, from_counts({task.id: PASSES[task.lean] for task in TASKS}))

@@ -40,7 +40,7 @@ def pairs(*counts: tuple[int, int]):
     return from_counts(dict(zip([task.id for task in TASKS], counts, strict=True)))
 
 
-def test_a_row_is_supported_where_the_interval_lies_in_it() -> None:
+def test_supported_where_the_interval_lies_in_the_row() -> None:
     flat = [(5, 5), (0, 0)] * 8
     near = one(pairs(*flat, *[(4, 5), (5, 4)] * 2))
     assert near.reading.band == "falsified" and near.reading.supported
@@ -50,7 +50,7 @@ def test_a_row_is_supported_where_the_interval_lies_in_it() -> None:
     assert ahead.reading.supported and ahead.gap.size == "ten-or-more"
 
 
-def test_at_an_edge_only_who_is_ahead_is_claimed() -> None:
+def test_claims_at_an_edge_name_only_who_is_ahead() -> None:
     """Sixty tasks, three answers each: PowerShell all, Bash 170 of 180, the ten in five tasks."""
     tasks = make_tasks(60)
     counts = {task.id: ((0, 0, 1, 2, 2, *[3] * 55)[i], 3) for i, task in enumerate(tasks)}
@@ -60,7 +60,7 @@ def test_at_an_edge_only_who_is_ahead_is_claimed() -> None:
 
 
 @pytest.mark.parametrize("mark", [True, False])
-def test_all_alike_is_no_certainty(mark: bool) -> None:
+def test_interval_of_equal_tasks_has_a_width(mark: bool) -> None:
     model = one(lambda cell: mark)
     assert model.gap.interval == (Fraction(-68, 1000), Fraction(68, 1000))
     assert not model.reading.supported and model.gap.flat.informative == 0
@@ -97,7 +97,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_was_not_measured_enough_has_no_verdict_and_says_why(name: str) -> None:
+def test_refusals_say_why(name: str) -> None:
     passes, study, tasks, why = REFUSED[name]
     model = one(passes, study, tasks)
     assert model.reading.band is None
@@ -105,7 +105,7 @@ def test_what_was_not_measured_enough_has_no_verdict_and_says_why(name: str) -> 
     assert model.failures == (), "what was not measured is no failure"
 
 
-def test_more_than_a_tenth_missing_in_a_shell_refuses_the_verdict() -> None:
+def test_refusals_above_a_tenth_missing() -> None:
     def lacking(count: int):
         lost = [task.id for task in TASKS[:count]]
         return lambda cell: (
@@ -118,7 +118,7 @@ def test_more_than_a_tenth_missing_in_a_shell_refuses_the_verdict() -> None:
     assert "11 of 100 cells in PowerShell 7" in refused.refused[0]
 
 
-def test_missing_cells_that_could_change_the_row_make_it_provisional() -> None:
+def test_provisional_where_missing_cells_could_change_the_row() -> None:
     def gap_of_ten(cell):
         if cell.task == "task-20" and cell.shell == "pwsh" and cell.trial == 1:
             return None
@@ -133,14 +133,16 @@ def test_missing_cells_that_could_change_the_row_make_it_provisional() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "provisional"), [(-7, 7, True), (6, 9, False), (7, 10, True), (5, 9, False)]
 )
-def test_every_row_between_the_bounds_counts(low: int, high: int, provisional: bool) -> None:
+def test_provisional_by_every_row_between_the_bounds(
+    low: int, high: int, provisional: bool
+) -> None:
     """From -7 to +7 both ends are inconclusive, as the gap is, and noise lies between them."""
     model = one(counted(*[(2, 3)] * 7))
     gap = replace(model.gap, bounds=(Fraction(low, 100), Fraction(high, 100)))
     assert apply_table(model.outcomes, gap, model.tallies).provisional is provisional
 
 
-def test_leaving_out_names_the_parts_the_row_hangs_on() -> None:
+def test_leave_out_names_parts_that_change_the_row() -> None:
     model = one(counted(*[(1, 3)] * 5))
     assert set(model.gap.tasks_out.flips) == {f"task-0{i}" for i in range(1, 6)}
     assert model.gap.categories_out.flips == ("file-inspection",)
@@ -150,7 +152,7 @@ def test_leaving_out_names_the_parts_the_row_hangs_on() -> None:
     )
 
 
-def test_sensitivities_ask_each_its_own_question() -> None:
+def test_sensitivities_differ_by_definition() -> None:
     rows = make_rows(STUDY, TASKS, lambda cell: False)
     changed = []
     for row in rows:
@@ -198,7 +200,7 @@ def test_sensitivities_ask_each_its_own_question() -> None:
     assert (scored["no_refusals"], scored["no_unix_tools"]) == (80, 100)
 
 
-def test_programs_that_the_room_lacks_bound_the_gap_from_both_sides() -> None:
+def test_sensitivities_of_missing_programs_bound_the_gap() -> None:
     """PowerShell passes four of five trials and Bash three; of Bash's failures one a task is the room's."""
     rows = [
         row.model_copy(
@@ -222,21 +224,21 @@ def test_programs_that_the_room_lacks_bound_the_gap_from_both_sides() -> None:
     assert (passed.gap, passed.baseline_rate.scored) == (Fraction(0), 100)
 
 
-def test_what_answers_are_made_of_has_its_denominators() -> None:
+def test_composition_has_its_denominators() -> None:
     made = one(random_passes()).composition["pwsh"]
     assert made.answers == 100
     assert sum(line.answers for line in made.lines) + made.without_command == 100
     assert all(line.passed <= line.answers for line in made.lines)
 
 
-def test_a_measured_cell_without_a_mark_is_a_sentence_not_a_guess() -> None:
+def test_analyse_refuses_a_measured_cell_without_a_mark() -> None:
     frame = make_frame(STUDY, TASKS, lambda cell: True)
     frame.loc[3, "passed"] = pd.NA
     with pytest.raises(UserError, match="model-x/bash/task-01/4"):
         analyse(frame, STUDY, TASKS)
 
 
-def test_several_models_get_a_line_each_and_the_same_line_as_alone() -> None:
+def test_headline_of_several_models_equals_each_alone() -> None:
     study = make_study(("model-x", "model-y"))
     frame = make_frame(study, TASKS, random_passes())
     together = analyse(frame, study, TASKS).models
@@ -247,14 +249,14 @@ def test_several_models_get_a_line_each_and_the_same_line_as_alone() -> None:
         )
 
 
-def test_the_plan_has_a_hash_that_changes_with_it() -> None:
+def test_plan_hash_changes_with_the_plan() -> None:
     plan = plan_for(DESIGN_SHELLS)
     assert plan_sha256(plan) == analyse(to_frame([]), STUDY, TASKS).plan_sha256
     assert plan_sha256(plan) != plan_sha256(plan | {"alpha": 0.1})
     assert plan_sha256(plan) != plan_sha256(plan_for(DESIGN_SHELLS[::-1]))
 
 
-def test_a_gap_is_never_printed_across_the_edge_of_its_band() -> None:
+def test_signed_gap_stays_in_its_band() -> None:
     assert signed(Fraction(1, 10)) == "+10.0"
     assert signed(Fraction(99999, 1_000_000)) == "+9.9999"
     assert signed(Fraction(-49999, 1_000_000)) == "−4.9999"

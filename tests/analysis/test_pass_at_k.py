@@ -10,7 +10,7 @@ from fluency.analysis.pass_at_k import pass_k
 from tests.synthetic_tables import contrasted
 
 
-def test_the_table_of_tasks_holds_only_complete_ones() -> None:
+def test_pass_k_counts_complete_tasks_only() -> None:
     bash = ShellPasses((5, 2, 0, 1, 3, 1, 0, 0, 0, 0, 4), (5,) * 10 + (4,))
     pwsh = ShellPasses((1, 5, 2, 0, 0, 0, 0, 0, 0, 0, 5), (5,) * 11)
     found = pass_k(contrasted(bash, pwsh))

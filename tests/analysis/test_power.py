@@ -47,7 +47,7 @@ def test_detectable_gap_is_found_four_times_in_five(name: str, tasks: int) -> No
     assert np.mean(found) == pytest.approx(POWER, abs=0.06)
 
 
-def test_detectable_gap_shrinks_with_tasks_and_with_trials_down_to_a_floor() -> None:
+def test_detectable_gap_shrinks_with_tasks_and_trials() -> None:
     scenario = SCENARIOS["A2"]
     by_tasks = [detectable(scenario_spread(scenario, 5), tasks) for tasks in (20, 40, 100)]
     by_trials = [detectable(scenario_spread(scenario, n), 20) for n in (1, 5, 20, math.inf)]
@@ -75,7 +75,7 @@ def test_sample_sizes_are_statsmodels_and_the_smallest(spread: float) -> None:
 
 
 @pytest.mark.parametrize("spread", [0.2, 0.455])
-def test_no_difference_is_shown_four_times_in_five_at_its_size(spread: float) -> None:
+def test_no_difference_size_has_its_power(spread: float) -> None:
     size = sample_sizes(spread).no_difference
     means = scipy.stats.norm.rvs(scale=spread / np.sqrt(size), size=20_000, random_state=1)
     sds = spread * np.sqrt(scipy.stats.chi2.rvs(size - 1, size=20_000, random_state=2) / (size - 1))
@@ -108,7 +108,7 @@ def test_power_states_the_reports_own_number(tmp_path, capsys) -> None:
     assert ["results", "of", "model-x", *needed] in lines
 
 
-def test_outlook_is_that_of_the_mirrored_rate_and_of_simulated_studies() -> None:
+def test_outlook_mirrors_and_agrees_with_simulation() -> None:
     for rate, tasks in ((0.90, 20), (0.97, 100)):
         found = outlook(rate, tasks, 5)
         assert found == outlook(1 - rate, tasks, 5)

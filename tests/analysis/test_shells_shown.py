@@ -55,7 +55,7 @@ def words(svg: str) -> str:
     return " ".join("".join(node.itertext()) for node in ElementTree.fromstring(svg).iter())
 
 
-def test_a_third_shell_moves_nothing_of_the_gap() -> None:
+def test_third_shell_leaves_the_gap_alone() -> None:
     study, frame = study_of("bash", "pwsh", "zsh")
     model = analyse(frame, study, TASKS).models[0]
     two = make_study()
@@ -74,7 +74,7 @@ def test_a_third_shell_moves_nothing_of_the_gap() -> None:
     assert model.rates["zsh"].passes == by_shell["zsh"].total_passes
 
 
-def test_a_third_shell_stands_in_every_table_of_shells(tmp_path: Path) -> None:
+def test_third_shell_is_in_every_table(tmp_path: Path) -> None:
     text, figures = report_of(tmp_path, "bash", "pwsh", "zsh")
     assert "20 tasks (no named set) × 3 shells" in text
     assert "The gap is pass@1 in PowerShell less pass@1 in Bash" in text
@@ -104,7 +104,7 @@ def test_a_third_shell_stands_in_every_table_of_shells(tmp_path: Path) -> None:
     assert "Zsh" not in words(figures["gaps"])
 
 
-def test_another_pair_is_contrasted_in_its_own_words(tmp_path: Path) -> None:
+def test_another_contrast_has_its_own_words(tmp_path: Path) -> None:
     text, figures = report_of(tmp_path, "bash", "zsh")
     assert "more often in Zsh 5 than in Bash?" in text
     assert re.search(
@@ -123,7 +123,7 @@ def test_another_pair_is_contrasted_in_its_own_words(tmp_path: Path) -> None:
     assert told == []
 
 
-def test_the_order_in_a_configuration_does_not_turn_the_gap_round() -> None:
+def test_gap_ignores_the_order_of_a_configuration() -> None:
     study, frame = study_of("zsh", "bash")
     straight, _ = study_of("bash", "zsh")
     (one,), (other,) = (analyse(frame, found, TASKS).models for found in (study, straight))

@@ -33,13 +33,13 @@ STUDY = make_study(trials=3)
         ([(1, False, 40, 1), (2, False, 10, 1)], 5, None),
     ],
 )
-def test_the_first_pass_costs_everything_before_it(
+def test_time_to_first_pass_adds_all_before_it(
     cells: list, planned: int, expected: float | None
 ) -> None:
     assert time_to_first_pass([Trial(*cell) for cell in cells], planned) == expected
 
 
-def test_the_time_to_the_first_pass_is_of_the_same_tasks_in_every_measured_shell() -> None:
+def test_t_first_is_over_the_same_tasks_in_all_shells() -> None:
     """task-01 passes in neither and misses a trial in one: it is left out of both, where one alone would look faster."""
     rows = []
     for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-01", t_exec_s=0.0):
@@ -53,7 +53,7 @@ def test_the_time_to_the_first_pass_is_of_the_same_tasks_in_every_measured_shell
     assert (alone.first_tasks, alone.t_first) == (4, (3 * 1.0 + 60) / 4)
 
 
-def test_never_passed_tasks_count_at_the_horizon() -> None:
+def test_t_first_of_never_passed_tasks_is_the_horizon() -> None:
     found = times(
         make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", t_gen_s=1.0, t_exec_s=0.5),
         3,
@@ -65,7 +65,7 @@ def test_never_passed_tasks_count_at_the_horizon() -> None:
     assert found["pwsh"].t_run is None
 
 
-def test_without_latencies_only_the_command_has_a_time() -> None:
+def test_times_without_latencies() -> None:
     found = times(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), 3, DESIGN_SHELLS)[
         "pwsh"
     ]
@@ -74,6 +74,6 @@ def test_without_latencies_only_the_command_has_a_time() -> None:
     assert found.t_exec.size == 12
 
 
-def test_shells_asked_in_any_order_give_the_same_times() -> None:
+def test_times_ignore_the_order_of_rows() -> None:
     frame = make_frame(STUDY, TASKS, random_passes())
     assert times(frame, 3, DESIGN_SHELLS) == times(frame.iloc[::-1], 3, DESIGN_SHELLS)

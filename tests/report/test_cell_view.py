@@ -18,7 +18,7 @@ CELL = Cell("qwen-0.5b", "bash", "stale-lockfiles-0", 1)
         (1_000_000, "1.0 MB"), (20_500_000, "20.5 MB"),
     ],
 )  # fmt: skip
-def test_a_size_is_divided_by_its_unit(size: int | None, text: str | None) -> None:
+def test_bytes_text_units(size: int | None, text: str | None) -> None:
     assert bytes_text(size) == text
 
 
@@ -41,13 +41,11 @@ def facts(**how) -> dict[str, str]:
         ({}, "no exit code"),
     ],
 )
-def test_the_end_of_a_command_is_its_exit_code_or_what_kept_it_from_one(
-    how: dict, ended: str
-) -> None:
+def test_run_facts_state_how_a_command_ended(how: dict, ended: str) -> None:
     assert facts(**how)["Ended"] == ended
 
 
-def test_only_what_is_out_of_the_ordinary_is_told() -> None:
+def test_facts_leave_out_the_ordinary() -> None:
     assert set(facts(exit_code=0)) == {"Ended", "Time to run"}
     told = facts(
         exit_code=0, helpers_intact=False, tree_changed=True, leftover=["sleep"], spawn_error="why"
@@ -56,7 +54,7 @@ def test_only_what_is_out_of_the_ordinary_is_told() -> None:
     assert (told["Left running"], told["Not started"]) == ("sleep", "why")
 
 
-def test_what_was_done_to_the_working_folder_is_told_path_by_path() -> None:
+def test_run_facts_list_changed_paths() -> None:
     none = Paths(count=0, paths=[])
     made, removed = (
         Paths(count=60, paths=[f"f{n:02}" for n in range(50)]),
@@ -68,7 +66,7 @@ def test_what_was_done_to_the_working_folder_is_told_path_by_path() -> None:
     assert said.endswith("f19, …; 1 removed: a\nb; 61.4 kB written; not all of it was looked at")
 
 
-def test_the_labels_are_words_for_readers() -> None:
+def test_facts_have_plain_labels() -> None:
     made = make_explorer(1, 1, 1, states={CELL.path: "passed"})
     records = made.load(CELL)
     of_answer = [label for label, _ in generation_facts(records.generation)]
@@ -93,7 +91,7 @@ def test_the_labels_are_words_for_readers() -> None:
     assert of_score == ["Made of", "Commands", *passes]
 
 
-def test_a_command_that_is_not_judged_yet_is_shown_without_a_difference() -> None:
+def test_cell_view_of_an_unjudged_command() -> None:
     generation, execution, _ = make_explorer(1, 1, 1, states={CELL.path: "non-zero-exit"}).load(
         CELL
     )

@@ -61,7 +61,7 @@ def rates(passes, shell, trials=5):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_change_agrees_with_scipy(tmp_path, seed) -> None:
+def test_compare_change_agrees_with_scipy(tmp_path, seed) -> None:
     old, new = dice(seed), dice(seed + 100, 0.15)
     study(tmp_path, "old", old)
     study(tmp_path, "new", new)
@@ -89,7 +89,7 @@ def test_change_agrees_with_scipy(tmp_path, seed) -> None:
 
 @settings(deadline=None, max_examples=15)
 @given(st.integers(0, 10**6))
-def test_swapping_the_studies_turns_every_sign(tmp_path_factory, seed) -> None:
+def test_compare_swapped_turns_every_sign(tmp_path_factory, seed) -> None:
     folder = tmp_path_factory.mktemp("swap")
     study(folder, "x", dice(seed))
     study(folder, "y", dice(seed + 1))
@@ -99,7 +99,7 @@ def test_swapping_the_studies_turns_every_sign(tmp_path_factory, seed) -> None:
         assert tuple(one.interval) == pytest.approx((-other.interval.high, -other.interval.low))
 
 
-def test_a_study_against_itself_has_changed_nowhere(tmp_path) -> None:
+def test_compare_with_itself_shows_no_change(tmp_path) -> None:
     study(tmp_path, "same", dice(3))
     found = compare("same", "same", tmp_path)
     for change in found.models[0].changes:
@@ -110,7 +110,7 @@ def test_a_study_against_itself_has_changed_nowhere(tmp_path) -> None:
     )
 
 
-def test_one_task_that_changed_is_named_with_its_counts(tmp_path) -> None:
+def test_compare_names_a_changed_task(tmp_path) -> None:
     study(tmp_path, "old", lambda m, s, t, n: t != 4)
     study(tmp_path, "new", lambda m, s, t, n: t != 4 or (s == "pwsh" and n <= 3))
     found = compare("old", "new", tmp_path)
@@ -131,7 +131,7 @@ def test_one_task_that_changed_is_named_with_its_counts(tmp_path) -> None:
     assert "task-05" not in comparison_markdown(found)
 
 
-def test_tasks_and_models_of_one_study_are_listed_and_left_out(tmp_path) -> None:
+def test_compare_lists_what_one_study_lacks(tmp_path) -> None:
     study(tmp_path, "old", lambda m, s, t, n: t < 6, models=("one", "two"), tasks=TASKS[:8])
     study(tmp_path, "new", lambda m, s, t, n: t < 6, models=("one",), tasks=TASKS[2:])
     found = compare("old", "new", tmp_path)
@@ -141,7 +141,7 @@ def test_tasks_and_models_of_one_study_are_listed_and_left_out(tmp_path) -> None
     assert "task-00, task-01" in comparison_markdown(found)
 
 
-def test_models_are_paired_by_alias_and_a_lone_rest_as_versions() -> None:
+def test_paired_models_by_alias_then_the_lone_rest() -> None:
     assert paired_models(["a", "b"], ["b", "a"]) == [("a", "a"), ("b", "b")]
     assert paired_models(["a", "old"], ["a", "new"]) == [("a", "a"), ("old", "new")]
     assert (
@@ -150,7 +150,7 @@ def test_models_are_paired_by_alias_and_a_lone_rest_as_versions() -> None:
     )
 
 
-def test_too_few_measured_trials_leave_a_task_out_and_no_shell_breaks_it(tmp_path) -> None:
+def test_compare_leaves_out_tasks_with_few_trials(tmp_path) -> None:
     study(
         tmp_path,
         "old",
@@ -162,7 +162,7 @@ def test_too_few_measured_trials_leave_a_task_out_and_no_shell_breaks_it(tmp_pat
     assert bash.what == "bash" and bash.tasks == 11 and "n/a" in comparison_markdown(found)
 
 
-def test_studies_of_different_numbers_of_trials_compare(tmp_path) -> None:
+def test_compare_of_different_numbers_of_trials(tmp_path) -> None:
     study(tmp_path, "demo", lambda m, s, t, n: t < 6, trials=1)
     study(tmp_path, "full", lambda m, s, t, n: t < 6 or n == 1, trials=5)
     found = compare("demo", "full", tmp_path)
@@ -235,7 +235,7 @@ DIFFERENCES = {
 
 
 @pytest.mark.parametrize("kind", DIFFERENCES)
-def test_what_was_run_differently_is_said(kind, base, tmp_path) -> None:
+def test_run_differences_name_each_fact(kind, base, tmp_path) -> None:
     change, expected = DIFFERENCES[kind]
     if "sandbox" in change:
         change = change | {"sandbox": executor(**change["sandbox"])}
@@ -250,7 +250,7 @@ def test_what_was_run_differently_is_said(kind, base, tmp_path) -> None:
     assert ("Nothing that was recorded differs." in text) == (not found.differences)
 
 
-def test_a_third_shell_is_a_shell_like_the_others(tmp_path, monkeypatch) -> None:
+def test_compare_shows_a_third_shell(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(
         SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh")
     )
@@ -268,7 +268,7 @@ def test_a_third_shell_is_a_shell_like_the_others(tmp_path, monkeypatch) -> None
     assert "| task-03" in text and "Zsh 5 change, pp" in text
 
 
-def test_without_provenance_the_table_tells_what_it_can_and_hostile_names_are_text(
+def test_compare_without_provenance_escapes_hostile_names(
     tmp_path,
 ) -> None:
     hostile = "<img src=x onerror=alert(1)> | [a](javascript:b) `c` \x1b[2J\u202e"
@@ -283,7 +283,7 @@ def test_without_provenance_the_table_tells_what_it_can_and_hostile_names_are_te
     assert "<img" not in html and "<a " not in html
 
 
-def test_a_study_is_named_by_name_folder_or_table(tmp_path, monkeypatch, capsys) -> None:
+def test_compare_opens_name_folder_or_table(tmp_path, monkeypatch, capsys) -> None:
     study(tmp_path, "old", dice(1))
     study(tmp_path, "new", dice(2))
     out = tmp_path / "compare.md"
@@ -293,7 +293,7 @@ def test_a_study_is_named_by_name_folder_or_table(tmp_path, monkeypatch, capsys)
     assert capsys.readouterr().out == f"{page}Written to {out}\n"
 
 
-def test_mistakes_are_told_in_a_sentence(tmp_path) -> None:
+def test_compare_errors_are_sentences(tmp_path) -> None:
     study(tmp_path, "old", dice(1))
     study(tmp_path, "other", dice(1), models=("x", "y"))
     study(tmp_path, "elsewhere", dice(1), tasks=["else"] + [f"else-{n}" for n in range(11)])

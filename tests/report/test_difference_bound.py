@@ -8,7 +8,7 @@ DEEP = b"[" * 900 + b"1," * 5 + b"1" + b"]" * 900
 
 
 @pytest.mark.parametrize("printed", [DEEP, b"[" + b"1," * MOST_JSON + b"1]"], ids=["deep", "long"])
-def test_deep_or_long_json_is_shown_as_printed(printed):
+def test_difference_of_deep_or_long_json(printed):
     """Indented, its size would grow by the square of its depth."""
     found = difference([1], printed, "json")
     assert [row.text for row in found.rows if row.op == "+"] == [printed.decode()]

@@ -46,7 +46,7 @@ def ops(expected, printed: str, content: str) -> str:
         ("set", ["a"], "", "-a"),
     ],
 )
-def test_rows_mark_what_departs(content, expected, printed, rows) -> None:
+def test_difference_rows(content, expected, printed, rows) -> None:
     assert ops(expected, printed, content) == rows
 
 
@@ -59,7 +59,7 @@ def test_rows_mark_what_departs(content, expected, printed, rows) -> None:
         max_size=5,
     ),
 )
-def test_nothing_is_marked_exactly_when_the_check_finds_nothing(content, expected, printed) -> None:
+def test_difference_agrees_with_the_check(content, expected, printed) -> None:
     text = "\n".join(printed)
     found = difference(expected, text.encode(), content)
     assert (not found.missing and not found.extra) is (
@@ -81,12 +81,12 @@ def test_nothing_is_marked_exactly_when_the_check_finds_nothing(content, expecte
     ],
 )
 @pytest.mark.parametrize("content", ["json", "jsonset", "set", "hex"])
-def test_outputs_made_to_hurt_a_reader_are_only_lines(content, printed) -> None:
+def test_difference_of_hostile_outputs(content, printed) -> None:
     found = difference([1], printed.encode(), content)
     assert json.loads(script_json([list(row) for row in found.rows])) is not None
 
 
-def test_long_outputs_are_counted_in_full_and_shown_in_part() -> None:
+def test_difference_of_long_outputs_is_counted_in_full() -> None:
     printed = "".join(f"line {n}\n" for n in range(50_000)).encode()
     found = difference(["line 3", "nowhere"], printed, "set")
     assert (found.same, found.missing, found.extra) == (1, 1, 49_999)
@@ -102,12 +102,12 @@ def test_script_json_holds_no_markup_and_the_same_value(value) -> None:
     assert text.isascii() and not set(text) & set("<>&")
 
 
-def test_lone_surrogates_survive_as_escapes() -> None:
+def test_script_json_escapes_lone_surrogates() -> None:
     assert script_json("\ud800<") == '"\\ud800\\u003c"'
 
 
 @pytest.mark.parametrize("size", [0, 1, 99, 100, 101, 5_000])
-def test_an_excerpt_loses_count_of_nothing(size) -> None:
+def test_excerpt_counts_every_character(size) -> None:
     text = "".join(chr(97 + n % 26) for n in range(size))
     part = excerpt(text, 100)
     assert len(part["head"]) + part["left_out"] + len(part["tail"]) == part["bytes"] == size
@@ -115,7 +115,7 @@ def test_an_excerpt_loses_count_of_nothing(size) -> None:
     assert excerpt(None, 100) is None
 
 
-def test_a_record_outlives_its_task() -> None:
+def test_cell_view_of_a_record_without_its_task() -> None:
     made = make_explorer(1, 1, 1, states={"qwen-0.5b/pwsh/stale-lockfiles-0/1": "passed"})
     cell = Cell("qwen-0.5b", "pwsh", "stale-lockfiles-0", 1)
     for task in (None, make_task(0)):
@@ -123,7 +123,7 @@ def test_a_record_outlives_its_task() -> None:
         assert view["runs"][0]["diff"]["missing"] == 0
 
 
-def test_texts_are_cut_narrower_only_where_the_wide_ones_are_too_much(monkeypatch) -> None:
+def test_page_details_are_narrow_beyond_the_limit(monkeypatch) -> None:
     made = make_explorer(1, 2, 2, text="word " * 1_000)
     start = "word " * (NARROW.characters * 3 // 4 // 5)
 
@@ -136,7 +136,7 @@ def test_texts_are_cut_narrower_only_where_the_wide_ones_are_too_much(monkeypatc
     assert start in shown()
 
 
-def test_what_the_template_itself_writes_is_escaped():
+def test_page_escapes_its_header():
     """A study's name cannot hold such signs today; the page does not rest on that."""
     html = page(
         {"study": "<b onclick='x'>", "models": [["<b>", "x"]], "shells": []},

@@ -74,7 +74,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
-def test_what_stands_where(write, new_page, monkeypatch, width) -> None:
+def test_explorer_layout(write, new_page, monkeypatch, width) -> None:
     monkeypatch.setitem(COMMANDS, "pwsh", [LONG])
     path = write(make_explorer(2, 5, 3, states=GRADED))
     for fragment, shown in SHOWN.items():
@@ -85,7 +85,7 @@ def test_what_stands_where(write, new_page, monkeypatch, width) -> None:
         ], fragment
 
 
-def test_the_rates_are_the_reports(write, new_page) -> None:
+def test_explorer_header_equals_the_report(write, new_page) -> None:
     made = make_explorer(2, 5, 3, states=GRADED)
     page = new_page()
     page.open(write(made, rates=True))
@@ -112,7 +112,7 @@ def test_the_rates_are_the_reports(write, new_page) -> None:
     ]
 
 
-def test_saved_csv_holds_the_filtered_cells_and_no_formula(write, new_page) -> None:
+def test_explorer_csv_holds_filtered_cells_and_no_formula(write, new_page) -> None:
     kinds = ("silent-wrong", "passed", "not_measured")
     states = {
         f"qwen-0.5b/{shell}/stale-lockfiles-0/{number}": kind
@@ -134,7 +134,7 @@ def test_saved_csv_holds_the_filtered_cells_and_no_formula(write, new_page) -> N
     assert {row["command"] for row in rows} == {'\'=cmd|"x"'}
 
 
-def test_a_shell_that_was_not_measured_says_why(write, new_page) -> None:
+def test_explorer_says_why_a_shell_was_not_measured(write, new_page) -> None:
     cell = "qwen-0.5b/pwsh/stale-lockfiles-0/1"
     page = new_page()
     page.open(write(make_explorer(1, 1, 1, states={cell: "not_measured"})), cell)
@@ -151,7 +151,7 @@ def test_a_shell_that_was_not_measured_says_why(write, new_page) -> None:
         (["a\U0001f600b"], "a\U0001f601b", ["\U0001f600", "\U0001f601"]),
     ],
 )
-def test_the_characters_that_differ_are_marked(write, new_page, expected, printed, marked) -> None:
+def test_explorer_marks_differing_characters(write, new_page, expected, printed, marked) -> None:
     def change(records: CellRecords) -> CellRecords:
         generation, execution, score = records
         run, world = execution.runs[0], score.worlds[0]
@@ -173,7 +173,7 @@ def test_the_characters_that_differ_are_marked(write, new_page, expected, printe
     )
 
 
-def test_one_click_copies_the_command_as_it_is(write, new_page, browser) -> None:
+def test_explorer_copies_the_command(write, new_page, browser) -> None:
     command = "find . -name 'a\u202eb' |\n  sort"
     page = new_page()
     page.open(

@@ -25,7 +25,7 @@ PATHS = [
 @pytest.mark.parametrize(
     ("state", "view"), [("silent-wrong", "cell"), ("format", "cell"), ("silent-wrong", "task")]
 )
-def test_hostile_text_in_every_field_stays_text(write, new_page, state, view) -> None:
+def test_explorer_shows_hostile_fields_as_text(write, new_page, state, view) -> None:
     made = make_explorer(1, 2, 1, text=WITH_NUL, states=dict.fromkeys(PATHS, state))
     page = new_page(height=2000)
     path = write(made)
@@ -54,7 +54,7 @@ def test_hostile_text_in_every_field_stays_text(write, new_page, state, view) ->
     assert page.run("getComputedStyle(document.querySelector('#cell pre')).display") == "block"
 
 
-def test_unseen_characters_are_shown_by_number(write, new_page) -> None:
+def test_explorer_shows_unseen_characters_by_number(write, new_page) -> None:
     made = make_explorer(
         1, 1, 1, text=WITH_NUL, states={"qwen-0.5b/bash/stale-lockfiles-0/1": "silent-wrong"}
     )
@@ -66,7 +66,7 @@ def test_unseen_characters_are_shown_by_number(write, new_page) -> None:
     assert RIGHT_TO_LEFT not in shown and "\x1b" not in shown
 
 
-def test_the_file_holds_no_raw_text_of_a_model(write) -> None:
+def test_explorer_file_holds_no_raw_text(write) -> None:
     path = write(make_explorer(1, 1, 1, text=WITH_NUL))
     html = path.read_text(encoding="utf-8")
     blocks = re.findall(r'<script type="application/json" id="\w+">(.*?)</script>', html, re.DOTALL)
@@ -75,7 +75,7 @@ def test_the_file_holds_no_raw_text_of_a_model(write) -> None:
     assert html.count("<script") == 3
 
 
-def test_searching_for_hostile_text_finds_it_and_runs_nothing(write, new_page) -> None:
+def test_explorer_search_for_hostile_text(write, new_page) -> None:
     page = new_page()
     page.open(write(make_explorer(1, 2, 1, text=HOSTILE, states=dict.fromkeys(PATHS, "passed"))))
     assert choose(page, "text", MARKUP[6]) == "4 cells"
@@ -83,7 +83,7 @@ def test_searching_for_hostile_text_finds_it_and_runs_nothing(write, new_page) -
     assert page.run("window.canary") is None
 
 
-def test_a_hostile_address_opens_nothing(write, new_page) -> None:
+def test_explorer_ignores_a_hostile_address(write, new_page) -> None:
     path = write(make_explorer(1, 1, 1))
     hostile = f"a?{urlencode({'text': HOSTILE})}"
     for address in (quote(MARKUP[6]), "__proto__", "%E0%A4%A", f"javascript:{CANARY}", hostile):
@@ -94,7 +94,7 @@ def test_a_hostile_address_opens_nothing(write, new_page) -> None:
         assert page.run("window.canary") is None
 
 
-def test_the_canary_would_sing(tmp_path, new_page) -> None:
+def test_canary_detects_a_run_script(tmp_path, new_page) -> None:
     """The control: the same texts as markup do run, so silence above means something."""
     path = tmp_path / "control.html"
     for text in (MARKUP[0], MARKUP[1], MARKUP[2]):
@@ -106,7 +106,7 @@ def test_the_canary_would_sing(tmp_path, new_page) -> None:
         page.wait("window.canary === 1")
 
 
-def test_the_policy_stops_markup_that_got_in_nevertheless(write, browser) -> None:
+def test_explorer_policy_stops_injected_markup(write, browser) -> None:
     """The second wall: even if the page's own escaping failed, no script, style or request of the text would run."""
     path = write(make_explorer(1, 1, 1))
     html = path.read_text(encoding="utf-8")

@@ -26,7 +26,7 @@ def choose(page, field: str, value: str) -> str:
     return page.run("document.getElementById('count').textContent")
 
 
-def test_keyboard_alone_finds_opens_walks_and_closes(write, new_page) -> None:
+def test_explorer_by_keyboard(write, new_page) -> None:
     page = new_page()
     first = "qwen-0.5b/bash/crate-versions-1"
     made = make_explorer(2, 4, 3, states={f"{first}/{n}": "passed" for n in (1, 2, 3)})
@@ -69,7 +69,7 @@ def test_keyboard_alone_finds_opens_walks_and_closes(write, new_page) -> None:
     assert page.run("document.activeElement.id") == "text"
 
 
-def test_everything_one_can_reach_has_a_role_and_a_name(write, new_page) -> None:
+def test_explorer_is_accessible(write, new_page) -> None:
     page = new_page()
     path = write(make_explorer(2, 3, 2, states={f"{FIRST}/1": "silent-wrong"}))
     page.open(path)
@@ -113,7 +113,7 @@ def test_everything_one_can_reach_has_a_role_and_a_name(write, new_page) -> None
         assert parts <= {n["name"] for n in nodes if n["role"] in ("region", "table")}
 
 
-def test_a_cell_shows_what_was_asked_answered_run_and_expected(write, new_page) -> None:
+def test_explorer_cell_shows_all_of_its_records(write, new_page) -> None:
     made = make_explorer(1, 1, 2, states={f"{FIRST}/1": "silent-wrong", f"{FIRST}/2": "missing"})
     page = new_page()
     page.open(write(made), f"{FIRST}/1")
@@ -130,7 +130,7 @@ def test_a_cell_shows_what_was_asked_answered_run_and_expected(write, new_page) 
     page.wait(f"{DIALOG}.textContent.includes('not asked yet')")
 
 
-def test_a_further_shells_command_is_read_by_its_grammar(write, new_page, monkeypatch) -> None:
+def test_explorer_highlights_by_grammar(write, new_page, monkeypatch) -> None:
     monkeypatch.setitem(
         SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh")
     )
@@ -143,7 +143,7 @@ def test_a_further_shells_command_is_read_by_its_grammar(write, new_page, monkey
     assert page.run(f"{DIALOG}.querySelectorAll('.command [class^=tok-]').length") > 0
 
 
-def test_filters_count_what_the_table_counts(write, new_page) -> None:
+def test_explorer_filters_count_cells(write, new_page) -> None:
     made = make_explorer(2, 8, 3)
     frame = made.frame
     page = new_page()
@@ -179,7 +179,7 @@ def test_filters_count_what_the_table_counts(write, new_page) -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_text_stands_out_from_its_ground(write, new_page, dark) -> None:
+def test_explorer_contrast_of_text(write, new_page, dark) -> None:
     page = new_page(dark=dark, height=3000)
     page.open(write(make_explorer(1, 4, 3, states={f"{FIRST}/1": "silent-wrong"})), f"{FIRST}/1")
     lowest = page.run(CONTRAST)
@@ -189,7 +189,7 @@ def test_text_stands_out_from_its_ground(write, new_page, dark) -> None:
     ) is dark
 
 
-def test_every_state_is_named_and_marks_differ_without_colour(write, new_page) -> None:
+def test_explorer_names_every_state(write, new_page) -> None:
     states = ["passed", *FAILURES, "missing", "not_measured"]
     page = new_page()
     page.open(
@@ -208,7 +208,7 @@ def test_every_state_is_named_and_marks_differ_without_colour(write, new_page) -
 
 
 @pytest.mark.parametrize("fragment", ["", f"{FIRST}/1", LINE])
-def test_a_phone_needs_no_sideways_scrolling(write, new_page, fragment) -> None:
+def test_explorer_fits_a_phone(write, new_page, fragment) -> None:
     long = "find " + "averylongpath/" * 30
     page = new_page(width=360, height=700)
     page.open(
@@ -222,7 +222,7 @@ def test_a_phone_needs_no_sideways_scrolling(write, new_page, fragment) -> None:
         )
 
 
-def test_many_cells_with_long_outputs_open_at_once(write, new_page) -> None:
+def test_explorer_of_many_cells_is_fast(write, new_page) -> None:
     made = make_explorer(10, 24, 5, scale=12)
     assert len(made.frame) == 2400
     path = write(made)
@@ -240,7 +240,7 @@ def test_many_cells_with_long_outputs_open_at_once(write, new_page) -> None:
     )  # a cell's texts are drawn when it is opened
 
 
-def test_a_study_without_any_record_still_opens(write, new_page) -> None:
+def test_explorer_of_a_study_without_records(write, new_page) -> None:
     states = dict.fromkeys((f"{FIRST}/1", f"{FIRST}/1".replace("bash", "pwsh")), "missing")
     page = new_page()
     page.open(write(make_explorer(1, 1, 1, states=states)), f"{FIRST}/1")
@@ -248,7 +248,7 @@ def test_a_study_without_any_record_still_opens(write, new_page) -> None:
     assert make_study().study in page.run("document.title")
 
 
-def test_the_reader_is_told_how_much_was_left_out(write, new_page) -> None:
+def test_explorer_states_what_was_left_out(write, new_page) -> None:
     made = make_explorer(1, 1, 1, text="x" * 300_000)
     page = new_page()
     page.open(write(made), f"{FIRST}/1")
@@ -276,13 +276,13 @@ CONTRAST = """
 """
 
 
-def test_the_same_study_gives_the_same_bytes(write, tmp_path) -> None:
+def test_explorer_is_deterministic(write, tmp_path) -> None:
     first = write(make_explorer(1, 3, 2)).read_bytes()
     assert write(make_explorer(1, 3, 2)).read_bytes() == first
     assert str(tmp_path).encode() not in first
 
 
-def test_the_page_names_no_other_host(write) -> None:
+def test_explorer_names_no_other_host(write) -> None:
     html = write(make_explorer(1, 2, 1)).read_text(encoding="utf-8")
     outside = re.sub(r'<script type="application/json".*?</script>', "", html, flags=re.DOTALL)
     assert re.findall(r"(?:https?:)?//[\w.-]+\.\w+|url\(|@import|\bsrc=|\bhref=\S+", outside) == [

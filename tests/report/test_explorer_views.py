@@ -30,7 +30,7 @@ def click(page, name: str) -> None:
     )
 
 
-def test_filters_stand_in_the_address_and_the_back_button_undoes_them(write, new_page) -> None:
+def test_explorer_filters_are_in_the_address(write, new_page) -> None:
     page = new_page()
     path = write(make_explorer(2, 8, 3))
     page.open(path)
@@ -55,9 +55,7 @@ def test_filters_stand_in_the_address_and_the_back_button_undoes_them(write, new
     page.wait(f"{COUNT} === {last!r} && document.getElementById('text').value === 'vox & more?'")
 
 
-def test_an_opened_cell_keeps_the_filters_and_closing_leaves_no_step_behind(
-    write, new_page
-) -> None:
+def test_explorer_history_of_an_opened_cell(write, new_page) -> None:
     page = new_page()
     page.open(write(make_explorer(2, 2, 3, states={f"{FIRST}/{n}": "passed" for n in (1, 2, 3)})))
     choose(page, "model", "qwen-0.5b")
@@ -80,7 +78,7 @@ def test_an_opened_cell_keeps_the_filters_and_closing_leaves_no_step_behind(
     assert page.run("history.length") == steps + 2  # the cell and the one beside it, both ahead now
 
 
-def test_an_address_alone_opens_and_closes(write, new_page) -> None:
+def test_explorer_opens_by_address(write, new_page) -> None:
     page = new_page()
     page.open(
         write(make_explorer(2, 2, 2, states={f"{FIRST}/1": "passed"})), f"{FIRST}/1?result=passed"
@@ -93,7 +91,7 @@ def test_an_address_alone_opens_and_closes(write, new_page) -> None:
     assert not page.run(f"{DIALOG}.open")
 
 
-def test_an_address_of_another_study_says_what_is_not_here(write, new_page) -> None:
+def test_explorer_names_an_unknown_address(write, new_page) -> None:
     path = write(make_explorer(1, 1, 1, states={f"{FIRST}/1": "passed"}))
     page = new_page()
     page.open(path, "?model=opus&result=passed")
@@ -104,9 +102,7 @@ def test_an_address_of_another_study_says_what_is_not_here(write, new_page) -> N
     page.wait(f"{COUNT} === 'There is no cell opus/stale-lockfiles-0 in this study.'")
 
 
-def test_links_lead_to_the_same_trial_in_the_other_shell_and_of_the_other_models(
-    write, new_page
-) -> None:
+def test_explorer_links_related_cells(write, new_page) -> None:
     page = new_page()
     page.open(write(make_explorer(3, 2, 2)), f"{FIRST}/2")
     links = [node["name"] for node in page.accessible("link")]
@@ -120,7 +116,7 @@ def test_links_lead_to_the_same_trial_in_the_other_shell_and_of_the_other_models
     page.wait(f"{TITLE}.includes('qwen-3b, Bash')")
 
 
-def test_both_shells_of_a_task_stand_side_by_side(write, new_page) -> None:
+def test_explorer_task_shows_both_shells(write, new_page) -> None:
     states = {f"{FIRST}/2": "missing", f"{FIRST}/1": "silent-wrong", f"{FIRST}/3": "passed"}
     made = make_explorer(2, 3, 3, states=states)
     page = new_page()
@@ -167,7 +163,7 @@ def with_records(made: Made, change: Callable[[CellRecords], CellRecords]) -> Ma
     return replace(made, frame=to_frame(rows), load=records.__getitem__)
 
 
-def test_the_attempt_at_which_a_cell_was_measured_or_given_up_is_told(write, new_page) -> None:
+def test_explorer_states_attempts(write, new_page) -> None:
     made = make_explorer(1, 1, 3, states={f"{FIRST}/{n}": "passed" for n in (1, 2, 3)})
     (task,) = made.tasks
     task._folder = TASKS / "stale-lockfiles"
@@ -230,7 +226,7 @@ def on_paper(page) -> dict:
     return told
 
 
-def test_a_cell_prints_whole_and_nothing_but_it(write, new_page) -> None:
+def test_explorer_prints_an_opened_cell(write, new_page) -> None:
     made = make_explorer(1, 2, 2, scale=12, states={f"{FIRST}/1": "silent-wrong"})
     page = new_page(height=600)
     page.open(write(made), f"{FIRST}/1")
@@ -244,7 +240,7 @@ def test_a_cell_prints_whole_and_nothing_but_it(write, new_page) -> None:
     assert page.run(PAPER)["cut"]  # on the screen it scrolls
 
 
-def test_the_table_prints_on_its_own_with_what_it_was_filtered_by(write, new_page) -> None:
+def test_explorer_prints_the_filtered_table(write, new_page) -> None:
     page = new_page()
     page.open(write(make_explorer(2, 20, 5)), "?model=qwen-3b&text=find")
     told = on_paper(page)

@@ -46,7 +46,7 @@ def usual() -> dict:
 
 
 @pytest.mark.parametrize("kind", ["gaps", "tasks", "failures"])
-def test_a_figure_says_in_words_what_it_shows_and_loads_and_runs_nothing(kind: str) -> None:
+def test_figure_has_words_and_loads_nothing(kind: str) -> None:
     drawing = usual()[kind, "" if kind == "gaps" else "model-x"]
     root = ElementTree.fromstring(drawing.svg)
     assert root.attrib["role"] == "img" and root.attrib["aria-label"] == drawing.alt
@@ -59,7 +59,7 @@ def test_a_figure_says_in_words_what_it_shows_and_loads_and_runs_nothing(kind: s
     )
 
 
-def test_the_row_of_a_model_has_its_gap_and_two_intervals() -> None:
+def test_gap_row_draws_gap_and_two_intervals() -> None:
     gap = drawings()[0].models[0].gap
     axes = Figure().add_subplot()
     figures._gap_row(axes, 0, gap, 10)
@@ -68,7 +68,7 @@ def test_the_row_of_a_model_has_its_gap_and_two_intervals() -> None:
         assert list(line.get_xdata()) == pytest.approx([100 * float(end) for end in ends])
 
 
-def test_marks_differ_in_shape_and_not_in_colour_alone() -> None:
+def test_figure_marks_differ_in_shape() -> None:
     assert figures.BASELINE_MARK.shape != figures.CHALLENGER_MARK.shape
     grey = re.findall(
         r"#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})\b", "".join(d.svg for d in usual().values())
@@ -83,7 +83,7 @@ def figures_of(monkeypatch, **how) -> tuple:
     return drawings(**how)[0], kept
 
 
-def test_long_names_keep_clear_of_the_plot_and_of_the_edge(monkeypatch) -> None:
+def test_figure_fits_long_names(monkeypatch) -> None:
     name = "a-task-with-a-name-of-nearly-sixty-characters-to-be-sure"
     model = "a-model-with-an-alias-of-forty-characters"
     _, kept = figures_of(monkeypatch, models=(model,), tasks=make_tasks(20, name))
@@ -98,7 +98,7 @@ def test_long_names_keep_clear_of_the_plot_and_of_the_edge(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("count", [3, 20, 60])
-def test_more_tasks_make_longer_paper(count: int) -> None:
+def test_tasks_figure_grows_with_tasks(count: int) -> None:
     _, found = drawings(
         from_counts({f"task-{n + 1:02d}": (2, 3) for n in range(count)}), tasks=make_tasks(count)
     )
@@ -108,7 +108,7 @@ def test_more_tasks_make_longer_paper(count: int) -> None:
 LEVEL = {f"task-{n:02d}": (5, 5) if n < 4 else (0, 0) for n in range(1, 8)}
 
 
-def test_what_was_not_measured_is_not_drawn() -> None:
+def test_figures_leave_out_unmeasured_shells() -> None:
     assert drawings(lambda cell: None)[1] == {}
     assert ("tasks", "model-x") not in drawings(from_counts(LEVEL), tasks=make_tasks(7))[1], (
         "no task tells anything"
@@ -136,16 +136,14 @@ def test_what_was_not_measured_is_not_drawn() -> None:
         ),
     ],
 )
-def test_tasks_that_tell_something_are_drawn_the_challengers_leads_first(
-    counts, shown, left_out
-) -> None:
+def test_tasks_figure_order_and_flat_tasks(counts, shown, left_out) -> None:
     _, found = drawings(from_counts(LEVEL | counts), tasks=make_tasks(7))
     written = texts(found["tasks", "model-x"].svg)
     assert [words for words in written if words.startswith("task-")] == shown
     assert any(left_out in words for words in written) and left_out in found["tasks", "model-x"].alt
 
 
-def test_failures_are_drawn_by_class_and_shell_the_rare_ones_together(monkeypatch) -> None:
+def test_failures_figure_joins_rare_classes(monkeypatch) -> None:
     monkeypatch.setattr(figures, "MOST_CLASSES", 1)
     counts = dict.fromkeys(LEVEL, (5, 5)) | {"task-01": (0, 2), "task-02": (3, 5)}
     analysis, found = drawings(from_counts(counts), tasks=make_tasks(7))
@@ -165,7 +163,7 @@ def test_failures_are_drawn_by_class_and_shell_the_rare_ones_together(monkeypatc
     assert ("failures", "model-x") not in drawings(lambda cell: True)[1]
 
 
-def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
+def test_gaps_figure_states_numbers_and_bands() -> None:
     analysis, found = drawings(models=tuple(f"model-{letter}" for letter in "abcde"))
     words = texts(found["gaps", ""].svg)
     assert "← Bash better  ·  gap in points  ·  PowerShell better →" in words
@@ -177,7 +175,7 @@ def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
         )
 
 
-def test_shells_are_joined_by_a_level_line_and_a_third_one_is_below(monkeypatch) -> None:
+def test_tasks_figure_joins_shells(monkeypatch) -> None:
     _, kept = figures_of(monkeypatch)
     plot = kept[1].axes[0]
     drawn = [mark for mark in plot.collections if isinstance(mark, PathCollection)]
@@ -188,7 +186,7 @@ def test_shells_are_joined_by_a_level_line_and_a_third_one_is_below(monkeypatch)
     assert legend.x0 >= plot.get_window_extent().x0, "the legend begins where the plot does"
 
 
-def test_the_title_is_a_fifth_of_an_inch_below_the_edge() -> None:
+def test_figure_title_place() -> None:
     svg = usual()["tasks", "model-x"].svg
     (title,) = [
         node
@@ -198,7 +196,7 @@ def test_the_title_is_a_fifth_of_an_inch_below_the_edge() -> None:
     assert float(title.attrib["y"]) == pytest.approx(14.4, abs=4)
 
 
-def test_the_gaps_axis_holds_every_interval_and_the_paper_every_name(monkeypatch) -> None:
+def test_gaps_figure_holds_intervals_and_names(monkeypatch) -> None:
     analysis, kept = figures_of(
         monkeypatch, models=("a-model-with-an-alias-of-forty-characters", "b")
     )
@@ -240,7 +238,7 @@ write_report(Path(sys.argv[1]) / "report.md", make_frame(study, tasks, random_pa
 """
 
 
-def test_the_environment_cannot_change_a_byte_of_the_report(tmp_path) -> None:
+def test_report_ignores_the_environment(tmp_path) -> None:
     """Nor can the user's matplotlibrc: who draws otherwise would call a sound archive altered."""
     (tmp_path / "matplotlibrc").write_text(HOSTILE_RC)
     hostile = {

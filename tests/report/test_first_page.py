@@ -106,9 +106,7 @@ DECIDES: list[tuple[list[Counts], str]] = [
 
 
 @pytest.mark.parametrize(("models", "said"), DECIDES)
-def test_the_first_line_follows_from_the_claims_of_all_models(
-    models: list[Counts], said: str
-) -> None:
+def test_decides_follows_from_all_models(models: list[Counts], said: str) -> None:
     assert said in decides(study_analysis(*models))
 
 
@@ -122,7 +120,7 @@ def test_the_first_line_follows_from_the_claims_of_all_models(
         (lambda cell: None if cell.trial > 3 else True, DESIGN_SHELLS, "Too little was measured for a verdict: this"),
     ],
 )  # fmt: skip
-def test_a_study_that_compares_nothing_says_so_first(passes, shells, said: str) -> None:
+def test_decides_of_a_study_that_compares_nothing(passes, shells, said: str) -> None:
     study = make_study(shells=shells)
     analysis = analyse(make_frame(study, TASKS, passes), study, TASKS)
     assert decides(analysis).startswith(said)
@@ -148,11 +146,11 @@ MODELS: list[tuple[Counts, str]] = [
 
 
 @pytest.mark.parametrize(("counts", "said"), MODELS)
-def test_a_models_line_says_what_it_did_and_what_is_open(counts: Counts, said: str) -> None:
+def test_model_sentence(counts: Counts, said: str) -> None:
     assert said in model_sentence(study_analysis(counts).models[0])
 
 
-def test_the_table_has_a_row_a_model_those_that_say_something_first() -> None:
+def test_first_table_order_and_words() -> None:
     head, _, *rows = cells(first_table(study_analysis(FLOOR, BEHIND, MILD, EQUAL, EIGHT)))
     assert head == [
         "model",
@@ -181,7 +179,7 @@ def changes(counts: Counts, **altered) -> str:
     return " ".join(could_change(study_analysis(counts)).get("a", []))
 
 
-def test_definitions_of_a_pass_that_change_the_verdict_are_named_with_their_gap() -> None:
+def test_could_change_names_definitions_of_a_pass() -> None:
     study = make_study()
 
     def of(unix: bool = False, refused: bool = False, measured: bool = True) -> str:
@@ -236,17 +234,17 @@ def test_definitions_of_a_pass_that_change_the_verdict_are_named_with_their_gap(
         (MISSING, "The missing runs could move the gap to anything from "),
     ],
 )
-def test_what_the_result_hangs_on_is_said(counts: Counts, said: str) -> None:
+def test_could_change_sentences(counts: Counts, said: str) -> None:
     assert said in changes(counts)
 
 
 @pytest.mark.parametrize("word", ["Removing", "can tell", "nearly", "missing"])
-def test_what_it_does_not_hang_on_is_not_said(word: str) -> None:
+def test_could_change_is_empty_where_nothing_could(word: str) -> None:
     assert word not in changes([(20, (2, 3))])
     assert could_change(study_analysis(FLOOR)) == {}
 
 
-def test_the_largest_gaps_are_listed_with_how_the_other_shell_failed() -> None:
+def test_difference_table() -> None:
     study = make_study()
     counts = dict.fromkeys([task.id for task in TASKS], (3, 3)) | {
         f"task-{n:02d}": (0, n - 1) for n in range(2, 7)
@@ -291,7 +289,7 @@ def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS
         (OFFICIAL, "Exploratory"),
     ],
 )
-def test_how_the_study_was_announced_is_said_in_its_line(provenance: Provenance, said: str) -> None:
+def test_study_sentences_on_registration(provenance: Provenance, said: str) -> None:
     line = of_study(study_analysis(OPEN), provenance)
     assert said in line and ("another build" in line) == (provenance is OTHER_BUILD)
     assert "no decision named" not in of_study(
@@ -299,7 +297,7 @@ def test_how_the_study_was_announced_is_said_in_its_line(provenance: Provenance,
     )
 
 
-def test_the_studys_line_counts_the_design_and_names_the_task_set_and_what_is_missing() -> None:
+def test_study_sentences_on_the_design() -> None:
     said = of_study(study_analysis(MISSING, OPEN))
     assert (
         "20 tasks (no named set) × 2 shells × 5 trials × 2 models, 394 of 400 runs measured."
@@ -317,7 +315,7 @@ def test_the_studys_line_counts_the_design_and_names_the_task_set_and_what_is_mi
     )
 
 
-def test_a_study_that_grew_is_said_to_have_and_one_in_a_mixed_order_is_not() -> None:
+def test_study_sentences_on_a_study_that_grew() -> None:
     study = make_study(trials=10)
 
     def asked(when) -> str:
@@ -372,7 +370,7 @@ def test_order_of_asking_is_cautioned_only_where_disturbed(apart, sentence, caut
     assert ("later than planned" in said or "different days" in said) == bool(caution)
 
 
-def test_several_models_are_told_of_a_false_lead_and_aliases_are_one() -> None:
+def test_study_sentences_on_several_models() -> None:
     two, one = study_analysis(OPEN, OPEN), study_analysis(OPEN)
     study = make_study("ab")
     said = " ".join(study_sentences(two, view_of(study, TASKS)))
@@ -384,7 +382,7 @@ def test_several_models_are_told_of_a_false_lead_and_aliases_are_one() -> None:
         assert "of no true gap" not in " ".join(study_sentences(analysis, view_of(of, TASKS)))
 
 
-def test_leaning_and_dropped_tasks_are_told() -> None:
+def test_study_sentences_on_leaning_and_dropped_tasks() -> None:
     analysis = study_analysis(OPEN)
     leaning = make_tasks(leans=("bash",))
     assert "All tasks lean to Bash" in of_study(analysis, tasks=leaning)
@@ -397,7 +395,7 @@ def test_leaning_and_dropped_tasks_are_told() -> None:
     assert "dropped" not in of_study(analysis, tasks=load_tasks(chosen.tasks))
 
 
-def test_silent_failures_are_counted_by_shell_without_a_verdict() -> None:
+def test_silent_sentence_counts_by_shell() -> None:
     study = make_study("ab")
     rows = make_rows(study, TASKS, lambda cell: cell.trial < 4)
     rows = [
@@ -413,7 +411,7 @@ def test_silent_failures_are_counted_by_shell_without_a_verdict() -> None:
     assert first_page.silent_sentence(study_analysis([(20, (5, 5))]).models[0]) == ""
 
 
-def test_how_it_was_measured_states_worlds_settings_and_versions() -> None:
+def test_how_measured_states_worlds_and_versions() -> None:
     sent = {"a": Sampling(temperature_sent=["0.7"])}
     provenance = OTHER_BUILD.model_copy(update={"sampling": sent})
     view = view_of(make_study(seeds=[11, 24, 30]), TASKS, provenance)
@@ -425,7 +423,7 @@ def test_how_it_was_measured_states_worlds_settings_and_versions() -> None:
     assert "Temperature 0.7." in said and "PowerShell 7.6.5." in said
 
 
-def test_the_page_is_printed_in_a_terminal_with_the_paths(tmp_path: Path) -> None:
+def test_printed_page_has_the_paths(tmp_path: Path) -> None:
     study = make_study(decision="a\x1b[2Jb")
     frame = make_frame(study, TASKS, lambda cell: "not_measured" if cell.shell == "pwsh" else True)
     frame["reason"] = frame["reason"].str.replace("image", "\x1b[2Jimage")

@@ -56,51 +56,51 @@ def parsed(markdown: str) -> Tags:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_code_is_one_code_span_that_shows_the_text(hostile: str) -> None:
+def test_code_is_one_span(hostile: str) -> None:
     found = parsed(f"- before {code(hostile)} after\n")
     assert found.tags == (["ul", "li", "code"] if hostile.strip() else ["ul", "li"])
     assert (visible(hostile).strip() or "(nothing)") in found.words
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_text_is_words_and_nothing_else(hostile: str) -> None:
+def test_text_of_hostile_words(hostile: str) -> None:
     found = parsed(f"before {text(hostile)} after\n")
     assert [tag for tag in found.tags if tag != "code"] == ["p"]
     assert visible(hostile).replace("`", "") in found.words.replace("`", "")
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_text_stays_in_its_table_cell(hostile: str) -> None:
+def test_text_in_a_table_cell(hostile: str) -> None:
     found = parsed(table(["a", "b"], [[text(hostile), "second"]]) + "\n")
     assert found.tags == ["table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
     assert "second" in found.words
 
 
 @given(st.text(max_size=80))
-def test_no_text_makes_a_tag(hostile: str) -> None:
+def test_text_of_anything_makes_no_tag(hostile: str) -> None:
     assert parsed(f"before {text(hostile)} after\n").tags in (["p"], ["p", "code"])
     assert parsed(f"before {code(hostile)} after\n").tags in (["p"], ["p", "code"])
 
 
 @given(st.text(max_size=200))
-def test_what_is_visible_is_one_line_without_controls(hostile: str) -> None:
+def test_visible_is_one_line(hostile: str) -> None:
     shown = visible(hostile)
     assert len(shown.splitlines()) <= 1
     assert not {unicodedata.category(char) for char in shown} & UNSEEN
 
 
-def test_addresses_are_no_links_on_a_code_host() -> None:
+def test_text_breaks_addresses() -> None:
     assert "://" not in text("see https://evil.example")
     assert "www." not in text("see WWW.evil.example").lower()
     assert "@" not in text("@someone")
 
 
-def test_plain_numbers_stay_readable() -> None:
+def test_text_keeps_plain_numbers() -> None:
     line = "gap +11.0 pp (bash 68.0 %; T=20), p<0.001, pass@1, task-01_a"
     assert text(line) == line
 
 
-def test_a_table_refuses_what_would_break_it() -> None:
+def test_table_refuses_bars_and_newlines() -> None:
     for broken in ("a|b", "a\nb"):
         with pytest.raises(ValueError, match="table cell"):
             table(["h"], [[broken]])
@@ -108,13 +108,13 @@ def test_a_table_refuses_what_would_break_it() -> None:
         table(["h"], [["a", "b"]])
 
 
-def test_tables_line_up_as_plain_text() -> None:
+def test_table_lines_up() -> None:
     lines = table(["model", "n"], [["a", "1"], ["longer-name", "100"]], "lr").splitlines()
     assert len({len(line) for line in lines}) == 1
     assert lines[1].endswith("--: |")
 
 
-def test_a_long_text_is_cut_and_marked_and_one_that_just_fits_is_not() -> None:
+def test_visible_cuts_long_text() -> None:
     assert visible("x" * 240) == "x" * 240
     assert visible("x" * 241) == "x" * 240 + "…"
     assert visible("abc", limit=2) == "ab…"

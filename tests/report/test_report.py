@@ -93,7 +93,7 @@ def cells(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
 
 
-def test_the_page_begins_with_what_may_be_decided_and_stays_short(tmp_path: Path) -> None:
+def test_report_first_page_order_and_length(tmp_path: Path) -> None:
     counts = [(4, 5)] * 6 + [(0, 1)] * 5 + [(5, 5)] * 6 + [(0, 0)] * 3
     passes = from_counts(dict(zip([task.id for task in TASKS], counts, strict=True)))
     study = make_study(("model-x", "model-y"), decision="which shell prompts name")
@@ -116,7 +116,7 @@ def test_the_page_begins_with_what_may_be_decided_and_stays_short(tmp_path: Path
     assert "65.0 % (65/100)" in text.split("# Appendix")[1]
 
 
-def test_sections_without_content_leave_a_line_in_the_appendix_and_none_on_the_page(
+def test_report_without_passes(
     tmp_path: Path,
 ) -> None:
     text = report(tmp_path, lambda cell: False, make_study(trials=1))
@@ -133,7 +133,7 @@ def test_sections_without_content_leave_a_line_in_the_appendix_and_none_on_the_p
     assert "pass@5" not in text and "pass^" not in text
 
 
-def test_five_models_have_a_row_and_figures_each_and_are_not_pooled(tmp_path: Path) -> None:
+def test_report_of_five_models(tmp_path: Path) -> None:
     study = make_study(tuple(f"model-{letter}" for letter in "abcde"))
     text = report(tmp_path, random_passes(), study)
     assert "× 5 models, 1000 of 1000 runs measured" in front(text)
@@ -182,7 +182,7 @@ STATES = {
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_each_state_of_a_study_is_named(tmp_path: Path, state: str) -> None:
+def test_report_of_each_state(tmp_path: Path, state: str) -> None:
     made, on_page, patterns, figures = STATES[state]
     text = report(tmp_path, **{"passes": random_passes()} | made)
     assert [words for words in on_page if words not in front(text)] == []
@@ -194,13 +194,13 @@ def test_each_state_of_a_study_is_named(tmp_path: Path, state: str) -> None:
     )
 
 
-def test_a_table_without_any_row(tmp_path: Path) -> None:
+def test_report_of_an_empty_table(tmp_path: Path) -> None:
     study = make_study()
     write_report(tmp_path / "report.md", to_frame([]), view_of(study, TASKS))
     assert "no row in the cells table (100)" in (tmp_path / "report.md").read_text()
 
 
-def test_missing_cells_are_counted_bounded_and_called_provisional(tmp_path: Path) -> None:
+def test_report_of_missing_cells(tmp_path: Path) -> None:
     def passes(cell):
         lost = cell.shell == "pwsh" and cell.trial == 1 and cell.task <= "task-06"
         return None if lost else cell.task > "task-09" or (cell.shell == "pwsh" and cell.trial == 2)
@@ -213,7 +213,7 @@ def test_missing_cells_are_counted_bounded_and_called_provisional(tmp_path: Path
     assert "·●" in text
 
 
-def test_refusals_and_missing_commands_have_their_own_marks(tmp_path: Path) -> None:
+def test_report_marks_refusals(tmp_path: Path) -> None:
     def altered(row, number) -> dict:
         if row.task != "task-01" or row.trial > 2:
             return {}
@@ -234,7 +234,7 @@ def test_refusals_and_missing_commands_have_their_own_marks(tmp_path: Path) -> N
     assert re.search(r"refusal +\| +1/100 \| +1/100", text)
 
 
-def test_contamination_is_described(tmp_path: Path) -> None:
+def test_report_describes_contamination(tmp_path: Path) -> None:
     text = report(tmp_path, random_passes())
     assert "are public, so a model may have been trained on them" in text.split("## Provenance")[1]
 
@@ -245,13 +245,13 @@ def usual(tmp_path_factory) -> str:
     return report(tmp_path_factory.mktemp("usual"), random_passes())
 
 
-def test_every_failure_class_links_to_its_cell(usual: str) -> None:
+def test_report_links_failure_classes(usual: str) -> None:
     found = re.findall(r"\| \[([^\]]+)\]\(explorer\.html#([^)]+)\)", usual)
     assert len(found) == 2
     assert all(shown == linked and shown.startswith("model-x/") for shown, linked in found)
 
 
-def test_what_powershell_is_made_of_stands_beside_the_headline_and_windows_aliases_do_not(
+def test_report_of_conditions(
     usual: str,
 ) -> None:
     numbers = usual.split("## Numbers")[1].split("## ")[0]
@@ -268,7 +268,7 @@ def test_what_powershell_is_made_of_stands_beside_the_headline_and_windows_alias
     assert re.search(r"\| passed without Unix tools \| passed with Windows aliases \|", usual)
 
 
-def test_times_without_latencies_are_not_given_as_zero(tmp_path: Path) -> None:
+def test_report_times_without_latencies(tmp_path: Path) -> None:
     text = report(tmp_path, random_passes(), t_gen_s=None)
     line = next(
         line
@@ -278,7 +278,7 @@ def test_times_without_latencies_are_not_given_as_zero(tmp_path: Path) -> None:
     assert line.count("n/a") == 2
 
 
-def test_provenance_is_printed_whole(tmp_path: Path) -> None:
+def test_report_prints_provenance(tmp_path: Path) -> None:
     text = report(tmp_path, random_passes(), provenance=PROVENANCE)
     for fact in (
         "- commit: `0123abc000000000000000000000000000000000`",
@@ -303,7 +303,7 @@ def test_provenance_is_printed_whole(tmp_path: Path) -> None:
     assert "extra_body" not in text and "spent_usd" not in text
 
 
-def test_attempts_and_changed_folders_are_told(tmp_path: Path) -> None:
+def test_report_states_attempts_and_side_effects(tmp_path: Path) -> None:
     news = {
         0: {"attempts": 2, "side_effects": "the working folder was changed: 1 created"},
         1: {
@@ -328,7 +328,7 @@ def test_attempts_and_changed_folders_are_told(tmp_path: Path) -> None:
     assert "attempt at " not in report(tmp_path, lambda cell: True)
 
 
-def test_the_verdict_without_leaning_tasks_is_among_the_sensitivities(
+def test_report_has_the_leaning_table(
     tmp_path: Path,
 ) -> None:
     leaning = make_tasks(leans=("bash", "pwsh", "neutral"))
@@ -337,7 +337,7 @@ def test_the_verdict_without_leaning_tasks_is_among_the_sensitivities(
     assert "No task is declared to lean" not in text
 
 
-def test_limits_say_what_was_not_measured_and_an_unregistered_study_is_exploratory(
+def test_report_states_its_limits(
     usual: str,
 ) -> None:
     for words in (
@@ -354,7 +354,7 @@ def test_limits_say_what_was_not_measured_and_an_unregistered_study_is_explorato
     )
 
 
-def test_the_table_and_the_provenance_on_disk_give_the_same_bytes(tmp_path: Path) -> None:
+def test_report_is_deterministic(tmp_path: Path) -> None:
     study, rows = make_study(), make_rows(make_study(), TASKS, random_passes())
     write_table(tmp_path / "cells.csv", rows)
     read = Provenance.model_validate_json(PROVENANCE.model_dump_json())
@@ -375,7 +375,7 @@ def test_the_table_and_the_provenance_on_disk_give_the_same_bytes(tmp_path: Path
 
 
 @pytest.mark.parametrize("place", range(0, len(HOSTILE), 4))
-def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) -> None:
+def test_report_escapes_hostile_text(tmp_path: Path, place: int) -> None:
     dirt = [HOSTILE[(place + i) % len(HOSTILE)] or "x" for i in range(4)]
 
     def altered(row, number) -> dict:
@@ -407,13 +407,13 @@ def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) ->
     )
 
 
-def test_figures_of_an_earlier_report_do_not_stay(tmp_path: Path) -> None:
+def test_report_removes_earlier_figures(tmp_path: Path) -> None:
     report(tmp_path, random_passes(), make_study(("model-x", "model-y")))
     report(tmp_path, random_passes(), make_study(("model-x",)))
     assert not list(tmp_path.glob("figures/*model-y*"))
     assert len(list(tmp_path.glob("figures/*.svg"))) == 3
 
 
-def test_a_value_the_template_lacks_stops_the_report() -> None:
+def test_render_refuses_a_missing_value() -> None:
     with pytest.raises(jinja2.UndefinedError):
         render({})

@@ -40,7 +40,7 @@ def analysis_of(
     return analyse(to_frame(changed), STUDY, TASKS)
 
 
-def test_both_classes_are_compared_by_shell() -> None:
+def test_missing_programs_by_class_and_shell() -> None:
     text = said({"bash": 2, "pwsh": 4}, {"pwsh": 7})
     assert "this sandbox lacks: Bash 2/100, PowerShell 4/100 (`missing-program`)" in text
     assert "does not exist: Bash 0/100, PowerShell 7/100 (`invented-command`)" in text
@@ -48,7 +48,7 @@ def test_both_classes_are_compared_by_shell() -> None:
 
 
 @pytest.mark.parametrize(("bash", "pwsh"), [(29, 4), (0, 3), (3, 0)])
-def test_from_three_points_on_the_gap_is_bounded_both_ways(bash: int, pwsh: int) -> None:
+def test_missing_programs_bound_the_gap(bash: int, pwsh: int) -> None:
     text = said({"bash": bash, "pwsh": pwsh})
     assert f"**The sandbox may favour {'Bash' if bash < pwsh else 'PowerShell'}**" in text
     assert f"by {abs(bash - pwsh)}.0 points in the first, 3 or more" in text
@@ -59,7 +59,7 @@ def test_from_three_points_on_the_gap_is_bounded_both_ways(bash: int, pwsh: int)
     assert "pp with those cells left out" in text
 
 
-def test_a_shell_that_is_not_measured_is_not_compared() -> None:
+def test_missing_programs_of_one_shell() -> None:
     text = said({"bash": 9}, measured=("bash",))
     assert (
         "Bash 9/100 (`missing-program`)" in text
@@ -68,7 +68,7 @@ def test_a_shell_that_is_not_measured_is_not_compared() -> None:
     )
 
 
-def test_the_first_page_names_it_where_it_changes_the_verdict() -> None:
+def test_could_change_names_missing_programs() -> None:
     said = "Counting a pass with answers that lack a program passed gives −29.0"
     assert any(said in sentence for sentence in could_change(analysis_of({"bash": 29}))["model-x"])
     assert not any(

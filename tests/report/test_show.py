@@ -55,7 +55,7 @@ def printed(cell, folder, stream=None, *, full: bool = False) -> str:
     return stream.getvalue()
 
 
-def test_shows_the_whole_cell(results) -> None:
+def test_show_prints_the_whole_cell(results) -> None:
     made = make_explorer(1, 1, 1, states={CELL.path: "silent-wrong"})
     text = printed(CELL, results(made))
     records = made.load(CELL)
@@ -75,14 +75,14 @@ def test_shows_the_whole_cell(results) -> None:
     assert missing, "a wrong answer has lines that differ"
 
 
-def test_no_colour_unless_it_is_a_terminal(results) -> None:
+def test_show_colours_a_terminal_only(results) -> None:
     folder = results(make_explorer(1, 1, 1, states={CELL.path: "passed"}))
     assert "\x1b" not in printed(CELL, folder)
     assert "\x1b[" in printed(CELL, folder, Terminal())
 
 
 @pytest.mark.parametrize("state", ["passed", "silent-wrong", "format"])
-def test_hostile_text_reaches_no_terminal(results, state) -> None:
+def test_show_escapes_hostile_text(results, state) -> None:
     folder = results(make_explorer(1, 1, 1, text=WITH_NUL, states={CELL.path: state}))
     text = printed(CELL, folder)
     assert {c for c in text if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}} <= {"\n"}
@@ -94,7 +94,7 @@ def test_hostile_text_reaches_no_terminal(results, state) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(st.text())
-def test_visible_leaves_only_what_can_be_seen(text) -> None:
+def test_escape_controls_leaves_visible_text(text) -> None:
     seen = escape_controls(text)
     assert all(
         c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
@@ -111,19 +111,19 @@ def test_visible_leaves_only_what_can_be_seen(text) -> None:
         (replace(CELL, trial=9), "has: 1, 2"),
     ],
 )
-def test_a_missing_cell_names_what_there_is(results, cell, says) -> None:
+def test_show_of_a_missing_cell_names_others(results, cell, says) -> None:
     folder = results(make_explorer(1, 3, 2))
     with pytest.raises(UserError) as error:
         printed(cell, folder)
     assert cell.path in str(error.value) and says in error.value.hint
 
 
-def test_no_records_at_all(tmp_path) -> None:
+def test_show_without_records(tmp_path) -> None:
     with pytest.raises(UserError, match="no records yet"):
         printed(CELL, tmp_path)
 
 
-def test_a_cell_that_is_not_scored_yet_is_shown_as_far_as_it_is(results) -> None:
+def test_show_of_an_unscored_cell(results) -> None:
     folder = results(make_explorer(1, 1, 1))
     record_path(folder, "scores", CELL).unlink()
     record_path(folder, "executions", CELL).unlink()

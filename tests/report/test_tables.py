@@ -23,7 +23,7 @@ from tests.synthetic_tables import (
 TASKS, STUDY = make_tasks(), make_study()
 
 
-def test_a_command_of_the_control_that_came_out_wrong_is_named_with_what_it_did() -> None:
+def test_unexpected_controls_are_named() -> None:
     kinds = [(kind, passed) for kind in ("reference", "wrong") for passed in (True, False)]
     runs = [
         ControlRun(task="t", shell="bash", kind=k, command="c", passed=p, why="So.")
@@ -55,12 +55,12 @@ def rows(*pairs: tuple[int, int]) -> list[list[str]]:
         ([(5, 5)] * 20, "too easy to tell"),
     ],
 )
-def test_row_says_whether_its_verdict_is_supported(pairs, judged) -> None:
+def test_summary_table_says_whether_supported(pairs, judged) -> None:
     _, _, row = rows(*pairs)
     assert row[-1] == judged
 
 
-def test_numbers_stand_to_the_right_and_words_to_the_left() -> None:
+def test_summary_table_alignment() -> None:
     head, rule, row = rows((2, 3), (3, 2))
     assert len(head) == len(rule) == len(row)
     assert row[:5] == ["model-x", "200/200", "59.0 % (59/100)", "59.0 % (59/100)", "0.0"]
@@ -84,7 +84,7 @@ def gathered(*runs: Run):
     )
 
 
-def test_a_cell_has_the_worst_of_its_worlds_and_of_no_other_run() -> None:
+def test_row_has_the_worst_of_its_worlds() -> None:
     row = gathered(
         run(peak_processes=3, written_bytes=10),
         run(peak_processes=7, written_bytes=5, bytes_out=9),

@@ -59,7 +59,6 @@ class ShellComposition:
 
     shell: str
     answers: int
-    measured: int
     without_command: int
     lines: tuple[MadeOfLine, ...]
     top_commands: tuple[tuple[str, int], ...]
@@ -148,15 +147,8 @@ def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> ShellCompositio
         name for text in known["commands"].dropna() for name in dict.fromkeys(text.split())
     )
     ranked = sorted(names.items(), key=lambda item: (-item[1], item[0]))
-    measured = int((answered["status"] == "measured").sum())
-    return ShellComposition(
-        shell,
-        len(answered),
-        measured,
-        len(answered) - len(known),
-        tuple(lines),
-        tuple(ranked[:top]),
-    )
+    without = len(answered) - len(known)
+    return ShellComposition(shell, len(answered), without, tuple(lines), tuple(ranked[:top]))
 
 
 def failure_lines(rows: pd.DataFrame, shells: Collection[str]) -> tuple[FailureLine, ...]:

@@ -12,7 +12,7 @@ from fluency.analysis.intervals import (
     Interval,
     clopper_pearson,
     fixed_task_halfwidth,
-    task_interval,
+    gap_interval,
     task_sd,
 )
 from fluency.analysis.outcomes import Outcomes, PairedRates, Tally, missing_bounds, pair_by_task
@@ -131,11 +131,6 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
         categories_out=leave_out(paired, categories),
         flat=flat_tasks(paired),
     )
-
-
-def gap_interval(paired: PairedRates) -> Interval:
-    """The interval of a gap."""
-    return task_interval(paired.differences, near_edge=any(map(plan.edge_of, paired.rates)))
 
 
 def apply_table(

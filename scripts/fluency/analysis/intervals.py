@@ -13,7 +13,7 @@ from scipy.special import (  # the import of scipy.stats takes half a second
     stdtrit,
 )
 
-from fluency.analysis.decision_table import ALPHA
+from fluency.analysis.decision_table import ALPHA, edge_of
 from fluency.analysis.outcomes import Outcomes, PairedRates, mean, trial_noise
 
 
@@ -56,6 +56,11 @@ def task_interval(
         half = max(half, float(stdtrit(size + 1, 1 - ALPHA / 2)) * error)
     low, high = max(-reach, float(centre) - half), min(reach, float(centre) + half)
     return Interval(Fraction(round(1000 * low), 1000), Fraction(round(1000 * high), 1000))
+
+
+def gap_interval(paired: PairedRates) -> Interval:
+    """The interval of a gap."""
+    return task_interval(paired.differences, near_edge=any(map(edge_of, paired.rates)))
 
 
 def task_sd(differences: Sequence[Fraction]) -> float:

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pandas as pd
 
-from fluency.analysis.decision_table import Band, band_of, edge_of
-from fluency.analysis.intervals import Interval, task_interval
+from fluency.analysis.decision_table import Band, band_of
+from fluency.analysis.intervals import Interval, gap_interval
 from fluency.analysis.outcomes import (
     PairedRates,
     count_outcomes,
@@ -176,10 +176,7 @@ def sensitivities(
     lines = []
     for key, label, marks in definitions:
         outcomes = count_outcomes(rows, tasks, trials, shells, marks)
-        estimate = None
-        if paired := pair_by_task(outcomes):
-            near_edge = any(map(edge_of, paired.rates))
-            interval = task_interval(paired.differences, near_edge=near_edge)
-            estimate = BriefEstimate(paired, interval)
+        paired = pair_by_task(outcomes)
+        estimate = BriefEstimate(paired, gap_interval(paired)) if paired else None
         lines.append(Sensitivity(key, label, estimate))
     return tuple(lines)
