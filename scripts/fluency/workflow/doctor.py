@@ -116,6 +116,9 @@ def _engine(engine: Engine) -> Iterator[Check]:
     named = f"{facts['name']} {facts['version']} ({kind}) at {engine.url}"
     storage = f"storage {facts['storage']}, control groups version {facts['cgroup']}"
     yield Check("container engine", "good", f"{named}, {storage}")
+    less = "the sandbox has one isolation measure less: give the engine its default profile back"
+    filters = "the engine filters system calls"
+    yield check("seccomp", facts["seccomp"], filters if facts["seccomp"] else "none", less)
 
 
 def _image(engine: Engine | None) -> Iterator[Check]:
