@@ -84,6 +84,24 @@ def test_asking_order_of_parallel_work_is_kept(workers: int) -> None:
     assert asking_order(to_frame(rows), "model-x", FIVE_TRIALS).state == "kept"
 
 
+@pytest.mark.parametrize(("again", "state"), [(0, "kept"), (3, "departed")])
+def test_asking_order_of_a_small_study_can_depart(again: int, state: str) -> None:
+    """The first answers of 48 are asked again at the end."""
+    rows = make_rows(STUDY, TASKS, lambda cell: True)
+    rows.sort(key=lambda row: -STUDY.priority(Cell(row.model, row.shell, row.task, row.trial)))
+    times = [
+        (datetime(2026, 5, 1) + timedelta(minutes=place + 60 * (place < again))).isoformat()
+        for place in range(len(rows))
+    ]
+    frame = to_frame(
+        [
+            row.model_copy(update={"asked_utc": f"{time}Z"})
+            for row, time in zip(rows, times, strict=True)
+        ]
+    )
+    assert asking_order(frame, "model-x", STUDY).state == state
+
+
 def test_asking_order_of_few_answers_is_unknown() -> None:
     frame = asked(ORDERS["honest"][0])
     assert asking_order(frame.head(39), "model-x", FIVE_TRIALS).state == "unknown"

@@ -4,11 +4,16 @@ import itertools
 import logging
 import sys
 import textwrap
+from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from snakemake.scheduling import greedy
 
+from fluency.core.study import read_study
+from fluency.core.tasks import load_tasks
+from fluency.generation.request import build_prompt
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE, Scheduler
 from tests.generation.endpoint import Endpoint
 from tests.workflow.noop import noop_project, noop_run
@@ -102,6 +107,30 @@ def test_rate_limited_model_does_not_block_others(tmp_path):
     assert sorted(asked) == ["fake-often"] * 5 + ["fake-rare-2.5"] * 5
     before_the_last = asked[: len(asked) - asked[::-1].index("fake-often")]
     assert before_the_last.count("fake-rare-2.5") <= 3
+
+
+@pytest.mark.parametrize(("in_flight", "apart"), [(1, 0), (4, 4)])
+def test_cells_are_asked_in_the_planned_order(in_flight, apart, tmp_path):
+    """Exactly with one call in flight; else nobody is overtaken by more than those in flight."""
+    with Endpoint(lambda prompt: "true", delay_s=0.05) as endpoint:
+        models = [model(endpoint.url, "good", in_flight=in_flight)]
+        project = noop_project(tmp_path / "project", models, 20)
+        project.configure(tasks=["tree-size-bytes", "stale-lockfiles"], trials=15)
+        project.run([*noop_run(project, "cells"), "--cores", "8"], 0, {})
+        asked = endpoint.prompts
+    study = read_study(project.root / "config/test.yaml")
+    tasks = load_tasks(study.tasks)
+    prompt_of = {
+        (task.id, shell): build_prompt(task.prompt, shell)
+        for task in tasks
+        for shell in study.shells
+    }
+    cells = sorted(study.cells([task.id for task in tasks]), key=study.priority, reverse=True)
+    planned = [prompt_of[cell.task, cell.shell] for cell in cells]
+    assert sorted(asked) == sorted(planned) and len(set(planned)) == 4
+    for end in range(1, len(planned)):
+        behind = Counter(planned[:end]) - Counter(asked[: end + apart])
+        assert not behind, (end, behind.total())
 
 
 def test_executions_leave_threads_for_asking(tmp_path):
