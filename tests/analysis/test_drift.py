@@ -87,8 +87,9 @@ def test_asking_order_of_parallel_work_is_kept(workers: int) -> None:
 @pytest.mark.parametrize(("again", "state"), [(0, "kept"), (3, "departed")])
 def test_asking_order_of_a_small_study_can_depart(again: int, state: str) -> None:
     """The first answers of 48 are asked again at the end."""
-    rows = make_rows(STUDY, TASKS, lambda cell: True)
-    rows.sort(key=lambda row: -STUDY.priority(Cell(row.model, row.shell, row.task, row.trial)))
+    study = make_study(trials=4)
+    rows = make_rows(study, make_tasks(6), lambda cell: True)
+    rows.sort(key=lambda row: -study.priority(Cell(row.model, row.shell, row.task, row.trial)))
     times = [
         (datetime(2026, 5, 1) + timedelta(minutes=place + 60 * (place < again))).isoformat()
         for place in range(len(rows))
@@ -99,7 +100,7 @@ def test_asking_order_of_a_small_study_can_depart(again: int, state: str) -> Non
             for row, time in zip(rows, times, strict=True)
         ]
     )
-    assert asking_order(frame, "model-x", STUDY).state == state
+    assert asking_order(frame, "model-x", study).state == state
 
 
 def test_asking_order_of_few_answers_is_unknown() -> None:
