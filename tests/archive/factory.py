@@ -189,7 +189,7 @@ def fill_answers(made: Made, reply=reply_of, asked: Callable[[Cell], str] = ASKE
 
 
 def make(root: Path, study: Study | None = None, **options: Any) -> Made:
-    """A complete study below `root`; the options are those of `measure`."""
+    """A complete study below `root`; options as for `measure`."""
     made = measure(root, study, **options)
     products(made)
     return made

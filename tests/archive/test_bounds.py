@@ -34,7 +34,7 @@ MIB = 1 << 20
 
 
 def told_in_a_child(work: Callable[[], str]) -> tuple[str, int]:
-    """What the work says in a process of its own, and by how many bytes that grew at most."""
+    """What the work prints in a separate process, and by how many bytes the process grew at most."""
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
         try:

@@ -1,4 +1,4 @@
-"""The decision record says what was measured, how sure it is, and leaves the deciding to somebody."""
+"""The decision record says what was measured, how sure it is, and leaves the decision to a person."""
 
 import re
 import subprocess
@@ -95,7 +95,7 @@ def test_record_from_an_unchecked_archive_says_so_at_its_top(archive, tmp_path):
 
 
 def test_commands_of_a_record_work_as_written(archive, tmp_path):
-    """From the project's folder, whatever folder the record was written from."""
+    """From the project's folder, also if the record was written from another."""
     path = write_decision(archive, "it's done", tmp_path / "a folder")
     line = next(line for line in path.read_text().splitlines() if "--record" in line)
     verify, replay = re.findall(r"`+ ?((?:fluency verify|make replay) .*?) ?`", line)

@@ -150,7 +150,7 @@ FORGERIES: dict[str, tuple[Change, int, str]] = {
     "deviations": (record(PROVENANCE, put("deviations", value=["none worth telling"])), 1, "deviations are not those found"),
     "report": (flip("results/made-up/report.md"), 0, ""),
     "explorer left out": (drop("results/made-up/explorer.html"), 0, ""),
-    "a note beside": (lambda files: files.update({"results/made-up/notes.md": b"x"}), 1, "nothing in the study names it"),
+    "an unnamed note": (lambda files: files.update({"results/made-up/notes.md": b"x"}), 1, "nothing in the study names it"),
     "a record of no cell": (lambda files: files.update({"results/scores/qwen-0.5b/bash/stale-lockfiles/9.json": b"x"}), 1, "nothing in the study names it"),
 }  # fmt: skip
 FACTS: dict[str, tuple[dict, int, str]] = {
@@ -257,7 +257,7 @@ def test_files_of_a_known_clean_commit_are_compared(small, tmp_path):
     """Dockerfile and runner were changed, and the image's hash with them."""
     commit, _ = git_state()
     if commit is None:
-        pytest.skip("there is no git here")
+        pytest.skip("git is missing")
     tracked = git("show", f"{commit}:sandbox/README.md")
     path = archived(small, tmp_path, commit=commit, utc_date=utc_date())
     (tmp_path / "x").mkdir()

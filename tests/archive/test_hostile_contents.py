@@ -1,4 +1,4 @@
-"""Whatever stands in an archive's documents, verification ends in a verdict or a sentence, within its bounds."""
+"""Whichever documents an archive holds, verification ends in a verdict or a sentence, within its bounds."""
 
 import json
 import tarfile
@@ -45,7 +45,7 @@ PLACES = {
 
 
 def put_raw(name: str, key: str | None, value: str):
-    """Put a JSON text under a key, whatever JSON modules of other languages think of it."""
+    """Put a JSON text under a key, also one that JSON modules would refuse."""
 
     def change(files: dict[str, bytes]) -> None:
         found = find(files, name)
@@ -184,7 +184,7 @@ def test_any_forgery_of_a_document_ends_in_a_verdict_or_a_sentence(small_archive
     forge_at_random(small_archive, tmp_path, EXAMPLES, ends)
 
 
-def told(work: Callable[[], object]) -> str:
+def sentence_of(work: Callable[[], object]) -> str:
     """Nothing, or the sentence of the refusal; anything else that is raised fails the test."""
     try:
         work()
@@ -196,19 +196,22 @@ def told(work: Callable[[], object]) -> str:
 
 def test_any_forgery_is_replayed_or_refused_with_a_sentence(small_archive, tmp_path):
     forge_at_random(
-        small_archive, tmp_path, 12, lambda path: told(lambda: replay_archive(path).markdown())
+        small_archive,
+        tmp_path,
+        12,
+        lambda path: sentence_of(lambda: replay_archive(path).markdown()),
     )
 
 
 def test_a_decision_on_any_forgery_is_written_or_refused_with_a_sentence(small_archive, tmp_path):
-    """Past the verification, which refuses most: what reads the archive after it holds out by itself."""
+    """What reads an archive after verification withstands what verification would refuse."""
     sound = verify_archive(small_archive)
 
     def decide(path: Path) -> None:
         with unpacked(path) as files:
             decision._text(read_archived_study(files), "t", "2026-11-23", sound, path)
 
-    forge_at_random(small_archive, tmp_path, 8, lambda path: told(lambda: decide(path)))
+    forge_at_random(small_archive, tmp_path, 8, lambda path: sentence_of(lambda: decide(path)))
 
 
 def test_any_forgery_is_opened_or_refused_with_a_sentence(small_archive, tmp_path):
@@ -216,7 +219,7 @@ def test_any_forgery_is_opened_or_refused_with_a_sentence(small_archive, tmp_pat
         with unpacked(path) as files:
             write_opened(read_archived_study(files), tmp_path / "opened")
 
-    forge_at_random(small_archive, tmp_path, 4, lambda path: told(lambda: open_(path)))
+    forge_at_random(small_archive, tmp_path, 4, lambda path: sentence_of(lambda: open_(path)))
 
 
 @pytest.mark.parametrize(

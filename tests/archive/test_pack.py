@@ -37,19 +37,19 @@ def test_who_was_asked_before_it_is_no_part_of_a_study(small, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("names", "update", "told"),
+    ("names", "update", "says"),
     [
         (["config.yaml"], {}, "two configuration files have the same name"),
         (["a/x.yaml", "b/x.yaml"], {}, "two configuration files have the same name"),
         (["x.yaml"], {"trials": 9}, "the study's `trials` is not that of its configuration files"),
     ],
 )
-def test_files_that_do_not_make_the_study_are_refused(names, update, told, small, tmp_path):
+def test_files_that_do_not_make_the_study_are_refused(names, update, says, small, tmp_path):
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(small.config()[1].read_bytes())
     other = replace(small, study=small.study.model_copy(update=update))
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=says):
         archived(other, tmp_path / "out", config=[CONFIG, *(tmp_path / name for name in names)])
 
 

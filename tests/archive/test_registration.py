@@ -25,8 +25,8 @@ from fluency.common.files import pretty_json, sha256_file
 from fluency.common.git import git_state
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import BudgetConfig, Limits, ModelConfig, Price, SandboxConfig, Study
+from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
-from fluency.world import build_world
 from tests.archive.factory import archived, gather, make, make_study, products
 from tests.archive.hostile import drop, record, verify_forged
 from tools.pages.config import SECTIONS
@@ -62,7 +62,7 @@ def test_a_registration_freezes_what_a_result_depends_on(path, tasks):
         and frozen["seeds"] == [11, 24]
     )
     assert frozen["tasks"]["stale-lockfiles"]["sha256"] == tasks[1].sha256
-    assert frozen["tasks"]["stale-lockfiles"]["worlds"]["11"] == build_world(11).sha256
+    assert frozen["tasks"]["stale-lockfiles"]["worlds"]["11"] == world_for(tasks[1], 11).sha256
     assert frozen["models"]["qwen-0.5b"]["temperature_sent"] == 0.7
     assert frozen["code"] == {stage: code_sha256(stage) for stage in FROZEN}
     assert (
@@ -93,8 +93,8 @@ CHANGES = (
 
 
 def test_each_deviation_is_one_sentence(study, tasks, path):
-    for values, told in CHANGES:
-        assert told in deviations(changed(study, **values), tasks, path)
+    for values, said in CHANGES:
+        assert said in deviations(changed(study, **values), tasks, path)
 
 
 def test_models_and_tasks_are_compared_by_name(study, tasks, path):
@@ -163,20 +163,20 @@ DECIDES = {
 """Configuration key -> another value, of which the registration must say that it is another."""
 DECIDES_NOTHING = {
     Study: {
-        "models": "walked by itself", "sandbox": "walked by itself", "budget": "what it may cost", "confirm": "who is asked before it costs", "control": "commands of no model, in no rate", "assume": "what is foretold before it is measured",
+        "models": "compared key by key", "sandbox": "compared key by key", "budget": "what it may cost", "confirm": "who is asked before it costs", "control": "commands of no model, in no rate", "assume": "what is foretold before it is measured",
         "preregistration": "names the registration",
     },
     ModelConfig: {
         "api_key_env": "who pays", "key_required": "who pays", "price": "what it costs", "requests_per_minute": "pace", "in_flight": "pace",
     },
-    SandboxConfig: {"parallel": "pace", "limits": "walked by itself"},
+    SandboxConfig: {"parallel": "pace", "limits": "compared key by key"},
     BudgetConfig: dict.fromkeys(("confirm_usd", "stop_usd"), "what it may cost"),
     Price: dict.fromkeys(("input_usd_per_mtok", "output_usd_per_mtok", "dated"), "what it costs"),
 }  # fmt: skip
 
 
 def test_every_configuration_key_is_frozen_or_decides_no_number(tmp_path):
-    """A new key fails here until it stands in one of the two tables, and in the first only if it is compared."""
+    """A new key fails here until one of the two tables has it; in the first table it must be compared."""
     for _, part, _ in SECTIONS:
         decides, free = DECIDES.get(part, {}).keys(), DECIDES_NOTHING.get(part, {}).keys()
         assert decides | free == part.model_fields.keys() and not decides & free, part.__name__
@@ -196,7 +196,7 @@ def test_every_configuration_key_is_frozen_or_decides_no_number(tmp_path):
 
 
 def test_every_key_of_the_design_is_compared(study, tasks, path):
-    """Whatever is frozen is also looked at, so that nothing is frozen in vain."""
+    """Everything frozen is compared."""
     frozen = read_registration(path)
     keys = [(key,) for key in design(study, tasks).keys() - {"tasks", "models", "code"}]
     keys += [("code", stage) for stage in frozen["code"]]
@@ -221,8 +221,8 @@ def test_a_registration_after_the_first_answer_is_a_deviation(
     registered, late, study, tasks, tmp_path
 ):
     path = preregister(study, tasks, DECISION, tmp_path, utc=registered)
-    told = f"registered after the first answer: registered {registered}, the first answer came {FIRST_ANSWER}"
-    assert deviations(study, tasks, path, FIRST_ANSWER) == ([told] if late else [])
+    said = f"registered after the first answer: registered {registered}, the first answer came {FIRST_ANSWER}"
+    assert deviations(study, tasks, path, FIRST_ANSWER) == ([said] if late else [])
     assert deviations(study, tasks, path) == [], "without an answer nothing came first"
 
 
@@ -237,14 +237,14 @@ def test_the_report_says_in_advance_only_where_it_holds(tmp_path):
     """Registered after the answers and gathered again: the report and the record say so."""
     study = make_study(("stale-lockfiles",), trials=1, decision=DECISION)
     made = make(tmp_path, study)
-    for utc, told, deviation in (
+    for utc, said, deviation in (
         ("2026-11-22T01:00:00Z", "Registered in advance in ", False),
         ("2026-11-22T02:00:00Z", "Registered, but not in advance in ", True),
     ):
         path = preregister(study, made.tasks, DECISION, tmp_path / utc[11:13], utc=utc)
         products(replace(made, study=study.model_copy(update={"preregistration": str(path)})))
         report = (made.results / "made-up/report.md").read_text()
-        for words in (told, f"on {utc} at commit", "the first answer came 2026-11-22T01:02:03Z"):
+        for words in (said, f"on {utc} at commit", "the first answer came 2026-11-22T01:02:03Z"):
             assert words in report
         assert (
             ("registered after the first answer" in report)
@@ -270,7 +270,7 @@ def test_a_time_to_come_or_an_unreadable_one_is_refused(path):
 
 
 def test_a_registration_holds_the_hashes_of_those_before_it(study, tasks, path):
-    """So that whoever registers five designs and cites one has four more to explain."""
+    """An author who registers five designs and cites one must explain the other four."""
     second = preregister(
         changed(study, trials=5), tasks, DECISION, path.parent, utc="2026-11-23T00:00:00Z"
     )
@@ -337,13 +337,13 @@ def test_registering_prints_how_to_prove_the_order(tmp_path, monkeypatch, capsys
     study = make_study(TASKS)
     ready = SimpleNamespace(study=study, tasks=load_tasks(study.tasks))
     assert commands.preregister(ready, DECISION) == 0
-    told = capsys.readouterr().out
+    said = capsys.readouterr().out
     assert (
-        "preregistration: preregistrations/made-up-" in told and f'decision: "{DECISION}"' in told
+        "preregistration: preregistrations/made-up-" in said and f'decision: "{DECISION}"' in said
     )
-    assert "git push" in told and "A verdict needs 15 tasks" in told
+    assert "git push" in said and "A verdict needs 15 tasks" in said
     commit, dirty = git_state()
-    assert ("No commit holds the code" in told) == (commit is None or bool(dirty))
+    assert ("No commit holds the code" in said) == (commit is None or bool(dirty))
 
 
 def test_a_registration_is_for_a_decision(study, tasks, tmp_path):
@@ -375,7 +375,7 @@ def test_an_edited_registration_is_refused(study, tasks, path):
 
 def test_what_is_no_registration_is_refused(study, tasks, path):
     text = path.read_text()
-    for data, told in (
+    for data, said in (
         ("no json", "not a registration"),
         ("[]", "not a registration"),
         (text.replace('  "trials": 2', '  "trials": 2,\n  "trials": 2'), "not a registration"),
@@ -387,7 +387,7 @@ def test_what_is_no_registration_is_refused(study, tasks, path):
         ),
     ):
         path.write_text(data)
-        with pytest.raises(UserError, match=told):
+        with pytest.raises(UserError, match=said):
             deviations(study, tasks, path)
     path.unlink()
     with pytest.raises(UserError, match="no such registration"):

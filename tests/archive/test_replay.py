@@ -1,4 +1,4 @@
-"""A replay asks no model: the answers are judged anew, or their commands run anew."""
+"""A replay asks no model: it judges the answers again, or runs their commands again."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""An honest archive verifies offline in one screen; what an archive is made of."""
+"""An honest archive verifies offline in one screen; what an archive contains."""
 
 import re
 import socket
@@ -22,7 +22,7 @@ SCORE = "results/scores/qwen-0.5b/pwsh/stale-lockfiles/1.json"
 
 @pytest.fixture
 def offline(monkeypatch):
-    """No network, no key, no engine: whoever reaches for one fails the test."""
+    """No network, no key, no engine: using one fails the test."""
 
     def refuse(*_, **__):
         raise AssertionError("verification reached out of the archive")
@@ -71,7 +71,7 @@ def test_open_prints_the_whole_verification_where_asked(verbose, archive, tmp_pa
 
 
 def test_open_makes_what_was_packed(archive, tmp_path):
-    """Report, figures and explorer are made again from evidence and scores, in the same bytes."""
+    """Report, figures and explorer are rebuilt from evidence and scores, in the same bytes."""
     commands.open_archive(archive, tmp_path, show=False)
     start = "results/made-up/"
     for name, data in contents(archive).items():

@@ -12,7 +12,7 @@ from fluency.execution import container
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_label() -> Iterator[None]:
-    """A label of this test run's own, which tells its containers from those of others on the same engine."""
+    """A label for this test run's containers: others use the same engine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
         yield
@@ -27,6 +27,6 @@ def tmp_path() -> Iterator[Path]:
 
 @pytest.fixture
 def second_daemon(sandbox) -> None:
-    """Skip what starts a dockerd of its own where there is none to start; the sandbox came first and may have installed it."""
+    """Skip what starts a second dockerd where it cannot; the sandbox fixture may have installed it."""
     if os.geteuid() != 0 or not shutil.which("dockerd"):
         pytest.skip("starts a second dockerd, which needs root and dockerd itself")

@@ -2,7 +2,7 @@
 
 The argument is a JSON list of [label, name, arguments]; names of no system call are the processor's other calling
 conventions. Printed is a JSON object: label -> number of the error (0: none), "signal N", or null where the machine
-has no such call. They are made as the user of the answers, those that may end the process by one of their own.
+has no such call. They are made as the user of the answers, calls that may end the process in a separate one.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ def call(number, arguments):
 
 
 def apart(action):
-    """What becomes of a process of its own that does this."""
+    """What happens to a separate process that does this."""
     reads, writes = os.pipe()
     if os.fork() == 0:
         try:
@@ -47,7 +47,7 @@ def apart(action):
 
 
 def outcome(name, arguments):
-    """What became of one call; None where this machine has no such call."""
+    """What happened to one call; None if this machine lacks it."""
     if name in ("i386", "x32"):
         if platform.machine() != "x86_64":
             return None

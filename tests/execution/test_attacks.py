@@ -213,7 +213,7 @@ def mount(sandbox: Sandbox, run: Callable[..., Result], attack: Attack) -> tuple
 
 @pytest.fixture(scope="module")
 def outcomes(sandbox, tmp_path_factory):
-    """All of bash's attacks, as many at once as the sandbox allows, each once."""
+    """All of bash's attacks once, at the sandbox's parallelism."""
     with ThreadPoolExecutor(sandbox.parallel) as pool:
         futures = {attack.name: pool.submit(mount, sandbox, bash, attack) for attack in BASH}
     return {name: future.exception() or future.result() for name, future in futures.items()}
@@ -330,7 +330,7 @@ def test_an_answer_that_kills_the_runner_has_failed(sandbox):
         0,
     ) and 0 < result.wall_s < 10 + MARGIN_S
     assert len(result.processes) == len(SMALL.processes), (
-        "the facts were told before the command began"
+        "the facts were reported before the command began"
     )
     verdict = judge(TASK, result, ["1"])
     headline = [HeadlineRun(11, result, verdict)]

@@ -150,7 +150,7 @@ def start(tmp_path, monkeypatch) -> Callable[..., subprocess.CompletedProcess[st
     dockerd = shutil.which("dockerd", path=os.environ["PATH"].partition(":")[2])
 
     def started(refuses: str, bridge: str) -> subprocess.CompletedProcess[str]:
-        # In a network name space of its own, because a daemon without a bridge removes the one it finds.
+        # In a separate network name space, because a daemon without a bridge removes the one it finds.
         program.write_text(
             f'#!/bin/sh\necho "asked: $*"\nif {refuses}; then echo "no packet filter here"; exit 1; fi\n'
             f'exec unshare --net {dockerd} {places} "$@"\n'

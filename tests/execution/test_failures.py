@@ -39,7 +39,7 @@ def kill_one(engine) -> bool:
 NONCE = "n" * 32
 HEAD = {"protocol": RUNNER_PROTOCOL, "nonce": NONCE}
 STARTS = f"echo '{json.dumps(HEAD | {'processes': []})}';"
-"""What the runner says before the command, as a line of a script that stands for it."""
+"""What the runner says before the command, as a line of a script that replaces it."""
 
 
 def session_of(

@@ -1,4 +1,4 @@
-"""Images of earlier versions go, but for those in use and of others; the file of an image for a cluster's nodes."""
+"""Images of earlier versions are removed, except images in use and of others; the image file for a cluster's nodes."""
 
 import io
 import secrets
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.engine
 
 
 class Shelf:
-    """Images of a checkout of the test's own, alike but for their labels."""
+    """Images of the test's own checkout, alike except for their labels."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.client, self.base = sandbox._engine.client(), sandbox.image.image_id

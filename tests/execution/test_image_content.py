@@ -1,4 +1,4 @@
-"""What an image is made of and knows of itself: the shells, where its PowerShell came from, the record of it."""
+"""What an image contains and records of itself: the shells, where its PowerShell came from, the record of it."""
 
 import json
 import re

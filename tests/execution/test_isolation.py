@@ -45,7 +45,7 @@ PROBES = [
     Probe("memory", "head -c 300M /dev/zero | tail -n 1 >/dev/null; echo ${PIPESTATUS[1]}", "137\n", {}, ("no-swap",)),
     Probe(
         "no-swap",
-        # Version 2 of control groups bounds swap by itself, version 1 memory and swap together.
+        # Version 2 of control groups bounds swap separately, version 1 memory and swap together.
         "cd /sys/fs/cgroup; cat memory.swap.max 2>/dev/null || "
         "echo $(($(cat memory/memory.memsw.limit_in_bytes) - $(cat memory/memory.limit_in_bytes)))",
         "0\n",
@@ -86,7 +86,7 @@ def test_measure_holds_and_its_absence_shows(sandbox, probe):
 
 
 def test_nothing_else_is_writable(sandbox):
-    """Also on engines that put file systems of their own over parts of a read-only root."""
+    """Also on engines that mount their own file systems over parts of a read-only root."""
     places = "find / -type d -writable -not -path '/proc/*' -not -path '/dev/*' 2>/dev/null | sort | tr '\\n' ' '"
     files = "find / -xdev -type f -writable -not -path '/proc/*' 2>/dev/null | wc -l"
     found = run(
@@ -157,7 +157,7 @@ def test_no_secret_is_anywhere_inside(sandbox, monkeypatch):
     watcher.join()
     assert not result.timed_out and result.stdout.data.splitlines() == ["0", "13"]
     assert CANARY not in json.dumps(found)
-    # Podman adds four of its own, whose values are nobody's secret; only the runner has them.
+    # Podman adds four, whose values are not secret; only the runner has them.
     of_podman = {
         "TERM=xterm",
         "container=podman",

@@ -1,4 +1,4 @@
-"""What a killed run or an engine that does not answer leaves ends by itself, or is removed when it is old."""
+"""What a killed run or a silent engine leaves behind ends without help, or is removed when it is old."""
 
 import contextlib
 import secrets
@@ -53,7 +53,7 @@ def test_container_after_sigkill_ends_at_its_deadline(sandbox, _label):
     def commands() -> int:
         said = ""
         for found in own_containers(engine):
-            with contextlib.suppress(Exception):  # it ended meanwhile
+            with contextlib.suppress(Exception):  # it may have ended
                 said += str(engine.client().top(found))
         return said.count("sleep 600")
 
@@ -105,7 +105,7 @@ class HangingEngine:
                     self.let_go.wait()
                 answered.clear()
                 behind.sendall(piece)
-            if waited:  # whoever asked has gone: an engine may drop what is asked for by nobody
+            if waited:  # the client has gone: an engine may drop its request
                 answered.wait(60)
 
     @staticmethod

@@ -1,6 +1,6 @@
 """The sandbox on Podman's compatible socket, where a podman is installed; the image is carried over, not built.
 
-Podman gets storage and a network name space of its own, and limits that it need not raise: a nested container lacks
+Podman gets separate storage and a separate network name space, and limits that it need not raise: a nested container lacks
 the right to. Where it still cannot start any container, the tests skip.
 """
 

@@ -60,7 +60,7 @@ def test_profile_is_default_less_the_list():
     assert set(named("removed")) == TO_ALL - OURS and OURS <= TO_ALL and set(named("kept")) <= OURS
     assert not set(named("never")) & (TO_ALL | TO_SOME)
     assert '"caps"' not in measures.profile(), (
-        "nothing hangs on what the engine thinks the container may do"
+        "the filter does not depend on the container's capabilities"
     )
     rules = json.loads(measures.profile())
     assert rules["defaultAction"] == "SCMP_ACT_ERRNO" and rules["defaultErrnoRet"] == errno.EPERM
@@ -96,7 +96,7 @@ SPECIAL["process_vm_readv"] = [-1, 0, 0, 0, 0, 0]
 
 
 def probes() -> list[tuple[str, str, list[int]]]:
-    """(label, system call, arguments) of everything that is to be refused, and sockets of every family."""
+    """(label, system call, arguments) of everything that must be refused, and sockets of every family."""
     calls = sorted(
         {*named("removed"), *named("never"), *(TO_SOME - OURS), "clone", "clone3", "personality"}
     )
@@ -170,7 +170,7 @@ def test_profile_refuses_each_reduction(sandbox, answered):
     }
     assert not refused & ALLOWED and not absent & ALLOWED
     assert not {ours[abi] for abi in ABIS} & {0, errno.ENOSYS}, (
-        "such a call ends the process, whatever the kernel has"
+        "such a call ends the process on every kernel"
     )
     # Where the host itself refuses (a sysctl, a filter around the engine), taking the profile away shows nothing.
     if sandbox.engine["name"] == "podman":

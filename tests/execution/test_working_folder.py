@@ -1,4 +1,4 @@
-"""The working folder is the command's own: what it does there is told, decides nothing, and touches no other execution."""
+"""The working folder is the command's own: what it does there is recorded, decides nothing, and touches no other execution."""
 
 import time
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.engine
 MARGIN_S = 25.0
 
 
-def told(result: Result) -> dict[str, list[str]]:
+def changes_of(result: Result) -> dict[str, list[str]]:
     """Kind of change -> its paths, all of which must be listed."""
     assert result.changes is not None and result.changes.complete
     kinds = {kind: getattr(result.changes, kind) for kind in ("created", "changed", "removed")}
@@ -49,7 +49,7 @@ def test_tree_modes_are_in_force(sandbox):
     result = sandbox.run(Invocation("bash", command, world, LIMITS, 20))
     assert result.stdout.data == "444 README.md\n555 src\n600 src/main.rs\n755 .\n1\n"
     assert result.stderr.data.count("Permission denied") == 2 and result.exit_code == 0
-    assert told(result) == {"changed": ["with space.txt"]}
+    assert changes_of(result) == {"changed": ["with space.txt"]}
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_changes_are_listed(sandbox, command, changes, size):
     if changes is None:
         assert result.changes is None
     else:
-        assert told(result) == changes and result.changes.bytes == size
+        assert changes_of(result) == changes and result.changes.bytes == size
 
 
 HOSTILE = {

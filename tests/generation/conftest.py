@@ -21,7 +21,7 @@ def store(tmp_path) -> AnswerStore:
 
 @pytest.fixture
 def small_disk(tmp_path) -> Iterator[Callable[[int], Path]]:
-    """A function that mounts a file system of so many bytes."""
+    """A function that mounts a file system of `size` bytes."""
     disk = tmp_path / "disk"
     disk.mkdir()
 

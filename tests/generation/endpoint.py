@@ -246,7 +246,7 @@ class Endpoint(contextlib.AbstractContextManager):
         )
         self._thread.start()
 
-    # ------------------------------------------------------------ what it is told
+    # ------------------------------------------------------------ script
 
     def script(self, *behaviours: str | Reply) -> Self:
         """What the next message requests get, one each, in order."""
@@ -321,7 +321,7 @@ class _Server(ThreadingHTTPServer):
     endpoint: Endpoint
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no event."""
+        """A client that left is not an error."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -351,7 +351,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply) -> None:
         body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
-        number = b"%04x" % next(_NUMBERS)  # each response has an id of its own
+        number = b"%04x" % next(_NUMBERS)  # each response has its own id
         body = body.replace(b'"msg_fake"', b'"msg_%b"' % number).replace(
             b'"chatcmpl-fake"', b'"chatcmpl-%b"' % number
         )

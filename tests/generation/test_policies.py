@@ -231,7 +231,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
     endpoint.answer = lambda prompt: "x" * 300  # a hundred tokens by the endpoint's count
     fast = study_of(
         OPUS | {"requests_per_minute": 1_000_000}, trials=5
-    )  # the rate is no part of a request
+    )  # the rate is not part of a request
     generator = generator_of(fast, store, endpoint)
     cells = [cell for cell in paid.cells([task.id for task in TASKS]) if cell.model == "opus"]
     prompts = {

@@ -333,7 +333,7 @@ def test_an_answer_from_a_services_cache_counts_as_the_most_it_can_cost(endpoint
     assert costs == [None, None] and generator.budget.spent_usd > 2 * 1024 * 15 / 1e6
 
 
-# ---------------------------------------------------------------- entries that are no answers
+# ---------------------------------------------------------------- entries that are not answers
 
 HARM = {
     "folder": lambda path: path.mkdir(),

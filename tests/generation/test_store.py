@@ -146,7 +146,7 @@ def test_an_answer_that_the_disk_refuses_is_printed_whole_and_ends_the_run(
         ask(generator, cells[2])
     assert len(endpoint.requests) == 2
     assert verify(store).sound == 1 and not path.exists() and not list(store.folder.rglob("*.part"))
-    path.write_text(printed)  # as whoever reads it may
+    path.write_text(printed)  # as its reader may
     assert ask(generator_of(study, store, endpoint), cells[1]).answer.text == endpoint.answer("")
     assert len(endpoint.requests) == 2
 

@@ -1,4 +1,4 @@
-"""One suite for every wire: what comes back means the same, costs the same, and is never paid twice, whoever carries it."""
+"""One suite for every wire: a reply means the same and costs the same on each wire, and is never paid twice."""
 
 import json
 import logging
@@ -261,12 +261,12 @@ def test_the_prompt_is_the_same_to_the_letter_and_one_tool_must_be_called(wire, 
     bodies = [seen.body for seen in endpoint.requests]
     added = {"tools", "tool_choice"}
     assert bodies[:2] == [{key: body[key] for key in body.keys() - added} for body in bodies[2:]]
-    told = [body["tools"] for body in bodies[2:]]
+    sent = [body["tools"] for body in bodies[2:]]
     if wire == "chat":
         assert [body["tool_choice"] for body in bodies[2:]] == ["required"] * 2
-        told = [
+        sent = [
             [{"input_schema": t["function"].pop("parameters"), **t["function"]} for t in tools]
-            for tools in told
+            for tools in sent
         ]
     else:
         names = [body["tool_choice"] for body in bodies[2:]]
@@ -275,7 +275,7 @@ def test_the_prompt_is_the_same_to_the_letter_and_one_tool_must_be_called(wire, 
             for n in ("bash", "powershell")
         ]
     shells = [("bash", "Runs a Bash command."), ("powershell", "Runs a PowerShell 7 command.")]
-    assert told == [
+    assert sent == [
         [{"name": name, "description": text, "input_schema": schema}] for name, text in shells
     ]
 

@@ -1,4 +1,4 @@
-"""Property tests here have no deadline an example: a shared machine may be slow, and that is no defect of a check."""
+"""Property tests here have no deadline an example: a shared machine may be slow, which is not a defect of a check."""
 
 from hypothesis import settings
 

@@ -104,7 +104,7 @@ def test_every_bash_reference_is_made_of_unix_programs():
         ("pwsh", "find . ! -name x -exec wc -l {} +", "unix-only", ["find"]),
         ("pwsh", "cut -d',' -f1,2 x | sort -k1,1nr", "unix-only", ["cut", "sort"]),
         ("pwsh", "switch (1) { 1 { ls } 2 { Get-Date } default { } }", "mixed", ["ls", "Get-Date"]),
-        # An escaped piece ends no string, and what stands in a string is none of the pieces that are mended.
+        # An escaped piece does not end a string, and a piece inside a string is not mended.
         ("pwsh", 'sort -k1,1 -t"`t" x', "unix-only", ["sort"]),
         ("pwsh", """find . ! -name "x -a'" | grep ' y'""", "unix-only", ["find", "grep"]),
         ("pwsh", """find . ! -name "x`" -a'" | grep ' y'""", "unix-only", ["find", "grep"]),

@@ -272,7 +272,7 @@ def test_every_recorded_command_scores_as_recorded(tmp_path):
             fact = ProcessFact(
                 pid=1, name="answer", ppid=0, rss_bytes=0, args=[json.dumps(line.expected)]
             )
-            told = line.result.model_copy(update={"processes": [fact]})
+            with_fact = line.result.model_copy(update={"processes": [fact]})
             sha = build_world(line.world).sha256
             runs.append(
                 Run(
@@ -280,7 +280,7 @@ def test_every_recorded_command_scores_as_recorded(tmp_path):
                     world_sha256=sha,
                     condition="as_designed",
                     reading="strict",
-                    result=told,
+                    result=with_fact,
                 )
             )
         made = generation(command, shell=shell, task=tasks[name])

@@ -260,7 +260,7 @@ def test_prober_takes_kept_results(tmp_path) -> None:
 
 SEEDS = range(1, 41)
 PILOT_TASKS = load_tasks(PILOT)
-"""In the base world, whose generator counts what it meant; every other task brings a world of its own."""
+"""In the base world, whose generator counts what it meant; every other task has its own world."""
 STATIC = [task for task in PILOT_TASKS if "processes" not in task.needs]
 
 

@@ -143,7 +143,7 @@ class Project:
         return {rule: count for rule, count in counts.items() if rule not in ("all", "total")}
 
     def plan(self) -> dict[str, dict[str, int]]:
-        """What `make plan` says: rule -> reason -> jobs, and under `calls` how many calls are to be made."""
+        """What `make plan` says: rule -> reason -> jobs, and under `calls` how many calls it will make."""
         done = self.fluency("plan")
         said: dict[str, dict[str, int]] = {"calls": {"to make": int(CALLS.search(done.stdout)[1])}}
         for rule, reasons in PLANNED.findall(done.stdout):

@@ -101,7 +101,7 @@ class Cluster:
         conf = self._folder / "slurm.conf"
         conf.write_text(CONF.format(**names))
         SYSTEM.parent.mkdir(exist_ok=True)
-        SYSTEM.symlink_to(conf)  # a job's own srun is told of no other place
+        SYSTEM.symlink_to(conf)  # a job's own srun knows no other place
         self._start("munged", "munged", "--foreground", "--force", *self._munge())
         wait_for(lambda: (self._folder / "munge.socket").exists(), 20)
         self._start("slurmctld", "slurmctld", "-D")

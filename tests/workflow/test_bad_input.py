@@ -87,15 +87,15 @@ def test_wrong_key_stops_after_one_call(fresh, flawless):
         and "Traceback" not in done.stderr
         and "wrong-key-0815" not in done.stderr
     )
-    assert len(flawless.requests) == 1, "one probe, then nobody else asks"
+    assert len(flawless.requests) == 1, "one probe, then no more requests"
 
 
 def test_second_run_in_folder_is_refused(sandbox, tmp_path):
-    at_work, told = threading.Event(), threading.Event()
+    at_work, refused = threading.Event(), threading.Event()
     with Endpoint(reference_answer) as endpoint:
         endpoint.on_request = lambda seen: (
-            at_work.set() or told.wait(120)
-        )  # until the second run has been told
+            at_work.set() or refused.wait(120)
+        )  # until the second run was refused
         project = Project.make(tmp_path / "project", models=[model(endpoint.url, in_flight=1)])
         first = subprocess.Popen(
             project.command(),
@@ -106,7 +106,7 @@ def test_second_run_in_folder_is_refused(sandbox, tmp_path):
         )
         assert at_work.wait(120)
         explained(project.fluency("run", code=2), "another run is active", "process")
-        told.set()
+        refused.set()
         assert first.wait(timeout=300) == 0, first.stderr.read()
 
 

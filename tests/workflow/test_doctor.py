@@ -1,4 +1,4 @@
-"""`make doctor` tells what is there and what is missing, and never a key."""
+"""`make doctor` prints what is there and what is missing, and never a key."""
 
 import pytest
 

@@ -47,7 +47,7 @@ def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tup
     )
     try:
         wait_for(at_stage, 120)
-        told = time.monotonic()
+        signalled = time.monotonic()
         if number == signal.SIGINT:
             os.killpg(run.pid, number)  # as a terminal does it
         else:
@@ -58,7 +58,7 @@ def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tup
             os.killpg(run.pid, signal.SIGKILL)
     assert run.returncode == (130 if number == signal.SIGINT else 1), said
     assert "continue" in said.splitlines()[-1] and "Traceback" not in said, said
-    return time.monotonic() - told, said
+    return time.monotonic() - signalled, said
 
 
 def test_run_killed_leaves_nothing_that_asks(sandbox, tmp_path):
@@ -100,7 +100,7 @@ def test_run_ended_while_model_is_asked(sandbox, tmp_path):
         most = float(
             re.search(r"counted as the most that it can cost, \$([\d.]+) are spent", said)[1]
         )
-        assert most == pytest.approx(256 * 25e-6, abs=0.005), "one call: the first goes alone"
+        assert most == pytest.approx(256 * 25e-6, abs=0.005), "one call: the first is alone"
 
 
 def test_run_ended_while_command_runs(sandbox, tmp_path):

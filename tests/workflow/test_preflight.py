@@ -1,4 +1,4 @@
-"""Before money is spent: somebody agreed to the price, nothing is missing, and every answer can be worked out."""
+"""Before money is spent: the price was confirmed, nothing is missing, and every answer can be computed."""
 
 import re
 import shutil

@@ -117,7 +117,7 @@ def test_a_resumed_run_counts_on_from_what_the_study_has(heard, monkeypatch, tmp
     monkeypatch.setattr(progress, "cells", cells)
     for cell in cells[:6]:
         write_atomic(record_path(tmp_path, "generations", cell), "{}")
-    for cell in cells[:7]:  # two of them are made again
+    for cell in cells[:7]:  # two of them run again
         write_atomic(record_path(tmp_path, "executions", cell), "{}")
     planned(heard.reporter, generate=4, execute=5, score=10)
     assert heard.text().splitlines()[-1] == "answers 6/10, executions 5/10, scores 0/10"
@@ -170,7 +170,7 @@ def test_snakemake_logs_the_texts_that_are_matched():
 
 
 def written_to(leader: int):
-    """All that was written to a terminal whose other end is closed; it comes in pieces, when the kernel gets to it."""
+    """All that was written to a terminal whose other end is closed; the kernel delivers it in pieces."""
     with os.fdopen(leader, "rb", buffering=0) as stream, suppress(OSError):
         while piece := stream.read(65536):
             yield piece

@@ -24,7 +24,7 @@ HEAD = {"gather", "report"}
 
 @dataclass
 class Loaded:
-    """A study of two tasks in a folder of its own, as `RerunKeys` takes one."""
+    """A study of two tasks in its own folder, as `RerunKeys` takes one."""
 
     folder: Path
     config: dict[str, Any] = field(

@@ -63,7 +63,7 @@ SLEEP = f"sleep 61{os.getpid()}"  # no other's
 
 
 def end_from_outside(client) -> bool:
-    """Kill a container in which the command runs; False if there is none."""
+    """Kill a container in which the command runs; False if none runs."""
     for found in client.containers(filters={"label": container.LABEL}):
         with contextlib.suppress(docker.errors.APIError):
             if any(
@@ -80,10 +80,10 @@ UNKNOWN = "no record of how it was made"
 
 
 def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str, int]) -> None:
-    """`make plan` names these jobs with these reasons; a run does them and no others, and makes so many requests."""
+    """`make plan` names these jobs with these reasons; a run does these and no others, and makes this number of requests."""
     assert project.plan() == {"calls": {"to make": calls}, **reasons}
     before = len(requests)
-    jobs = {rule: sum(told.values()) for rule, told in reasons.items()}
+    jobs = {rule: sum(counts.values()) for rule, counts in reasons.items()}
     assert project.run_and_tell() == jobs and len(requests) - before == calls
 
 

@@ -90,7 +90,7 @@ def test_a_node_is_known_by_its_clusters_name(monkeypatch):
 
 @pytest.fixture
 def node(tmp_path, monkeypatch):
-    """A node n7 whose run of a slice is the given command; its results and logs are in a folder of their own."""
+    """A node n7 whose run of a slice is the given command; its results and logs are in a separate folder."""
     monkeypatch.setenv("SLURMD_NODENAME", "n7")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.setattr(cluster, "RESULTS", tmp_path / "results")

@@ -54,7 +54,7 @@ def cluster(sandbox, tmp_path_factory) -> Iterator[slurm.Cluster]:
 
 
 def slow_in_bash(prompt: str) -> str:
-    """The reference, but late enough that a node can die meanwhile."""
+    """The reference, but late enough for a node to die before it."""
     return (
         reference_answer(prompt)
         if "PowerShell" in prompt
@@ -94,7 +94,7 @@ def on_slurm(project: Project, cluster: slurm.Cluster, **environ: str) -> subpro
 
 
 def measured(project: Project) -> list[dict[str, str]]:
-    """The rows of the table but for times and the machine."""
+    """The rows of the table without times and the machine."""
     with (project.root / "results" / "test" / "cells.csv").open() as file:
         return [
             {name: text for name, text in row.items() if not name.startswith(OF_A_MACHINE)}

@@ -1,4 +1,4 @@
-"""A third shell is one entry: Debian's zsh as a shell of its own, from the image to the report."""
+"""A third shell is one entry: Debian's zsh as a third shell, from the image to the report."""
 
 import json
 from collections.abc import Iterator
@@ -90,7 +90,7 @@ def test_it_is_measured_as_a_shell_of_its_own(studied):
 
 
 def headline(report: str) -> dict[str, str]:
-    """The first table of the report: column -> what stands there for the one model."""
+    """The first table of the report: column -> its text for the one model."""
     head, _, row = [line for line in report.splitlines() if line.startswith("| ")][:3]
     return dict(
         zip(*([cell.strip() for cell in line.split("|")] for line in (head, row)), strict=True)
