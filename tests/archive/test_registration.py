@@ -127,7 +127,10 @@ def test_models_and_tasks_are_compared_by_name(study, tasks, path):
 def test_what_changed_in_a_task_is_said(study, tasks, path, tmp_path):
     folder = tmp_path / "stale-lockfiles"
     folder.mkdir()
-    texts = {name: (tasks[1].folder / name).read_text() for name in ("task.yaml", "answer.py")}
+    texts = {
+        name: (tasks[1].folder / name).read_text()
+        for name in ("task.yaml", "answer.py", "fixture.py")
+    }
     for name, old, new, keys in (
         ("task.yaml", "in any order", "in my order", ("prompt_sha256", "sha256")),
         ("answer.py", "def expected", "# another rule\ndef expected", ("check_sha256", "sha256")),
@@ -169,7 +172,7 @@ DECIDES_NOTHING = {
     ModelConfig: {
         "api_key_env": "who pays", "key_required": "who pays", "price": "what it costs", "requests_per_minute": "pace", "in_flight": "pace",
     },
-    SandboxConfig: {"parallel": "pace", "limits": "compared key by key"},
+    SandboxConfig: {"parallel": "pace", "runtime": "isolation", "limits": "compared key by key"},
     BudgetConfig: dict.fromkeys(("confirm_usd", "stop_usd"), "what it may cost"),
     Price: dict.fromkeys(("input_usd_per_mtok", "output_usd_per_mtok", "dated"), "what it costs"),
 }  # fmt: skip
