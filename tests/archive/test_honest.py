@@ -11,7 +11,7 @@ import yaml
 from fluency.archive.verify import verify_archive
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.core.records import Control, Generation
+from fluency.core.records import Generation
 from fluency.core.schema import read_record, write_record
 from fluency.core.study import Cell, Study, read_study
 from fluency.core.table import RECORD_TYPES, record_path
@@ -71,16 +71,6 @@ def test_a_study_that_once_had_a_control_is_proven_without(tmp_path):
     products(made)
     report = verify_archive(archived(made, tmp_path / "out"))
     assert (report.altered, report.exit_code) == ([], 0)
-
-
-def test_a_control_that_is_not_of_the_study_is_a_problem(tmp_path):
-    made = made_from(tmp_path, control=True)
-    path = made.results / made.study.study / "control.json"
-    control = read_record(Control, path)
-    write_record(path, control.model_copy(update={"runs": control.runs[1:]}))
-    products(made)
-    (problem,) = verify_archive(archived(made, tmp_path / "out")).altered
-    assert problem.what == "its runs are not the tasks' first commands"
 
 
 def test_private_task_is_held_in_full_and_checked_where_it_is(tmp_path, monkeypatch):

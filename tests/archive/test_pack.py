@@ -62,8 +62,7 @@ def define(monkeypatch):
 
     def define(tasks: list[str]) -> None:
         sets = {"two": TaskSet(description="for a test", tasks=tasks)}
-        for module in (bank,):
-            monkeypatch.setattr(module, "task_sets", lambda *_: sets)
+        monkeypatch.setattr(bank, "task_sets", lambda *_: sets)
 
     return define
 

@@ -81,18 +81,9 @@ def _in_words(score: Score) -> str:
     return "passed" if score.passed else f"failed ({score.failure_class}: {score.why[:80]})"
 
 
-def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
+def check_control(archived: ArchivedStudy, report: VerifyReport, control: Control) -> None:
     """The control ran each task's first commands in the archived image, and is judged like a cell."""
     where = f"{archived.products}/{CONTROL_FILE}"
-    with report.collecting_errors():
-        control = archived.control
-        if control is not None:
-            _check_control(archived, report, control, where)
-
-
-def _check_control(
-    archived: ArchivedStudy, report: VerifyReport, control: Control, where: str
-) -> None:
     wanted = {
         (task.id, shell, kind, command)
         for task in archived.tasks

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from fluency import __version__
 from fluency.archive.code_hashes import code_hashes
@@ -125,8 +124,8 @@ def config_names(study: Study, files: Sequence[Path]) -> list[str]:
     """
     stated, derived = study.model_dump(), read_study(*files[1:]).model_dump()
     where = ", ".join(map(str, files))
-    for key in stated.keys() - {"confirm"}:
-        if stated[key] != derived[key]:
+    for key in stated:
+        if stated[key] != derived[key] and key != "confirm":
             what = f"the study's `{key}` is not that of its configuration files"
             hint = "put values of the command line into a file, and name it with CONFIG="
             raise UserError(what, where=where, hint=hint)
@@ -212,34 +211,7 @@ def make_archive(
     require_complete(view, coverage, results / study.study, partial)
     files = dict(zip(names, config, strict=True))
     entries = archive_entries(view, results, AnswerStore(answers), files)
-    fields = manifest_fields(view, coverage, names, commit=commit, dirty=dirty, utc_date=utc_date)
-    target = out_folder / archive_name(
-        study.study, utc_date, commit, dirty=dirty, partial=bool(coverage.missing)
-    )
-    with TemporaryDirectory(prefix="fluency-image-") as folder:
-        if save_image:
-            facts, image = results / "image.json", Path(folder) / "image.tar"
-            if not facts.is_file():
-                hint = "leave IMAGE=1 out, or run the study here"
-                raise UserError("there is no image to save", where=str(facts), hint=hint)
-            save_image(json.loads(facts.read_bytes())["image"]["image_id"], image)
-            entries[IMAGE], fields["image_included"] = Entry(IMAGE, image), True
-        write_entries(target, entries, fields)
-    return target
-
-
-def manifest_fields(
-    view: StudyView,
-    coverage: Coverage,
-    config: Sequence[str],
-    *,
-    commit: str,
-    dirty: bool,
-    utc_date: str,
-) -> dict[str, Any]:
-    """The manifest's fields that are not about files."""
-    study = view.study
-    return {
+    fields = {
         "schema_version": MANIFEST_SCHEMA,
         "made_by": __version__,
         "study": study.study,
@@ -248,14 +220,25 @@ def manifest_fields(
         "commit": commit,
         "dirty": dirty,
         "partial": bool(coverage.missing),
-        "image_included": False,
+        "image_included": save_image is not None,
         "private_tasks": [task.id for task in view.tasks if task.private],
         "cells": len(coverage.rows),
         "not_measured": coverage.not_measured,
         "missing": coverage.missing,
         "code": code_hashes(),
-        "config": list(config),
+        "config": names,
     }
+    name = archive_name(study.study, utc_date, commit, dirty=dirty, partial=bool(coverage.missing))
+    with TemporaryDirectory(prefix="fluency-image-") as folder:
+        if save_image:
+            facts, image = results / "image.json", Path(folder) / "image.tar"
+            if not facts.is_file():
+                hint = "leave IMAGE=1 out, or run the study here"
+                raise UserError("there is no image to save", where=str(facts), hint=hint)
+            save_image(json.loads(facts.read_bytes())["image"]["image_id"], image)
+            entries[IMAGE] = Entry(IMAGE, image)
+        write_entries(out_folder / name, entries, fields)
+    return out_folder / name
 
 
 def write_entries(target: Path, entries: Mapping[str, Entry], fields: Mapping[str, object]) -> None:

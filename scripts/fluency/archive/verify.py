@@ -96,7 +96,9 @@ def _verify(archived: ArchivedStudy, report: VerifyReport) -> None:
     log_line(
         f"checked {report.checked['links']:,} links, judged {report.checked['scores']:,} cells"
     )
-    check_control(archived, report)
+    with report.collecting_errors():
+        if archived.control:
+            check_control(archived, report, archived.control)
     check_complete(archived, report, rows)
     check_table(archived, report, rows)
     with report.collecting_errors():
