@@ -133,7 +133,7 @@ TARGETS: dict[str, str] = {}
 
 
 def add(name: str, target: str, text: str, *parameters: click.Parameter) -> None:
-    """Add a command; its parameters are named as those of the function that it calls."""
+    """Add a command; its parameters have the names of the called function's."""
     module, _, function = target.partition(":")
 
     def call(**values: Any) -> Any:

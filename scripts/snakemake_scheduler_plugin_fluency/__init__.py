@@ -1,9 +1,9 @@
-"""Chooses the jobs to start next: those of the highest priority, as far as the resources suffice.
+"""Chooses the jobs to start next: jobs of the highest priority, as far as the resources suffice.
 
 Snakemake's own greedy scheduler compares all ready jobs again for each that it takes, and thousands of answers are
 ready from the start. This one sorts them once a poll (docs/evidence.md has the times).
 
-Jobs with a fair-share resource come after all others, each time one of the resource with the fewest jobs under way:
+Jobs with a fair-share resource come after all others, each time one of the resource with the fewest running jobs:
 by priority alone, all threads might be taken by one model, whose calls wait for each other, and none by the others.
 """
 
@@ -19,7 +19,7 @@ from snakemake_interface_scheduler_plugins.base import SchedulerBase
 CORES = "_cores"
 """Snakemake's name for the threads that are free; every job takes at least one."""
 FAIR_SHARE = "evenly_"
-"""The prefix of a fair-share resource: each gets as many jobs as every other."""
+"""The prefix of a fair-share resource: all get the same number of jobs."""
 
 
 class Scheduler(SchedulerBase):

@@ -25,7 +25,7 @@ from fluency.generation.request import build_prompt, request_for
 from fluency.generation.store import answer_in
 
 EXECUTING = "control"
-"""The stage whose hash is of everything that executes; that of `execute` is of a list."""
+"""The stage whose hash is of everything that executes; the hash of `execute` is of a list."""
 LATE_S = 10.0
 """By how much the end of a command that is killed may pass its deadline."""
 

@@ -1,7 +1,7 @@
 """From code to stage: which files and libraries decide what a rule of the Snakefile makes.
 
-A rule's param names the hash of its stage, an archive's manifest those of all, a registration those of the stages that
-decide a number.
+A rule's param names the hash of its stage, an archive's manifest the hashes of all stages, a registration the hashes of
+the stages that decide a number.
 """
 
 from __future__ import annotations

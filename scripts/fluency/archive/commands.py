@@ -88,7 +88,7 @@ def verify(archive: Path, record: Path | None = None) -> int:
     """Verify an archive and print what was found; 0: PROVEN, 1: ALTERED, 3: NOT CHECKED.
 
     Args:
-        record: the decision record that must rest on this very file.
+        record: the decision record that must name this very file.
     """
     stated = recorded_sha256(record) if record else ""
     report = verify_archive(archive)
@@ -145,6 +145,6 @@ def replay(
 
 
 def write_decision_record(archive: Path, title: str) -> int:
-    """Write a decision record that rests on a verified archive."""
+    """Write a decision record from a verified archive."""
     print_lines([str(write_decision(archive, title, ROOT / "docs" / "decisions"))])
     return 0

@@ -66,7 +66,7 @@ def write_decision(
 
 
 def recorded_sha256(record: Path) -> str:
-    """The SHA-256 of the archive that a decision record rests on; UserError if it names none."""
+    """The SHA-256 of the archive that a decision record names; UserError if it names none."""
     found = _SHA256.search(Path(record).read_text(encoding="utf-8", errors="replace"))
     if not found:
         what, hint = "it names no archive's SHA-256", "name a record that `make decision` wrote"

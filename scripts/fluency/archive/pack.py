@@ -78,7 +78,7 @@ class Coverage:
 
 
 def require_complete(view: StudyView, coverage: Coverage, products: Path, partial: bool) -> None:
-    """UserError when cells or products are missing or stale, unless the archive is to be partial."""
+    """UserError when cells or products are missing or stale, unless the archive may be partial."""
     missing, table = coverage.missing, products / "cells.csv"
     wanted = [*PRODUCTS, *[CONTROL_FILE] * view.study.control]
     absent = [name for name in wanted if not (products / name).is_file()]
@@ -117,7 +117,7 @@ def config_name(path: str) -> str:
 def config_names(study: Study, files: Sequence[Path]) -> list[str]:
     """The archive's names of config.yaml and its overrides, in their order.
 
-    `confirm` is no part of a study: it says who was asked before the run.
+    `confirm` is not part of a study: it says who was asked before the run.
 
     Raises:
         UserError: if the study is not what the files give.

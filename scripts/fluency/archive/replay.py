@@ -106,7 +106,7 @@ def replay_archive(
         allowed: the limits that may be higher than this checkout's.
 
     Raises:
-        UserError: for files that are not those of the manifest, and for higher limits.
+        UserError: for files that the manifest does not name, and for higher limits.
     """
     with unpacked(path) as archive:
         if archive.problems:

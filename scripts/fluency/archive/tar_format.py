@@ -89,7 +89,7 @@ class _Bounded(io.RawIOBase):
         self._source = decompressor.stream_reader(raw, read_size=1 << 16)
 
     def allow(self, size: int) -> None:
-        """Let so many bytes be read, and the headers after them."""
+        """Allow this number of bytes, and the headers after them."""
         self._allowed = self._total + size + MAX_HEADERS
 
     def read(self, size: int = -1) -> bytes:

@@ -69,7 +69,7 @@ def verify_archive(path: Path) -> VerifyReport:
 
 
 def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStudy | None]:
-    """Check evidence and scores. Returns the study too; None where it cannot be read."""
+    """Check evidence and scores. Returns the study too; None if it cannot be read."""
     start, manifest = time.monotonic(), archive.manifest
     ours = code_hashes()
     same = frozenset(stage for stage in ours if manifest.code.get(stage) == ours[stage])
@@ -111,7 +111,7 @@ def _verify(archived: ArchivedStudy, report: VerifyReport) -> None:
 
 
 def check_commit(archive: UnpackedArchive, report: VerifyReport) -> None:
-    """Its day is possible, and its files of the project are those of the commit that it states."""
+    """Its day is possible, and its files of the project are the stated commit's."""
     manifest, where = archive.manifest, MANIFEST_NAME
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     is_past = parse_time(manifest.utc_date) <= tomorrow
@@ -154,7 +154,7 @@ def check_config(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
 
 
 def check_tasks(archived: ArchivedStudy, report: VerifyReport) -> None:
-    """The tasks of a study that names a set are those of the set, here or at its commit."""
+    """The tasks of a study that names a set are the set's, here or at its commit."""
     wanted, manifest = archived.study.tasks, archived.unpacked.manifest
     if not isinstance(wanted, str):
         return

@@ -1,6 +1,6 @@
 """Remove from a text what says who wrote it and where: names, hosts, addresses, keys, mail addresses.
 
-The rules err on the side of taking out too much: a candidate's draft is rewritten by hand in any case.
+The rules remove more than they must: a candidate's draft is rewritten by hand in any case.
 """
 
 from __future__ import annotations

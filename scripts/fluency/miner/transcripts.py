@@ -1,7 +1,7 @@
 """Shell commands in any agent's transcripts: JSON, JSON lines, or opencode's SQLite file.
 
 Agents change their formats often, so no format is read as such. Every object that looks like a tool call
-with a command is one, whatever surrounds it, and every object that repeats its id is its result. What does
+with a command is one, in any surroundings, and every object that repeats its id is its result. What does
 not fit is skipped.
 """
 

@@ -66,7 +66,7 @@ USERS_ERROR = 2
 def run_on_cluster(
     profile: str, processors: int, loaded: LoadedStudy, arguments: Sequence[str]
 ) -> int:
-    """Measure a study with a profile's cluster, whose slices have so many processors; Snakemake's exit code."""
+    """Measure a study with a profile's cluster, whose slices have this number of processors; Snakemake's exit code."""
     jobs = jobs_to_run(loaded)
     if any(job.rule == "generate" for job in jobs):
         asked = run_snakemake(snakemake_command(loaded, *arguments, "--until", "generate"))
@@ -160,7 +160,7 @@ def _failure_in(log: Path) -> str:
 
 
 def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) -> list[Path]:
-    """Divide cells, in their order, into slices of about the same size for nodes of so many processors; their files.
+    """Divide cells, in their order, into slices of about the same size for nodes of `processors` processors; their files.
 
     UserError while a node still works on a slice of an earlier run.
     """

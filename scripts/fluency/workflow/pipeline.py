@@ -64,7 +64,7 @@ from fluency.workflow.snakemake_process import node_name, run_lock
 from fluency.world import build_world
 
 CLOCK_STEP_S = 0.01
-"""A file's time may be behind the clock by as much."""
+"""Seconds that a file's time may be behind the clock."""
 
 
 def logged(action: Callable[..., None]) -> Callable[..., None]:

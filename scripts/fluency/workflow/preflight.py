@@ -64,7 +64,7 @@ def estimate_of(requests: Requests) -> CostEstimate:
 
 
 def missing_shells(loaded: LoadedStudy) -> list[str]:
-    """A sentence for each shell that the image record says is not there; none while there is no record."""
+    """A sentence for each shell that the image record says is missing; empty without a record."""
     if not IMAGE_RECORD.exists():
         return []
     there = read_json(IMAGE_RECORD)["image"]["shells"]

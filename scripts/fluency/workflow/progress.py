@@ -48,7 +48,7 @@ CELLS_BEFORE_ESTIMATE = 5
 # The pipeline sets these, since Snakemake makes the reporter.
 cells: Sequence[Cell] = ()
 spending: Callable[[], tuple[float, float] | None] | None = None
-"""Dollars spent and where the run stops; None where nothing is paid."""
+"""Dollars spent and where the run stops; None if nothing is paid."""
 
 
 def log_failure(failure: Exception, log: Path) -> None:

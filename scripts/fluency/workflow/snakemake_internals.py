@@ -11,7 +11,7 @@ workflow.overwrite_configfiles
 .snakemake/metadata, .snakemake/incomplete, and workflow_settings.persistence_backend
     Without them records of unknown origin are kept, and `make plan` gives no reasons.
 The handler of SIGTERM
-    Snakemake's own takes the scheduler's lock, so that a run that is told to end may hang.
+    Snakemake's own takes the scheduler's lock, so that a stopping run may hang.
 Five texts of its log, and the name RuleException (progress.py)
     Without them a run's end and failures appear twice, and in Snakemake's words.
 
@@ -85,7 +85,7 @@ def check_records_backend(workflow: Any) -> None:
 
 
 def share_threads(workflow: Any, study: Study) -> None:
-    """Limit the executions under way, and the answers that each model is asked for.
+    """Limit the running executions, and the answers that each model is asked for.
 
     More executions would wait for a container on threads that could ask; fewer would let containers idle.
     More answers would wait for each other, and which starts next would be chance, not the planned order.
@@ -189,7 +189,7 @@ def is_incomplete(product: str) -> bool:
 
 
 def mark_untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> None:
-    """Mark the untracked outputs as Snakemake marks those of a killed job, so that it makes them again."""
+    """Mark the untracked outputs as Snakemake marks those of a killed job, so that it reruns them."""
     for name in untracked_outputs(loaded, keys):
         with suppress(OSError):  # Snakemake itself reports a folder that cannot be written
             write_atomic(_place("incomplete", name), '{"external_jobid": null}')

@@ -46,7 +46,7 @@ def snakemake_command(loaded: LoadedStudy, *arguments: str) -> list[str]:
 def run_snakemake(
     command: Sequence[str], environ: Mapping[str, str] | None = None, on_nodes: bool = False
 ) -> int:
-    """Run a command to its end, also when this process is told to end.
+    """Run a command to its end, also when this process must stop.
 
     Ctrl-C reaches the command as SIGTERM, since Snakemake ignores it until its first job. A second Ctrl-C kills it,
     and so do END_S, unless its jobs are `on_nodes` of a cluster, or it is on one itself. If this process is killed,
@@ -72,9 +72,7 @@ def run_snakemake(
             if received.count(signal.SIGINT) > 1:
                 process.kill()
             process.terminate()
-            if (
-                not on_nodes and node_name() is None
-            ):  # a task's check may keep it from ending by itself
+            if not on_nodes and node_name() is None:  # a task's check may keep it from ending
                 timer = threading.Timer(END_S, cut, [process])
                 timer.daemon = True
                 timer.start()
