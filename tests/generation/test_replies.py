@@ -12,7 +12,7 @@ import pytest
 from fluency.common.errors import CallError, StopRun
 from fluency.core.study import ModelConfig
 from fluency.generation.audit import main, verify
-from fluency.generation.failure import RetryPolicy, from_error
+from fluency.generation.failure import from_error
 from fluency.generation.providers import open_provider
 from fluency.generation.providers.sdk_provider import MOST_BYTES, is_loopback
 from fluency.generation.store import AnswerStore, DamagedAnswer
@@ -158,23 +158,6 @@ def test_a_pause_holds_for_the_whole_model_and_no_other(endpoint, two_models):
     start = endpoint.requests[0].at
     delays = {seen.prompt: seen.at - start for seen in endpoint.requests[1:]}
     assert delays.pop(prompt_of(cells[-1])) < min(delays.values()) and min(delays.values()) >= 1.0
-
-
-@pytest.mark.parametrize("name", SLOW)
-def test_the_deadline_ends_slow_replies(name, endpoint, store):
-    policy = RetryPolicy(
-        attempt_s=0.5, deadline_s=1.5, attempts=20, first_wait_s=0.05, longest_wait_s=0.1
-    )
-    generator = generator_of(study_of(), store, endpoint, retry_policy=policy)
-    cells = cells_of(generator.study)
-    endpoint.script(name)
-    assert ask(generator, cells[0]).answer.attempts == 2
-    endpoint.requests.clear()
-    endpoint.always(name)
-    start = time.monotonic()
-    with pytest.raises(CallError, match="no complete reply"):
-        ask(generator, cells[1])
-    assert 0.5 <= time.monotonic() - start < 6.0 and 2 <= len(endpoint.requests) <= 4
 
 
 def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint, two_models):
