@@ -119,7 +119,9 @@ def test_outlook_mirrors_and_agrees_with_simulation() -> None:
 def test_outlook_is_in_words() -> None:
     said = " ".join(outlook_lines(make_study(assume=0.9), 20))
     assert "`assume: 0.9`), 45 % of studies end with tasks too easy to tell" in said
-    assert "A gap of 22 points is found 80 % of the time" in said
+    assert (
+        "A gap of 22 points is found 80 % of the time; above 90 % a gap of up to 10 fits." in said
+    )
     assert outlook_lines(make_study(assume=0.6), 14) == [
         "A verdict needs 15 tasks, this study has 14."
     ]

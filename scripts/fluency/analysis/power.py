@@ -149,7 +149,7 @@ def outlook_lines(study: Study, tasks: int) -> list[str]:
         f"If both shells pass {at} of runs (`assume: {rate:g}`), {100 * found.cannot_tell:.0f} % of "
         f"studies end with tasks too {'hard' if rate < 0.5 else 'easy'} to tell by how much the "
         f"shells differ. A gap of {100 * found.gap:.0f} points is found {100 * plan.POWER:.0f} % of "
-        f"the time; {side} {at} there is space for {100 * space:.0f}.",
+        f"the time; {side} {at} a gap of up to {100 * space:.0f} fits.",
     ]
 
 
