@@ -14,9 +14,10 @@ def test_the_table_of_a_machine_that_has_everything(sandbox, capsys, monkeypatch
     shown = capsys.readouterr().out
     things = [
         "Python",
+        "project folder",
         "container engine",
         "storage",
-        "control groups version",
+        "control groups",
         "seccomp profile",
         "sandbox image",
         "Bash",

@@ -114,8 +114,9 @@ def _engine(engine: Engine) -> Iterator[Check]:
     facts = engine.facts
     kind = "rootless" if facts["rootless"] else "as root"
     named = f"{facts['name']} {facts['version']} ({kind}) at {engine.url}"
-    storage = f"storage {facts['storage']}, control groups version {facts['cgroup']}"
-    yield Check("container engine", "good", f"{named}, {storage}")
+    yield Check("container engine", "good", named)
+    yield Check("storage", "good", str(facts["storage"]))
+    yield Check("control groups", "good", f"version {facts['cgroup']}")
     less = "the sandbox has one isolation measure less: give the engine its default profile back"
     filters = "the engine filters system calls"
     yield check("seccomp", facts["seccomp"], filters if facts["seccomp"] else "none", less)
