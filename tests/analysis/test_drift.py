@@ -86,12 +86,14 @@ def test_asking_order_of_parallel_work_is_kept(workers: int) -> None:
 
 @pytest.mark.parametrize(("again", "state"), [(0, "kept"), (3, "departed")])
 def test_asking_order_of_a_small_study_can_depart(again: int, state: str) -> None:
-    """The first answers of 48 are asked again at the end."""
+    """Three answers from the middle of 48 are asked again at the end."""
     study = make_study(trials=4)
     rows = make_rows(study, make_tasks(6), lambda cell: True)
     rows.sort(key=lambda row: -study.priority(Cell(row.model, row.shell, row.task, row.trial)))
     times = [
-        (datetime(2026, 5, 1) + timedelta(minutes=place + 60 * (place < again))).isoformat()
+        (
+            datetime(2026, 5, 1) + timedelta(minutes=place + 60 * (30 <= place < 30 + again))
+        ).isoformat()
         for place in range(len(rows))
     ]
     frame = to_frame(

@@ -5,6 +5,7 @@ import logging
 import sys
 import textwrap
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -14,8 +15,10 @@ from snakemake.scheduling import greedy
 from fluency.core.study import read_study
 from fluency.core.tasks import load_tasks
 from fluency.generation.request import build_prompt
+from fluency.workflow.snakemake_internals import share_threads
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE, Scheduler
 from tests.generation.endpoint import Endpoint
+from tests.generation.studies import study_of
 from tests.workflow.noop import noop_project, noop_run
 from tests.workflow.project import model
 
@@ -107,6 +110,13 @@ def test_rate_limited_model_does_not_block_others(tmp_path):
     assert sorted(asked) == ["fake-often"] * 5 + ["fake-rare-2.5"] * 5
     before_the_last = asked[: len(asked) - asked[::-1].index("fake-often")]
     assert before_the_last.count("fake-rare-2.5") <= 3
+
+
+def test_cells_under_way_are_limited_to_those_in_flight():
+    limits = {}
+    study = study_of({"alias": "a", "id": "claude-sonnet-4-6", "in_flight": 3})
+    share_threads(SimpleNamespace(register_resource=limits.__setitem__), study)
+    assert limits[FAIR_SHARE + "a"] == 3
 
 
 @pytest.mark.parametrize(("in_flight", "apart"), [(1, 0), (4, 4)])
