@@ -37,7 +37,7 @@ def main(store: AnswerStore | None = None) -> int:
     """`make answers`: verify and list; the exit code is 1 if an answer is damaged, else 0."""
     store = store or AnswerStore(ANSWERS)
     found = verify(store)
-    lines = [f"{store.folder}: {found.sound} sound answers, {len(found.damaged)} damaged."]
-    lines += [f"  {kind}: {count}" for kind, count in sorted(found.counts.items())]
-    print_lines([*lines, *(f"  {path}: {why}" for path, why in found.damaged.items())])
-    return 1 if found.damaged else 0
+    lines = sorted(found.counts.items()) + list(found.damaged.items())
+    head = f"{store.folder}: {found.sound} sound answers, {len(found.damaged)} damaged."
+    print_lines([head, *(f"  {name}: {what}" for name, what in lines)])
+    return bool(found.damaged)

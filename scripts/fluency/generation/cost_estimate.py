@@ -1,6 +1,6 @@
 """What a run would ask, what that costs at most and probably, and how long it takes.
 
-Pure but for reading the answer store; it sends no request and needs no key.
+It reads the answer store, sends no request and needs no key.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fluency.generation.request import Requests, request_key
 from fluency.generation.store import AnswerStore
 
 LATENCY_S = {"endpoint": 3.0, "embedded": 4.0}
-"""Assumed of one call before any answer is at hand, in seconds."""
+"""Assumed of one call before any answer is stored, in seconds."""
 BYTES_A_TOKEN = 3
 
 
@@ -68,7 +68,7 @@ class CostEstimate:
 
     @property
     def spent_usd(self) -> float:
-        """What the study's answers at hand have cost in dollars."""
+        """What the study's stored answers have cost in dollars."""
         return sum(model.spent_usd for model in self.models)
 
     @property
@@ -82,11 +82,12 @@ def estimate_cost(
 ) -> CostEstimate:
     """The estimate of a study; UserError if a model has no policy, or a stored answer is damaged."""
     study = requests.study
-    of_model: dict[str, list[Request]] = {model.alias: [] for model in study.models}
-    for cell in study.cells([task.id for task in requests.tasks]):
-        of_model[cell.model].append(requests[cell])
+    cells = list(study.cells([task.id for task in requests.tasks]))
     models = [
-        _model_estimate(model, of_model[model.alias], store, environ) for model in study.models
+        _model_estimate(
+            model, [requests[c] for c in cells if c.model == model.alias], store, environ
+        )
+        for model in study.models
     ]
     return CostEstimate(study, len(requests.tasks), models)
 
