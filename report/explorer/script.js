@@ -450,7 +450,7 @@
   let open = null;
   const draw = async (place) => {
     const from = await loadDetails();
-    if (addressed() !== place) return; // another one was asked for meanwhile
+    if (addressed() !== place) return; // another place was opened since
     const { name, verdict, mark, body } = place.row ? taskParts(from, place) : cellParts(from, place);
     const dialog = $("cell");
     const all = around(place);

@@ -198,13 +198,13 @@ Edge = Literal["floor", "ceiling"]
 
 
 def edge_of(rate: Fraction) -> Edge | None:
-    """The edge that a pass@1 stands at, if it does."""
+    """The edge that a pass@1 is at, if any."""
     if rate <= FLOOR:
         return "floor"
     return "ceiling" if rate >= CEILING else None
 
 
 def common_edge(rates: tuple[Fraction, Fraction]) -> Edge | None:
-    """The edge that both shells stand at; floor against ceiling is the widest gap there is, and no such edge."""
+    """The edge that both shells are at; floor against ceiling is the widest gap there is, and no such edge."""
     one, other = map(edge_of, rates)
     return one if one == other else None

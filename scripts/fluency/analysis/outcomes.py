@@ -182,7 +182,7 @@ def pass_at_1(outcomes: Outcomes, shell: str, tasks: Collection[str] | None = No
 
 
 def well_measured(least: int, *shells: ShellPasses) -> list[int]:
-    """The places of the tasks that have so many measured trials in each of the shells."""
+    """The places of the tasks with at least that many measured trials in each of the shells."""
     by_task = zip(*(counts.scored for counts in shells), strict=True)
     return [place for place, scored in enumerate(by_task) if min(scored) >= least]
 

@@ -105,7 +105,7 @@ DEFINITIONS: tuple[tuple[str, str, Mapping[str, str] | str], ...] = (
     ("no_refusals", "refusals left out instead of failed", "_no_refusals"),
     (
         "no_delegation",
-        "answers that hand over to another shell or language failed",
+        "answers that call another shell or language failed",
         "_no_delegation",
     ),
     (

@@ -97,7 +97,7 @@ def judged(model: ModelAnalysis, reading: TableReading) -> str:
 
 
 def refusal(model: ModelAnalysis) -> str:
-    """Why there is no verdict, and what was seen all the same."""
+    """Why there is no verdict, and what was measured still."""
     seen = "; ".join(
         f"{SHELLS[shell].title} passed {rate.passes} of {rate.scored} runs"
         for shell in model.tallies
