@@ -1,8 +1,10 @@
 """Record the executions of all tasks' commands in both shells: `make recordings`.
 
-References, wrong commands and the other shell's references run in the sandbox in worlds 11 and 24;
-tests/data/executions.jsonl holds what they printed and how it was judged. The tests judge it again.
-A task's first line holds its answers. A run has an answer of its own where that depends on process ids.
+References and wrong commands run in the sandbox in worlds 11 and 24, those of the pilot's tasks
+also in the other shell. tests/data/executions.jsonl holds what they printed and how it was judged.
+The tests judge it again.
+A task's first line holds its answers and the output of its first reference, which a run with the same
+leaves out. A run has an answer of its own where that depends on process ids.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.core.records import Extraction, Result, Stream
 from fluency.core.shells import SHELLS, other_dialect
-from fluency.core.study import read_study
+from fluency.core.study import PILOT, read_study
 from fluency.core.task_world import expected_in, world_for
-from fluency.core.tasks import Task, load_tasks
+from fluency.core.tasks import Task, load_tasks, task_sets
 from fluency.execution.sandbox import open_sandbox
 from fluency.scoring.failure_class import HeadlineRun, classify
 from fluency.scoring.verdict import judge
@@ -25,7 +27,9 @@ from fluency.validation.probes import Kind, Probe, Prober, ProbeResult
 from fluency.validation.validate import KEPT
 
 SEEDS = (11, 24)
+PILOT_IDS = task_sets()[PILOT].tasks
 FILE = ROOT / "tests" / "data" / "executions.jsonl"
+KEPT_STDERR = 120
 _DIFFERS_BY_RUN = {"wall_s", "used", "processes", "http_requests", "tree_changed", "changes"}
 
 
@@ -35,8 +39,10 @@ def probes_of(task: Task, shells: Sequence[str]) -> Iterator[Probe]:
         commands: dict[Kind, Sequence[str]] = {
             "reference": task.references.get(shell, []),
             "wrong": task.wrong.get(shell, []),
-            "other-dialect": task.references.get(other_dialect(SHELLS[shell]).name, [])[:1],
         }
+        if task.id in PILOT_IDS:
+            alien = task.references.get(other_dialect(SHELLS[shell]).name, [])
+            commands["other-dialect"] = alien[:1]
         for kind, found in commands.items():
             for command in found:
                 for seed in SEEDS:
@@ -46,31 +52,45 @@ def probes_of(task: Task, shells: Sequence[str]) -> Iterator[Probe]:
 def lines_of(task: Task, findings: Sequence[ProbeResult]) -> Iterator[dict[str, Any]]:
     """The recording of a task: its answers, then each command with its runs by world."""
     answers = {seed: expected_in(task, seed) for seed in SEEDS}
-    yield {"task": task.id, "answers": answers}
+    usual = {
+        seed: f.result.stdout.data for seed, f in zip(SEEDS, findings, strict=False) if f.result
+    }
+    yield {"task": task.id, "answers": answers, "stdout": usual}
     for pair in zip(findings[::2], findings[1::2], strict=True):
         probe, runs, worlds = pair[0].probe, [], {}
         for seed, finding in zip(SEEDS, pair, strict=True):
             if finding.result is None:
                 raise ValueError(f"{probe.task}, {probe.shell}, world {seed}: {finding.why}")
             expected = task.expected(world_for(task, seed), finding.result.processes)
-            runs.append(HeadlineRun(seed, finding.result, judge(task, finding.result, expected)))
             own = {} if expected == answers[seed] else {"expected": expected}
-            worlds[seed] = _plain(finding.result) | own
+            result = _without_long_complaint(finding.result)
+            runs.append(HeadlineRun(seed, result, judge(task, result, expected)))
+            worlds[seed] = _plain(result, usual[seed]) | own
         extraction = Extraction(strict=probe.command, lenient=probe.command)
-        failure = classify("ok", extraction, SHELLS[probe.shell], runs).failure_class
-        about = {"shell": probe.shell, "kind": probe.kind, "command": probe.command}
-        passed = [run.passed for run in runs]
-        yield about | {"passed": passed, "failure_class": failure, "worlds": worlds}
+        yield {
+            "task": task.id,
+            "shell": probe.shell,
+            "kind": probe.kind,
+            "command": probe.command,
+            "passes": [run.seed for run in runs if run.passed],
+            "failure_class": classify("ok", extraction, SHELLS[probe.shell], runs).failure_class,
+            "worlds": worlds,
+        }
 
 
-def _plain(result: Result) -> dict[str, Any]:
-    """The part of a result that a verdict depends on."""
-    streams = {"stdout": result.stdout, "stderr": result.stderr}
-    texts = {
-        name: stream.data if stream == Stream.of(stream.data.encode()) else stream.model_dump()
-        for name, stream in streams.items()
-    }
-    return result.model_dump(exclude_defaults=True, exclude={*_DIFFERS_BY_RUN, *streams}) | texts
+def _without_long_complaint(result: Result) -> Result:
+    complaint = Stream.of(result.stderr.raw()[:KEPT_STDERR], result.stderr.bytes)
+    return result.model_copy(update={"stderr": complaint})
+
+
+def _plain(result: Result, usual: str) -> dict[str, Any]:
+    """What a verdict depends on, less the usual: exit code 0, no complaint, the first output."""
+    part = result.model_dump(exclude_defaults=True, exclude={*_DIFFERS_BY_RUN, "stdout", "stderr"})
+    for name, stream in (("stdout", result.stdout), ("stderr", result.stderr)):
+        plain = stream == Stream.of(stream.data.encode())
+        part[name] = stream.data if plain else stream.model_dump()
+    common = {"exit_code": 0, "stdout": usual, "stderr": ""}
+    return {key: value for key, value in part.items() if value != common.get(key)}
 
 
 def main() -> int:

@@ -1,6 +1,7 @@
-"""Recorded executions on real shells as results, tasks and expected answers."""
+"""What `make recordings` recorded on real shells, as results, tasks and expected answers."""
 
 import json
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,8 @@ HANGING_S = 3
 
 
 class Recorded(NamedTuple):
-    name: str
+    """One command in one world. `failure_class` is that of the command in both."""
+
     task: Task
     world: int
     shell: str
@@ -22,8 +24,8 @@ class Recorded(NamedTuple):
     command: str
     result: Result
     expected: Any
-    structural: bool
     passed: bool
+    failure_class: str | None
 
 
 def result(
@@ -67,21 +69,38 @@ def read_lines(name: str) -> list[dict]:
 
 
 @cache
-def recorded(name: str = "executions.jsonl") -> list[Recorded]:
-    tasks = {task.id: task for task in load_tasks()}
-    return [_recorded(line, tasks[line["task"]]) for line in read_lines(name)]
+def recorded() -> list[Recorded]:
+    tasks, first, found = {task.id: task for task in load_tasks()}, {}, []
+    for line in read_lines("executions.jsonl"):
+        name = line["task"]
+        first[name] = line if "answers" in line else first[name]
+        about = {key: line.get(key) for key in ("shell", "kind", "command", "failure_class")}
+        for world, run in line.get("worlds", {}).items():
+            expected = run.pop("expected", first[name]["answers"][world])
+            usual = {"exit_code": 0, "stdout": first[name]["stdout"][world], "stderr": ""} | run
+            streams = {key: _stream(usual.pop(key)) for key in ("stdout", "stderr")}
+            printed = Result(**usual, **streams, wall_s=0.2)
+            passed = int(world) in line["passes"]
+            found.append(
+                Recorded(
+                    tasks[name],
+                    int(world),
+                    **about,
+                    result=printed,
+                    expected=expected,
+                    passed=passed,
+                )
+            )
+    return found
 
 
-def recorded_more() -> list[Recorded]:
-    """Of the tasks beyond the twenty."""
-    return recorded("executions-more.jsonl")
+def _stream(kept: str | dict[str, Any]) -> Stream:
+    return Stream.of(kept.encode()) if isinstance(kept, str) else Stream(**kept)
 
 
-def _recorded(line: dict, task: Task) -> Recorded:
-    expected = line["expected"]["value"]
-    if line["task"] == "session-tool-failures":
-        expected = [{"tool": tool, "failures": count} for tool, count in expected]
-    same = {key: line[key] for key in ("world", "shell", "kind", "command", "structural", "passed")}
-    printed = result(line["stdout"], line["exit_code"], line["stderr"])
-    name = f"{line['task']}-{line['shell']}-{line['kind']}-{line['world']}"
-    return Recorded(name=name, task=task, result=printed, expected=expected, **same)
+def by_command() -> dict[tuple[str, str, str, str], list[Recorded]]:
+    """(task, shell, kind, command) -> its runs."""
+    found = defaultdict(list)
+    for line in recorded():
+        found[line.task.id, line.shell, line.kind, line.command].append(line)
+    return found

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections import defaultdict
 from functools import partial
 
 import pytest
@@ -21,14 +20,14 @@ from fluency.core.records import (
     Usage,
 )
 from fluency.core.shells import CONDITIONS
-from fluency.core.study import Cell, Limits
+from fluency.core.study import PILOT, Cell, Limits
 from fluency.core.task_world import world_for
-from fluency.core.tasks import load_task
+from fluency.core.tasks import load_task, resolve_task_ids, task_folders
 from fluency.execution.extract import extract
 from fluency.scoring import score_cell as scoring
-from fluency.world import build_world
-from tests.scoring.recordings import recorded, result
+from tests.scoring.recordings import by_command, result
 
+PILOT_IDS = resolve_task_ids(PILOT, task_folders(TASKS), TASKS)
 CODE = "c" * 64
 score_cell = partial(scoring.score_cell, code_sha256=CODE)
 SEEDS = (11, 24)
@@ -70,7 +69,7 @@ def right(**fields):
     return [run(seed, result(RIGHT[seed], **fields)) for seed in SEEDS]
 
 
-def test_right_in_both_worlds():
+def test_score_cell_right_in_both_worlds():
     score = score_cell(TASK, generation(), execution(right()), world_for, seeds=SEEDS)
     assert (
         score.passed
@@ -93,7 +92,7 @@ def test_right_in_both_worlds():
     assert score.provenance["check_sha256"] == TASK.check_sha256
 
 
-def test_the_three_sensitivities_come_apart():
+def test_score_cell_sensitivities_differ():
     failed = score_cell(TASK, generation(), execution(right(exit_code=1)), world_for)
     assert (failed.passed, failed.exit_ok, failed.structural_pass, failed.content_ok) == (
         False,
@@ -112,7 +111,7 @@ def test_the_three_sensitivities_come_apart():
     )
 
 
-def test_whoever_stops_what_the_task_set_up_never_passes():
+def test_score_cell_stopped_helpers():
     runs = right(helpers_intact=False)
     score = score_cell(TASK, generation(), execution(runs), world_for)
     assert (score.passed, score.failure_class) == (False, "side-effects")
@@ -120,7 +119,7 @@ def test_whoever_stops_what_the_task_set_up_never_passes():
     assert score.side_effects == ["a process or the service that the task set up was stopped"]
 
 
-def test_side_effects_are_told_of_an_answer_that_passes():
+def test_score_cell_side_effects_of_passing_answer():
     score = score_cell(
         TASK, generation(), execution(right(tree_changed=True, leftover=["sleep"])), world_for
     )
@@ -131,7 +130,7 @@ def test_side_effects_are_told_of_an_answer_that_passes():
     ]
 
 
-def test_the_lenient_reading_is_judged_apart():
+def test_score_cell_lenient_reading():
     made = generation(f"Use this:\n```bash\n{COMMAND}\n```")
     failing = [
         run(seed, result("", 127, "bash: line 1: Use: command not found\n")) for seed in SEEDS
@@ -142,7 +141,7 @@ def test_the_lenient_reading_is_judged_apart():
     assert score_cell(TASK, made, execution(failing, made), world_for).lenient_passed is None
 
 
-def test_the_second_condition_stays_beside_the_headline():
+def test_score_cell_second_condition():
     made = generation("Get-Date", shell="pwsh")
     second = [run(seed, result("", 1), condition="no_unix_tools") for seed in SEEDS]
     score = score_cell(TASK, made, execution([*right(), *second], made), world_for, seeds=SEEDS)
@@ -153,7 +152,7 @@ def test_the_second_condition_stays_beside_the_headline():
     assert (score.passed, score.no_unix_tools_passed) == (False, True)
 
 
-def test_an_answer_that_a_condition_does_not_touch_counts_as_designed_under_it():
+def test_score_cell_condition_that_does_not_apply():
     asked = {"seeds": SEEDS, "conditions": list(CONDITIONS)}
 
     def under_aliases(command, runs, **how):
@@ -187,7 +186,7 @@ def test_an_answer_that_a_condition_does_not_touch_counts_as_designed_under_it()
         ("ok", "``` \n```", "empty"),
     ],
 )
-def test_a_reply_without_a_command_failed(outcome, reply, failure):
+def test_score_cell_reply_without_command(outcome, reply, failure):
     made = generation(reply, outcome, shell="pwsh")
     score = score_cell(
         TASK, made, execution([], made), world_for, seeds=SEEDS, conditions=list(CONDITIONS)
@@ -200,7 +199,7 @@ def test_a_reply_without_a_command_failed(outcome, reply, failure):
     assert score_cell(TASK, made, execution([], made), world_for).no_unix_tools_passed is None
 
 
-def test_a_shell_that_cannot_be_measured_is_neither_passed_nor_failed():
+def test_score_cell_unmeasured_shell():
     made = generation("Get-ChildItem", shell="pwsh")
     score = score_cell(
         TASK,
@@ -222,7 +221,7 @@ def test_a_shell_that_cannot_be_measured_is_neither_passed_nor_failed():
     assert score.make_up.made_of == "cmdlets-only"
 
 
-def test_what_a_command_is_made_of_takes_the_shells_word():
+def test_score_cell_make_up_follows_the_shell():
     made = generation('awk "/^```/" Cargo.toml')
     assert (
         score_cell(TASK, made, execution(right(), made), world_for).make_up.made_of == "unix-only"
@@ -250,47 +249,30 @@ def test_what_a_command_is_made_of_takes_the_shells_word():
         ),
     ],
 )
-def test_records_that_do_not_belong_together_are_refused(records, seeds):
+def test_score_cell_unrelated_records(records, seeds):
     with pytest.raises(UserError):
         score_cell(TASK, generation(), records, world_for, seeds=seeds)
 
 
-def test_every_recorded_command_scores_as_recorded(tmp_path):
-    """The answers of the recorded worlds reach the tasks through a process fact; all else is the real way."""
-    cells = defaultdict(list)
-    for line in recorded():
-        cells[line.task.id, line.shell, line.kind, line.command].append(line)
+def test_score_cell_of_recorded_commands_as_recorded(tmp_path):
+    """The recorded answers reach the tasks through a process fact; all else is the real way."""
     tasks = {}
-    for name in {key[0] for key in cells}:
+    for name in PILOT_IDS:
         shutil.copytree(TASKS / name, tmp_path / name)
         answer = "import json\n\n\ndef expected(world, processes):\n    return json.loads(processes[0].args[0])\n"
         (tmp_path / name / "answer.py").write_text(answer)
         tasks[name] = load_task(tmp_path / name)
+    cells = {key: lines for key, lines in by_command().items() if key[0] in tasks}
+    assert len(cells) > 200
     for (name, shell, _, command), lines in cells.items():
         runs = []
         for line in lines:
-            fact = ProcessFact(
-                pid=1, name="answer", ppid=0, rss_bytes=0, args=[json.dumps(line.expected)]
-            )
+            args = [json.dumps(line.expected)]
+            fact = ProcessFact(pid=1, name="answer", ppid=0, rss_bytes=0, args=args)
             with_fact = line.result.model_copy(update={"processes": [fact]})
-            sha = build_world(line.world).sha256
-            runs.append(
-                Run(
-                    seed=line.world,
-                    world_sha256=sha,
-                    condition="as_designed",
-                    reading="strict",
-                    result=with_fact,
-                )
-            )
+            runs.append(run(line.world, with_fact, task=tasks[name]))
         made = generation(command, shell=shell, task=tasks[name])
-        score = score_cell(
-            tasks[name],
-            made,
-            execution(runs, made),
-            lambda _, seed: build_world(seed),
-            seeds=(1, 2),
-        )
+        score = score_cell(tasks[name], made, execution(runs, made), world_for, seeds=SEEDS)
         assert [world.passed for world in score.worlds] == [line.passed for line in lines], command
         assert score.passed == all(line.passed for line in lines)
-        assert (score.failure_class is None) == score.passed
+        assert score.failure_class == lines[0].failure_class

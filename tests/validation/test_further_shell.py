@@ -63,7 +63,7 @@ def proven(tasks, shells):
     return report, [(row[0], row[1], row[-1]) for row in report.rows]
 
 
-def test_it_is_proven_like_the_others_where_there_is_a_reference(tasks):
+def test_validate_further_shell(tasks):
     report, rows = proven(tasks, [*DESIGN_SHELLS, "zsh"])
     both = [
         (task, shell, "sound")
@@ -74,7 +74,7 @@ def test_it_is_proven_like_the_others_where_there_is_a_reference(tasks):
     assert report.deadlines[-1].startswith("zsh: slowest reference 0.10 s")
 
 
-def test_an_image_without_it_leaves_it_unproven_and_no_task_is_blamed(tasks):
+def test_validate_image_without_further_shell(tasks):
     report, rows = proven(tasks, DESIGN_SHELLS)
     assert report.sound and rows[-1] == ("tree-size-bytes", "zsh", "not validated")
     assert report.not_validated == {"zsh": "the sandbox image holds no zsh"}
@@ -84,7 +84,7 @@ def test_an_image_without_it_leaves_it_unproven_and_no_task_is_blamed(tasks):
     )
 
 
-def test_a_task_without_a_reference_has_no_probe_in_it(tasks):
+def test_probes_of_task_without_reference(tasks):
     (other,) = [task for task in tasks if "zsh" not in task.references]
     assert not list(first_probes(other, ["zsh"], SEEDS))
     assert not list(further_probes(other, ["zsh"], SEEDS, 20, {11: ["1"]}))

@@ -33,7 +33,7 @@ def tallied(name):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_every_wrong_output_is_killed_and_every_right_one_accepted(name):
+def test_tally_kills_wrong_and_accepts_right(name):
     found = tallied(name)
     assert (
         found.survivors == []
@@ -42,7 +42,7 @@ def test_every_wrong_output_is_killed_and_every_right_one_accepted(name):
     )
 
 
-def test_it_holds_in_other_worlds():
+def test_tally_in_other_worlds():
     assert {name: tally(task, (7, 30)).survivors for name, task in SAMPLE.items()} == {
         name: [] for name in SAMPLE
     }
@@ -63,7 +63,7 @@ def test_it_holds_in_other_worlds():
         ("broken-doc-links", {"content": "set"}, "absolute paths"),
     ],
 )
-def test_a_weaker_or_stricter_rule_is_noticed(name, weaker, survivor):
+def test_variants_notice_other_rule(name, weaker, survivor):
     """The mutants are made for the task as it is and judged by a rule that is not its own."""
     task = TASKS[name]
     other = task.model_copy(update=weaker)
@@ -78,7 +78,7 @@ def test_a_weaker_or_stricter_rule_is_noticed(name, weaker, survivor):
     assert any(survivor in each for each in noticed)
 
 
-def test_the_published_table_is_current(monkeypatch):
+def test_kill_table_is_current(monkeypatch):
     monkeypatch.setattr(output_mutants, "tally", lambda task, seeds: tallied(task.id))
     text = DOCUMENT.read_text(encoding="utf-8")
     assert START in text and END in text

@@ -72,7 +72,7 @@ DESIGNED, BARE, WINDOWS = CONDITIONS
             "a Bash reference passes in PowerShell without Unix tools"),
     ],
 )  # fmt: skip
-def test_each_way_of_being_unsound_is_a_problem(shell: str, changes: dict, problem: str) -> None:
+def test_add_row_names_each_problem(shell: str, changes: dict, problem: str) -> None:
     for sound in (
         {},
         {("wrong", 11, DESIGNED): True},
@@ -84,7 +84,7 @@ def test_each_way_of_being_unsound_is_a_problem(shell: str, changes: dict, probl
     assert any(problem in said for said in report.problems), report.problems
 
 
-def test_a_reference_that_calls_an_alias_of_windows_must_pass_with_them_too() -> None:
+def test_add_row_windows_aliases() -> None:
     calling = "(ls crates/vox-corpus -Recurse -File | Measure-Object Length -Sum).Sum"
     task = TASK.model_copy(
         update={"references": TASK.references | {"pwsh": [*TASK.references["pwsh"], calling]}}
@@ -112,7 +112,7 @@ def test_a_reference_that_calls_an_alias_of_windows_must_pass_with_them_too() ->
     assert "a reference fails with Windows aliases in world 11" in report.text()
 
 
-def test_the_slowest_reference_is_shown_and_nothing_else_counts() -> None:
+def test_slowest_s_counts_references_only() -> None:
     kinds = {("reference", DESIGNED): 0.5, ("reference", BARE): 7, ("wrong", DESIGNED): 9}
     found = [
         replace(f, wall_s=kinds.get((f.probe.kind, f.probe.condition), 8)) for f in findings("pwsh")
@@ -137,7 +137,7 @@ def test_the_slowest_reference_is_shown_and_nothing_else_counts() -> None:
         (0.1, 29, 30, True),
     ],
 )
-def test_the_deadline_follows_the_slowest_reference(
+def test_deadline_sentence_follows_slowest_reference(
     slowest: float, deadline: float, least: float, short: bool
 ) -> None:
     assert min_deadline_s(slowest) == pytest.approx(least)
@@ -148,7 +148,7 @@ def test_the_deadline_follows_the_slowest_reference(
     assert report.sound, "a deadline is the study's, not the task's"
 
 
-def test_one_repeat_with_another_verdict_is_flaky() -> None:
+def test_add_row_flaky_reference() -> None:
     found = findings("bash")
     place = next(n for n, f in enumerate(found) if f.probe.repeat == 3)
     found[place] = ProbeResult(found[place].probe, False, "not this time")
@@ -157,7 +157,7 @@ def test_one_repeat_with_another_verdict_is_flaky() -> None:
 
 
 @pytest.mark.parametrize("repeats", [2, 20, 33])
-def test_references_are_executed_at_least_as_often_as_asked(repeats: int) -> None:
+def test_further_probes_repeats(repeats: int) -> None:
     planned = [
         *first_probes(TASK, ["bash"], (11, 24)),
         *further_probes(TASK, ["bash"], (11, 24), repeats, {}),
@@ -166,18 +166,18 @@ def test_references_are_executed_at_least_as_often_as_asked(repeats: int) -> Non
     assert repeats <= len(runs) <= repeats + 4 and len(set(planned)) == len(planned)
 
 
-def test_a_hard_coded_answer_is_tried_in_worlds_of_the_other_parity_only() -> None:
+def test_further_probes_hard_coded_answers() -> None:
     planned = further_probes(TASK, ["bash"], (11, 24, 13), 2, {11: ["1"], 24: ["2"], 13: ["3"]})
     tried = {(p.command[-1], p.seed) for p in planned if p.kind == "hard-coded"}
     assert tried == {("1", 24), ("2", 11), ("2", 13), ("3", 24)}
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_every_task_has_a_text_of_its_shape_to_try(task) -> None:
+def test_trivial_holds_text_of_every_tasks_shape(task) -> None:
     assert shape_of(task) and len(trivial(task, "bash")) == len(trivial(task, "pwsh")) == 4
 
 
-def test_texts_are_quoted_as_each_shell_reads_them() -> None:
+def test_print_command_quotes_for_each_shell() -> None:
     assert SHELLS["bash"].print_command(["it's", "$HOME"]) == "printf '%s\\n' 'it'\"'\"'s' '$HOME'"
     assert SHELLS["pwsh"].print_command(["it's", "$HOME"]) == "'it''s', '$HOME'"
     answer = [{"tool": "Read", "failures": 6}]
@@ -188,7 +188,7 @@ def test_texts_are_quoted_as_each_shell_reads_them() -> None:
 
 
 @pytest.mark.parametrize("failures", [2, 3])
-def test_a_probe_that_the_sandbox_loses_has_three_attempts(failures: int) -> None:
+def test_prober_three_attempts(failures: int) -> None:
     class Sandbox:
         parallel = 1
         attempts = 0
@@ -269,7 +269,7 @@ def _comparable(task, answer):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_answers_read_from_the_world_are_what_the_generator_meant(seed: int) -> None:
+def test_expected_agrees_with_generator(seed: int) -> None:
     world, tally = build_world_and_answers(seed)
     counted = {task.id for task in STATIC} - {"fetch-redirect-sha256"}
     assert counted == set(tally)
@@ -281,15 +281,15 @@ def test_the_answers_read_from_the_world_are_what_the_generator_meant(seed: int)
         assert len(answer) >= (1 if single else 2), task.id
 
 
-def test_every_task_of_the_bank_has_another_answer_in_the_other_world() -> None:
+def test_check_world_pair_of_bank() -> None:
     check_world_pair((11, 24), load_tasks())
 
 
-def test_every_odd_seed_goes_with_every_even_one() -> None:
+def test_check_world_pair_many_seeds() -> None:
     check_world_pair(list(SEEDS), PILOT_TASKS)
 
 
-def test_two_worlds_of_one_parity_are_refused() -> None:
+def test_check_world_pair_one_parity() -> None:
     with pytest.raises(UserError, match="an odd and an even seed"):
         check_world_pair((11, 13), PILOT_TASKS)
 
@@ -301,12 +301,12 @@ def test_two_worlds_of_one_parity_are_refused() -> None:
         (["processes"], lambda _, facts: [p.name for p in facts if p.name == "vox-sched"]),
     ],
 )
-def test_an_answer_that_two_worlds_share_is_named(needs, answer) -> None:
+def test_check_world_pair_shared_answer(needs, answer) -> None:
     same = SimpleNamespace(id="same", needs=needs, folder=PILOT_TASKS[0].folder, expected=answer)
     with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):
         check_world_pair((11, 24), [same])
 
 
-def test_big_and_negative_seeds_build_too() -> None:
+def test_check_world_pair_big_and_negative_seeds() -> None:
     check_world_pair((2**63 + 1, -4), PILOT_TASKS)
     assert build_world(2**63 + 1).sha256 != build_world(1).sha256

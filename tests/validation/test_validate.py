@@ -20,9 +20,7 @@ SEEDS = (11, 24)
 @pytest.mark.parametrize(
     "task_id", ["session-tool-failures", "scheduler-children", "probe-endpoints"]
 )
-def test_a_task_of_the_other_categories_is_sound_in_another_pair_of_worlds(
-    task_id: str, sandbox
-) -> None:
+def test_validate_other_categories_and_worlds(task_id: str, sandbox) -> None:
     report = validate([task_id], (7, 38), sandbox, repeats=4)
     assert report.sound, report.text()
     assert report.deadlines[0].startswith("Bash: slowest reference ") and report.deadlines[
@@ -35,12 +33,12 @@ def test_a_task_of_the_other_categories_is_sound_in_another_pair_of_worlds(
 @pytest.mark.parametrize(
     "task_id", ["empty-directories", "crate-versions", "worker-queues", "fetch-redirect-sha256"]
 )
-def test_powershells_half_is_proven_where_there_is_one(task_id: str, sandbox) -> None:
+def test_validate_powershell(task_id: str, sandbox) -> None:
     report = validate([task_id], SEEDS, sandbox, repeats=4)
     assert [row[-1] for row in report.rows] == ["sound", "sound"], report.text()
 
 
-def test_what_is_unsound_is_named(tmp_path: Path, sandbox) -> None:
+def test_validate_names_unsound(tmp_path: Path, sandbox) -> None:
     right = "find crates/vox-corpus -type f -exec cat {} + | wc -c"
     file = shutil.copytree(TASKS / "tree-size-bytes", tmp_path / "tree-size-bytes") / "task.yaml"
     values = yaml.safe_load(file.read_text(encoding="utf-8"))
@@ -59,7 +57,7 @@ def test_what_is_unsound_is_named(tmp_path: Path, sandbox) -> None:
     assert report.rows[0][-1] == "UNSOUND"
 
 
-def test_an_unknown_task_or_two_odd_seeds_stop_before_anything_runs(sandbox) -> None:
+def test_validate_bad_task_or_seeds(sandbox) -> None:
     with pytest.raises(UserError, match="there is no such task"):
         validate(["tree"], SEEDS, sandbox)
     with pytest.raises(UserError, match="odd and an even seed"):

@@ -1,7 +1,7 @@
 """Compare the verdicts through Inspect AI with the recorded ones: `python -m fluency_inspect.agreement`.
 
-The recordings (tests/data/executions*.jsonl) are commands with what real shells printed and the verdict on it, in
-worlds 1 and 2. Each command of a shell that the image has runs again as an Inspect evaluation.
+The recordings (tests/data/executions.jsonl) are commands with what real shells printed and the
+verdict on it, in worlds 11 and 24. Each command of a shell that the image has runs again as an Inspect evaluation.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from fluency.common.paths import ROOT
 from fluency_inspect.measure import shared_sandbox
 from fluency_inspect.tasks import recorded_commands
 
-SEEDS = (1, 2)
+SEEDS = (11, 24)
 
 
 def recorded() -> dict[tuple[str, str, str], dict[int, bool]]:
     """(task, shell, command) -> world -> whether it passed."""
-    found: dict[tuple[str, str, str], dict[int, bool]] = {}
-    for path in sorted((ROOT / "tests" / "data").glob("executions*.jsonl")):
-        for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
-            key = (line["task"], line["shell"], line["command"])
-            found.setdefault(key, {})[line["world"]] = line["passed"]
-    return found
+    text = (ROOT / "tests" / "data" / "executions.jsonl").read_text(encoding="utf-8")
+    return {
+        (line["task"], line["shell"], line["command"]): {
+            int(world): int(world) in line["passes"] for world in line["worlds"]
+        }
+        for line in map(json.loads, text.splitlines())
+        if "worlds" in line
+    }
 
 
 def campaign(every: int = 1, at_a_time: int = 2) -> dict[str, Any]:
