@@ -35,6 +35,8 @@ def extend(builder, rng):
             ("--ports", f"{port}"),
             ("--port-file", f"{port}"),
             ("--note", f"was --port={port} before"),
+            ("--note", f"as with --port={port}"),
+            ("--label=without --port", f"{port}"),
             (f"--title=as with --listen {rng.pick(HOSTS)}:{port}",),
             (f"--listen=[fe80::{port}]:{rng.between(9900, 9999)}",),
         ]

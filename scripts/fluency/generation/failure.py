@@ -27,8 +27,8 @@ RETRIED_KINDS = frozenset({"overloaded_error", "api_error", "rate_limit_error", 
 
 THINKING_HINT = (
     "switch the model's thinking off, or give the server its reasoning parser (vLLM: "
-    "`--reasoning-parser`, llama.cpp: `--reasoning-format`, Ollama: `reasoning_effort: none` in "
-    "`extra_body`); see docs/models-and-servers.md"
+    "`--reasoning-parser`, llama.cpp: `--reasoning-format`, Ollama: `wire: messages` and "
+    "`thinking: {type: disabled}`); see docs/models-and-servers.md"
 )
 
 
