@@ -140,10 +140,3 @@ def test_prompt_changed_and_back_asks_each_request_once(project, flawless, monke
     redone(project, flawless.requests, calls=2, **prompt, **rest)
     project.edit(task, *reversed(words))
     redone(project, flawless.requests, **prompt, **rest)
-
-
-def test_snakemake_report_holds_report_figures_and_table(project):
-    """It lists them before it fetches its own scripts, for which there may be no network."""
-    said = project.snakemake("--report", "study.zip", code=None).stderr
-    for name in ("report.md", "explorer.html", "cells.csv", "gaps.svg", "tasks-good.svg"):
-        assert f"Adding {name}" in said
