@@ -61,7 +61,7 @@ def every_pattern() -> Iterator[tuple[str, re.Pattern[Any], str]]:
         for name, value in vars(module).items():
             used = set(re.findall(rf"\b{name}\.(\w+)\(", source)) & METHODS
             method = "match" if used and used <= {"match", "fullmatch"} else "search"
-            for pattern in set(patterns_in(value)) - seen:
+            for pattern in sorted(set(patterns_in(value)) - seen, key=str):
                 seen.add(pattern)
                 if f"{place}.{name}" not in EXEMPT:
                     yield f"{place}.{name}", pattern, method
