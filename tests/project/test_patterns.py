@@ -59,7 +59,7 @@ def every_pattern() -> Iterator[tuple[str, re.Pattern[Any], str]]:
         source = Path(str(module.__file__)).read_text(encoding="utf-8")
         place = known.name.removeprefix("fluency.")
         for name, value in vars(module).items():
-            used = set(re.findall(rf"\b{name}\.(\w+)\(", source)) & METHODS
+            used = set(re.findall(rf"\b{name}\.(\w+)", source)) & METHODS
             method = "match" if used and used <= {"match", "fullmatch"} else "search"
             for pattern in sorted(set(patterns_in(value)) - seen, key=str):
                 seen.add(pattern)
