@@ -369,7 +369,7 @@ def draw_failures(model: ModelAnalysis) -> Drawing | None:
         return None
     rows = {_failed_how(name): counts[name] for name in classes[:MOST_CLASSES]}
     if rest := classes[MOST_CLASSES:]:
-        rows[f"{len(rest)} further classes"] = {
+        rows["1 further class" if len(rest) == 1 else f"{len(rest)} further classes"] = {
             shell: sum(counts[name].get(shell, 0) for name in rest) for shell in measured
         }
     left = _text_width(list(rows)) + 0.2
