@@ -99,7 +99,7 @@ open: $(RUN) ## Verify an archive and open its report and explorer (ARCHIVE=file
 	@fluency open "$${ARCHIVE:-}"
 
 example: $(RUN) ## The example study: verified offline, its report and explorer opened (VERBOSE=1)
-	@$(if $(wildcard example/*.tar.zst),fluency open example/*.tar.zst $(if $(VERBOSE),--verbose),echo "There is no example study here yet; \`make demo\` makes one of your own, at no cost.")
+	@fluency open example/*.tar.zst $(if $(VERBOSE),--verbose)
 
 replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|execute ALLOW=limit,limit MARKDOWN=file)
 	@fluency replay "$${ARCHIVE:-}" $(if $(STAGE),--stage $(STAGE)) $(if $(ALLOW),--allow $(ALLOW)) \

@@ -1,5 +1,8 @@
 """The pages made from code: the comparison notices a change, and the page on tasks counts right."""
 
+import subprocess
+
+from fluency.common.paths import ROOT
 from fluency.core.tasks import load_tasks, task_sets
 from tools.pages import __main__ as command
 from tools.pages import config
@@ -40,3 +43,9 @@ def test_the_balance_counts_every_task_of_a_set_once():
         for line in sets_table(tasks).splitlines()[2:]
     ):
         assert int(size) == sum(map(int, leans))
+
+
+def test_example_is_proven_by_the_present_code():
+    done = subprocess.run(["make", "example"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PROVEN" in done.stdout.split("Report:")[0].split()

@@ -9,11 +9,11 @@ from pathlib import Path
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from tools import seccomp_profile
-from tools.pages import config, schemas, tasks
+from tools.pages import config, example, schemas, tasks
 
-MAKERS = (config.pages, schemas.pages, tasks.pages, seccomp_profile.pages)
+MAKERS = (config.pages, schemas.pages, tasks.pages, seccomp_profile.pages, example.pages)
 """Each gives path, relative to the project -> text as it has to be."""
-WHOLE_FOLDERS = ("docs/schemas",)
+WHOLE_FOLDERS = ("docs/schemas", "example/figures")
 """Folders in which every file is made here."""
 
 
@@ -23,7 +23,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--check", action="store_true", help="write nothing, name the pages that differ"
     )
+    parser.add_argument("--pictures", action="store_true", help="take the example's pictures")
     options = parser.parse_args(arguments)
+    if options.pictures:
+        example.take_pictures()
+        return 0
     made = {name: text for maker in MAKERS for name, text in maker().items()}
     there = {
         path.relative_to(ROOT).as_posix()

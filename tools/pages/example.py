@@ -1,0 +1,75 @@
+"""example/ and the table of README, made from the archive of the example study."""
+
+from __future__ import annotations
+
+import base64
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fluency.archive.archived_study import read_archived_study, write_opened
+from fluency.archive.decision import write_decision
+from fluency.archive.unpack import unpacked
+from fluency.common.paths import ROOT
+from tests.report.browser import Browser, find_chromium
+
+EXAMPLE = ROOT / "example"
+TITLE = "Two small open models in Bash and PowerShell"
+DATE = "2026-11-25"
+CELL = "qwen-1.5b/pwsh/gateway-pid/1"
+"""The right process id under the header of a table."""
+WIDTH, HEIGHT = 1200, 1320
+BEGIN, END = "<!-- example:begin -->", "<!-- example:end -->"
+
+
+def pages() -> dict[str, str]:
+    """Every text file of example/ but its own README, and README with the table of results."""
+    with _opened() as folder:
+        record = write_decision(archive(), TITLE, folder, utc_date=DATE)
+        decision = record.read_text(encoding="utf-8").replace(str(record), "example/decision.md")
+        paths = [folder / "report.md", folder / "explorer.html", *(folder / "figures").iterdir()]
+        names = {f"example/{path.relative_to(folder).as_posix()}": path for path in paths}
+        made = {name: path.read_text(encoding="utf-8") for name, path in names.items()}
+    found = re.search(r"^\| model +\|.*?\n\n", made["example/report.md"], re.M | re.S)
+    assert found, "the report has no table of results"
+    before, rest = (ROOT / "README.md").read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    return made | {
+        "example/decision.md": decision,
+        "README.md": f"{before}{BEGIN}\n{found[0].strip()}\n{END}{after}",
+    }
+
+
+def archive() -> Path:
+    """The only archive of example/."""
+    (path,) = EXAMPLE.glob("*.tar.zst")
+    return path
+
+
+def take_pictures() -> None:
+    """Take `table.png`, a model's table of marks, and `cell.png`, one opened cell, by a headless Chromium."""
+    program = find_chromium()
+    assert program, "Chromium is not installed"
+    with _opened() as folder, Browser(program) as browser:
+        explorer = folder / "explorer.html"
+        for name, cell in (("table.png", ""), ("cell.png", CELL)):
+            page = browser.page(WIDTH, HEIGHT)
+            page.open(explorer, cell)
+            clip = {"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT, "scale": 1}
+            made = page.call(
+                "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+            )
+            (EXAMPLE / name).write_bytes(base64.b64decode(made["data"]))
+            page.close()
+
+
+@contextmanager
+def _opened() -> Iterator[Path]:
+    """A folder with the report and the explorer as the present code makes them from the archive."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with unpacked(archive()) as files:
+            write_opened(read_archived_study(files), folder)
+        yield folder
