@@ -112,6 +112,7 @@ def test_second_run_in_folder_is_refused(sandbox, tmp_path):
 
 def test_answer_function_that_raises_leaves_only_its_cells(project):
     file = project.root / "tasks" / TASKS[1] / "answer.py"
+    sound = file.read_text()
     file.write_text("def expected(world, processes):\n    return 1 / 0\n")
     done = project.snakemake(code=1)
     assert (
@@ -123,6 +124,9 @@ def test_answer_function_that_raises_leaves_only_its_cells(project):
     assert list((project.root / "logs" / "scores").rglob("*.log")), (
         "the failure is in the rule's log too"
     )
+    assert {path.parent.name for path in project.records("scores")} == {TASKS[0]}
+    file.write_text(sound)
+    project.snakemake()
     assert len(project.records("scores")) == 4
 
 

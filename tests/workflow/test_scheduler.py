@@ -15,7 +15,7 @@ from snakemake.scheduling import greedy
 from fluency.core.study import read_study
 from fluency.core.tasks import load_tasks
 from fluency.generation.request import build_prompt
-from fluency.workflow.snakemake_internals import share_threads
+from fluency.workflow.snakemake_internals import IN_FLIGHT, share_threads
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE, Scheduler
 from tests.generation.endpoint import Endpoint
 from tests.generation.studies import study_of
@@ -116,7 +116,7 @@ def test_cells_under_way_are_limited_to_those_in_flight():
     limits = {}
     study = study_of({"alias": "a", "id": "claude-sonnet-4-6", "in_flight": 3})
     share_threads(SimpleNamespace(register_resource=limits.__setitem__), study)
-    assert limits[FAIR_SHARE + "a"] == 3
+    assert limits[IN_FLIGHT + "a"] == 3
 
 
 @pytest.mark.parametrize(("in_flight", "apart"), [(1, 0), (4, 4)])

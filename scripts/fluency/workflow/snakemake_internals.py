@@ -25,6 +25,7 @@ import json
 import logging
 import os
 import signal
+import sys
 import threading
 import time
 from base64 import urlsafe_b64encode
@@ -49,6 +50,8 @@ from fluency.workflow.rerun_keys import RerunKeys
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE
 
 MADE_FOR = "9.27"
+IN_FLIGHT = "in_flight_"
+"""The prefix of the resource that limits a model's calls."""
 PREFETCHED = 1
 """Executions started beyond the containers, so that none is idle while Snakemake records an end."""
 FOLDER = ROOT / ".snakemake"
@@ -93,16 +96,21 @@ def share_threads(workflow: Any, study: Study) -> None:
     register = part(workflow, "register_resource")
     register("containers", study.sandbox.containers + PREFETCHED)
     for model in study.models:
-        register(FAIR_SHARE + model.alias, model.in_flight)
+        register(FAIR_SHARE + model.alias, sys.maxsize)
+        register(IN_FLIGHT + model.alias, model.in_flight)
 
 
 def model_resources(study: Study) -> dict[str, Callable[[Any], int | None]]:
-    """The resources of the rule that asks: one of the model's own, none of the others'."""
+    """The resources of the rule that asks: one of each of the model's own, none of the others'."""
 
     def asks(alias: str, wildcards: Any) -> int | None:
         return 1 if wildcards.model == alias else None
 
-    return {FAIR_SHARE + model.alias: partial(asks, model.alias) for model in study.models}
+    return {
+        kind + model.alias: partial(asks, model.alias)
+        for model in study.models
+        for kind in (FAIR_SHARE, IN_FLIGHT)
+    }
 
 
 def unset_rate_limit(workflow: Any) -> None:
