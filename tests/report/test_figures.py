@@ -149,7 +149,7 @@ def test_failures_figure_joins_rare_classes(monkeypatch) -> None:
     analysis, found = drawings(from_counts(counts), tasks=make_tasks(7))
     by_class = {line.failure_class: line.counts for line in analysis.models[0].failures}
     first, second = sorted(by_class, key=lambda name: -sum(by_class[name].values()))
-    words = [FAILURES[first][1], "1 further classes"]
+    words = [FAILURES[first][1], "1 further class"]
     numbers = [f"{by_class[name]['bash']} / {by_class[name]['pwsh']}" for name in (first, second)]
     alt = found["failures", "model-x"].alt
     assert (
