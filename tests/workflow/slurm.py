@@ -6,7 +6,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.waiting import wait_for
@@ -14,17 +13,6 @@ from tests.waiting import wait_for
 PACKAGES = ["slurm-wlm", "munge"]
 SYSTEM = Path("/etc/slurm/slurm.conf")
 NODES = ("n1", "n2")
-RUN = [
-    sys.executable,
-    "-m",
-    "fluency.cli",
-    "run",
-    "--configfile",
-    "config/test.yaml",
-    "--on",
-    "slurm",
-]
-"""The command line of a project's study on the cluster."""
 CONF = """
 ClusterName=one
 SlurmctldHost={host}(127.0.0.1)

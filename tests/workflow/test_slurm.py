@@ -84,7 +84,7 @@ def small(sandbox, tmp_path_factory) -> Iterator[Project]:
 def on_slurm(project: Project, cluster: slurm.Cluster, **environ: str) -> subprocess.Popen[str]:
     environ = project.environ(ANTHROPIC_API_KEY=KEY, **cluster.environ, **environ)
     return subprocess.Popen(
-        slurm.RUN,
+        project.run_command("--on", "slurm"),
         cwd=project.root,
         env=environ,
         stderr=subprocess.PIPE,
