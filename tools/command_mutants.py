@@ -7,21 +7,20 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import yaml
+from pydantic import BaseModel, TypeAdapter
 from tree_sitter import Node
 
-from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import CACHE, ROOT
+from fluency.core.config_files import read_yaml
 from fluency.core.grammar import BASH, POWERSHELL, syntax_tree
 from fluency.core.shells import SHELLS, Grammar
-from fluency.core.study import Limits, read_study
+from fluency.core.study import read_study
 from fluency.core.tasks import ALL, Task, load_tasks, task_sets
-from fluency.execution.sandbox import Sandbox, open_sandbox
+from fluency.execution.sandbox import open_sandbox
 from fluency.validation.probes import Probe, Prober
 
 _URL = re.compile(r"https?://[0-9.:]+")
@@ -248,18 +247,19 @@ def _in_text(node: Node) -> Iterator[_Edit]:
 
 
 REASONS = ROOT / "tests" / "data" / "mutant_survivors.yaml"
+Kind = Literal["equivalent", "left-out"]
 _INTRODUCTION = """# Mutants of the reference commands
 
-Each Bash reference of the task bank, or the first PowerShell reference of each task, gets one small fault at a time: a
-flag dropped, a comparison flipped, a number changed, case ignored, a stage of the pipeline, a negation or an anchor
-removed. Every mutant runs in both worlds and is judged like an answer. It is *killed* if it fails in at least one
-world. A survivor is *equivalent* if no output could distinguish it from the reference. It is *left out* if only a
-world that is excluded on purpose could distinguish it, mostly because the prompt does not decide the case. Any other
-survivor shows that a world lacks a trap, which is then added.
-The share killed is of the mutants that are not equivalent.
+For those who doubt that the worlds notice a small fault in a command. Each Bash reference of the task bank, or the
+first PowerShell reference of each task, gets one fault at a time: a flag dropped, a comparison flipped, a number
+changed, case ignored, a stage of the pipeline, a negation or an anchor removed. Every mutant runs in both worlds and
+is judged like an answer. It is *killed* if it fails in at least one world. A survivor is *equivalent* if no output
+could distinguish it from the reference. It is *left out* if only a world that is excluded on purpose could distinguish
+it, mostly because the prompt does not decide the case. Any other survivor shows that a world lacks a trap, which is
+then added. Equivalent mutants do not count in the share killed.
 
-`make mutants` writes this page, `python -m tools.command_mutants SHELL SET` that of one shell and set. The reasons are
-in `tests/data/mutant_survivors.yaml`.
+`make mutants` writes this page, `python -m tools.command_mutants SHELL SET` the page of one shell and set. The reasons
+are in `tests/data/mutant_survivors.yaml`.
 """
 
 
@@ -275,18 +275,6 @@ class Planned(NamedTuple):
     shell: str
     operator: str
     command: str
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a mutant: `why` is the first failing world's verdict, empty if it passed in every world."""
-
-    task: str
-    shell: str
-    operator: str
-    command: str
-    killed: bool
-    why: str
 
 
 def plan_of(tasks: Sequence[Task], shells: Iterable[str] = SHELLS) -> list[Planned]:
@@ -306,32 +294,14 @@ def plan_of(tasks: Sequence[Task], shells: Iterable[str] = SHELLS) -> list[Plann
     return list(found.values())
 
 
-def execute(
-    planned: Sequence[Planned],
-    tasks: Sequence[Task],
-    seeds: Sequence[int],
-    sandbox: Sandbox,
-    *,
-    limits: Limits | None = None,
-    kept: Path | None = None,
-) -> list[Outcome]:
-    """What becomes of each mutant; the next world is only asked about those that are still alive.
-
-    `kept` is a folder of results, so that an interrupted campaign goes on.
-    """
-    prober = Prober(sandbox, tasks, limits or Limits(), kept)
-    killed: dict[Planned, str] = {}
+def survivors_of(planned: Sequence[Planned], prober: Prober, seeds: Sequence[int]) -> list[Planned]:
+    """The mutants that pass in every world; a killed one does not run in the next world."""
+    alive = list(planned)
     for seed in seeds:
-        alive = [mutant for mutant in planned if mutant not in killed]
         probes = [Probe(m.task, m.shell, "wrong", m.command, seed) for m in alive]
-        for mutant, finding in zip(alive, prober.all(probes), strict=True):
-            if not finding.passed:
-                killed[mutant] = finding.why
-    return [Outcome(*mutant, mutant in killed, killed.get(mutant, "")) for mutant in planned]
-
-
-Kind = Literal["equivalent", "left-out"]
-KINDS: tuple[Kind, ...] = ("equivalent", "left-out")
+        results = zip(alive, prober.all(probes), strict=True)
+        alive = [mutant for mutant, result in results if result.passed]
+    return alive
 
 
 class Reason(NamedTuple):
@@ -344,101 +314,77 @@ class Reason(NamedTuple):
 Reasons = dict[tuple[str, str], Reason]
 
 
-def read_reasons(path: Path = REASONS) -> Reasons:
-    """Why mutants survive, by task and command; UserError if the file is not of its form."""
-    try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        return {
-            (task, command): Reason(_kind(group["kind"]), " ".join(group["reason"].split()))
-            for task, groups in entries.items()
-            for group in groups
-            for command in group["mutants"]
-        }
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UserError(
-            f"the reasons cannot be read: {error}",
-            where=str(path),
-            hint="write task: [{kind: equivalent | left-out, reason: …, mutants: [command, …]}, …]",
-        ) from None
+class _Group(BaseModel, extra="forbid"):
+    kind: Kind
+    reason: str
+    mutants: list[str]
 
 
-def _kind(text: str) -> Kind:
-    for kind in KINDS:
-        if text == kind:
-            return kind
-    raise ValueError(f"{text} is no kind of reason")
+def read_reasons() -> Reasons:
+    """Why mutants survive, by task and command."""
+    entries = TypeAdapter(dict[str, list[_Group]]).validate_python(read_yaml(REASONS))
+    return {
+        (task, command): Reason(group.kind, " ".join(group.reason.split()))
+        for task, groups in entries.items()
+        for group in groups
+        for command in group.mutants
+    }
 
 
-def unexplained(outcomes: Sequence[Outcome], reasons: Reasons) -> list[Outcome]:
+def unexplained(survivors: Iterable[Planned], reasons: Reasons) -> list[Planned]:
     """Survivors without a reason."""
-    return [
-        mutant
-        for mutant in outcomes
-        if not mutant.killed and (mutant.task, mutant.command) not in reasons
-    ]
+    return [mutant for mutant in survivors if (mutant.task, mutant.command) not in reasons]
 
 
-def page_of(outcomes: Sequence[Outcome], reasons: Reasons, seeds: Sequence[int]) -> str:
+def page_of(
+    planned: Sequence[Planned],
+    survivors: Sequence[Planned],
+    reasons: Reasons,
+    seeds: Sequence[int],
+) -> str:
     """The results: tables by set, task and fault, and every survivor with its reason."""
-    lines = [_INTRODUCTION, f"Worlds: {', '.join(map(str, seeds))}.", ""]
-    by_set = {}
+    groups: dict[str, dict[str, list[Planned]]] = {"Set": {}, "Task": {}, "Fault": {}}
     for name, found in task_sets().items():
-        group = [outcome for outcome in outcomes if outcome.task in found.tasks]
-        mutated = len({outcome.task for outcome in group})
-        by_set[f"{name} ({mutated} of {len(found.tasks)} tasks)"] = group
-    tables = (
-        ("Set", by_set),
-        ("Task", _grouped(outcomes, "task")),
-        ("Fault", _grouped(outcomes, "operator")),
-    )
-    for title, groups in tables:
+        group = [mutant for mutant in planned if mutant.task in found.tasks]
+        mutated = len({mutant.task for mutant in group})
+        groups["Set"][f"{name} ({mutated} of {len(found.tasks)} tasks)"] = group
+    for mutant in planned:
+        groups["Task"].setdefault(mutant.task, []).append(mutant)
+        groups["Fault"].setdefault(mutant.operator, []).append(mutant)
+    alive = set(survivors)
+    lines = [_INTRODUCTION, f"Worlds: {', '.join(map(str, seeds))}.", ""]
+    for title, named in groups.items():
         lines += [
             f"| {title} | Mutants | Killed | Equivalent | Left out | Unexplained | Share killed |",
             "|---|---:|---:|---:|---:|---:|---:|",
-            *(_row(name, group, reasons) for name, group in sorted(groups.items()) if group),
-            _row("**all**", outcomes, reasons),
+            *(_row(name, group, alive, reasons) for name, group in sorted(named.items()) if group),
+            _row("**all**", planned, alive, reasons),
             "",
         ]
     lines += ["## Survivors", ""]
-    survivors = [mutant for mutant in outcomes if not mutant.killed]
-    for task, group in sorted(_grouped(survivors, "task").items()):
+    for task, group in sorted(groups["Task"].items()):
         by_reason: dict[tuple[Reason | None, str], list[str]] = defaultdict(list)
         for mutant in group:
-            reason = reasons.get((task, mutant.command))
-            by_reason[reason, SHELLS[mutant.shell].lexer].append(mutant.command)
-        lines += [f"### {task}", ""]
+            if mutant in alive:
+                reason = reasons.get((task, mutant.command))
+                by_reason[reason, SHELLS[mutant.shell].lexer].append(mutant.command)
+        lines += [f"### {task}", ""] if by_reason else []
         for (reason, lexer), commands in by_reason.items():
-            why = (
-                f"*{reason.kind.capitalize().replace('-', ' ')}.* {reason.text}"
-                if reason
-                else "**Unexplained.**"
-            )
+            why = "**Unexplained.**"
+            if reason:
+                why = f"*{reason.kind.capitalize().replace('-', ' ')}.* {reason.text}"
             lines += [why, "", f"```{lexer}", *commands, "```", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _grouped(outcomes: Sequence[Outcome], key: str) -> dict[str, list[Outcome]]:
-    groups: dict[str, list[Outcome]] = defaultdict(list)
-    for mutant in outcomes:
-        groups[getattr(mutant, key)].append(mutant)
-    return groups
-
-
-def _row(name: str, outcomes: Sequence[Outcome], reasons: Reasons) -> str:
-    killed = sum(mutant.killed for mutant in outcomes)
-    kinds = Counter(
-        reason.kind
-        for f in outcomes
-        if not f.killed and (reason := reasons.get((f.task, f.command)))
-    )
-    share = killed / max(len(outcomes) - kinds["equivalent"], 1)
-    counts = (
-        len(outcomes),
-        killed,
-        kinds["equivalent"],
-        kinds["left-out"],
-        len(outcomes) - killed - kinds.total(),
-    )
+def _row(name: str, group: Sequence[Planned], alive: set[Planned], reasons: Reasons) -> str:
+    survivors = [mutant for mutant in group if mutant in alive]
+    unknown = unexplained(survivors, reasons)
+    explained = [mutant for mutant in survivors if mutant not in unknown]
+    kinds = Counter(reasons[mutant.task, mutant.command].kind for mutant in explained)
+    killed = len(group) - len(survivors)
+    share = killed / max(len(group) - kinds["equivalent"], 1)
+    counts = (len(group), killed, kinds["equivalent"], kinds["left-out"], len(unknown))
     return f"| {name} | {' | '.join(map(str, counts))} | {share:.0%} |"
 
 
@@ -448,24 +394,21 @@ def main(names: Sequence[str] = ()) -> int:
     `names` are shells and sets of tasks; by default all that the image and the bank hold.
     """
     study, reasons = read_study(), read_reasons()
-    sets: list[str] = []
-    shells: list[str] = []
-    for name in names:
-        (shells if name in SHELLS else sets).append(name)
-    tasks = {task.id: task for wanted in sets or [ALL] for task in load_tasks(wanted)}
+    sets = [name for name in names if name not in SHELLS] or [ALL]
+    shells = [name for name in names if name in SHELLS] or SHELLS
+    tasks = {task.id: task for wanted in sets for task in load_tasks(wanted)}
     published = [task for task in tasks.values() if not task.private]
     sandbox = open_sandbox(study.sandbox)
-    there = [shell for shell in shells or SHELLS if sandbox.image.shells.get(shell)]
-    limits, kept = study.sandbox.limits, CACHE / "mutants"
-    left: list[Outcome] = []
-    for shell in there:
+    prober = Prober(sandbox, published, study.sandbox.limits, CACHE / "mutants")
+    left: list[Planned] = []
+    for shell in (shell for shell in shells if sandbox.image.shells.get(shell)):
         planned = plan_of(published, [shell])
-        outcomes = execute(planned, published, study.seeds, sandbox, limits=limits, kept=kept)
-        write_atomic(page_path(shell), page_of(outcomes, reasons, study.seeds))
-        survivors, unknown = [o for o in outcomes if not o.killed], unexplained(outcomes, reasons)
+        survivors = survivors_of(planned, prober, study.seeds)
+        write_atomic(page_path(shell), page_of(planned, survivors, reasons, study.seeds))
+        unknown = unexplained(survivors, reasons)
         left += unknown
         print(
-            f"{SHELLS[shell].title}: {len(outcomes)} mutants, {len(survivors)} survive, "
+            f"{SHELLS[shell].title}: {len(planned)} mutants, {len(survivors)} survive, "
             f"{len(unknown)} of them unexplained"
         )
     for mutant in left:

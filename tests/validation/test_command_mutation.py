@@ -5,17 +5,19 @@ from collections import Counter
 
 import pytest
 
+from fluency.core.study import Limits
 from fluency.core.tasks import load_tasks, task_sets
 from fluency.execution.execute import missing_shell_reason
+from fluency.validation.probes import Prober
 from tools.command_mutants import (
-    Outcome,
+    Planned,
     Reason,
-    execute,
     mutants,
     page_of,
     page_path,
     plan_of,
     read_reasons,
+    survivors_of,
     unexplained,
 )
 
@@ -128,27 +130,25 @@ def test_page_holds_these_mutants_and_explains_every_survivor(shell: str) -> Non
 
 
 def test_page_of_survivor_without_a_reason() -> None:
-    outcomes = [
-        Outcome("t", "bash", "drop-flag", text, text == "a", "no" * (text == "a"))
-        for text in "abcd"
-    ]
+    planned = [Planned("t", "bash", "drop-flag", text) for text in "abcd"]
     reasons = {
         ("t", "c"): Reason("equivalent", "Same."),
         ("t", "d"): Reason("left-out", "Not asked."),
     }
-    assert [mutant.command for mutant in unexplained(outcomes, reasons)] == ["b"]
-    page = page_of(outcomes, reasons, (11, 24))
+    assert [mutant.command for mutant in unexplained(planned[1:], reasons)] == ["b"]
+    page = page_of(planned, planned[1:], reasons, (11, 24))
     assert "| t | 4 | 1 | 1 | 1 | 1 | 33% |" in page and "**Unexplained.**" in page
     assert "*Left out.* Not asked." in page
 
 
 @pytest.mark.engine
 @pytest.mark.parametrize("shell", PAGES)
-def test_execute_sample_gives_the_published_result(shell: str, sandbox) -> None:
+def test_survivors_of_sample_gives_the_published_result(shell: str, sandbox) -> None:
     if reason := missing_shell_reason(sandbox, shell):
         pytest.skip(reason)
-    page, survivors = page_path(shell).read_text(encoding="utf-8"), read_reasons()
+    page, reasons = page_path(shell).read_text(encoding="utf-8"), read_reasons()
     tasks = [task for task in TASKS if f"\n| {task.id} |" in page]
-    for mutant in execute(plan_of(tasks, [shell])[::149], tasks, (11, 24), sandbox):
-        assert mutant.killed == (f"\n{mutant.command}\n" not in page), mutant
-        assert mutant.killed or (mutant.task, mutant.command) in survivors
+    planned, prober = plan_of(tasks, [shell])[::149], Prober(sandbox, tasks, Limits())
+    alive = survivors_of(planned, prober, (11, 24))
+    assert alive == [mutant for mutant in planned if f"\n{mutant.command}\n" in page]
+    assert {(mutant.task, mutant.command) for mutant in alive} <= reasons.keys()
