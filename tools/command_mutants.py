@@ -6,7 +6,7 @@ import itertools
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -78,13 +78,6 @@ _PWSH_TEXTS = {
 }
 
 
-class Mutant(NamedTuple):
-    """A command with one fault, and which kind of fault it is."""
-
-    operator: str
-    command: str
-
-
 class _Edit(NamedTuple):
     operator: str
     start: int
@@ -92,8 +85,8 @@ class _Edit(NamedTuple):
     text: str
 
 
-def mutants(command: str, grammar: Grammar = BASH) -> list[Mutant]:
-    """Every command that differs from this one by one fault, in order of place, each once."""
+def mutants(command: str, grammar: Grammar = BASH) -> dict[str, str]:
+    """Every command that differs from this one by one fault, in order of place, and the kind of fault."""
     source = command.encode()
     faults = _faults_in_powershell if grammar == POWERSHELL else _faults_in_bash
     edits = {
@@ -104,7 +97,7 @@ def mutants(command: str, grammar: Grammar = BASH) -> list[Mutant]:
         mutant = (source[: edit.start] + edit.text.encode() + source[edit.end :]).decode().strip()
         if mutant and mutant != command:
             found.setdefault(mutant, edit.operator)
-    return [Mutant(operator, mutant) for mutant, operator in found.items()]
+    return found
 
 
 def _nodes(node: Node) -> Iterator[Node]:
@@ -247,19 +240,16 @@ def _in_text(node: Node) -> Iterator[_Edit]:
 
 
 REASONS = ROOT / "tests" / "data" / "mutant_survivors.yaml"
-Kind = Literal["equivalent", "left-out"]
-_INTRODUCTION = """# Mutants of the reference commands
+_EXPLANATION = """\
+Each Bash reference, or the first PowerShell reference of each task, gets one small fault at a time: a flag dropped, a
+comparison flipped, a number changed, case ignored, a stage of the pipeline, a negation or an anchor removed. Every
+mutant is judged like an answer and is *killed* if it fails in at least one world. A survivor is *equivalent* if no
+output could distinguish it from the reference, *left out* if only a world that is excluded on purpose could, mostly
+because the prompt does not decide the case. Any other survivor shows that a world lacks a trap. The kill rate is of the
+mutants that are not equivalent.
 
-For those who doubt that the worlds notice a small fault in a command. Each Bash reference of the task bank, or the
-first PowerShell reference of each task, gets one fault at a time: a flag dropped, a comparison flipped, a number
-changed, case ignored, a stage of the pipeline, a negation or an anchor removed. Every mutant runs in both worlds and
-is judged like an answer. It is *killed* if it fails in at least one world. A survivor is *equivalent* if no output
-could distinguish it from the reference. It is *left out* if only a world that is excluded on purpose could distinguish
-it, mostly because the prompt does not decide the case. Any other survivor shows that a world lacks a trap, which is
-then added. Equivalent mutants do not count in the share killed.
-
-`make mutants` writes this page, `python -m tools.command_mutants SHELL SET` the page of one shell and set. The reasons
-are in `tests/data/mutant_survivors.yaml`.
+Survivors and their reasons are in `tests/data/mutant_survivors.yaml`. `make mutants` writes this page,
+`python -m tools.command_mutants SHELL SET` the page of one shell and set.
 """
 
 
@@ -268,8 +258,8 @@ def page_path(shell: str) -> Path:
     return Path(__file__).with_name(f"command_mutants_{shell}.md")
 
 
-class Planned(NamedTuple):
-    """One mutant of a task's reference."""
+class Mutant(NamedTuple):
+    """A reference of a task with one fault, and which kind of fault it is."""
 
     task: str
     shell: str
@@ -277,41 +267,33 @@ class Planned(NamedTuple):
     command: str
 
 
-def plan_of(tasks: Sequence[Task], shells: Iterable[str] = SHELLS) -> list[Planned]:
+def plan_of(tasks: Sequence[Task], shells: Iterable[str] = SHELLS) -> list[Mutant]:
     """The mutants of the references, each once; a mutant that is a reference itself is left out.
 
     A PowerShell execution takes three times as long as a Bash one, so only the first reference of
     each task is mutated there.
     """
-    found: dict[tuple[str, str, str], Planned] = {}
+    found: dict[tuple[str, str, str], Mutant] = {}
     for task, shell in itertools.product(tasks, shells):
         grammar, references = SHELLS[shell].grammar, task.references.get(shell, [])
         for reference in references[:1] if grammar == POWERSHELL else references:
-            for operator, command in mutants(reference, grammar):
+            for command, operator in mutants(reference, grammar).items():
                 if command not in references:
-                    planned = Planned(task.id, shell, operator, command)
-                    found.setdefault((task.id, shell, command), planned)
+                    mutant = Mutant(task.id, shell, operator, command)
+                    found.setdefault((task.id, shell, command), mutant)
     return list(found.values())
 
 
-def survivors_of(planned: Sequence[Planned], prober: Prober, seeds: Sequence[int]) -> list[Planned]:
+def survivors_of(planned: Sequence[Mutant], prober: Prober, seeds: Sequence[int]) -> list[Mutant]:
     """The mutants that pass in every world; a killed one does not run in the next world."""
     alive = list(planned)
     for seed in seeds:
         probes = [Probe(m.task, m.shell, "wrong", m.command, seed) for m in alive]
-        results = zip(alive, prober.all(probes), strict=True)
-        alive = [mutant for mutant, result in results if result.passed]
+        alive = [m for m, found in zip(alive, prober.all(probes), strict=True) if found.passed]
     return alive
 
 
-class Reason(NamedTuple):
-    """Why a mutant survives."""
-
-    kind: Kind
-    text: str
-
-
-Reasons = dict[tuple[str, str], Reason]
+Kind = Literal["equivalent", "left-out"]
 
 
 class _Group(BaseModel, extra="forbid"):
@@ -320,72 +302,64 @@ class _Group(BaseModel, extra="forbid"):
     mutants: list[str]
 
 
-def read_reasons() -> Reasons:
-    """Why mutants survive, by task and command."""
-    entries = TypeAdapter(dict[str, list[_Group]]).validate_python(read_yaml(REASONS))
+def read_kinds() -> dict[tuple[str, str], Kind]:
+    """Which kind of survivor a mutant is, by task and command."""
+    groups = TypeAdapter(dict[str, list[_Group]]).validate_python(read_yaml(REASONS))
     return {
-        (task, command): Reason(group.kind, " ".join(group.reason.split()))
-        for task, groups in entries.items()
-        for group in groups
+        (task, command): group.kind
+        for task, found in groups.items()
+        for group in found
         for command in group.mutants
     }
 
 
-def unexplained(survivors: Iterable[Planned], reasons: Reasons) -> list[Planned]:
-    """Survivors without a reason."""
-    return [mutant for mutant in survivors if (mutant.task, mutant.command) not in reasons]
-
-
 def page_of(
-    planned: Sequence[Planned],
-    survivors: Sequence[Planned],
-    reasons: Reasons,
+    planned: Sequence[Mutant],
+    survivors: Collection[Mutant],
+    kinds: dict[tuple[str, str], Kind],
     seeds: Sequence[int],
 ) -> str:
-    """The results: tables by set, task and fault, and every survivor with its reason."""
-    groups: dict[str, dict[str, list[Planned]]] = {"Set": {}, "Task": {}, "Fault": {}}
+    """The results by set, fault and task."""
+    title = " and ".join(sorted({SHELLS[mutant.shell].title for mutant in planned}))
+    sets = {}
     for name, found in task_sets().items():
         group = [mutant for mutant in planned if mutant.task in found.tasks]
         mutated = len({mutant.task for mutant in group})
-        groups["Set"][f"{name} ({mutated} of {len(found.tasks)} tasks)"] = group
-    for mutant in planned:
-        groups["Task"].setdefault(mutant.task, []).append(mutant)
-        groups["Fault"].setdefault(mutant.operator, []).append(mutant)
-    alive = set(survivors)
-    lines = [_INTRODUCTION, f"Worlds: {', '.join(map(str, seeds))}.", ""]
-    for title, named in groups.items():
-        lines += [
-            f"| {title} | Mutants | Killed | Equivalent | Left out | Unexplained | Share killed |",
+        sets[f"{name} ({mutated} of {len(found.tasks)} tasks)"] = group
+
+    def table(name: str, groups: dict[str, list[Mutant]]) -> list[str]:
+        return [
+            f"| {name} | Mutants | Killed | Equivalent | Left out | Unexplained | Kill rate |",
             "|---|---:|---:|---:|---:|---:|---:|",
-            *(_row(name, group, alive, reasons) for name, group in sorted(named.items()) if group),
-            _row("**all**", planned, alive, reasons),
+            *(row(name, group) for name, group in sorted(groups.items()) if group),
             "",
         ]
-    lines += ["## Survivors", ""]
-    for task, group in sorted(groups["Task"].items()):
-        by_reason: dict[tuple[Reason | None, str], list[str]] = defaultdict(list)
-        for mutant in group:
-            if mutant in alive:
-                reason = reasons.get((task, mutant.command))
-                by_reason[reason, SHELLS[mutant.shell].lexer].append(mutant.command)
-        lines += [f"### {task}", ""] if by_reason else []
-        for (reason, lexer), commands in by_reason.items():
-            why = "**Unexplained.**"
-            if reason:
-                why = f"*{reason.kind.capitalize().replace('-', ' ')}.* {reason.text}"
-            lines += [why, "", f"```{lexer}", *commands, "```", ""]
-    return "\n".join(lines).rstrip() + "\n"
+
+    def row(name: str, group: Sequence[Mutant]) -> str:
+        alive = [mutant for mutant in group if mutant in survivors]
+        of = Counter(kinds.get((mutant.task, mutant.command)) for mutant in alive)
+        killed = len(group) - len(alive)
+        counts = (len(group), killed, of["equivalent"], of["left-out"], of[None])
+        rate = killed / max(len(group) - of["equivalent"], 1)
+        return f"| {name} | {' | '.join(map(str, counts))} | {rate:.0%} |"
+
+    return "\n".join(
+        (
+            f"# Mutants of the {title} references, in worlds {' and '.join(map(str, seeds))}",
+            "",
+            *table("Set", sets),
+            _EXPLANATION,
+            *table("Fault", _by("operator", planned)),
+            *table("Task", _by("task", planned)),
+        )
+    )
 
 
-def _row(name: str, group: Sequence[Planned], alive: set[Planned], reasons: Reasons) -> str:
-    survivors = [mutant for mutant in group if mutant in alive]
-    unknown = unexplained(survivors, reasons)
-    explained = [mutant for mutant in survivors if mutant not in unknown]
-    kinds = Counter(reasons[mutant.task, mutant.command].kind for mutant in explained)
-    killed = len(group) - len(survivors)
-    share = killed / max(len(group) - kinds["equivalent"], 1)
-    counts = (len(group), killed, kinds["equivalent"], kinds["left-out"], len(unknown))
-    return f"| {name} | {' | '.join(map(str, counts))} | {share:.0%} |"
+def _by(field: str, planned: Sequence[Mutant]) -> dict[str, list[Mutant]]:
+    groups: dict[str, list[Mutant]] = defaultdict(list)
+    for mutant in planned:
+        groups[getattr(mutant, field)].append(mutant)
+    return groups
 
 
 def main(names: Sequence[str] = ()) -> int:
@@ -393,23 +367,23 @@ def main(names: Sequence[str] = ()) -> int:
 
     `names` are shells and sets of tasks; by default all that the image and the bank hold.
     """
-    study, reasons = read_study(), read_reasons()
+    study, kinds = read_study(), read_kinds()
     sets = [name for name in names if name not in SHELLS] or [ALL]
     shells = [name for name in names if name in SHELLS] or SHELLS
     tasks = {task.id: task for wanted in sets for task in load_tasks(wanted)}
     published = [task for task in tasks.values() if not task.private]
     sandbox = open_sandbox(study.sandbox)
     prober = Prober(sandbox, published, study.sandbox.limits, CACHE / "mutants")
-    left: list[Planned] = []
-    for shell in (shell for shell in shells if sandbox.image.shells.get(shell)):
+    left: list[Mutant] = []
+    for shell in filter(sandbox.image.shells.get, shells):
         planned = plan_of(published, [shell])
         survivors = survivors_of(planned, prober, study.seeds)
-        write_atomic(page_path(shell), page_of(planned, survivors, reasons, study.seeds))
-        unknown = unexplained(survivors, reasons)
-        left += unknown
+        write_atomic(page_path(shell), page_of(planned, set(survivors), kinds, study.seeds))
+        unexplained = [m for m in survivors if (m.task, m.command) not in kinds]
+        left += unexplained
         print(
             f"{SHELLS[shell].title}: {len(planned)} mutants, {len(survivors)} survive, "
-            f"{len(unknown)} of them unexplained"
+            f"{len(unexplained)} of them unexplained"
         )
     for mutant in left:
         print(f"survives without a reason: {mutant.task}: {mutant.command}")
