@@ -15,7 +15,7 @@ from fluency.archive.pack import make_archive
 from fluency.archive.registration import preregister, with_registration
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
-from fluency.core.provenance import Provenance, collect_provenance, read_startup_times
+from fluency.core.provenance import Provenance, ProvenanceCollector, read_startup_times
 from fluency.core.records import (
     Answer,
     Execution,
@@ -278,14 +278,9 @@ def products(made: Made) -> None:
 
 def provenance_of(made: Made) -> Provenance:
     """The study's provenance, as if it had been gathered at the archive's commit."""
-    collected = collect_provenance(
-        made.study,
-        made.tasks,
-        made.cells,
-        made.config(),
-        lambda cell: load_records(made.results, cell),
-        start_up_s=read_startup_times(made.results),
-    )
+    records = (load_records(made.results, cell) for cell in made.cells)
+    collector = ProvenanceCollector(made.study, records)
+    collected = collector.provenance(made.tasks, made.config(), read_startup_times(made.results))
     collected = collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
     return with_registration(collected, made.study, made.tasks)
 

@@ -11,8 +11,8 @@ from fluency.common.errors import UserError
 from fluency.common.git import git_state
 from fluency.core.provenance import (
     Provenance,
+    ProvenanceCollector,
     Sampling,
-    collect_provenance,
     read_provenance,
 )
 from fluency.core.records import Execution, Generation, Score
@@ -28,13 +28,12 @@ def made(tmp_path_factory):
     return make(tmp_path_factory.mktemp("study"), make_study(("stale-lockfiles",), models=2))
 
 
-def collected(made, change=lambda records: records, **more) -> Provenance:
+def collected(made, change=lambda records: records, start_up_s=None) -> Provenance:
     def load(cell) -> CellRecords:
         return change(load_records(made.results, cell))
 
-    return collect_provenance(
-        made.study, made.tasks, made.cells, [], load, **({"start_up_s": {}} | more)
-    )
+    collector = ProvenanceCollector(made.study, map(load, made.cells))
+    return collector.provenance(made.tasks, [], start_up_s or {})
 
 
 def test_provenance_reads_back(made, tmp_path):

@@ -113,7 +113,7 @@ def test_row_holds_headline_alone(made, cell):
     )
     assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 22, None, None)
     assert row.made_of and row.commands and row.asked_utc == "2026-11-22T01:02:01.500Z"
-    assert [run.seed for run in headline_runs(records.execution)] == [11, 24]
+    assert [run.seed for run in headline_runs(records.execution.runs)] == [11, 24]
 
 
 def test_row_escapes_control_characters(made, cell):

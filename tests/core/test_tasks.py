@@ -104,9 +104,9 @@ def test_load_task_names_folder_without_task(tmp_path):
     [
         ("def expected(world, processes):\n    return 1 / 0\n", "raised ZeroDivisionError"),
         ("def expected(world, processes):\n    return world.files['nowhere']\n", "raised KeyError"),
-        ("def expect(world, processes):\n    return []\n", "cannot be loaded: AttributeError"),
-        ("def expected(world, processes)\n", "cannot be loaded: SyntaxError"),
-        ("import nowhere\n", "cannot be loaded: ModuleNotFoundError"),
+        ("def expect(world, processes):\n    return []\n", "answer raised AttributeError"),
+        ("def expected(world, processes)\n", "answer raised SyntaxError"),
+        ("import nowhere\n", "answer raised ModuleNotFoundError"),
     ],
 )
 def test_expected_names_file_of_failing_answer(tmp_path, answer, what):

@@ -111,7 +111,7 @@ def task_with(folder, answer: str):
     ("answer", "says"),
     [
         ("def expected(world, processes):\n    return 1 / 0\n", "ZeroDivisionError"),
-        ("raise OSError('no')\n", "cannot be loaded: OSError"),
+        ("raise OSError('no')\n", "answer raised OSError"),
         ("def expected(world, processes):\n    return 1 / (world.seed - 24)\n", "world 24"),
     ],
 )

@@ -19,7 +19,7 @@ from fluency.archive.world_files import WORLD_DOCUMENTS, WORLD_INDEX, load_world
 from fluency.common.canonical import hashes_to
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import plain_files
-from fluency.core.provenance import Provenance, collect_provenance
+from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import CONTROL_FILE, Control, ImageInfo
 from fluency.core.schema import FrozenModel, RecordType
 from fluency.core.study import Cell, Study
@@ -241,9 +241,8 @@ class ArchivedStudy:
         """The provenance as the records give it, with what the archive states of its making."""
         stated = self.stated_provenance() or Provenance()
         kept = {name: getattr(stated, name) for name in (*STATED, "registration")}
-        made = collect_provenance(
-            self.study, self.tasks, self.cells, [], self.records, start_up_s=self.start_up_s
-        )
+        collector = ProvenanceCollector(self.study, map(self.records, self.cells))
+        made = collector.provenance(self.tasks, [], self.start_up_s)
         return made.model_copy(update=kept)
 
     def view(self, provenance: Provenance | None = None) -> StudyView:

@@ -219,8 +219,8 @@ def _verdict(score: Score) -> str:
 
 def _run_differences(old: Execution, new: Execution) -> Iterator[str]:
     """Exit codes and outputs that changed, of the runs that decide and are there in both."""
-    now = {run.seed: run.result for run in headline_runs(new)}
-    for run in headline_runs(old):
+    now = {run.seed: run.result for run in headline_runs(new.runs)}
+    for run in headline_runs(old.runs):
         result = now.get(run.seed, run.result)
         if result.exit_code != run.result.exit_code:
             yield f"exit code in world {run.seed}: {run.result.exit_code}, now {result.exit_code}"

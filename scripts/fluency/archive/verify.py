@@ -103,7 +103,7 @@ def _verify(archived: ArchivedStudy, report: VerifyReport) -> None:
     check_table(archived, report, rows)
     with report.collecting_errors():
         try:
-            made = collector.provenance(archived.study, archived.tasks, [], archived.start_up_s)
+            made = collector.provenance(archived.tasks, [], archived.start_up_s)
         except ValidationError as error:
             raise ArchiveError(first_problem(error), where="results") from None
         check_provenance(archived, report, made)

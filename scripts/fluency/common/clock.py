@@ -7,7 +7,12 @@ from datetime import UTC, datetime
 
 def utc_now(timespec: str = "seconds") -> str:
     """Now, as 2026-01-31T12:00:00Z; `timespec` is that of `datetime.isoformat`."""
-    return datetime.now(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+    return utc_text(datetime.now(UTC), timespec)
+
+
+def utc_text(time: datetime, timespec: str) -> str:
+    """A time in UTC as text."""
+    return time.isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
 def parse_time(text: str) -> datetime:

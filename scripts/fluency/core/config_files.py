@@ -36,11 +36,6 @@ _UNION_BRANCH = re.compile(r"str|float|(literal|list)\[.*|constrained-.*")
 """Parts of pydantic's locations that name the branch of a union, and no key."""
 
 
-class _DuplicateKey(yaml.YAMLError):
-    def __init__(self, node: yaml.ScalarNode) -> None:
-        self.key, self.line = node.value, node.start_mark.line + 1
-
-
 class _Loader(yaml.CSafeLoader):
     """YAML whose plain scalars are JSON's: 1:30, 0o17, yes and 2026-01-31 are texts.
 
@@ -55,23 +50,21 @@ class _Loader(yaml.CSafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    raise _DuplicateKey(key)
+                    what, line = f"the key {key.value!r} is given twice", key.start_mark.line + 1
+                    raise UserError(what, where=f"line {line}", hint="remove one of the two")
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
-for _kind, _pattern, _first in (
-    ("null", r"null|~|", ["n", "~", ""]),
-    ("bool", r"true|false", ["t", "f"]),
-    ("int", r"-?(0|[1-9][0-9]{0,40})", list("-0123456789")),
-    (
-        "float",
-        r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40}([eE][-+]?[0-9]{1,3})?|[eE][-+]?[0-9]{1,3})",
-        list("-0123456789"),
-    ),
+_INT = r"-?(0|[1-9][0-9]{0,40})"
+for _kind, _pattern in (
+    ("null", r"null|~|"),
+    ("bool", r"true|false"),
+    ("int", _INT),
+    ("float", _INT + r"(\.[0-9]{1,40}([eE][-+]?[0-9]{1,3})?|[eE][-+]?[0-9]{1,3})"),
 ):
     _Loader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{_kind}", re.compile(rf"(?:{_pattern})\Z"), _first
+        f"tag:yaml.org,2002:{_kind}", re.compile(rf"(?:{_pattern})\Z"), None
     )
 
 
@@ -88,21 +81,18 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file's mapping; UserError names the file, and the line where it does not parse."""
     where = str(path)
     try:
-        value = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
+        value = yaml.load(Path(path).read_bytes(), _Loader)
     except OSError as error:
         what = f"this file cannot be read: {error.strerror}"
         raise UserError(what, where=where, hint="check the name") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        where += f": line {line}"
-        raise UserError("this is not UTF-8 text", where=where, hint="save it as UTF-8") from None
-    except _DuplicateKey as error:
-        what = f"the key {error.key!r} is given twice"
-        where += f": line {error.line}"
-        raise UserError(what, where=where, hint="remove one of the two") from None
+    except UserError as error:
+        error.where = f"{where}: {error.where}"
+        raise
     except yaml.YAMLError as error:
         what = f"this is not YAML: {' '.join(str(error).split())}"
-        raise UserError(what, where=where, hint="check indentation and quotes") from None
+        raise UserError(
+            what, where=where, hint="check indentation, quotes, and that it is UTF-8"
+        ) from None
     try:
         json.dumps(value, default=str, skipkeys=True)
     except ValueError:
@@ -129,22 +119,20 @@ def config_error(
         schema = model.model_json_schema()
         parts = [schema, *schema.get("$defs", {}).values()]
         known = {key for part in parts for key in part.get("properties", {})} - {keys[-1]}
-        near = get_close_matches(keys[-1], known, 1)
-        what = "unknown key"
+        near, what = get_close_matches(keys[-1], known, 1), "unknown key"
         hint = f'did you mean "{near[0]}"?' if near else f"{page} lists every key"
     elif problem["type"] == "missing":
         what, hint = "this key is missing", f"{page} says what it is for"
     elif problem["type"] in _FORMS and keys:
         named = [key for key in keys if not key.isdecimal()]
         entries = _ENTRIES.get(named[-1], "one, two")
-        form = _FORMS[problem["type"]].format(key=named[-1], entries=entries)
         what = f"found {json.dumps(problem['input'], default=str)}; {what}"
-        hint = f"write {form}"
+        hint = f"write {_FORMS[problem['type']].format(key=named[-1], entries=entries)}"
     where = f"{file_defining(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
     return UserError(what, where=where, hint=hint)
 
 
 def file_defining(key: str, files: Sequence[Path]) -> str:
     """The last of the files that has a top-level key, which a user would edit."""
-    file = ([file for file in files if key in read_yaml(file)] or list(files))[-1]
+    file = [files[-1], *(file for file in files if key in read_yaml(file))][-1]
     return str(file.relative_to(CONFIG.parent)) if file.is_relative_to(CONFIG.parent) else str(file)

@@ -137,13 +137,9 @@ def _parse_bash(source: bytes) -> Parsed:
         if node.type == "command":
             name = node.child_by_field_name("name")
             if name is not None:
-                rest = list(node.children_by_field_name("argument"))
-                calls.append(
-                    Call(
-                        _bare(_text(source, name)),
-                        tuple(_bare(_text(source, child)) for child in rest),
-                    )
-                )
+                rest = node.children_by_field_name("argument")
+                called, *arguments = (_bare(_text(source, part)) for part in (name, *rest))
+                calls.append(Call(called, tuple(arguments)))
         elif node.type == "test_command" and node.children[0].type == "[":
             calls.append(Call("[", ()))
         elif node.type in ("declaration_command", "unset_command"):
@@ -187,15 +183,15 @@ def _parse_pwsh(source: bytes) -> Parsed:
         tree = tree if patched == source else syntax_tree(POWERSHELL, patched)
         parses = not tree.root_node.has_error
         if not parses:
-            skipped = _parse_past_error(patched)
+            # PowerShell's parser goes on past a keyword without its parenthesis, and takes `[` for a name.
+            skipped = _BRACKET.sub(b"x", _KEYWORD.sub(lambda found: b" " * len(found[0]), patched))
             tree = tree if skipped == patched else syntax_tree(POWERSHELL, skipped)
     calls, functions, dynamic = [], set(), False
     for node, parent in _nodes(tree):
         if node.type in ("command_name", "command_name_expr"):
             if parent is not None and parent.type == "command_name_expr":
                 continue
-            name = _called(source, node)
-            if name is not None:
+            if (name := _called(source, node)) is not None:
                 calls.append(Call(name, _arguments(source, parent)))
             elif not _text(source, node).startswith("{"):
                 dynamic = True
@@ -209,24 +205,20 @@ def _parse_pwsh(source: bytes) -> Parsed:
 def _patch_grammar_gap(found: re.Match[bytes]) -> bytes:
     """As many bytes that mean the same to the grammar."""
     piece = found[0]
-    if found["string"] is not None:
-        return piece
-    if found["operator"] is not None:
-        return b"-eq".ljust(len(piece))
-    if found["typed"] is not None:
-        return b" " * len(piece)
-    if found["item"] is not None:
-        return piece[: -len(found["bare"])] + b"1" * len(found["bare"])
-    if found["lone"] is not None:
-        return b"x"
-    if found["clause"] is not None:
-        return b"\n" if b"switch" in found.string[: found.start()].lower() else piece
-    return piece[:2] + b"x" * (len(piece) - 2)
-
-
-def _parse_past_error(source: bytes) -> bytes:
-    """The text as PowerShell's parser continues with it: past a keyword without its parenthesis, `[` as a name."""
-    return _BRACKET.sub(b"x", _KEYWORD.sub(lambda found: b" " * len(found[0]), source))
+    match found.lastgroup:
+        case "attached":
+            return piece[:2].ljust(len(piece), b"x")
+        case "operator":
+            return b"-eq".ljust(len(piece))
+        case "typed":
+            return b" " * len(piece)
+        case "item":
+            return piece.removesuffix(found["bare"]).ljust(len(piece), b"1")
+        case "lone":
+            return b"x"
+        case "clause" if b"switch" in found.string[: found.start()].lower():
+            return b"\n"
+    return piece
 
 
 def _called(source: bytes, node: Node) -> str | None:
@@ -234,20 +226,15 @@ def _called(source: bytes, node: Node) -> str | None:
     text = _text(source, node)
     if node.type == "command_name":
         return text
-    bare = _bare(text)
-    if text[:1] in "$({@" or (text[:1] == '"' and "$" in text):
-        return None
-    return bare
+    is_dynamic = text[:1] in "$({@" or (text[:1] == '"' and "$" in text)
+    return None if is_dynamic else _bare(text)
 
 
 def _arguments(source: bytes, command: Node | None) -> tuple[str, ...]:
-    elements = command.child_by_field_name("command_elements") if command is not None else None
-    if elements is None:
-        return ()
+    elements = command and command.child_by_field_name("command_elements")
+    parts = elements.children if elements else []
     return tuple(
-        _bare(_text(source, child))
-        for child in elements.children
-        if child.type != "command_argument_sep"
+        _bare(_text(source, part)) for part in parts if part.type != "command_argument_sep"
     )
 
 

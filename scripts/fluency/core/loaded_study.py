@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from fluency.common.paths import CONFIG, RESULTS
 from fluency.core.provenance import Provenance
 from fluency.core.records import CONTROL_FILE, read_control
-from fluency.core.study import Cell, Study, read_study
+from fluency.core.study import Study, read_study
 from fluency.core.study_view import StudyView
-from fluency.core.table import (
-    PRODUCTS,
-    RECORD_TYPES,
-    CellRecords,
-    load_records,
-    record_path,
-)
+from fluency.core.table import PRODUCTS, RECORD_TYPES, load_records, record_path
 from fluency.core.tasks import Task, load_tasks
 
 
@@ -33,9 +29,7 @@ class LoadedStudy:
         self.tasks: list[Task] = load_tasks(self.study.tasks)
         self.task_of = {task.id: task for task in self.tasks}
         self.cells = list(self.study.cells(list(self.task_of)))
-
-    def records(self, cell: Cell) -> CellRecords:
-        return load_records(RESULTS, cell)
+        self.records = partial(load_records, RESULTS)
 
     def view(self, provenance: Provenance | None = None) -> StudyView:
         """The study in results/."""
@@ -50,21 +44,15 @@ class LoadedStudy:
 
     def record_paths(self) -> list[str]:
         """The record of every cell at every stage, as the rules name them."""
-        return [
-            str(record_path(Path(RESULTS.name), stage, cell))
-            for stage in RECORD_TYPES
-            for cell in self.cells
-        ]
+        paths = product([Path(RESULTS.name)], RECORD_TYPES, self.cells)
+        return [str(record_path(*parts)) for parts in paths]
 
     def products(self) -> list[str]:
         """Every file that the study's rules make but the archive, as the rules name them."""
         folder = Path(RESULTS.name) / self.study.study
         last = [*PRODUCTS, *([CONTROL_FILE] if self.study.control else [])]
-        return [
-            *self.record_paths(),
-            f"{RESULTS.name}/image.json",
-            *(str(folder / name) for name in last),
-        ]
+        ends = [f"{RESULTS.name}/image.json", *(str(folder / name) for name in last)]
+        return self.record_paths() + ends
 
 
 def load_study(files: Sequence[str | Path] = ()) -> LoadedStudy:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import not_
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from fluency.core.schema import (
     read_record,
 )
 from fluency.core.shells import ConditionName
-from fluency.core.study import Cell, Limits, Price, Study
+from fluency.core.study import Limits, Price, Study
 from fluency.core.table import CellRecords
 from fluency.core.tasks import Task
 
@@ -193,21 +193,23 @@ class _Distinct(defaultdict[str, dict[str, Any]]):
         self._size = Counter[str]()
         self._last: dict[str, Any] = {}
 
-    def add(self, field: str, value: Any) -> None:
-        """Add a value; UserError if a field has too many of them."""
-        if field in self._last and self._last[field] == value:
-            return
-        self._last[field] = value
-        plain = value.model_dump(mode="json") if isinstance(value, FrozenModel) else value
-        key = canonical_json(plain)
-        self._size[field] += 0 if key in self[field] else len(key)
-        if self._size[field] > MAX_DISTINCT:
-            raise UserError(
-                f"its distinct values hold more than {MAX_DISTINCT:,} characters",
-                where=field,
-                hint="check the records",
-            )
-        self[field][key] = value
+    def add(self, **fields: Any) -> None:
+        """Add a value of each field; UserError if a field has too many of them."""
+        for field, value in fields.items():
+            # Most cells repeat the values of the cell before them.
+            if field in self._last and self._last[field] == value:
+                continue
+            self._last[field] = value
+            plain = value.model_dump(mode="json") if isinstance(value, FrozenModel) else value
+            key = canonical_json(plain)
+            self._size[field] += 0 if key in self[field] else len(key)
+            if self._size[field] > MAX_DISTINCT:
+                raise UserError(
+                    f"its distinct values hold more than {MAX_DISTINCT:,} characters",
+                    where=field,
+                    hint="check the records",
+                )
+            self[field][key] = value
 
     def lists(self) -> dict[str, list[Any]]:
         """The values of each field in order."""
@@ -223,30 +225,30 @@ class _Answers:
 
     def add(self, generation: Generation) -> None:
         answer, request = generation.answer, generation.answer.request
-        sent, used = request.temperature, answer.usage
-        values = {
-            "id": request.model_id,
-            "echoed": answer.model_echoed or None,
-            "temperature_requested": str(generation.temperature_requested),
-            "temperature_sent": "provider-default" if sent is None else f"{sent:g}",
-            "max_tokens": request.max_tokens,
-            "effort": request.effort or None,
-            "extra_body": request.extra_body,
-            "headers": request.headers,
-            "server": answer.server,
-            "client": answer.client,
-            "wire": request.wire,
+        known = {
+            "echoed": answer.model_echoed,
+            "effort": request.effort,
             "tool": request.tool and request.tool.name,
             "price": generation.price and generation.price.model_dump(),
         }
-        self.distinct.add("thinking", request.thinking)
-        for field, value in values.items():
-            if value is not None:
-                self.distinct.add(field, value)
-        self.totals["answers"] += 1
-        self.totals["input_tokens"] += used.input_tokens or 0
-        self.totals["output_tokens"] += used.output_tokens or 0
-        self.costs += [] if generation.cost_usd is None else [generation.cost_usd]
+        self.distinct.add(
+            id=request.model_id,
+            temperature_requested=str(generation.temperature_requested),
+            temperature_sent=request.temperature_text,
+            server=answer.server,
+            client=answer.client,
+            **request.model_dump(
+                include={"max_tokens", "thinking", "extra_body", "headers", "wire"}
+            ),
+            **{field: value for field, value in known.items() if value},
+        )
+        self.totals.update(
+            answers=1,
+            input_tokens=answer.usage.input_tokens or 0,
+            output_tokens=answer.usage.output_tokens or 0,
+        )
+        if generation.cost_usd is not None:
+            self.costs.append(generation.cost_usd)
         if answer.outcome == "refusal":
             self.refusals[_text_in(answer, "stop_details", "category") or "none stated"] += 1
         if place := _text_in(answer, "usage", "inference_geo"):
@@ -274,12 +276,15 @@ def _total(costs: Sequence[float]) -> float | None:
 
 
 class ProvenanceCollector:
-    """Collects a study's provenance, cell by cell."""
+    """Collects a study's provenance from the records of its cells."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, records: Iterable[CellRecords] = ()) -> None:
+        self.study = study
         self._sent = {model.alias: _Answers() for model in study.models}
         self._ran, self._worlds = _Distinct(), _Distinct()
         self._answered, self._executed = list[str](), list[str]()
+        for cell in records:
+            self.add(cell)
 
     def add(self, records: CellRecords) -> None:
         """Take in what the records of one cell say."""
@@ -291,19 +296,13 @@ class ProvenanceCollector:
         if execution:
             if isinstance(utc := execution.provenance.get("utc"), str):
                 self._executed.append(utc)
-            self._ran.add("limits", execution.limits)
-            self._ran.add("images", execution.image)
-            self._ran.add("engines", execution.engine)
+            self._ran.add(limits=execution.limits, images=execution.image, engines=execution.engine)
             for run in execution.runs:
-                self._ran.add("conditions", run.condition)
-                self._worlds.add(str(run.seed), run.world_sha256)
+                self._ran.add(conditions=run.condition)
+                self._worlds.add(**{str(run.seed): run.world_sha256})
 
     def provenance(
-        self,
-        study: Study,
-        tasks: Sequence[Task],
-        files: Iterable[Path],
-        start_up_s: Mapping[str, float | None],
+        self, tasks: Sequence[Task], files: Iterable[Path], start_up_s: Mapping[str, float | None]
     ) -> Provenance:
         """The provenance of what was added, as far as the study is measured.
 
@@ -322,7 +321,7 @@ class ProvenanceCollector:
             versions={"python": sys.version.split()[0]} | library_versions(LIBRARIES),
             lock_sha256=sha256_file(ROOT / "envs" / "requirements.lock"),
             config_files={_relative(file): sha256_file(file) for file in files},
-            decision=study.decision or None,
+            decision=self.study.decision or None,
             task_sha256={task.id: task.sha256 for task in tasks},
             worlds=dict(sorted(self._worlds.lists().items())),
             **self._ran.lists(),
@@ -333,22 +332,6 @@ class ProvenanceCollector:
             started_utc=min(times, default=None),
             ended_utc=max(times, default=None),
         )
-
-
-def collect_provenance(
-    study: Study,
-    tasks: Sequence[Task],
-    cells: Iterable[Cell],
-    files: Iterable[Path],
-    load: Callable[[Cell], CellRecords],
-    *,
-    start_up_s: Mapping[str, float | None],
-) -> Provenance:
-    """The provenance of a study; `load` gives the records of a cell."""
-    collector = ProvenanceCollector(study)
-    for cell in cells:
-        collector.add(load(cell))
-    return collector.provenance(study, tasks, files, start_up_s)
 
 
 def read_startup_times(results: Path) -> dict[str, float | None]:

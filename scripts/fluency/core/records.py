@@ -58,6 +58,10 @@ class Request(FrozenModel):
     trial: int
     protocol: int
 
+    @property
+    def temperature_text(self) -> str:
+        return "provider-default" if self.temperature is None else f"{self.temperature:g}"
+
 
 class Usage(FrozenModel):
     """Tokens as the server counted them."""

@@ -9,9 +9,10 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple
 from datetime import date
-from itertools import product
+from itertools import product, starmap
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -153,15 +154,12 @@ class ModelConfig(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _defaults_of_the_wire(cls, values: Any) -> Any:
-        if isinstance(values, dict) and values.get("served_by") == "embedded":
+        if not isinstance(values, dict):
+            return values
+        if values.get("served_by") == "embedded":
             values = values | {"wire": "chat"}  # llama.cpp's
-        if (
-            isinstance(values, dict)
-            and values.get("wire") in KEY_OF
-            and "api_key_env" not in values
-        ):
-            return values | {"api_key_env": KEY_OF[values["wire"]]}
-        return values
+        key = {"api_key_env": KEY_OF[wire]} if (wire := values.get("wire")) in KEY_OF else {}
+        return key | values
 
     @field_validator("api_key_env", mode="before")
     @classmethod
@@ -170,25 +168,13 @@ class ModelConfig(StrictModel):
             raise ValueError("write a variable's name in capitals, as in MY_KEY, and never a key")
         return value
 
-    @field_validator("alias")
-    @classmethod
-    def _is_not_nothing(cls, value: str) -> str:
-        if value in ("nan", "null"):
-            raise ValueError("a table would read this alias as an empty field; choose another")
-        return value
-
     @field_validator("thinking", "extra_body", "extra_headers")
     @classmethod
     def _is_portable_json(cls, value: Any) -> Any:
-        try:
-            portable = json.loads(canonical_json(value)) == value
-        except ValueError:
-            portable = False
-        if not portable:
-            raise ValueError(
-                "not portable JSON: dates, .nan and integers above 2^53 are not allowed"
-            )
-        return value
+        with suppress(ValueError):
+            if json.loads(canonical_json(value)) == value:
+                return value
+        raise ValueError("not portable JSON: dates, .nan and integers above 2^53 are not allowed")
 
 
 Seed = Annotated[int, Field(ge=0, le=EXACT)]
@@ -205,9 +191,7 @@ def _set_or_ids(value: object) -> object:
 
 
 Wanted = Annotated[
-    Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")]
-    | Annotated[list[str], Field(min_length=1)],
-    BeforeValidator(_set_or_ids),
+    Annotated[str, Field(pattern=STUDY_NAME)] | list[str], BeforeValidator(_set_or_ids)
 ]
 
 
@@ -312,11 +296,10 @@ class Study(StrictModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:
-        aliases = [model.alias for model in self.models]
-        for name in ("models", "shells", "seeds", "tasks"):
-            values = aliases if name == "models" else getattr(self, name)
+        lists = {name: getattr(self, name) for name in ("shells", "seeds", "tasks")}
+        for name, values in (lists | {"models": [model.alias for model in self.models]}).items():
             if not isinstance(values, str) and len(set(values)) < len(values):
-                raise ValueError(f"{name}: every entry must be different, got {list(values)}")
+                raise ValueError(f"{name}: every entry must be different, got {values}")
         if len({seed % 2 for seed in self.seeds}) < 2:
             raise ValueError(
                 "seeds: take at least one odd and one even seed, the worlds of a pair differ in kind"
@@ -332,8 +315,8 @@ class Study(StrictModel):
     def cells(self, task_ids: Sequence[str]) -> Iterator[Cell]:
         """Every cell of the design, model by model."""
         aliases = [model.alias for model in self.models]
-        for design in product(aliases, self.shells, task_ids, range(1, self.trials + 1)):
-            yield Cell(*design)
+        design = product(aliases, self.shells, task_ids, range(1, self.trials + 1))
+        return starmap(Cell, design)
 
     def priority(self, cell: Cell) -> int:
         """Decides when a cell is asked, 0 … 2^31 - 1, the largest first: seeded, which mixes the shells in time."""

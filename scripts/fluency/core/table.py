@@ -6,14 +6,14 @@ from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
-from fluency.common.clock import parse_time
+from fluency.common.clock import parse_time, utc_text
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import write_atomic
 from fluency.common.words import escape_controls
-from fluency.core.records import Answer, Execution, Generation, Run, Score
-from fluency.core.schema import FrozenModel, RecordType, read_record
+from fluency.core.records import Execution, Generation, Run, Score, WorldScore
+from fluency.core.schema import FrozenModel, read_record
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
 from fluency.core.study import Cell
 from fluency.core.tasks import Task
@@ -32,6 +32,7 @@ _OF_SCORE = (
     *(condition.score_field for condition in EXTRA_CONDITIONS),
 )
 """Columns that are fields of a score."""
+OfRun = TypeVar("OfRun", Run, WorldScore)
 Status = Literal["measured", "not_measured", "missing"]
 MISSING_REASONS = {stage: f"no {stage} yet" for stage in ("generation", "execution", "score")}
 
@@ -144,13 +145,12 @@ def record_path(results: Path, stage: str, cell: Cell) -> Path:
 def load_records(results: Path, cell: Cell) -> CellRecords:
     """The records of one cell; a damaged one is a UserError, an absent one None."""
 
-    def load(stage: str, kind: type[RecordType]) -> RecordType | None:
-        path = record_path(results, stage, cell)
-        return read_record(kind, path) if path.exists() else None
-
-    return CellRecords(
-        load("generations", Generation), load("executions", Execution), load("scores", Score)
-    )
+    paths = {stage: record_path(results, stage, cell) for stage in RECORD_TYPES}
+    found: list[Any] = [
+        read_record(kind, paths[stage]) if paths[stage].exists() else None
+        for stage, kind in RECORD_TYPES.items()
+    ]
+    return CellRecords(*found)
 
 
 def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
@@ -178,50 +178,40 @@ def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
             where=cell.path,
             hint="run the study again; it makes only what is missing",
         )
-    status = (
-        "not_measured" if score.not_measured else "missing" if execution.unmeasured else "measured"
-    )
-    headline = [
-        world
-        for world in score.worlds
-        if world.condition == AS_DESIGNED.name and world.reading == "strict"
-    ]
+    why = score.not_measured or execution.unmeasured
+    made_of = score.make_up
+    headline = headline_runs(score.worlds) if why is None else None
     return Row(
         **values,
-        status=status,
-        reason=score.not_measured or execution.unmeasured,
+        status="not_measured" if score.not_measured else "missing" if why else "measured",
+        reason=why,
         **{name: getattr(score, name) for name in _OF_SCORE},
-        worlds_passed=sum(world.passed for world in headline) if status == "measured" else None,
-        worlds_run=len(headline) if status == "measured" else None,
-        made_of=score.make_up.made_of if score.make_up else None,
-        commands=" ".join(score.make_up.commands) if score.make_up else None,
+        worlds_passed=None if headline is None else sum(world.passed for world in headline),
+        worlds_run=None if headline is None else len(headline),
+        made_of=made_of and made_of.made_of,
+        commands=made_of and " ".join(made_of.commands),
         side_effects="; ".join(score.side_effects) or None,
     )
 
 
 def _asked(generation: Generation) -> dict[str, object]:
     answer = generation.answer
-    sent = answer.request.temperature
+    sent = parse_time(answer.received_utc) - timedelta(seconds=answer.latency_s or 0)
     return {
         "outcome": answer.outcome,
         "stop_reason": answer.stop_reason,
         "input_tokens": answer.usage.input_tokens,
         "output_tokens": answer.usage.output_tokens,
         "cost_usd": generation.cost_usd,
-        "temperature_sent": "provider-default" if sent is None else f"{sent:g}",
+        "temperature_sent": answer.request.temperature_text,
         "model_echoed": answer.model_echoed,
         "t_gen_s": answer.latency_s,
-        "asked_utc": _asked_utc(answer),
+        "asked_utc": utc_text(sent, "milliseconds"),
     }
 
 
-def _asked_utc(answer: Answer) -> str:
-    sent = parse_time(answer.received_utc) - timedelta(seconds=answer.latency_s or 0)
-    return sent.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def _ran(execution: Execution) -> dict[str, object]:
-    results = [run.result for run in headline_runs(execution)]
+    results = [run.result for run in headline_runs(execution.runs)]
     facts: dict[str, object] = {
         "command": execution.extraction.strict,
         "attempts": execution.attempts,
@@ -229,44 +219,39 @@ def _ran(execution: Execution) -> dict[str, object]:
     if not results:
         return facts
 
-    def largest(name: str) -> int | None:
+    def used(name: str) -> list[Any]:
         values = (getattr(result.used, name) for result in results)
-        return max((value for value in values if value is not None), default=None)
+        return [value for value in values if value is not None]
 
-    processor = [result.used.cpu_s for result in results if result.used.cpu_s is not None]
+    largest = {
+        name: max(used(name), default=None)
+        for name in ("peak_memory_bytes", "peak_processes", "written_bytes")
+    }
+    processor = used("cpu_s")
     return facts | {
         "t_exec_s": round(fmean(result.wall_s for result in results), 6),
         "timed_out": any(result.timed_out for result in results),
-        "peak_memory_bytes": largest("peak_memory_bytes"),
         "cpu_s": round(fmean(processor), 6) if processor else None,
-        "peak_processes": largest("peak_processes"),
-        "written_bytes": largest("written_bytes"),
+        **largest,
         "output_truncated": any(
             result.stdout.truncated or result.stderr.truncated for result in results
         ),
     }
 
 
-def headline_runs(execution: Execution) -> list[Run]:
-    """The runs of the headline: the strict reading, as designed, one per world."""
-    return [
-        run
-        for run in execution.runs
-        if run.condition == AS_DESIGNED.name and run.reading == "strict"
-    ]
+def headline_runs(runs: list[OfRun]) -> list[OfRun]:
+    """The headline's among the runs or their scores: the strict reading, as designed, one per world."""
+    return [run for run in runs if (run.condition, run.reading) == (AS_DESIGNED.name, "strict")]
 
 
 COLUMNS = list(Row.model_fields)
-_TYPES = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
+_TYPES: dict[Any, str] = {bool: "boolean", int: "Int64", float: "Float64"}
 
 
 def dtypes() -> dict[str, str]:
     """The pandas type of each column; all are nullable."""
     return {
-        name: next(
-            (dtype for kind, dtype in _TYPES.items() if kind.__name__ in str(field.annotation)),
-            "string",
-        )
+        name: _TYPES.get((get_args(field.annotation) or [field.annotation])[0], "string")
         for name, field in Row.model_fields.items()
     }
 

@@ -11,7 +11,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256_file
 from fluency.core.records import ProcessFact
-from fluency.core.tasks import PAGE, Task, run_python_file
+from fluency.core.tasks import Task, author_code, run_python_file
 from fluency.world import Builder, HelperSpec, World, WorldError, build_world
 
 
@@ -26,19 +26,9 @@ def world_for(task: Task, seed: int) -> World:
 @lru_cache(maxsize=256)
 def _extended(task_id: str, fixture: Path, _content: str, seed: int) -> World:
     builder = Builder.extending(build_world(seed), task_id)
-    try:
+    with author_code(fixture, seed, "extend(builder, rng)"):
         run_python_file(fixture).extend(builder, builder.rng)
         return builder.finish()
-    except UserError:
-        raise
-    except Exception as error:
-        what, hint = (
-            f"the task's fixture raised {type(error).__name__}: {error}",
-            "define `extend(builder, rng)`",
-        )
-        raise UserError(
-            what, where=f"{fixture} (world {seed})", hint=f"{hint}; see {PAGE}"
-        ) from error
 
 
 RUNNER_PID = 1

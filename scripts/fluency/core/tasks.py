@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
@@ -46,17 +47,12 @@ def private_folder() -> Path | None:
     named = os.environ.get(PRIVATE_TASKS_VARIABLE)
     if not named:
         return None
-    folder, where = Path(named).expanduser().absolute(), f"{PRIVATE_TASKS_VARIABLE}={named}"
-    if not folder.is_dir():
-        hint = (
-            f"name the folder that holds the private tasks, or leave {PRIVATE_TASKS_VARIABLE} out"
-        )
-        raise UserError("there is no such folder of private tasks", where=where, hint=hint)
-    if folder.resolve().is_relative_to(ROOT):
+    folder = Path(named).expanduser().absolute()
+    if not folder.is_dir() or folder.resolve().is_relative_to(ROOT):
         raise UserError(
-            "the folder of private tasks is inside the project",
-            where=where,
-            hint="move it out of the project, whose files are published",
+            "there is no folder of private tasks here, outside the project",
+            where=f"{PRIVATE_TASKS_VARIABLE}={named}",
+            hint=f"name one (the project's files are published), or unset {PRIVATE_TASKS_VARIABLE}",
         )
     return folder
 
@@ -66,25 +62,31 @@ def task_folders(root: Path = TASKS) -> dict[str, Path]:
 
     Every folder is a task, so that a lost task.yaml is noticed; hidden folders and `__pycache__` are skipped.
     """
-    found = _in(Path(root))
+    banks = [Path(root), *_private(Path(root))]
+    found: dict[str, Path] = {}
+    for folder in (folder for bank in banks for folder in bank.glob("[!._]*/")):
+        task_yaml(folder)
+        if found.setdefault(folder.name, folder) is not folder:
+            raise UserError(
+                "a private task has the id of a task of the project",
+                where=str(folder),
+                hint="give it another id: its folder's name, and `id:` in its task.yaml",
+            )
     if not found:
         raise UserError("there are no tasks", where=str(root), hint="restore the tasks/ folder")
-    hidden = private_folder() if Path(root) == TASKS else None
-    private = _in(hidden) if hidden else {}
-    for name in sorted(found.keys() & private.keys()):
-        raise UserError(
-            "a private task has the id of a task of the project",
-            where=str(private[name]),
-            hint="give it another id: its folder's name, and `id:` in its task.yaml",
-        )
-    return dict(sorted((found | private).items()))
+    return dict(sorted(found.items()))
 
 
 def task_folder(task_id: str) -> Path | None:
     """The folder of a task, private or not; None if there is none."""
-    private = private_folder()
-    folders = [TASKS, *([private] if private else [])]
-    return next((root / task_id for root in folders if (root / task_id).is_dir()), None)
+    folders = (bank / task_id for bank in [TASKS, *_private(TASKS)])
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def _private(root: Path) -> list[Path]:
+    """The folder of private tasks, if there is one next to the bank in `root`."""
+    folder = private_folder() if root == TASKS else None
+    return [folder] if folder else []
 
 
 def task_yaml(folder: Path) -> Path:
@@ -99,13 +101,6 @@ def task_yaml(folder: Path) -> Path:
     return path
 
 
-def _in(root: Path) -> dict[str, Path]:
-    folders = {path.name: path for path in sorted(root.glob("[!._]*/"))}
-    for folder in folders.values():
-        task_yaml(folder)
-    return folders
-
-
 SETS = "sets.yaml"
 ALL = "all"
 
@@ -115,6 +110,13 @@ class TaskSet(FrozenModel):
 
     description: str
     tasks: list[str] = Field(min_length=1)
+
+    @field_validator("tasks")
+    @classmethod
+    def _differ(cls, value: list[str]) -> list[str]:
+        if len(set(value)) < len(value):
+            raise ValueError("a task is named twice in this set; name each once")
+        return value
 
 
 _SETS = TypeAdapter(dict[str, TaskSet])
@@ -126,15 +128,9 @@ def task_sets(root: Path = TASKS) -> dict[str, TaskSet]:
     if not path.is_file():
         return {}
     try:
-        sets = _SETS.validate_python(read_yaml(path))
+        return _SETS.validate_python(read_yaml(path))
     except ValidationError as error:
         raise config_error(error, [path], TaskSet, PAGE) from None
-    for name, found in sets.items():
-        if len(set(found.tasks)) < len(found.tasks):
-            raise UserError(
-                "a task is named twice in this set", where=f"{path}: {name}", hint="name each once"
-            )
-    return sets
 
 
 def resolve_task_ids(
@@ -175,6 +171,26 @@ def run_python_file(path: Path) -> ModuleType:
     return module
 
 
+@contextmanager
+def author_code(path: Path, seed: int, defines: str) -> Iterator[None]:
+    """Run a Python file of a task in the block; what it raises is a UserError.
+
+    Args:
+        seed: of the world it is run for.
+        defines: the function that the file must define.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(
+            f"the task's {path.stem} raised {type(error).__name__}: {error}",
+            where=f"{path} (world {seed})",
+            hint=f"define `{defines}`, and run `make validate TASK={path.parent.name}`; see {PAGE}",
+        ) from error
+
+
 Category = Literal["file-inspection", "text-processing", "process-introspection", "network-fetch"]
 NEUTRAL = "neutral"
 CATEGORIES: tuple[Category, ...] = get_args(Category)
@@ -210,7 +226,7 @@ class Task(FrozenModel):
     content: Literal["set", "ordered", "paths", "keyed", "jsonset", "json", "hex"]
     fixture: str
     fairness: str
-    lean: str | None = None
+    lean: Literal["bash", "pwsh", "neutral"] | None = None
     """The shell its author expects to find it easier, or `neutral`."""
     difficulty: str | None = None
     """How hard its author thinks it is, in words."""
@@ -226,13 +242,6 @@ class Task(FrozenModel):
         for shell in DESIGN_SHELLS:
             if not value.get(shell):
                 raise ValueError(f"at least one command for {shell} is needed")
-        return value
-
-    @field_validator("lean")
-    @classmethod
-    def _known_lean(cls, value: str | None) -> str | None:
-        if value not in (None, NEUTRAL, *DESIGN_SHELLS):
-            raise ValueError(f"the lean is one of {', '.join((*DESIGN_SHELLS, NEUTRAL))}")
         return value
 
     @property
@@ -257,23 +266,12 @@ class Task(FrozenModel):
     @cached_property
     def sha256(self) -> str:
         """Of the task's two files."""
-        return sha256(
-            (self.folder / "task.yaml").read_bytes()
-            + b"\0"
-            + (self.folder / "answer.py").read_bytes()
-        )
+        files = [(self.folder / name).read_bytes() for name in ("task.yaml", "answer.py")]
+        return sha256(b"\0".join(files))
 
     @cached_property
     def _answer(self) -> Any:
-        path = self.folder / "answer.py"
-        try:
-            return run_python_file(path).expected
-        except Exception as error:
-            raise UserError(
-                f"the task's answer cannot be loaded: {type(error).__name__}: {error}",
-                where=str(path),
-                hint=f"define `expected(world, processes)`; see {PAGE}",
-            ) from error
+        return run_python_file(self.folder / "answer.py").expected
 
     def expected(self, world: World, processes: Sequence[ProcessFact] = ()) -> Any:
         """The right answer in a world, as JSON data in the form of the content rule; cached without processes."""
@@ -284,17 +282,8 @@ class Task(FrozenModel):
         return deepcopy(self._known[world.sha256])
 
     def _compute(self, world: World, processes: Sequence[ProcessFact]) -> Any:
-        try:
+        with author_code(self.folder / "answer.py", world.seed, "expected(world, processes)"):
             return self._answer(world, processes)
-        except UserError:
-            raise
-        except Exception as error:
-            what = f"the task's answer function raised {type(error).__name__}: {error}"
-            where, hint = (
-                f"{self.folder / 'answer.py'} (world {world.seed})",
-                f"run `make validate TASK={self.id}`",
-            )
-            raise UserError(what, where=where, hint=hint) from error
 
 
 def load_task(folder: Path) -> Task:
@@ -303,10 +292,9 @@ def load_task(folder: Path) -> Task:
     try:
         re.compile(task.structure.line or "")
     except re.error as error:
-        where = f"{task.folder / 'task.yaml'}: structure.line"
         raise UserError(
             f"not a regular expression: {error}",
-            where=where,
+            where=f"{task.folder / 'task.yaml'}: structure.line",
             hint=f"mend the pattern; {PAGE} says what a task is",
         ) from None
     return task

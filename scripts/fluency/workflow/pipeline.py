@@ -31,7 +31,7 @@ from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import (
     Provenance,
-    collect_provenance,
+    ProvenanceCollector,
     read_provenance,
     read_startup_times,
 )
@@ -328,10 +328,8 @@ def bring_to_present(paths: Iterable[str | Path]) -> None:
 
 def provenance_of(loaded: LoadedStudy) -> Provenance:
     """Where the study's numbers come from, with its deviations from the registration it names."""
-    times = read_startup_times(RESULTS)
-    found = collect_provenance(
-        loaded.study, loaded.tasks, loaded.cells, loaded.files, loaded.records, start_up_s=times
-    )
+    collector = ProvenanceCollector(loaded.study, map(loaded.records, loaded.cells))
+    found = collector.provenance(loaded.tasks, loaded.files, read_startup_times(RESULTS))
     return with_registration(found, loaded.study, loaded.tasks)
 
 
