@@ -120,7 +120,7 @@ def one(tmp_path, monkeypatch) -> OneCell:
     return OneCell(tmp_path / "study", monkeypatch)
 
 
-def ended(why: str = "somebody outside ended the container (kill)") -> ResultLost:
+def ended(why: str = "the container was ended from outside (kill)") -> ResultLost:
     return ResultLost(why, where="sandbox")
 
 

@@ -4,90 +4,57 @@ import io
 import secrets
 import tarfile
 import time
-from collections.abc import Iterator
+from contextlib import suppress
 
+import docker
 import pytest
 
 from fluency.common.errors import SandboxError
+from fluency.execution import image
 from fluency.execution.image import (
     CHECKOUT_LABEL,
+    LABEL,
     keep_image,
     load_image,
     remove_older,
     shared_image_path,
 )
 from fluency.execution.image_content import REPOSITORY
-from fluency.execution.sandbox import Sandbox
 
 pytestmark = pytest.mark.engine
 
 
-class Shelf:
-    """Images of the test's own checkout, alike except for their labels."""
+def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch):
+    client, content = sandbox._engine.client(), sandbox.image.content_sha256
+    checkout = f"test-{secrets.token_hex(4)}"
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        self.client, self.base = sandbox._engine.client(), sandbox.image.image_id
-        self.checkout, self.tags = f"test-{secrets.token_hex(4)}", []
-
-    def build(self, name: str, checkout: str | None = None, repository: str = REPOSITORY) -> str:
-        """An image that differs from every other by its labels alone."""
-        tag = f"{repository}:{self.checkout}-{name}"
-        labels = {CHECKOUT_LABEL: checkout or self.checkout, "test": tag}
-        for line in self.client.build(
-            fileobj=io.BytesIO(f"FROM {self.base}\n".encode()),
-            tag=tag,
-            labels=labels,
-            rm=True,
-            decode=True,
-        ):
+    def build(name: str, checkout: str = checkout, content: str = "other") -> str:
+        tag = f"{REPOSITORY}:{checkout}-{name}"
+        labels = {CHECKOUT_LABEL: checkout, f"{LABEL}content": content, "test": tag}
+        source = io.BytesIO(f"FROM {sandbox.image.image_id}\n".encode())
+        for line in client.build(fileobj=source, tag=tag, labels=labels, rm=True, decode=True):
             assert "error" not in line, line
-        self.tags.append(tag)
-        time.sleep(0.05)
         return tag
 
-    def there(self) -> set[str]:
-        """Which of them are still there, by their last word."""
-        known = {
-            tag.rpartition("/")[2]
-            for image in self.client.images()
-            for tag in image["RepoTags"] or ()
-        }
-        return {tag.rpartition("-")[2] for tag in self.tags if tag in known}
+    def there() -> set[str]:
+        known = (tag for image in client.images() for tag in image["RepoTags"] or ())
+        return {tag.rpartition("-")[2] for tag in known if checkout in tag}
 
-
-@pytest.fixture
-def shelf(sandbox) -> Iterator[Shelf]:
-    """The shelf, emptied afterwards."""
-    shelf = Shelf(sandbox)
-    yield shelf
-    for tag in shelf.tags:
-        if tag.rpartition("-")[2] in shelf.there():
-            shelf.client.remove_image(tag, force=True)
-
-
-def test_remove_older_keeps_newest_and_used(sandbox, shelf):
-    oldest = shelf.build("used")
-    for name in ("second", "third", "fourth", "fifth"):
-        shelf.build(name)
-    shelf.build("other", checkout=f"{shelf.checkout}x")
-    shelf.build("base", repository=f"{REPOSITORY}-base")
-    container = shelf.client.create_container(oldest, "true")["Id"]
+    used, old = build("used"), build("old")
+    current, foreign = build("current", content=content), build("foreign", f"{checkout}x")
+    container = client.create_container(used, "true")["Id"]
     try:
-        remove_older(sandbox._engine, shelf.tags[4], shelf.checkout, kept=3)
-        assert shelf.there() == {"used", "third", "fourth", "fifth", "other", "base"}
+        remove_older(sandbox._engine, sandbox.image, checkout)
+        assert there() == {"used", "old", "current", "foreign"}, "they are younger than a day"
+        time.sleep(1.1)
+        monkeypatch.setattr(image, "UNUSED_AFTER", "1s")
+        remove_older(sandbox._engine, sandbox.image, checkout)
+        assert there() == {"used", "current", "foreign"}
     finally:
-        shelf.client.remove_container(container)
-    remove_older(sandbox._engine, shelf.tags[1], shelf.checkout, kept=3)
-    assert shelf.there() == {"fourth", "fifth", "other", "base"}, (
-        "a tag that is gone takes no place"
-    )
-
-
-def test_remove_older_keeps_the_current(sandbox, shelf):
-    current = shelf.build("current")
-    shelf.build("newer")
-    remove_older(sandbox._engine, current, shelf.checkout, kept=1)
-    assert shelf.there() == {"current"}
+        client.remove_container(container)
+        for tag in {used, old, current, foreign}:
+            with suppress(docker.errors.ImageNotFound):
+                client.remove_image(tag)
 
 
 TAG = "agent-shell-sandbox-carried:small"

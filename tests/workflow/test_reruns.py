@@ -58,7 +58,10 @@ def test_cell_lost_in_three_attempts_is_reported(sandbox, tmp_path):
     assert json.loads(record.read_text())["attempts"] == 3 and project.to_do() == {}
     report = (project.root / "results" / "test" / "report.md").read_text()
     assert "abandoned after the 3rd attempt" in report
-    assert "its command was started 3 times, and no result came back: somebody outside" in report
+    assert (
+        "its command was started 3 times, and no result came back: the container was ended from outside"
+        in report
+    )
 
 
 SLEEP = f"sleep 61{os.getpid()}"  # no other's

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -67,24 +68,20 @@ class Client(docker.APIClient):
 
 
 def candidates() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Where an engine may listen, with the client's options.
-
-    DOCKER_HOST alone if it is set, else the context that `docker` uses if it is not the default, else the usual places.
-    """
+    """Where an engine may listen, with the client's options: where the user has chosen it, else the usual places."""
     if where := chosen_place():
+        variable, _, context = where.partition("=")
         try:
-            if where.startswith("DOCKER_HOST"):
-                options: dict[str, Any] = {**kwargs_from_env()}
-            else:
-                options = {**ContextAPI.kwargs_from_context(where.partition("=")[2])}
+            by_context = variable == "docker context"
+            chosen = ContextAPI.kwargs_from_context(context) if by_context else kwargs_from_env()
+            options = dict[str, Any](chosen)
             yield options["base_url"].removeprefix("http+"), options
         except (docker.errors.DockerException, KeyError) as error:
             raise SandboxError(f"it cannot be used: {error!r}", where=where, hint=UNSET) from None
         return
     for path in socket_paths():
-        if os.access(
-            path, os.F_OK, effective_ids=True
-        ):  # False, not an error, in a folder that we may not read
+        # False, not an error, in a folder that we may not read.
+        if os.access(path, os.F_OK, effective_ids=True):
             yield f"unix://{path}", {"base_url": f"unix://{path}"}
 
 
@@ -98,15 +95,12 @@ def chosen_place() -> str:
 
 def socket_paths() -> list[Path]:
     """Docker's, rootless Docker's, Podman's and Docker Desktop's sockets."""
-    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
-    return [
-        Path("/var/run/docker.sock"),
-        runtime / "docker.sock",
-        runtime / "podman" / "podman.sock",
-        Path.home() / ".docker" / "run" / "docker.sock",
-        Path.home() / ".docker" / "desktop" / "docker.sock",
-        Path("/run/podman/podman.sock"),
-    ]
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+    places = f"""
+        /var/run/docker.sock {runtime}/docker.sock {runtime}/podman/podman.sock
+        ~/.docker/run/docker.sock ~/.docker/desktop/docker.sock /run/podman/podman.sock
+    """
+    return [Path(place).expanduser() for place in places.split()]
 
 
 def find_engine() -> Engine | None:
@@ -117,23 +111,20 @@ def find_engine() -> Engine | None:
             client = Client(**options, version="auto", timeout=10)
             facts = _facts(client.version(), client.info())
         except Exception as error:
-            if _is_about_permission(error):
+            if "Permission denied" in str(error):
                 forbidden = url
-            elif chosen_place():
+            elif where := chosen_place():
                 what = f"no engine answers there: {first_words(error)}"
-                raise SandboxError(
-                    what, where=chosen_place(), hint=f"start it, or {UNSET}"
-                ) from None
+                raise SandboxError(what, where=where, hint=f"start it, or {UNSET}") from None
             continue
         if facts["os"] != "linux":
             what = f"the engine runs {facts['os']} containers"
             raise SandboxError(what, where=url, hint="switch it to Linux containers")
         return Engine(url, options, facts)
     if forbidden:
+        what = "the container engine is there, but you may not use it"
         hint = "run `sudo usermod -aG docker $USER` and log in again, or run as root"
-        raise SandboxError(
-            "the container engine is there, but you may not use it", where=forbidden, hint=hint
-        )
+        raise SandboxError(what, where=forbidden, hint=hint)
     return None
 
 
@@ -156,95 +147,33 @@ def _facts(version: dict[str, Any], info: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _is_about_permission(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, PermissionError) or "Permission denied" in str(error):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
 def first_words(error: BaseException) -> str:
     """The start of an error on one line, where an engine names what it was asked for."""
     return " ".join(str(error).split())[:160]
 
 
 LOG = CACHE / "dockerd.log"
-APPARMOR = Path("/sys/module/apparmor/parameters/enabled")
-STARTS_WITHIN_S = 60
-NO_BRIDGE = ("--iptables=false", "--ip6tables=false", "--bridge=none")
-"""What starts dockerd where it may not set up packet filters; containers and builds of ours need no bridge."""
-BRIDGE = Path("/sys/class/net/docker0")
+START_SCRIPT = Path(__file__).with_name("start_engine.sh")
+STARTS_WITHIN_S = 180
 
 
 def ensure_engine() -> Engine:
-    """The engine that answers, installed and started if need be; SandboxError says what to run where we cannot."""
+    """The engine that answers, installed and started if need be; SandboxError says what to do where we cannot."""
     if engine := find_engine():
         return engine
-    if lacking := lacking_packages():
-        install(lacking, "no container engine answers")
+    if os.geteuid() != 0 or not (shutil.which("dockerd") or shutil.which("apt-get")):
+        hint = "install and start Docker (on Debian `sudo apt-get install docker.io`) or Podman"
+        raise SandboxError("no container engine answers", where=WHERE, hint=hint)
     return start_daemon()
 
 
-def lacking_packages() -> list[str]:
-    """The packages that an engine needs and this machine lacks; AppArmor's tools only where the kernel has it."""
-    packages = [] if shutil.which("dockerd") else ["docker.io", "iptables"]
-    with contextlib.suppress(OSError):
-        if APPARMOR.read_text(encoding="ascii").startswith("Y") and not shutil.which(
-            "apparmor_parser"
-        ):
-            packages.append("apparmor")
-    return packages
-
-
-def install(packages: list[str], why: str) -> None:
-    """Install Debian packages; SandboxError where this is not Debian or Ubuntu, or we are not root."""
-    names = " ".join(packages)
-    command = f"apt-get install -y {names}"
-    if not shutil.which("apt-get"):
-        raise SandboxError(why, where=WHERE, hint="install Docker or Podman and start it")
-    if os.geteuid() != 0:
-        raise SandboxError(why, where=WHERE, hint=f"run `sudo {command}`, then again")
-    log_line(f"{why}: installing {names} with apt-get (about a minute)")
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for step in (["apt-get", "update", "-q"], [*command.split(), "-q", "--no-install-recommends"]):
-        done = subprocess.run(
-            step, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
-    if done.returncode:  # an update that misses one of many sources may not matter
-        last = " ".join((done.stderr or done.stdout).strip().splitlines()[-1:])
-        raise SandboxError(
-            f"apt-get could not install {names}: {last}", where=WHERE, hint=f"run `{command}`"
-        )
-
-
 def start_daemon() -> Engine:
-    """Start `dockerd` so that it outlives this process, and wait until it answers."""
-    if os.geteuid() != 0:
-        what = "the container engine is installed but not running"
-        raise SandboxError(what, where=WHERE, hint="run `sudo service docker start`")
-    bridge = BRIDGE.exists()  # before the first start, which may leave one
-    log_line(f"starting dockerd (log: {LOG})")
-    if engine := _started():
-        return engine
-    hint = "read the log; is this a container?"
-    if bridge:  # a daemon without a bridge removes the one it finds
-        hint = "read the log; to try dockerd without a bridge: `ip link delete docker0`, if no other engine uses it"
-    else:
-        log_line(
-            "starting dockerd without a bridge; a `docker build` by hand then needs --network host"
-        )
-        if engine := _started(*NO_BRIDGE):
-            return engine
-    end = " ".join(LOG.read_text(encoding="utf-8", errors="replace")[-200:].split())
-    raise SandboxError(f"dockerd does not start: {end}", where=str(LOG), hint=hint)
-
-
-def _started(*options: str) -> Engine | None:
+    """Install and start Docker so that it outlives this process, and wait until it answers."""
+    log_line(f"no container engine answers: starting Docker, with apt-get if need be (log: {LOG})")
     LOG.parent.mkdir(parents=True, exist_ok=True)
     with LOG.open("ab") as log:
         daemon = subprocess.Popen(
-            ["dockerd", *options],
+            ["/bin/sh", START_SCRIPT],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -254,10 +183,10 @@ def _started(*options: str) -> Engine | None:
     while time.monotonic() < deadline and daemon.poll() is None:
         with contextlib.suppress(SandboxError):  # it listens already, but does not answer yet
             if engine := find_engine():
-                log_line(f"dockerd {engine.facts['version']} answers")
                 return engine
         time.sleep(0.3)
     if daemon.poll() is None:
-        daemon.terminate()
-        daemon.wait(20)
-    return None
+        os.killpg(daemon.pid, signal.SIGTERM)
+    end = " ".join(LOG.read_text(encoding="utf-8", errors="replace")[-300:].split())
+    what = f"dockerd does not start: {end}"
+    raise SandboxError(what, where=str(LOG), hint="read the log; is this a container?")

@@ -41,8 +41,8 @@ LABEL = "agent-shell-sandbox."
 CHECKOUT_LABEL = f"{LABEL}checkout"
 # A hash, because the path would show the user's name to others with the image.
 CHECKOUT_ID = sha256(str(SANDBOX))[:12]
-KEPT_IMAGES = 3
 LOCK = CACHE / f"image-{CHECKOUT_ID[:8]}.lock"  # two runs at once build one image
+UNUSED_AFTER = "24h"
 FOLDER = CACHE / "images"
 """Where the nodes of a cluster find the image."""
 
@@ -58,10 +58,12 @@ def ensure_image(*, engine: Engine | None = None, rebuild: bool = False) -> Imag
     if not rebuild and (found := find_image(engine, tag)):
         return found
     with file_lock(LOCK, lambda _: log_line("another run is building the image: waiting for it")):
-        if not rebuild and (found := find_image(engine, tag)):
-            return found
-        if not rebuild and load_image(engine, tag) and (found := find_image(engine, tag)):
-            return found
+        if not rebuild:
+            found = find_image(engine, tag)
+            if not found and load_image(engine, tag):
+                found = find_image(engine, tag)
+            if found:
+                return found
         built = _build(engine, tag, source)
         keep_image(engine, tag)
         return built
@@ -128,30 +130,22 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
     way, missing = powershell.build_argument(source)
     arguments = {"BASE": base, "POWERSHELL": way, **build_arguments()}
     interim = f"{REPOSITORY}-building:{tag.partition(':')[2]}"
+    labels = {
+        "content": content_sha256(),
+        "base": base if base == PUBLIC else f"mmdebstrap {SUITE}",
+        "powershell-source": source or way,
+        "checkout": CHECKOUT_ID,
+        **{f"missing.{name}": why for name, why in missing.items()},
+    }
     try:
         with _build_context(source) as files:
             run_build(engine, tag=interim, fileobj=files, custom_context=True, buildargs=arguments)
-        versions = {
-            name: _probe(engine, interim, shell.short_title, *shell.argv, shell.version_command)
-            for name, shell in SHELLS.items()
-            if name not in missing
-        }
-        shells = [
-            f"{shell.short_title} {versions.get(name) or 'missing'}"
-            for name, shell in SHELLS.items()
-        ]
-        log_line(f"shells of the image: {', '.join(shells)}")
-        labels = {
-            "content": content_sha256(),
-            "base": base if base == PUBLIC else f"mmdebstrap {SUITE}",
-            "packages": _probe(
-                engine, interim, "sha256sum", "/usr/bin/sha256sum", "/opt/packages.txt"
-            ).split()[0],
-            "powershell-source": source or way,
-            "checkout": CHECKOUT_ID,
-            **{f"version.{name}": version for name, version in versions.items()},
-            **{f"missing.{name}": why for name, why in missing.items()},
-        }
+        for name, shell in SHELLS.items():
+            if name not in missing:
+                command = (*shell.argv, shell.version_command)
+                labels[f"version.{name}"] = _probe(engine, interim, shell.short_title, *command)
+        digest = _probe(engine, interim, "sha256sum", "/usr/bin/sha256sum", "/opt/packages.txt")
+        labels["packages"] = digest.split()[0]
         # The labels say what is inside, which is known only after the first build.
         labels = {f"{LABEL}{key}": value for key, value in labels.items()}
         run_build(engine, tag=tag, fileobj=io.BytesIO(f"FROM {interim}\n".encode()), labels=labels)
@@ -160,7 +154,7 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
             engine.client(timeout=BUILD_S).remove_image(interim, noprune=True)
     found = find_image(engine, tag)
     assert found is not None, "it has just been built"
-    remove_older(engine, tag)
+    remove_older(engine, found)
     return found
 
 
@@ -188,25 +182,20 @@ def _probe(engine: Engine, image: str, title: str, *argv: str) -> str:
         raise SandboxError(what, where=WHERE, hint=hint) from None
     except (docker.errors.DockerException, requests.RequestException, OSError) as error:
         remove(engine, name)
-        raise as_sandbox_error(error, PROBE_S) from None
+        raise (as_sandbox_error(error, PROBE_S) or error) from None
     return str(output.decode("utf-8", "replace").strip())
 
 
-def remove_older(
-    engine: Engine, current: str, checkout: str = CHECKOUT_ID, kept: int = KEPT_IMAGES
-) -> None:
-    """Remove a checkout's images except the newest `kept`, `current` among them, and those that a container uses."""
-    client = engine.client(timeout=120)
+def remove_older(engine: Engine, current: ImageInfo, checkout: str = CHECKOUT_ID) -> None:
+    """Remove a checkout's images of other content that are older than a day and that no container uses."""
+    filters = {
+        "dangling": False,
+        "until": UNUSED_AFTER,
+        "label": f"{CHECKOUT_LABEL}={checkout}",
+        "label!": f"{LABEL}content={current.content_sha256}",
+    }
     with suppress(docker.errors.DockerException, OSError):
-        found = client.images(filters={"label": f"{CHECKOUT_LABEL}={checkout}"})
-        found.sort(key=lambda image: client.inspect_image(image["Id"])["Created"], reverse=True)
-        # Podman puts a registry before every name.
-        tags = [tag.rpartition("/")[2] for image in found for tag in image["RepoTags"] or ()]
-        for tag in [tag for tag in tags if tag.startswith(f"{REPOSITORY}:") and tag != current][
-            kept - 1 :
-        ]:
-            with suppress(docker.errors.APIError):  # a container uses it
-                client.remove_image(tag)
+        engine.client(timeout=120).prune_images(filters)
 
 
 def shared_image_path(tag: str, folder: Path = FOLDER) -> Path:

@@ -44,18 +44,34 @@ def seccomp_option(engine: str) -> str:
 
 WORLD_MB = 128
 SOCKETS_MB = 32
-MASKED = [
-    # Terminals and queues are counted for the whole host. Nothing here needs them.
-    *("/dev/pts", "/dev/mqueue"),
-    # The engine's own list, which this one replaces.
-    *("/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
-    *("/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi"),
-    *("/sys/firmware", "/sys/devices/virtual/powercap"),
-    # The host's boot parameters, and its disks with their serial numbers.
-    *("/proc/cmdline", "/proc/partitions", "/proc/diskstats"),
-    *("/sys/block", "/sys/class/block", "/sys/dev/block", "/sys/devices/virtual/block"),
-    *("/sys/devices/pci0000:00", "/sys/devices/platform", "/sys/bus/virtio", "/sys/bus/pci"),
-]
+# Terminals and queues, which are counted for the whole host; the engine's own list, which this one replaces;
+# the host's boot parameters, and its disks with their serial numbers.
+MASKED = """\
+/dev/pts
+/dev/mqueue
+/proc/acpi
+/proc/asound
+/proc/kcore
+/proc/keys
+/proc/latency_stats
+/proc/sched_debug
+/proc/scsi
+/proc/timer_list
+/proc/timer_stats
+/sys/devices/virtual/powercap
+/sys/firmware
+/proc/cmdline
+/proc/diskstats
+/proc/partitions
+/sys/block
+/sys/bus/pci
+/sys/bus/virtio
+/sys/class/block
+/sys/dev/block
+/sys/devices/pci0000:00
+/sys/devices/platform
+/sys/devices/virtual/block
+""".splitlines()
 Measures = dict[str, dict[str, Any]]
 """Name of each measure -> its part of the engine's HostConfig. Sizes in bytes."""
 
@@ -129,11 +145,10 @@ def host_config(measures: Measures) -> dict[str, Any]:
     for part in measures.values():
         for key, value in part.items():
             if isinstance(value, list):
-                config[key] = [*config.get(key, []), *value]
+                value = [*config.get(key, []), *value]
             elif isinstance(value, dict):
-                config[key] = {**config.get(key, {}), **value}
-            else:
-                config[key] = value
+                value = config.get(key, {}) | value
+            config[key] = value
     return config
 
 

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import tarfile
-import urllib.error
 import urllib.request
 import zlib
 from pathlib import Path
@@ -21,23 +20,23 @@ NAME = "pwsh"
 VARIABLE = "POWERSHELL_ARCHIVE"
 KEPT_FOLDER = CACHE / "powershell"
 RELEASE_PAGE = "https://github.com/PowerShell/PowerShell/releases"
-ARCHITECTURES = {"x86_64": ("x64", "AMD64"), "aarch64": ("arm64", "ARM64")}
+ARCHITECTURES = {"AMD64": "x64", "ARM64": "arm64"}
 
 
 def pinned() -> dict[str, str]:
     """Name of each release archive in the Dockerfile -> its SHA-256."""
     text = (SANDBOX / "Dockerfile").read_text(encoding="utf-8")
     (version,) = re.findall(r"^ARG POWERSHELL_VERSION=(\S+)$", text, re.MULTILINE)
-    sums = dict(re.findall(r"^ARG POWERSHELL_SHA256_(\w+)=([0-9a-f]{64})$", text, re.MULTILINE))
+    sums = re.findall(r"^ARG POWERSHELL_SHA256_(\w+)=([0-9a-f]{64})$", text, re.MULTILINE)
     return {
-        f"powershell-{version}-linux-{name}.tar.gz": sums[key]
-        for name, key in ARCHITECTURES.values()
+        f"powershell-{version}-linux-{ARCHITECTURES[processor]}.tar.gz": digest
+        for processor, digest in sums
     }
 
 
-def release_name() -> str:
-    """The release archive for this machine's processor; that of x64 where there is none."""
-    name = ARCHITECTURES.get(os.uname().machine, ARCHITECTURES["x86_64"])[0]
+def release_name(machine: str = os.uname().machine) -> str:
+    """The release archive for a processor, by default this machine's; that of x64 where there is none."""
+    name = "arm64" if machine in ("aarch64", "arm64") else "x64"
     return next(archive for archive in pinned() if archive.endswith(f"-{name}.tar.gz"))
 
 
@@ -75,15 +74,11 @@ def archive_origin(label: str, architecture: str) -> tuple[dict[str, str], list[
 
     `label` is the image's: `download`, or the SHA-256 of a given archive; `architecture` as the engine names it.
     """
-    release = "x64" if architecture == "amd64" else architecture
-    official = {digest: name for name, digest in pinned().items()}
     if label == "download":
-        label = next(
-            (digest for digest, name in official.items() if name.endswith(f"-{release}.tar.gz")), ""
-        )
+        label = pinned()[release_name(architecture)]
     if len(label) != 64:
         return {}, []
-    return {NAME: label}, [] if label in official else [NAME]
+    return {NAME: label}, [] if label in pinned().values() else [NAME]
 
 
 def powershell_source() -> str | None:
@@ -98,11 +93,7 @@ def powershell_source() -> str | None:
         if archive_path(source).exists():
             return source
     beside = ROOT / release_name()
-    if (
-        beside.is_file()
-        and os.access(beside, os.R_OK)
-        and sha256_file(beside) == pinned()[beside.name]
-    ):
+    if os.access(beside, os.R_OK) and sha256_file(beside) == pinned()[beside.name]:
         return _keep(beside, str(beside))
     return None
 
@@ -134,9 +125,8 @@ def _keep(given: Path, where: str) -> str:
 def can_download(timeout_s: float = 8.0) -> str | None:
     """None if the release page answers, else why not, in a few words."""
     try:
-        with urllib.request.urlopen(
-            urllib.request.Request(RELEASE_PAGE, method="HEAD"), timeout=timeout_s
-        ):
+        page = urllib.request.Request(RELEASE_PAGE, method="HEAD")
+        with urllib.request.urlopen(page, timeout=timeout_s):
             return None
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (OSError, ValueError) as error:  # urllib's own error is an OSError
         return f"the release page cannot be reached ({getattr(error, 'reason', error)})"

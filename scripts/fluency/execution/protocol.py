@@ -78,33 +78,29 @@ def read_start(output: bytes, nonce: str) -> list[ProcessFact] | None:
 
 def decode(output: bytes, nonce: str) -> Result:
     """The result in the runner's output; SandboxError unless it is the complete, valid document of this execution."""
-    document = output.rpartition(b"\n")[2]
+    hint = "rebuild the image: `make image`"
     try:
-        answer = json.loads(document)
+        answer = json.loads(output.rpartition(b"\n")[2])
     except ValueError:
-        raise _invalid(
-            f"the sandbox gave no whole result document ({len(output)} bytes came back)",
-            "the cell stays missing and the next run measures it; `make doctor` checks the engine",
-        ) from None
+        what = f"the sandbox gave no whole result document ({len(output)} bytes came back)"
+        hint = "the next run measures the cell; `make doctor` checks the engine"
+        raise SandboxError(what, where="sandbox", hint=hint) from None
     if not isinstance(answer, dict) or answer.get("protocol") != RUNNER_PROTOCOL:
-        raise _invalid("the image speaks another protocol", "rebuild it: `make image`")
+        raise SandboxError("the image speaks another protocol", where="sandbox", hint=hint)
+    what = ""
     if answer.get("error"):
-        last = str(answer["error"]).strip().splitlines()[-1]
-        raise _invalid(f"the runner failed: {last}", "the next run measures the cell")
-    if answer.get("nonce") != nonce:
-        raise _invalid("the result is of another execution", "the next run measures the cell")
+        what = f"the runner failed: {str(answer['error']).strip().splitlines()[-1]}"
+    elif answer.get("nonce") != nonce:
+        what = "the result is of another execution"
+    if what:
+        raise SandboxError(what, where="sandbox", hint="the next run measures the cell")
     try:
         return _result(answer["result"], read_start(output, nonce))
     # pydantic's ValidationError is a ValueError.
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         why = " ".join(str(error).split())[:200]
-        raise _invalid(
-            f"the result document is not of the agreed form: {why}", "rebuild it: `make image`"
-        ) from None
-
-
-def _invalid(what: str, hint: str) -> SandboxError:
-    return SandboxError(what, where="sandbox", hint=hint)
+        what = f"the result document is not of the agreed form: {why}"
+        raise SandboxError(what, where="sandbox", hint=hint) from None
 
 
 def _result(found: dict[str, Any], processes: list[ProcessFact] | None) -> Result:
@@ -112,9 +108,7 @@ def _result(found: dict[str, Any], processes: list[ProcessFact] | None) -> Resul
         raise ValueError("it does not say that the command started")
     if found.keys() != Result.model_fields.keys() - {"processes", "lost"}:
         raise ValueError("a key is missing or unexpected")
-    streams = {name: _stream(found[name]) for name in ("stdout", "stderr")}
-    return Result(**{**found, **streams, "processes": processes})
-
-
-def _stream(found: dict[str, Any]) -> Stream:
-    return Stream.of(base64.b64decode(found["data"], validate=True), found["bytes"])
+    for name in ("stdout", "stderr"):
+        stream = found[name]
+        found[name] = Stream.of(base64.b64decode(stream["data"], validate=True), stream["bytes"])
+    return Result(**found, processes=processes)

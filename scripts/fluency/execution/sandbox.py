@@ -16,7 +16,7 @@ from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Limits, SandboxConfig
 from fluency.execution import container, isolation
-from fluency.execution.container import read_result, run_container
+from fluency.execution.container import WHERE, read_result, run_container
 from fluency.execution.engine import Engine, ensure_engine
 from fluency.execution.image import ensure_image, why_missing
 from fluency.execution.isolation import MeasureRefused, Measures, profile_sha256
@@ -47,22 +47,18 @@ def check(result: Result, limits: Limits, reduced: bool) -> None:
     MeasureRefused if the project's seccomp profile should be in force (`reduced`) and is not.
     """
     text, filtered, *found = [*result.stdout.data.split("\n"), ""]
+    kind, what = SandboxError, ""
     if (result.exit_code, text, result.stderr.data) != (7, TEXT, "canary"):
         what = f"a command with a known result gave another: {result.exit_code}, {result.stdout.data[:80]!r}"
-        raise SandboxError(what, where="sandbox", hint="rebuild the image: `make image`")
-    if not set(filter(None, found)) <= {str(limits.memory_mb << 20), str(limits.pids)}:
+        hint = "rebuild the image: `make image`"
+    elif not set(filter(None, found)) <= {str(limits.memory_mb << 20), str(limits.pids)}:
+        what = "the engine does not enforce the limits of memory and processes"
         hint = "rootless engines need control groups v2, delegated to the user; else run the engine as root"
-        raise SandboxError(
-            "the engine does not enforce the limits of memory and processes",
-            where="sandbox",
-            hint=hint,
-        )
-    if reduced and filtered == "wide":
-        what, hint = (
-            "the engine does not enforce the seccomp profile",
-            "give it its usual runtime back",
-        )
-        raise MeasureRefused(what, where="sandbox", hint=hint)
+    elif reduced and filtered == "wide":
+        kind, what = MeasureRefused, "the engine does not enforce the seccomp profile"
+        hint = "give it its usual runtime back"
+    if what:
+        raise kind(what, where=WHERE, hint=hint)
 
 
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
@@ -95,7 +91,7 @@ class Sandbox:
         """
         if not self.image.shells.get(invocation.shell):
             what = f"the image holds no {SHELLS[invocation.shell].title}"
-            raise SandboxError(what, where="sandbox", hint="`make doctor` says how")
+            raise SandboxError(what, where=WHERE, hint="`make doctor` says how")
         if self._needs_canary.is_set():
             self.canary(invocation.limits)
         try:
@@ -108,25 +104,22 @@ class Sandbox:
             try:
                 self.canary(invocation.limits)
             except SandboxError as error:
-                raise ResultLost(
-                    f"{result.lost}, and then: {error.what}", where="sandbox", hint=error.hint
-                ) from None
+                what = f"{result.lost}, and then: {error.what}"
+                raise ResultLost(what, where=WHERE, hint=error.hint) from None
         return result
 
     def end(self) -> None:
         """Kill all containers and start no other; a command that ran in one has no result, and no failed attempt."""
         self._ended = True
-        running = self._engine.client(timeout=1).containers(
-            filters={"label": f"{OWN_LABEL}={self._id}"}
-        )
-        with ThreadPoolExecutor(
-            len(running) or 1
-        ) as pool:  # the engine answers when a container has ended
-            pool.map(self._kill, [found["Id"] for found in running])
+        mine = {"label": f"{OWN_LABEL}={self._id}"}
+        running = self._engine.client(timeout=1).containers(filters=mine)
+        # The engine answers when a container has ended.
+        with ThreadPoolExecutor(len(running) or 1) as pool:
+            pool.map(self._kill, running)
 
-    def _kill(self, name: str) -> None:
+    def _kill(self, found: dict[str, Any]) -> None:
         with contextlib.suppress(Exception):  # it may have ended
-            self._engine.client(timeout=1).kill(name)
+            self._engine.client(timeout=1).kill(found["Id"])
 
     def why_missing(self, shell: str) -> str | None:
         return why_missing(self._engine, self.image, shell)
@@ -143,25 +136,21 @@ class Sandbox:
         measures = measures or isolation.isolation(
             limits, self.engine["name"], self.dropped, self.engine.get("runtime", "")
         )
-        config = isolation.container_config(
-            self.image.image_id, container.LABELS | {OWN_LABEL: self._id}, measures
-        )
+        labels = container.LABELS | {OWN_LABEL: self._id}
+        config = isolation.container_config(self.image.image_id, labels, measures)
+        sent = encode(invocation, nonce)
         max_bytes, timeout_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._slots:
             self._check_ended()
             try:
-                session = run_container(
-                    self._engine, config, encode(invocation, nonce), max_bytes, timeout_s
-                )
+                session = run_container(self._engine, config, sent, max_bytes, timeout_s)
                 return read_result(self._engine, session, nonce)
             finally:
                 self._check_ended()
 
     def _check_ended(self) -> None:
         if self._ended:
-            raise RunEnded(
-                "the run was told to end", where=container.WHERE, hint=container.NEXT_RUN
-            )
+            raise RunEnded("the run was ended", where=WHERE, hint=container.NEXT_RUN)
 
 
 def open_sandbox(config: SandboxConfig) -> Sandbox:
@@ -194,9 +183,8 @@ REPEATS = 5
 def startup_times(sandbox: Sandbox, world: World, limits: Limits) -> dict[str, float]:
     """Shell -> median seconds of an empty command, for each shell in the image."""
     times = {}
-    for shell in (shell for shell in SHELLS if sandbox.image.shells.get(shell)):
-        empty = Invocation(
-            shell, SHELLS[shell].empty_command, world, limits, limits.timeout_s[shell]
-        )
-        times[shell] = round(median(sandbox.run(empty).wall_s for _ in range(REPEATS)), 4)
+    for name, shell in SHELLS.items():
+        if sandbox.image.shells.get(name):
+            empty = Invocation(name, shell.empty_command, world, limits, limits.timeout_s[name])
+            times[name] = round(median(sandbox.run(empty).wall_s for _ in range(REPEATS)), 4)
     return times

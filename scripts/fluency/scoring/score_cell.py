@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from fluency import __version__
 from fluency.common.errors import UserError
@@ -19,8 +18,8 @@ from fluency.core.shells import (
 )
 from fluency.core.tasks import Task
 from fluency.scoring.commands import composition_of, is_syntax_error
-from fluency.scoring.failure_class import HeadlineRun, classify, side_effects
-from fluency.scoring.verdict import ExecutionVerdict, judge
+from fluency.scoring.failure_class import Classification, HeadlineRun, classify, side_effects
+from fluency.scoring.verdict import judge
 from fluency.world import World
 
 
@@ -41,57 +40,48 @@ def score_cell(
     instead of being unknown. UserError if the records do not belong together, or to today's worlds.
     """
     _check(task, generation, execution, seeds)
-    common = {
-        "cell": generation.cell,
-        "request_key": generation.answer.request_key,
-        "task_sha256": task.sha256,
-        "provenance": {
+    shell, command = SHELLS[generation.cell.shell], execution.extraction.strict
+    judged = [_judge(task, run, world_for) for run in execution.runs]
+    worlds = [world for _, world in judged]
+    headline = [run for run, world in judged if (world.condition, world.reading) == DECIDES]
+    results: dict[str, bool | None]
+    if reason := execution.not_measured or execution.unmeasured:
+        results = dict.fromkeys(_RESULTS)
+        failure = Classification(None, f"Not measured: {reason}.")
+    else:
+        failure = classify(generation.answer.outcome, execution.extraction, shell, headline)
+        ran = bool(headline) and generation.answer.outcome == "ok"
+        verdicts = [run.verdict for run in headline]
+        passed = ran and all(run.passed for run in headline)
+        results = {
+            "passed": passed,
+            "structural_pass": ran and all(verdict.structural for verdict in verdicts),
+            "exit_ok": ran and all(verdict.exit_ok for verdict in verdicts),
+            "content_ok": ran and all(one.structure_ok and one.content for one in verdicts),
+            "lenient_passed": _lenient(execution, worlds, passed),
+        }
+        for condition in EXTRA_CONDITIONS:
+            results[condition.score_field] = _passed_under(
+                condition, shell, command, worlds, conditions or (), passed
+            )
+    return Score(
+        cell=generation.cell,
+        request_key=generation.answer.request_key,
+        task_sha256=task.sha256,
+        provenance={
             "version": __version__,
             "check_sha256": task.check_sha256,
             "code_sha256": code_sha256,
         },
-    }
-    shell, command = SHELLS[generation.cell.shell], execution.extraction.strict
-    if reason := execution.not_measured or execution.unmeasured:
-        return Score(
-            **common,
-            **dict.fromkeys(_RESULTS),
-            failure_class=None,
-            why=f"Not measured: {reason}.",
-            worlds=[],
-            make_up=_composition(shell, command, []),
-            not_measured=execution.not_measured,
-            side_effects=[],
-        )
-    judged = [(run, *_judge(task, run, world_for)) for run in execution.runs]
-    worlds = [_world_score(run, verdict, expected) for run, verdict, expected in judged]
-    headline = [
-        HeadlineRun(run.seed, run.result, verdict)
-        for run, verdict, _ in judged
-        if (run.condition, run.reading) == DECIDES
-    ]
-    verdicts = [run.verdict for run in headline]
-    failure = classify(generation.answer.outcome, execution.extraction, shell, headline)
-    ran = bool(headline) and generation.answer.outcome == "ok"
-    passed = ran and all(run.passed for run in headline)
-    effects = [effect for run in headline for effect in side_effects(run.result)]
-    return Score(
-        **common,
-        passed=passed,
-        structural_pass=ran and all(verdict.structural for verdict in verdicts),
-        exit_ok=ran and all(verdict.exit_ok for verdict in verdicts),
-        content_ok=ran and all(verdict.structure_ok and verdict.content for verdict in verdicts),
-        lenient_passed=_lenient(execution, worlds, passed),
-        **{
-            c.score_field: _passed_under(c, shell, command, worlds, conditions or (), passed)
-            for c in EXTRA_CONDITIONS
-        },
+        **results,
         failure_class=failure.failure_class,
         why=failure.why,
         worlds=worlds,
         make_up=_composition(shell, command, headline),
-        not_measured=None,
-        side_effects=list(dict.fromkeys(effects)),
+        not_measured=execution.not_measured,
+        side_effects=list(
+            dict.fromkeys(effect for run in headline for effect in side_effects(run.result))
+        ),
     )
 
 
@@ -106,23 +96,23 @@ def _check(
     task: Task, generation: Generation, execution: Execution, seeds: Sequence[int] | None
 ) -> None:
     cell = generation.cell
-    what = ""
+    what, hint = "", "delete the execution and run again"
+    unrun = execution.not_measured or execution.unmeasured or execution.extraction.strict is None
+    ran = sorted(run.seed for run in execution.runs if (run.condition, run.reading) == DECIDES)
     if execution.cell != cell or cell.task != task.id:
         what = f"the records are of different cells: {cell.path}, {execution.cell.path}, {task.id}"
     elif execution.request_key != generation.answer.request_key:
         what = "the execution is of another answer"
+    elif seeds is not None and not unrun and ran != sorted(seeds):
+        what = f"the execution has the worlds {ran}, the study {sorted(seeds)}"
+        hint = "run again; no answer is asked for twice"
     if what:
-        raise UserError(what, where=cell.path, hint="delete the execution and run again")
-    unrun = execution.not_measured or execution.unmeasured or execution.extraction.strict is None
-    ran = [run.seed for run in execution.runs if (run.condition, run.reading) == DECIDES]
-    if seeds is not None and not unrun and sorted(ran) != sorted(seeds):
-        what = f"the execution has the worlds {sorted(ran)}, the study {sorted(seeds)}"
-        raise UserError(what, where=cell.path, hint="run again; no answer is asked for twice")
+        raise UserError(what, where=cell.path, hint=hint)
 
 
 def _judge(
     task: Task, run: Run, world_for: Callable[[Task, int], World]
-) -> tuple[ExecutionVerdict, Any]:
+) -> tuple[HeadlineRun, WorldScore]:
     world = world_for(task, run.seed)
     if world.sha256 != run.world_sha256:
         raise UserError(
@@ -131,21 +121,18 @@ def _judge(
             hint="execute again, or score with the version that executed it",
         )
     expected = task.expected(world, run.result.processes)
-    return judge(task, run.result, expected), expected
-
-
-def _world_score(run: Run, verdict: ExecutionVerdict, expected: Any) -> WorldScore:
-    passed = HeadlineRun(run.seed, run.result, verdict).passed
-    why = "The output is right, but what the task had set up was stopped."
-    return WorldScore(
+    judged = HeadlineRun(run.seed, run.result, judge(task, run.result, expected))
+    verdict = judged.verdict
+    stopped = "The output is right, but what the task had set up was stopped."
+    return judged, WorldScore(
         seed=run.seed,
         condition=run.condition,
         reading=run.reading,
         exit_ok=verdict.exit_ok,
         structural=verdict.structural,
         content=verdict.content,
-        passed=passed,
-        why=why if verdict.passed and not passed else verdict.why,
+        passed=judged.passed,
+        why=stopped if verdict.passed and not judged.passed else verdict.why,
         expected=expected,
         wall_s=run.result.wall_s,
     )

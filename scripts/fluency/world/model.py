@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import io
+import struct
 import tarfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from fluency.common.canonical import canonical_json
@@ -30,11 +31,6 @@ class When:
     query: Mapping[str, str | None] = field(default_factory=dict)
     headers: Mapping[str, str | None] = field(default_factory=dict)
     json: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The conditions that are stated."""
-        stated = {"query": dict(self.query), "headers": dict(self.headers), "json": self.json}
-        return {name: value for name, value in stated.items() if value}
 
 
 @dataclass(frozen=True)
@@ -75,59 +71,33 @@ class Route:
     findings: tuple[Finding, ...] = ()
     job: Job | None = None
 
-    def extra_fields(self) -> dict[str, Any]:
-        """What it states besides the five plain fields, in JSON; empty for a plain route."""
-        extra: dict[str, Any] = {}
-        if list(self.headers) != sorted(
-            self.headers
-        ):  # JSON with sorted keys would lose the order they are sent in
-            extra["header_order"] = list(self.headers)
-        if when := self.when.to_json():
-            extra["when"] = when
-        if self.findings:
-            rules = [
-                {"pattern": finding.pattern, "fields": dict(finding.fields)}
-                for finding in self.findings
-            ]
-            extra["findings"] = {"mark": FINDINGS, "rules": rules}
-        if self.job:
-            steps = list(self.job.steps)
-            extra["job"] = {
-                "mark": JOB,
-                "under": self.job.under,
-                "name": self.job.name,
-                "steps": steps,
-            }
-        return extra
-
     def to_json(self) -> dict[str, Any]:
-        """What an archive keeps and the sandbox serves; the body is in base64."""
-        body = base64.b64encode(self.body).decode()
-        plain = {
-            "method": self.method,
-            "path": self.path,
-            "status": self.status,
-            "headers": dict(self.headers),
-        }
-        return plain | {"body": body} | self.extra_fields()
+        """What an archive keeps and the sandbox serves: five plain fields, the body in base64, and what else is stated."""
+        made = {name: getattr(self, name) for name in ("method", "path", "status")}
+        made |= {"headers": dict(self.headers), "body": base64.b64encode(self.body).decode()}
+        # JSON with sorted keys would lose the order they are sent in.
+        if (order := list(self.headers)) != sorted(order):
+            made["header_order"] = order
+        if when := {name: value for name, value in vars(self.when).items() if value}:
+            made["when"] = when
+        if self.findings:
+            made["findings"] = {"mark": FINDINGS, "rules": list(map(vars, self.findings))}
+        if self.job:
+            made["job"] = {"mark": JOB, **vars(self.job)}
+        return made
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Route:
         """KeyError, TypeError, ValueError or AttributeError if the data are no route."""
-        headers, body = data["headers"], base64.b64decode(data["body"], validate=True)
-        when, found, job = (
-            data.get("when", {}),
-            data.get("findings", {}).get("rules", []),
-            data.get("job"),
-        )
+        headers, job = data["headers"], data.get("job")
         return cls(
             data["method"],
             data["path"],
             data["status"],
             {name: headers[name] for name in data.get("header_order", headers)},
-            body,
-            When(when.get("query", {}), when.get("headers", {}), when.get("json")),
-            tuple(Finding(rule["pattern"], rule["fields"]) for rule in found),
+            base64.b64decode(data["body"], validate=True),
+            When(**data.get("when", {})),
+            tuple(Finding(**rule) for rule in data.get("findings", {}).get("rules", [])),
             Job(job["under"], job["name"], tuple(job["steps"])) if job else None,
         )
 
@@ -136,6 +106,8 @@ DAY = 86_400
 PORT = 8765
 # The tree in the sandbox: a command's working directory.
 WORK_DIR = "/work"
+PLAIN_FIELDS = 6
+"""Of a helper process; a world that states no other keeps the hash it had before there were others."""
 
 
 class WorldError(UserError):
@@ -171,26 +143,20 @@ class HelperSpec:
     ids: Literal["next", "another-digit", "parents-digits"] = "next"
 
     def to_json(self) -> dict[str, Any]:
-        """The first six fields, and those of the others that do not have their default."""
-        first = {"key": self.key, "name": self.name, "args": list(self.args), "parent": self.parent}
-        return first | {"rss_mb": self.rss_mb, "virt_mb": self.virt_mb} | self.extra_fields()
-
-    def extra_fields(self) -> dict[str, Any]:
-        """Of the fields after the first six those that do not have their default. A world that uses none of them keeps
-        the hash it had before they existed."""
-        values: dict[str, Any] = {
-            "threads": list(self.threads),
-            "ids": "" if self.ids == "next" else self.ids,
+        """The first six fields, and of the others those that do not have their default."""
+        own = {field: getattr(self, field.name) for field in fields(self)}
+        first = list(own)[:PLAIN_FIELDS]
+        return {
+            field.name: list(value) if isinstance(value, tuple) else value
+            for field, value in own.items()
+            if field in first or value != field.default
         }
-        values |= {name: getattr(self, name) for name in ("own_session", "subreaper", "ends")}
-        return {name: value for name, value in values.items() if value}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> HelperSpec:
         """TypeError or KeyError if the data are no helper."""
-        return cls(
-            **{**data, "args": tuple(data["args"]), "threads": tuple(data.get("threads", ()))}
-        )
+        lists = {"args": tuple(data["args"]), "threads": tuple(data.get("threads", ()))}
+        return cls(**{**data, **lists})
 
 
 @dataclass(frozen=True)
@@ -249,9 +215,8 @@ def pack(files: Mapping[str, bytes], dirs: tuple[str, ...]) -> bytes:
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for path in sorted((*dirs, *files)):
             member = tarfile.TarInfo(path)
-            member.mtime, member.uid, member.gid, member.uname, member.gname = 0, 0, 0, "", ""
             if path in files:
-                member.mode, member.size = 0o644, len(files[path])
+                member.size = len(files[path])
                 archive.addfile(member, io.BytesIO(files[path]))
             else:
                 member.mode, member.type = 0o755, tarfile.DIRTYPE
@@ -262,20 +227,12 @@ def pack(files: Mapping[str, bytes], dirs: tuple[str, ...]) -> bytes:
 def gzipped(data: bytes) -> bytes:
     """The data in gzip format, uncompressed: a compressor's output differs from one zlib to another."""
     most = 0xFFFF
-    blocks = [data[start : start + most] for start in range(0, len(data), most)] or [b""]
     made = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
-    for number, block in enumerate(blocks, 1):
-        sizes = (len(block), most - len(block))
-        made += (
-            bytes([number == len(blocks)])
-            + b"".join(size.to_bytes(2, "little") for size in sizes)
-            + block
-        )
-    return (
-        made
-        + zlib.crc32(data).to_bytes(4, "little")
-        + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
-    )
+    for start in range(0, len(data) or 1, most):
+        block = data[start : start + most]
+        is_last = start + most >= len(data)
+        made += struct.pack("<?HH", is_last, len(block), most - len(block)) + block
+    return made + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
 
 
 def world_sha256(
@@ -285,27 +242,14 @@ def world_sha256(
     processes: tuple[HelperSpec, ...],
 ) -> str:
     """The identity of a world: everything a command could meet, and nothing of the machine or the day."""
-    served, started = [_route(route) for route in http], [_helper(helper) for helper in processes]
-    return sha256(
-        canonical_json(
-            {"tar": sha256(tar), "ages": dict(ages), "http": served, "processes": started}
-        )
-    )
+    served = [_plain_and_rest(route.to_json() | {"body": sha256(route.body)}, 5) for route in http]
+    started = [_plain_and_rest(helper.to_json(), PLAIN_FIELDS) for helper in processes]
+    parts = {"tar": sha256(tar), "ages": dict(ages), "http": served, "processes": started}
+    return sha256(canonical_json(parts))
 
 
-def _route(route: Route) -> list[Any]:
-    """The plain fields, and the extra ones where there are any: a world of plain routes keeps its hash."""
-    plain = [route.method, route.path, route.status, dict(route.headers), sha256(route.body)]
-    return [*plain, *filter(None, [route.extra_fields()])]
-
-
-def _helper(p: HelperSpec) -> list[Any]:
-    return [
-        p.key,
-        p.name,
-        list(p.args),
-        p.parent,
-        p.rss_mb,
-        p.virt_mb,
-        *filter(None, [p.extra_fields()]),
-    ]
+def _plain_and_rest(stated: dict[str, Any], plain: int) -> list[Any]:
+    """The values of the first fields, and the other fields if there are any."""
+    names = list(stated)
+    rest = {name: stated[name] for name in names[plain:]}
+    return [*(stated[name] for name in names[:plain]), *filter(None, [rest])]
