@@ -7,9 +7,9 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.core.records import Result, Stream
 from fluency.core.task_world import planned_processes, world_for
@@ -18,6 +18,7 @@ from fluency.scoring import checks
 from fluency.scoring.checks import WORLD_ROOT
 from fluency.scoring.verdict import judge
 from fluency.world import World
+from tools.pages import filled
 
 Named = tuple[str, bytes]
 
@@ -75,17 +76,13 @@ def same_lines(task: Task, lines: list[str], rng: random.Random) -> Iterator[Nam
 
 
 def same_json(task: Task, value: Any, rng: random.Random) -> Iterator[Named]:
-    """The same JSON value written otherwise."""
+    """The same JSON value in another form."""
     yield "compact", json.dumps(value, separators=(",", ":")).encode()
     yield "indented with tabs", json.dumps(value, indent="\t").encode()
-    yield (
-        "escaped",
-        re.sub(rb"[A-Z]", lambda found: b"\\u%04x" % found[0][0], json.dumps(value).encode()),
-    )
-    yield (
-        "keys in another order",
-        render_json(_mapped(value, lambda item: dict(reversed(item.items())), dict)),
-    )
+    compact = json.dumps(value).encode()
+    yield "escaped", re.sub(rb"[A-Z]", lambda found: b"\\u%04x" % found[0][0], compact)
+    turned = _mapped(value, lambda item: dict(reversed(item.items())), dict)
+    yield "keys in another order", render_json(turned)
     yield "numbers with a point", render_json(_mapped(value, float, int))
     if task.content == "jsonset":
         yield "reversed", render_json(value[::-1])
@@ -101,10 +98,8 @@ def wrong_lines(task: Task, lines: list[str]) -> Iterator[Named]:
         yield f"line {number + 1} dropped", render(rest)
         yield f"line {number + 1} twice", render([*lines, line])
         for name, changed in _changed(line, task.content == "hex"):
-            yield (
-                f"line {number + 1} {name}",
-                render([*lines[:number], changed, *lines[number + 1 :]]),
-            )
+            replaced = [*lines[:number], changed, *lines[number + 1 :]]
+            yield f"line {number + 1} {name}", render(replaced)
             if name.endswith("raised"):
                 yield f"line {number + 1} {name} and added", render([*lines, changed])
     if task.content == "ordered":
@@ -137,14 +132,10 @@ def wrong_lines(task: Task, lines: list[str]) -> Iterator[Named]:
         yield "paths from another root", render([f"/tmp/{line}" for line in lines])
         yield "the same file by both names", render([*lines, f"{WORLD_ROOT}{lines[0]}"])
     elif task.content == "keyed":
-        yield (
-            "names without their folder",
-            render([f"{line.split()[0]} {line.rsplit('/', 1)[-1]}" for line in lines]),
-        )
-        yield (
-            "the same file by both names",
-            render([*lines, lines[0].replace(" ", f" {WORLD_ROOT}", 1)]),
-        )
+        bare = [f"{line.split()[0]} {line.rsplit('/', 1)[-1]}" for line in lines]
+        yield "names without their folder", render(bare)
+        absolute = lines[0].replace(" ", f" {WORLD_ROOT}", 1)
+        yield "the same file by both names", render([*lines, absolute])
     if task.content in ("set", "keyed"):
         yield "names as paths", render([f"./{line}" for line in lines])
         yield "absolute names", render([WORLD_ROOT + line for line in lines])
@@ -162,21 +153,12 @@ def wrong_json(value: Any) -> Iterator[Named]:
     yield "numbers as strings", render_json(_mapped(value, str, int))
     yield "numbers raised", render_json(_mapped(value, lambda number: number + 1, int))
     yield "numbers a little raised", render_json(_mapped(value, lambda number: number + 0.5, int))
-    yield (
-        "keys capitalised",
-        render_json(
-            _mapped(
-                value, lambda item: {key.capitalize(): each for key, each in item.items()}, dict
-            )
-        ),
-    )
+    capitals = _mapped(value, lambda item: {k.capitalize(): v for k, v in item.items()}, dict)
+    yield "keys capitalised", render_json(capitals)
     yield "a key more", render_json(_mapped(value, lambda item: item | {"count": 1}, dict))
     if not isinstance(value, list):
         return
-    yield (
-        "one object a line",
-        b"".join(json.dumps(item).encode() + b"\n" for item in value) if value[1:] else b"{}",
-    )
+    yield "one object a line", render([json.dumps(item) for item in value]) if value[1:] else b"{}"
     yield "an object for the array", render_json(value[0])
     yield "an empty array", b"[]\n"
     yield "null added", render_json([*value, None])
@@ -190,25 +172,19 @@ def wrong_json(value: Any) -> Iterator[Named]:
             yield f"element {number + 1} with {key} null", render_json([*rest, item | {key: None}])
             yield f"element {number + 1} with {key} true", render_json([*rest, item | {key: True}])
             again = json.dumps(item)[:-1] + f", {json.dumps(key)}: {json.dumps(item[key])}}}"
-            others = [json.dumps(each) for each in rest]
-            yield (
-                f"element {number + 1} with {key} twice",
-                f"[{', '.join([*others, again])}]".encode(),
-            )
+            items = ", ".join([*map(json.dumps, rest), again])
+            yield f"element {number + 1} with {key} twice", f"[{items}]".encode()
 
 
 def _changed(line: str, hexadecimal: bool) -> Iterator[tuple[str, str]]:
     """A line with one character changed, in several places and ways."""
+    base = 16 if hexadecimal else 10
     digits = [
         found.start() for found in re.finditer("[0-9a-fA-F]" if hexadecimal else "[0-9]", line)
     ]
     for name, place in (("first digit", digits[:1]), ("last digit", digits[-1:])):
         for position in place:
-            raised = (
-                f"{(int(line[position], 16) + 1) % 16:x}"
-                if hexadecimal
-                else str((int(line[position]) + 1) % 10)
-            )
+            raised = f"{(int(line[position], base) + 1) % base:x}"
             yield f"with its {name} raised", line[:position] + raised + line[position + 1 :]
     if not digits:
         yield "with its last letter raised", line[:-1] + ("a" if line[-1] != "a" else "b")
@@ -227,9 +203,8 @@ def _mapped(value: Any, change: Any, kind: type) -> Any:
     return change(value) if isinstance(value, kind) and not isinstance(value, bool) else value
 
 
-DOCUMENT = ROOT / "docs" / "checks.md"
+PAGE = ROOT / "docs" / "checks.md"
 SEEDS = (11, 24)
-START, END = "<!-- kill table: start -->", "<!-- kill table: end -->"
 
 
 class Variant(NamedTuple):
@@ -254,32 +229,24 @@ def variants(task: Task, expected: Any) -> Iterator[Variant]:
     """Every variant of the right output; the order and the content depend on the answer alone."""
     rng = random.Random(f"{task.id} {checks.quoted(str(expected), 1_000)}")
     if task.structure.json_shape is not None:
-        right, wrong, same = (
-            render_json(expected),
-            wrong_json(expected),
-            same_json(task, expected, rng),
-        )
+        right, wrong = render_json(expected), wrong_json(expected)
+        same = same_json(task, expected, rng)
     else:
         lines = list(expected) if isinstance(expected, list) else [expected]
-        right, wrong, same = render(lines), wrong_lines(task, lines), same_lines(task, lines, rng)
-    yield Variant("the right output", _result(right), True)
-    for name, stdout in [*any_bytes(right), *same]:
+        right, wrong = render(lines), wrong_lines(task, lines)
+        same = same_lines(task, lines, rng)
+    for name, stdout in [("the right output", right), *any_bytes(right), *same]:
         yield Variant(name, _result(stdout), True)
-    for name, stdout in wrong:
+    for name, stdout in [("nothing printed", b""), *wrong]:
         yield Variant(name, _result(stdout), False)
-    yield Variant("nothing printed", _result(b""), False)
-    yield Variant("exit code 1", _result(right, exit_code=1), False)
-    yield Variant(
-        "stopped at the deadline", _result(right, exit_code=None, signal=9, timed_out=True), False
-    )
-    yield Variant("ended by a signal", _result(right, exit_code=None, signal=11), False)
-    yield Variant(
-        "not started", _result(right, exit_code=None, spawn_error="argument list too long"), False
-    )
-    cut = Result(
-        exit_code=0, stdout=Stream.of(right, len(right) + 1), stderr=Stream.of(b""), wall_s=0.1
-    )
-    yield Variant("output cut by the sandbox", cut, False)
+    for name, fields in {
+        "exit code 1": {"exit_code": 1},
+        "stopped at the deadline": {"exit_code": None, "signal": 9, "timed_out": True},
+        "ended by a signal": {"exit_code": None, "signal": 11},
+        "not started": {"exit_code": None, "spawn_error": "argument list too long"},
+        "output cut by the sandbox": {"stdout": Stream.of(right, len(right) + 1)},
+    }.items():
+        yield Variant(name, _result(right).model_copy(update=fields), False)
 
 
 def tally(
@@ -321,27 +288,14 @@ def _row(name: str, tallies: Sequence[Tally]) -> str:
     return f"| {name} | {len(tallies)} | {wrong} | {killed} | {rate} | {right} | {accepted} |"
 
 
-def with_table(document: str, table: str) -> str:
-    """A document with the table between its two marks replaced."""
-    head, _, rest = document.partition(START)
-    _, _, foot = rest.partition(END)
-    return f"{head}{START}\n{table}\n{END}{foot}"
+def page_of(tasks: Sequence[Task]) -> str:
+    """docs/checks.md with the table of these tasks."""
+    return filled(PAGE.read_text(encoding="utf-8"), "kill table", kill_table(tasks))
 
 
-def write_document(path: Path = DOCUMENT) -> None:
-    """Bring docs/checks.md up to date."""
-    text = path.read_text(encoding="utf-8")
-    path.write_text(
-        with_table(text, kill_table([task for task in load_tasks() if not task.private])),
-        encoding="utf-8",
-    )
-
-
-def _result(stdout: bytes, exit_code: int | None = 0, **fields: Any) -> Result:
-    return Result(
-        exit_code=exit_code, stdout=Stream.of(stdout), stderr=Stream.of(b""), wall_s=0.1, **fields
-    )
+def _result(stdout: bytes) -> Result:
+    return Result(exit_code=0, stdout=Stream.of(stdout), stderr=Stream.of(b""), wall_s=0.1)
 
 
 if __name__ == "__main__":
-    write_document()
+    write_atomic(PAGE, page_of([task for task in load_tasks() if not task.private]))

@@ -1,1 +1,8 @@
-"""The pages that are made from code."""
+"""Pages made from code, and the parts of a page between two marks."""
+
+
+def filled(page: str, mark: str, text: str) -> str:
+    """A page with the text between `<!-- mark: begin -->` and `<!-- mark: end -->` replaced."""
+    begin, end = f"<!-- {mark}: begin -->\n", f"\n<!-- {mark}: end -->"
+    before, rest = page.split(begin)
+    return f"{before}{begin}{text}{end}{rest.split(end)[1]}"

@@ -14,6 +14,7 @@ from fluency.archive.decision import write_decision
 from fluency.archive.unpack import unpacked
 from fluency.common.paths import ROOT
 from tests.report.browser import Browser, find_chromium
+from tools.pages import filled
 
 EXAMPLE = ROOT / "example"
 TITLE = "Two small open models in Bash and PowerShell"
@@ -21,7 +22,6 @@ DATE = "2026-11-25"
 CELL = "qwen-1.5b/pwsh/gateway-pid/1"
 """The right process id under the header of a table."""
 WIDTH, HEIGHT = 1200, 1320
-BEGIN, END = "<!-- example:begin -->", "<!-- example:end -->"
 
 
 def pages() -> dict[str, str]:
@@ -34,12 +34,8 @@ def pages() -> dict[str, str]:
         made = {name: path.read_text(encoding="utf-8") for name, path in names.items()}
     found = re.search(r"^\| model +\|.*?\n\n", made["example/report.md"], re.M | re.S)
     assert found, "the report has no table of results"
-    before, rest = (ROOT / "README.md").read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    return made | {
-        "example/decision.md": decision,
-        "README.md": f"{before}{BEGIN}\n{found[0].strip()}\n{END}{after}",
-    }
+    readme = filled((ROOT / "README.md").read_text(encoding="utf-8"), "example", found[0].strip())
+    return made | {"example/decision.md": decision, "README.md": readme}
 
 
 def archive() -> Path:

@@ -21,6 +21,7 @@ from fluency.core.schema import RECORD_SCHEMA
 from fluency.core.study import Study
 from fluency.core.table import Row
 from fluency.core.tasks import Task
+from tools.pages import filled
 
 FOLDER, PAGE = "docs/schemas", "docs/data.md"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -75,15 +76,8 @@ def dictionary() -> str:
     return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
 
 
-def filled(page: str) -> str:
-    """The page with its two tables as the models state them."""
-    for mark, text in (("schemas", schema_list()), ("columns", dictionary())):
-        before, rest = page.split(f"<!-- {mark}: begin -->")
-        page = f"{before}<!-- {mark}: begin -->\n{text}\n<!-- {mark}: end -->{rest.split(f'<!-- {mark}: end -->')[1]}"
-    return page
-
-
 def pages() -> dict[str, str]:
     """Every schema, and the page with its tables."""
     made = {f"{FOLDER}/{name}.schema.json": pretty_json(schema_of(name)) for name in SCHEMAS}
-    return made | {PAGE: filled((ROOT / PAGE).read_text(encoding="utf-8"))}
+    page = filled((ROOT / PAGE).read_text(encoding="utf-8"), "schemas", schema_list())
+    return made | {PAGE: filled(page, "columns", dictionary())}
