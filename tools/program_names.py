@@ -21,14 +21,7 @@ SECTIONS = (
     "admin database devel editors golang interpreters java javascript math net perl php python ruby rust shells \
 text utils vcs web"
 )
-OUT = (
-    Path(__file__).resolve().parents[1]
-    / "scripts"
-    / "fluency"
-    / "scoring"
-    / "data"
-    / "debian_programs.txt.xz"
-)
+OUT = Path(__file__).parents[1] / "scripts/fluency/scoring/data/debian_programs.txt.xz"
 LISTS = r"""
 Acquire::IndexTargets::deb::Files-of-machine { MetaKey "$(COMPONENT)/Contents-$(ARCHITECTURE)"; ShortDescription
  "Contents-$(ARCHITECTURE)"; Description "$(RELEASE) $(COMPONENT) $(ARCHITECTURE) Contents"; };
@@ -56,33 +49,22 @@ def fetch(folder: Path) -> list[Path]:
     (folder / "lists" / "partial").mkdir(parents=True)
     (folder / "lists").chmod(0o755)
     (folder / "conf").write_text(f'{LISTS}Dir::State::lists "{folder}/lists";\n')
-    apt = {
-        "env": {"APT_CONFIG": str(folder / "conf"), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
-        "text": True,
-    }
-    subprocess.run(["apt-get", "update", "-q"], check=True, **apt)
-    command = [
-        "apt-get",
-        "indextargets",
-        "--format",
-        "$(FILENAME)",
-        f"Codename: {RELEASE}",
-        "Origin: Debian",
-    ]
-    listed = subprocess.run(command, check=True, stdout=subprocess.PIPE, **apt).stdout.split()
-    return [path for path in map(Path, listed) if "_Contents-" in path.name and path.exists()]
+    apt = {"APT_CONFIG": str(folder / "conf"), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+    subprocess.run(["apt-get", "update", "-q"], check=True, env=apt)
+    query = ["--format", "$(FILENAME)", f"Codename: {RELEASE}", "Origin: Debian"]
+    listed = subprocess.check_output(["apt-get", "indextargets", *query], text=True, env=apt)
+    paths = map(Path, listed.split())
+    return [path for path in paths if "_Contents-" in path.name and path.exists()]
 
 
 def main() -> None:
-    """Fetch, choose, write."""
+    """Fetch the lists, choose the names, write them."""
     with TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         names: set[str] = set()
         for path in fetch(Path(name)):
-            read = subprocess.run(
-                ["/usr/lib/apt/apt-helper", "cat-file", path], check=True, stdout=subprocess.PIPE
-            )
-            names |= names_in(read.stdout.decode(errors="replace").splitlines(keepends=True))
+            read = subprocess.check_output(["/usr/lib/apt/apt-helper", "cat-file", path])
+            names |= names_in(read.decode(errors="replace").splitlines(keepends=True))
     text = "".join(f"{each}\n" for each in sorted(names))
     OUT.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
     print(f"{OUT}: {len(names)} names, {OUT.stat().st_size} bytes")

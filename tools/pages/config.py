@@ -27,11 +27,11 @@ def pages() -> dict[str, str]:
 def _lines() -> Iterator[str]:
     yield "# Configuration\n"
     yield "<!-- Written by `python -m tools.pages` from scripts/fluency/core/study.py; edit there. -->\n"
-    yield "`config.yaml` is the default study. A file given with `--configfile` (`CONFIG=` for make) overrides it:"
-    yield "mappings are merged, lists are replaced whole. An unknown key, a wrong type or an impossible value stops the"
-    yield "command before anything starts, with file, key and hint, exit code 2. Types are strict: text is never taken"
-    yield "for a number, and no key may occur twice. `make` names the line of a file that is not YAML; a bare"
-    yield "`snakemake --configfile` does not."
+    yield "For those who write a study's file: every key and its default. `config.yaml` is the default study;"
+    yield "[your own file](doing-a-study.md#1-name-the-models) names only what differs. Mappings are merged, lists are"
+    yield "replaced whole. An unknown key, a key given twice, a wrong type (text is never taken for a number) or an"
+    yield "impossible value stops the command before anything starts, with file, key and hint, exit code 2. `make` names"
+    yield "the line of a file that is not YAML; a bare `snakemake --configfile` does not."
     for title, model, text in SECTIONS:
         yield f"\n## {title}\n\n{text}\n"
         yield "| key | default | meaning |\n|---|---|---|"

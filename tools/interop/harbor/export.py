@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -137,16 +138,9 @@ def _table(name: str, values: Mapping[str, Any]) -> str:
 
 def environment(world: bytes) -> Iterator[tuple[str, bytes | str]]:
     """The sandbox image's own sources, and the world that stage.py unpacks when the container starts."""
-    head, entry, _ = (SANDBOX / "Dockerfile").read_text(encoding="utf-8").partition("ENTRYPOINT ")
-    if not entry:
-        raise UserError(
-            "it has no entry point", where=str(SANDBOX / "Dockerfile"), hint="restore the file"
-        )
+    head, _ = (SANDBOX / "Dockerfile").read_text(encoding="utf-8").split("ENTRYPOINT ")
     for name, value in build_arguments().items():
-        head = "\n".join(
-            f'ARG {name}="{value}"' if line.startswith(f"ARG {name}=") else line
-            for line in head.split("\n")
-        )
+        head = re.sub(rf"^ARG {name}=.*", f'ARG {name}="{value}"', head, flags=re.M)
     yield "environment/Dockerfile", head + TAIL
     for name in SOURCES:
         if name != "Dockerfile":
@@ -159,15 +153,14 @@ def verifier(
     task: Task, seeds: Sequence[int], worlds: Mapping[int, bytes]
 ) -> Iterator[tuple[str, bytes | str]]:
     """The tests: every world, its right answer, and the scoring modules; nothing of it is in the environment."""
-    of_processes = "processes" in task.needs
+    of_processes, answers = "processes" in task.needs, None
+    if not of_processes:
+        answers = {str(seed): task.expected(world_for(task, seed)) for seed in seeds}
     rule = {
         "seeds": list(seeds),
         "structure": task.structure.model_dump(),
         "content": task.content,
-        "of_processes": of_processes,
-        "expected": None
-        if of_processes
-        else {str(seed): task.expected(world_for(task, seed)) for seed in seeds},
+        "expected": answers,
     }
     yield "tests/rule.json", pretty_json(rule)
     if of_processes:

@@ -120,7 +120,7 @@ class Tree:
 
 def expected(rule: dict, seed: str, tar: bytes, helpers: list[dict]) -> object:
     """The right answer: computed at export, or from the processes that run."""
-    if not rule["of_processes"]:
+    if rule["expected"] is not None:
         return rule["expected"][seed]
     import answer
 

@@ -1,7 +1,7 @@
 """Compare the verdicts through Inspect AI with the recorded ones: `python -m fluency_inspect.agreement`.
 
-The recordings (tests/data/executions.jsonl) are commands with what real shells printed and the
-verdict on it, in worlds 11 and 24. Each command of a shell that the image has runs again as an Inspect evaluation.
+Each command of tests/data/executions.jsonl whose shell the image has runs again, in place of a
+model's answer, in the worlds of the recording.
 """
 
 from __future__ import annotations
@@ -9,62 +9,67 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
+from inspect_ai import Task
 from inspect_ai import eval as run_eval
+from inspect_ai.dataset import MemoryDataset
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import CORRECT, INCORRECT
+from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from fluency.common.paths import ROOT
+from fluency.core.tasks import load_tasks
 from fluency_inspect.measure import shared_sandbox
-from fluency_inspect.tasks import recorded_commands
+from fluency_inspect.tasks import SEEDS, sample_of
+from fluency_inspect.verdict import verdict
 
-SEEDS = (11, 24)
+RECORDINGS = ROOT / "tests" / "data" / "executions.jsonl"
 
 
-def recorded() -> dict[tuple[str, str, str], dict[int, bool]]:
-    """(task, shell, command) -> world -> whether it passed."""
-    text = (ROOT / "tests" / "data" / "executions.jsonl").read_text(encoding="utf-8")
-    return {
-        (line["task"], line["shell"], line["command"]): {
-            int(world): int(world) in line["passes"] for world in line["worlds"]
-        }
-        for line in map(json.loads, text.splitlines())
-        if "worlds" in line
-    }
+@solver
+def say_the_command() -> Solver:
+    """The sample's own command as the answer."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        state.output = ModelOutput.from_content("recorded", state.metadata["command"])
+        state.messages.append(state.output.message)
+        return state
+
+    return solve
 
 
 def campaign(every: int = 1, at_a_time: int = 2) -> dict[str, Any]:
     """Run each `every`th command: counts of commands and verdicts, and each verdict that differs."""
-    known, sandbox = recorded(), shared_sandbox()
-    chosen = [key for key in known if not sandbox.why_missing(key[1])][::every]
-    lines = [
-        json.dumps({"id": str(number), "task": task, "shell": shell, "command": command})
-        for number, (task, shell, command) in enumerate(chosen)
+    lines = map(json.loads, RECORDINGS.read_text(encoding="utf-8").splitlines())
+    known = [line for line in lines if "worlds" in line]
+    chosen = [line for line in known if not shared_sandbox().why_missing(line["shell"])][::every]
+    tasks = {task.id: task for task in load_tasks()}
+    samples = [
+        sample_of(tasks[line["task"]], line["shell"], str(number), {"command": line["command"]})
+        for number, line in enumerate(chosen)
     ]
+    dataset = MemoryDataset(samples, name="recorded")
     with tempfile.TemporaryDirectory() as folder:
-        commands = Path(folder) / "commands.jsonl"
-        commands.write_text("\n".join(lines), encoding="utf-8")
         (log,) = run_eval(
-            recorded_commands(str(commands), SEEDS),
+            Task(dataset=dataset, solver=say_the_command(), scorer=verdict(SEEDS)),
             model="mockllm/model",
             log_dir=folder,
             display="none",
             max_samples=at_a_time,
             fail_on_error=False,
         )
-        now = {sample.id: (sample.scores or {}).get("verdict") for sample in log.samples or []}
-    differences, verdicts = [], 0
-    for number, key in enumerate(chosen):
-        score = now[str(number)]
-        worlds = (
-            {world["seed"]: world for world in (score.metadata or {})["worlds"]} if score else {}
-        )
-        passed = {seed: world["passed"] for seed, world in worlds.items()}
-        verdicts += len(known[key])
-        whole = "C" if passed and all(passed.values()) else "I"
-        if passed != known[key] or (score and score.value != whole):
-            why = [world["why"] for world in worlds.values()]
-            differences.append({"command": key, "recorded": known[key], "now": passed, "why": why})
+        scores = {sample.id: (sample.scores or {}).get("verdict") for sample in log.samples or []}
+    differences = []
+    for number, line in enumerate(chosen):
+        score = scores[str(number)]
+        worlds = (score.metadata or {})["worlds"] if score else []
+        passes = [world["seed"] for world in worlds if world["passed"]]
+        whole = CORRECT if line["passes"] == SEEDS else INCORRECT
+        if score is None or passes != line["passes"] or score.value != whole:
+            named = {key: line[key] for key in ("task", "shell", "command", "passes")}
+            differences.append(named | {"now": passes, "why": [world["why"] for world in worlds]})
+    verdicts = len(SEEDS) * len(chosen)
     return {"commands": len(chosen), "verdicts": verdicts, "differences": differences}
 
 
