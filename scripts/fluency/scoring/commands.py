@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import lzma
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 
@@ -21,10 +21,10 @@ def is_known_command(name: str, grammar: Grammar) -> bool:
     if not path.is_absolute() and len(path.parts) > 1:
         return False  # a file of the project
     plain = path.name.removesuffix(".exe")
-    if grammar != POWERSHELL:
-        return plain in debian_programs() or plain in other_programs()
-    low = plain.rpartition("\\")[2].lower()
-    known = elsewhere_cmdlets() | cmdlets() | alias_names().keys() | other_programs()
+    low = plain.rpartition("\\")[2].lower() if grammar == POWERSHELL else plain
+    known = words("other_programs")
+    if grammar == POWERSHELL:
+        known |= elsewhere_cmdlets() | cmdlets() | alias_names().keys()
     return low in known or plain in debian_programs()
 
 
@@ -36,9 +36,9 @@ def debian_programs() -> frozenset[str]:
 
 
 @cache
-def other_programs() -> frozenset[str]:
-    """Programs of Windows, of macOS and of installers, in lower case."""
-    return frozenset(" ".join(data_lines("other_programs.txt")).split())
+def words(name: str) -> frozenset[str]:
+    """The words of a list in the data folder, in lower case."""
+    return frozenset(" ".join(data_lines(f"{name}.txt")).lower().split())
 
 
 @cache
@@ -78,11 +78,11 @@ def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -
     `parses` says whether the shell accepted it, if it was run; without it the grammar decides.
     """
     parsed = parse(grammar, command)
-    calls = tuple(call for call in parsed.calls if not RANGE.fullmatch(call.name))
+    calls = [call for call in parsed.calls if not RANGE.fullmatch(call.name)]
     if grammar == BASH:  # `l\\s` is ls
-        calls = tuple(call._replace(name=call.name.replace("\\", "")) for call in calls)
+        calls = [call._replace(name=call.name.replace("\\", "")) for call in calls]
     accepted = parsed.parses if parses is None else parses
-    kind = _kind(parsed._replace(calls=calls), command, grammar) if accepted else "does-not-parse"
+    kind = _kind(calls, parsed, command, grammar) if accepted else "does-not-parse"
     return Composition(made_of=kind, commands=[call.name for call in calls])
 
 
@@ -92,7 +92,7 @@ def is_cmdlet(name: str, aliases: bool = True) -> bool:
     if plain.lower() in cmdlets() or (aliases and plain.lower() in alias_names()):
         return True
     shape = _SHAPE.fullmatch(plain)
-    return bool(shape and shape[1] in _verbs())
+    return bool(shape and shape[1].lower() in words("verbs"))
 
 
 def is_interpreter(name: str) -> bool:
@@ -102,20 +102,17 @@ def is_interpreter(name: str) -> bool:
 
 def programs_of(call: Call, grammar: Grammar, depth: int = 0) -> Iterator[str]:
     """The programs a call names: itself and those that it runs as a wrapper, as find, or from a text."""
-    name, rest = call.name, call.arguments
-    yield name
-    plain = PurePosixPath(name).name.lower()
-    if plain == "find":
-        yield from (after for flag, after in itertools.pairwise(rest) if flag in _FIND_RUNS)
-    if depth < _DEEPEST_TEXT and (text := _text_run(plain, rest)):
-        for inner in parse(grammar, text).calls:
-            yield from programs_of(inner, grammar, depth + 1)
-    while (plain := PurePosixPath(name).name.lower()) in wrappers():
-        position = _first_program(plain, rest)
-        if position is None:
-            return
-        name, rest = rest[position], rest[position + 1 :]
+    words_left = (call.name, *call.arguments)
+    while words_left:
+        name, rest = words_left[0], words_left[1:]
         yield name
+        plain = PurePosixPath(name).name.lower()
+        if plain == "find":
+            yield from (after for flag, after in itertools.pairwise(rest) if flag in _FIND_RUNS)
+        if depth < _DEEPEST_TEXT and (text := _text_run(plain, rest)):
+            for inner in parse(grammar, text).calls:
+                yield from programs_of(inner, grammar, depth + 1)
+        words_left = _wrapped(plain, rest)
 
 
 def _text_run(program: str, arguments: tuple[str, ...]) -> str:
@@ -128,10 +125,24 @@ def _text_run(program: str, arguments: tuple[str, ...]) -> str:
     return ""
 
 
-@cache
+def _wrapped(wrapper: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """The program that a wrapper runs, with its arguments; empty if there is none."""
+    if wrapper not in wrappers() or (wrapper == "command" and arguments[:1] in (("-v",), ("-V",))):
+        return ()  # `command -v` only asks where the program is
+    before, skipped = "", wrapper not in _OPERAND_FIRST
+    for position, word in enumerate(arguments):
+        is_option = word.startswith("-") or "=" in word or word == "{}"
+        if not is_option and before not in wrappers()[wrapper]:
+            if skipped:
+                return arguments[position:]
+            skipped = True
+        before = word
+    return ()
+
+
 def cmdlets() -> frozenset[str]:
     """The cmdlets of PowerShell on Linux, in lower case."""
-    return frozenset(line.lower() for line in data_lines("cmdlets.txt"))
+    return words("cmdlets")
 
 
 @cache
@@ -154,40 +165,23 @@ def wrappers() -> dict[str, list[str]]:
     return {name: options for name, *options in lines}
 
 
-@cache
-def _verbs() -> frozenset[str]:
-    return frozenset(" ".join(data_lines("verbs.txt")).split())
-
-
-def _kind(parsed: Parsed, command: str, grammar: Grammar) -> MadeOf:
-    run = [name for call in parsed.calls for name in programs_of(call, grammar)]
-    if parsed.has_dynamic_calls or any(call.name.startswith("$") for call in parsed.calls):
+def _kind(calls: Sequence[Call], parsed: Parsed, command: str, grammar: Grammar) -> MadeOf:
+    run = [name for call in calls for name in programs_of(call, grammar)]
+    if parsed.has_dynamic_calls or any(call.name.startswith("$") for call in calls):
         # `p=python3; $p`, `& (Get-Command python3)`
         run += _ASSIGNED.findall(command)
-        for call in parsed.calls:
+        for call in calls:
             run += call.arguments if call.name.lower() in ("get-command", "gcm") else ()
     if any(map(is_interpreter, run)):
         return "delegation"
-    aliases = grammar == POWERSHELL
     own = {name.lower() for name in parsed.functions}
-    kinds = {is_cmdlet(call.name, aliases) for call in parsed.calls if call.name.lower() not in own}
+    names = {call.name for call in calls if call.name.lower() not in own}
+    kinds = {is_cmdlet(name, grammar == POWERSHELL) for name in names}
     if not kinds:
         return "no-commands"
     if len(kinds) == 2:
         return "mixed"
     return "cmdlets-only" if True in kinds else "unix-only"
-
-
-def _first_program(wrapper: str, arguments: tuple[str, ...]) -> int | None:
-    if wrapper == "command" and arguments[:1] in (("-v",), ("-V",)):
-        return None  # only asks where the program is
-    takes_value = wrappers()[wrapper]
-    operands = [
-        position
-        for position, (before, word) in enumerate(zip(("", *arguments), arguments, strict=False))
-        if not (word.startswith("-") or "=" in word or word == "{}" or before in takes_value)
-    ]
-    return next(iter(operands[wrapper in _OPERAND_FIRST :]), None)
 
 
 _BASH_ONLY = re.compile(

@@ -28,7 +28,6 @@ silent-wrong        exit code 0, right form, wrong content
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -116,8 +115,11 @@ def _unreadable(
     command = extraction.strict or ""
     accepted = parse(shell.grammar, command).parses
     broken = [run for run in failing if commands.is_syntax_error(shell, run.result, accepted)]
-    missing = [commands.missing_commands(shell, run.result) for run in failing]
-    names = list(dict.fromkeys(itertools.chain.from_iterable(missing)))
+    names = list(
+        dict.fromkeys(
+            name for run in failing for name in commands.missing_commands(shell, run.result)
+        )
+    )
     absent = bool(names) or any(run.result.exit_code == 127 for run in failing)
     unstarted = any(run.result.spawn_error is not None for run in failing)
     if not (broken or absent or unstarted):
@@ -129,21 +131,16 @@ def _unreadable(
         return Classification("format", f"The reply is prose: {quoted(command)}.")
     if not (broken or absent):
         return None
-    if broken:
-        problem = "cannot parse it"
-    else:
-        listed = ", ".join(map(quoted, names[:3]))
-        problem = f"does not find {listed or 'a command (exit code 127)'}"
+    listed = ", ".join(map(quoted, names[:3])) or "a command (exit code 127)"
+    problem = f"{shell.title} " + ("cannot parse it" if broken else f"does not find {listed}")
     if commands.is_other_dialect(command, shell, bool(broken), names):
         written_for = f"It is written for {other_dialect(shell).title}"
-        return Classification("other-dialect", f"{written_for}, and {shell.title} {problem}.")
+        return Classification("other-dialect", f"{written_for}, and {problem}.")
     if broken:
-        said = first_message(broken[0].result)
-        return Classification("does-not-parse", f"{shell.title} {problem}{said}.")
+        return Classification("does-not-parse", f"{problem}{first_message(broken[0].result)}.")
     called = names or _last_called(shell, command)
     there = all(commands.is_known_command(name, shell.grammar) for name in called)
-    kind: FailureClass = "missing-program" if there else "invented-command"
-    return Classification(kind, f"{shell.title} {problem}.")
+    return Classification("missing-program" if there else "invented-command", f"{problem}.")
 
 
 def _last_called(shell: Shell, command: str) -> list[str]:
@@ -153,14 +150,16 @@ def _last_called(shell: Shell, command: str) -> list[str]:
 
 
 def _ended_badly(failing: list[HeadlineRun]) -> Classification | None:
-    if late := [run for run in failing if run.result.timed_out]:
-        return Classification("timeout", _in_world(late[0]))
+    for run in failing:
+        if run.result.timed_out:
+            return Classification("timeout", _in_world(run))
     for run in failing:
         if limit := _limit(run.result):
             return Classification("resource-limit", f"World {run.seed}: {limit}.")
-    if ended := [run for run in failing if not run.verdict.exit_ok]:
-        why = _in_world(ended[0], first_message(ended[0].result))
-        return Classification("non-zero-exit", why)
+    for run in failing:
+        if not run.verdict.exit_ok:
+            why = _in_world(run, first_message(run.result))
+            return Classification("non-zero-exit", why)
     return None
 
 
@@ -181,10 +180,10 @@ def _limit(result: Result) -> str | None:
 
 def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classification:
     first = failing[0]
-    if right := [run for run in failing if run.verdict.passed]:
-        run = right[0]
-        why = f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
-        return Classification("side-effects", why)
+    for run in failing:
+        if run.verdict.passed:
+            why = f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
+            return Classification("side-effects", why)
     if some_passed:
         why = f"Right in another world, but {_in_world(first, start='in world')}"
         return Classification("one-world-only", why)
@@ -192,8 +191,9 @@ def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classificati
         return Classification("table-noise", _in_world(first))
     if all(run.verdict.empty for run in failing):
         return Classification("no-output", _in_world(first))
-    if shapeless := [run for run in failing if not run.verdict.structure_ok]:
-        return Classification("wrong-structure", _in_world(shapeless[0]))
+    for run in failing:
+        if not run.verdict.structure_ok:
+            return Classification("wrong-structure", _in_world(run))
     for run in failing:
         if run.result.leftover or not run.result.helpers_intact:
             effects = ", ".join(side_effects(run.result))

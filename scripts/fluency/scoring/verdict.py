@@ -46,19 +46,20 @@ def judge(task: Task, result: Result, expected: Any) -> ExecutionVerdict:
     UserError if the answer's form is wrong.
     """
     ending = exit_problem(result)
-    text = checks.clean(result.stdout.raw())
-    lines = checks.output_lines(text)
+    ended = ending is None
+    raw = result.stdout.raw()
     if result.stdout.truncated:
-        kept = len(result.stdout.raw())
-        cut = f"standard output was cut after {kept} of {result.stdout.bytes} bytes"
-        return ExecutionVerdict(ending is None, False, False, False, _sentence(ending, cut))
+        cut = f"standard output was cut after {len(raw)} of {result.stdout.bytes} bytes"
+        return ExecutionVerdict(ended, False, False, False, _sentence(ending, cut))
+    text = checks.clean(raw)
+    lines = checks.output_lines(text)
     shape = checks.design_structure_problem(task.structure, text, lines)
     real = checks.structure_problem(task.structure, text, lines)
     wrong = checks.content_problem(task.content, expected, text, lines)
     noise = bool(wrong or real) and _is_table_noise(task, expected, lines)
     return ExecutionVerdict(
-        exit_ok=ending is None,
-        structural=ending is None and shape is None,
+        exit_ok=ended,
+        structural=ended and shape is None,
         structure_ok=real is None,
         content=wrong is None,
         why=_sentence(ending, real or wrong, noise),

@@ -49,11 +49,8 @@ class Builder:
         """A builder that starts from a finished world, with its own random stream."""
         builder = cls(world.seed)
         builder.rng = Rng(f"world/{world.seed}/{part}")
-        builder.files, builder.dirs, builder.ages = (
-            dict(world.files),
-            set(world.dirs),
-            dict(world.ages),
-        )
+        builder.files, builder.dirs = dict(world.files), set(world.dirs)
+        builder.ages = dict(world.ages)
         builder.routes, builder.processes = list(world.http), list(world.processes)
         return builder
 
@@ -140,28 +137,23 @@ class Builder:
 
     def process(self, helper: HelperSpec) -> None:
         """Add a helper process; its parent must have been added before."""
-        keys = {process.key for process in self.processes}
-        self.require(helper.key not in keys, f"{helper.key}: one process a key")
-        self.require(
-            helper.parent is None or helper.parent in keys, f"{helper.key}: its parent comes first"
-        )
-        self.require(
-            0 < len(helper.name) <= _COMM_LIMIT,
-            f"{helper.name}: process names of at most 15 characters",
-        )
-        plain = all(_THREAD.fullmatch(name) for name in helper.threads)
-        self.require(plain, f"{helper.key}: threads have plain names of at most 15 characters")
+        key, keys = helper.key, {process.key for process in self.processes}
+        self.require(key not in keys, f"{key}: one process a key")
+        self.require(helper.parent in {None, *keys}, f"{key}: its parent comes first")
+        fits = 0 < len(helper.name) <= _COMM_LIMIT
+        self.require(fits, f"{helper.name}: process names of at most 15 characters")
+        plain = all(map(_THREAD.fullmatch, helper.threads))
+        self.require(plain, f"{key}: threads have plain names of at most 15 characters")
         self.processes.append(helper)
 
     def finish(self) -> World:
-        files = {path: self.files[path] for path in sorted(self.files)}
-        dirs = tuple(sorted(self.dirs))
-        ages = {path: self.ages[path] for path in sorted(self.ages)}
-        tar = pack(files, dirs)
-        http, processes = tuple(self.routes), tuple(self.processes)
+        """The world; it is refused if a path has no answer to every request."""
+        files, ages = dict(sorted(self.files.items())), dict(sorted(self.ages.items()))
+        dirs, http, processes = tuple(sorted(self.dirs)), tuple(self.routes), tuple(self.processes)
         last = {(route.method, route.path): route.when for route in http}
         for (_, path), when in last.items():
             self.require(when == ALWAYS, f"{path}: an answer to every request comes last")
+        tar = pack(files, dirs)
         digest = world_sha256(tar, ages, http, processes)
         return World(self.seed, files, dirs, ages, http, processes, tar, digest)
 

@@ -36,16 +36,12 @@ class Crate:
 def add_crates(b: Builder) -> list[Crate]:
     """Add every crate's manifest, README and lockfile, and the folder that is no crate."""
     rng = b.rng.split("crates")
-    crates = [
-        Crate(name)
-        for name in sorted((*CRATES_ALWAYS, *rng.sample(CRATES_OTHER, rng.between(15, 20))))
-    ]
+    others = rng.sample(CRATES_OTHER, rng.between(15, 20))
+    crates = [Crate(name) for name in sorted((*CRATES_ALWAYS, *others))]
     for crate in crates:
-        plain = sorted(rng.sample(_PLAIN, rng.between(2, 5)))
-        crate.dependencies = [
-            n + (".workspace = true" if rng.chance(25) else " = { workspace = true }")
-            for n in plain
-        ]
+        for name in sorted(rng.sample(_PLAIN, rng.between(2, 5))):
+            form = ".workspace = true" if rng.chance(25) else " = { workspace = true }"
+            crate.dependencies.append(name + form)
     _versions(b, rng.split("versions"), crates)
     _reqwest(b, rng.split("reqwest"), crates)
     _readmes(b, rng.split("readmes"), crates)
@@ -95,17 +91,13 @@ def _reqwest(b: Builder, rng: Rng, crates: list[Crate]) -> None:
         'reqwest   = { version = "0.12", default-features = false }',
     )
     for number, crate in enumerate(users):
-        crate.dependencies.append(
-            spellings[number] if number < len(spellings) else rng.pick(spellings)
-        )
+        known = number < len(spellings)
+        crate.dependencies.append(spellings[number] if known else rng.pick(spellings))
     users[0].dev.append("reqwest.workspace = true")
-    for number, crate in enumerate(decoys):
-        if number < 2:
-            crate.dependencies.append("reqwest-middleware = { workspace = true }")
-        elif number < 4:
-            crate.dependencies.append('# reqwest = "0.11"')
-        else:
-            crate.features.append('http = ["dep:reqwest"]')
+    look_alikes = ["reqwest-middleware = { workspace = true }", '# reqwest = "0.11"']
+    for number, crate in enumerate(decoys[:4]):
+        crate.dependencies.append(look_alikes[number // 2])
+    decoys[4].features.append('http = ["dep:reqwest"]')
     b.generated_answers["crates-using-reqwest"] = [crate.name for crate in users]
 
 

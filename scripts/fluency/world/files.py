@@ -25,30 +25,22 @@ def add_root(b: Builder, crates: list[Crate]) -> None:
 def add_lockfile(b: Builder, crates: list[Crate]) -> None:
     """The root Cargo.lock: names with one to three versions, dependency arrays that repeat them."""
     rng = b.rng.split("lockfile")
-    repeated = rng.sample(
-        [n for n in THIRD_PARTY if n != "rename-all"], rng.pick((9, 11) if b.odd else (8, 10, 12))
-    )
-    counts = {
-        name: rng.between(2, 3) if name in (*repeated, "rename-all") else 1 for name in THIRD_PARTY
-    }
+    others = [name for name in THIRD_PARTY if name != "rename-all"]
+    repeated = rng.sample(others, rng.pick((9, 11) if b.odd else (8, 10, 12)))
+    repeated.append("rename-all")
+    counts = {name: rng.between(2, 3) if name in repeated else 1 for name in THIRD_PARTY}
     counts |= {crate.name: 1 for crate in crates}
-    blocks = []
+    text = LOCK_HEAD
     for name in sorted(counts):
         for number in range(counts[name]):
-            version = (
-                "0.5.0"
-                if name.startswith(("vox", "work"))
-                else f"{number}.{rng.below(30)}.{rng.below(12)}"
-            )
-            wanted = sorted(rng.sample(THIRD_PARTY, rng.between(1, 5)))
-            lines = "".join(
-                f' "{n} {number}.{rng.below(9)}.0",\n' if counts[n] > 1 else f' "{n}",\n'
-                for n in wanted
-            )
-            blocks.append(
-                f'[[package]]\nname = "{name}"\nversion = "{version}"\ndependencies = [\n{lines}]\n'
-            )
-    b.file("Cargo.lock", LOCK_HEAD + "\n" + "\n".join(blocks))
+            version = "0.5.0"
+            if not name.startswith(("vox", "work")):
+                version = f"{number}.{rng.below(30)}.{rng.below(12)}"
+            text += f'\n[[package]]\nname = "{name}"\nversion = "{version}"\ndependencies = [\n'
+            for n in sorted(rng.sample(THIRD_PARTY, rng.between(1, 5))):
+                text += f' "{n} {number}.{rng.below(9)}.0",\n' if counts[n] > 1 else f' "{n}",\n'
+            text += "]\n"
+    b.file("Cargo.lock", text)
     b.generated_answers["lockfile-duplicates"] = [
         f"{name} {count}" for name, count in counts.items() if count > 1
     ]
@@ -92,20 +84,24 @@ def add_session(b: Builder) -> None:
     if not b.odd:
         counts[failing[-1]] = 1
     records: list[dict[str, Any]] = []
+
+    def result(tool: str, code: int) -> None:
+        records.append({"type": "tool_result", "tool": tool, "exit_code": code})
+
     for tool, count in counts.items():
-        codes = [-9, 1, 2, *(rng.pick((1, 2, 101, 127)) for _ in range(count - 3))][:count]
-        records += [{"type": "tool_result", "tool": tool, "exit_code": code} for code in codes]
+        for code in [-9, 1, 2, *(rng.pick((1, 2, 101, 127)) for _ in range(count - 3))][:count]:
+            result(tool, code)
     for _ in range(rng.between(45, 60)):
-        records.append({"type": "tool_result", "tool": rng.pick(TOOLS), "exit_code": 0})
+        result(rng.pick(TOOLS), 0)
     for _ in range(rng.between(40, 50)):
         kind = rng.pick(("user", "assistant", "tool_call"))
         more = {"tool": rng.pick(TOOLS)} if kind == "tool_call" else {"text": "go on"}
         records.append({"type": kind, **more})
-    lines = []
-    for number, record in enumerate([records[0], *rng.shuffled(records[1:])]):
-        record = {"seq": number + 1, **record}
-        lines.append(json.dumps(record, separators=(",", ":") if rng.chance(60) else None))
-    b.file("logs/agent-session.jsonl", "\n".join(lines) + "\n")
+    text = ""
+    for number, record in enumerate([records[0], *rng.shuffled(records[1:])], 1):
+        separators = (",", ":") if rng.chance(60) else None
+        text += json.dumps({"seq": number, **record}, separators=separators) + "\n"
+    b.file("logs/agent-session.jsonl", text)
     b.generated_answers["session-tool-failures"] = [
         {"tool": tool, "failures": count} for tool, count in counts.items()
     ]
@@ -116,26 +112,20 @@ def add_log(b: Builder) -> None:
     rng = b.rng.split("log")
     first, hours = rng.between(3, 14), 7 if b.odd else 6
     quiet = first + rng.between(1, hours - 1)
-    counts: dict[str, int] = {}
-    lines = []
+    answer, text = [], ""
     for hour in range(first, first + hours + 1):
         errors = 0 if hour == quiet else rng.between(2, 12)
-        levels = ["ERROR"] * errors + [
-            rng.pick(("INFO", "WARN", "DEBUG")) for _ in range(260 // (hours + 1) - errors)
-        ]
+        levels = ["ERROR"] * errors
+        levels += [rng.pick(("INFO", "WARN", "DEBUG")) for _ in range(260 // (hours + 1) - errors)]
         levels[-2:] = ["INFO", "WARN"]
         seconds = sorted(rng.sample(range(3600), len(levels)))
         for second, level in zip(seconds, rng.shuffled(levels), strict=True):
-            stamp = (
-                f"2026-05-14T{hour:02d}:{second // 60:02d}:{second % 60:02d}.{rng.below(1000):03d}Z"
-            )
-            lines.append(f"{stamp} {level} {_message(rng, level)}")
+            time = f"{hour:02d}:{second // 60:02d}:{second % 60:02d}.{rng.below(1000):03d}"
+            text += f"2026-05-14T{time}Z {level} {_message(rng, level)}\n"
         if errors:
-            counts[f"{hour:02d}"] = errors
-    b.file("logs/orchestrator.log", "\n".join(lines) + "\n")
-    b.generated_answers["log-errors-by-hour"] = [
-        f"{hour} {count}" for hour, count in counts.items()
-    ]
+            answer.append(f"{hour:02d} {errors}")
+    b.file("logs/orchestrator.log", text)
+    b.generated_answers["log-errors-by-hour"] = answer
 
 
 def _message(rng: Rng, level: str) -> str:

@@ -63,15 +63,12 @@ class Rng:
         return hashlib.shake_256(f"{self._name}/bytes".encode()).digest(count)
 
 
-_WORDS = {
-    kind: tuple(words.split())
-    for kind, words in yaml.safe_load(
-        Path(__file__).with_name("names.yaml").read_text(encoding="utf-8")
-    ).items()
-}
-CRATES_ALWAYS = _WORDS["always"]
-CRATES_OTHER = _WORDS["others"]
-THIRD_PARTY = _WORDS["third_party"]
-COMMANDS = _WORDS["commands"]
-TOOLS = _WORDS["tools"]
-QUEUES = _WORDS["queues"]
+NAMES: dict[str, str] = yaml.safe_load(
+    Path(__file__).with_name("names.yaml").read_text(encoding="utf-8")
+)
+CRATES_ALWAYS = NAMES["always"].split()
+CRATES_OTHER = NAMES["others"].split()
+THIRD_PARTY = NAMES["third_party"].split()
+COMMANDS = NAMES["commands"].split()
+TOOLS = NAMES["tools"].split()
+QUEUES = NAMES["queues"].split()

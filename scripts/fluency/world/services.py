@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -33,18 +34,16 @@ def _crates(b: Builder) -> None:
     ranges = [(700, 1300), (300, 690), (110, 290), (40, 99), *[(1, 30)] * 8]
     downloads = [1000 * rng.between(*span) + rng.below(1000) for span in ranges]
     downloads += [rng.between(900, 990), 2_000_000 - rng.below(1000)]
-    third_yanked = rng.chance(70)
+    yanked = {6, 9, 13, 2} if rng.chance(70) else {6, 9, 13}
     crates: list[dict[str, Any]] = []
     for number, (name, count) in enumerate(zip(names, downloads, strict=True)):
-        yanked = number == 13 or (number == 2 and third_yanked) or (number in (6, 9))
         version = f"{rng.below(2)}.{rng.below(12)}.{rng.below(9)}"
-        crates.append({"name": name, "max_version": version, "downloads": count, "yanked": yanked})
+        crate = {"name": name, "max_version": version, "downloads": count}
+        crates.append(crate | {"yanked": number in yanked})
     document = {"crates": rng.shuffled(crates), "total": len(crates)}
     b.route("/api/crates", 200, {"Content-Type": "application/json"}, json.dumps(document).encode())
-    kept = [crate for crate in crates if not crate["yanked"]]
-    b.generated_answers["fetch-top-crates"] = [
-        c["name"] for c in sorted(kept, key=lambda c: -c["downloads"])[:3]
-    ]
+    kept = sorted((crate["yanked"], -crate["downloads"], crate["name"]) for crate in crates)
+    b.generated_answers["fetch-top-crates"] = [name for _, _, name in kept[:3]]
 
 
 def _probes(b: Builder) -> None:
@@ -52,17 +51,15 @@ def _probes(b: Builder) -> None:
     rng = b.rng.split("probes")
     choices = {"/healthz": (200, 204), "/readyz": (500, 503, 429)}
     choices |= {"/v1/models": (200, 401, 403), "/v1/missing": (404, 410)}
-    while True:
-        drawn = {path: rng.below(len(codes)) for path, codes in choices.items()}
-        if sum(drawn.values()) % 2 == b.odd:
-            break
-    for path, codes in choices.items():
-        status = codes[drawn[path]]
+    drawn = [1 - b.odd]
+    while sum(drawn) % 2 != b.odd:
+        drawn = [rng.below(len(codes)) for codes in choices.values()]
+    answer = b.generated_answers["probe-endpoints"] = []
+    for (path, codes), number in zip(choices.items(), drawn, strict=True):
+        status = codes[number]
         body = b"" if status == 204 else json.dumps({"status": status}).encode()
         b.route(path, status, {"Content-Type": "application/json"} if body else {}, body)
-    b.generated_answers["probe-endpoints"] = [
-        f"{path} {codes[drawn[path]]}" for path, codes in choices.items()
-    ]
+        answer.append(f"{path} {status}")
 
 
 def add_processes(b: Builder) -> None:
@@ -70,34 +67,31 @@ def add_processes(b: Builder) -> None:
     rng = b.rng.split("processes")
     workers = 3 if b.odd else rng.pick((2, 4))
     queues = rng.sample(QUEUES, workers)
+    program = ("--program", f"{_HELPERS}/vox-worker", "--slots", str(workers))
+    scheduled = [
+        HelperSpec(f"worker-{n}", "vox-worker", ("--queue", queues[n]), "sched")
+        for n in range(1, workers)
+    ]
     tops: list[list[HelperSpec]] = [
         [HelperSpec("gc", "vox-worker-gc", ("--queue", "shadow"))],
         [HelperSpec("watchd", "vox-watchd", ("--watch", "vox-worker"), virt_mb=3000)],
         [HelperSpec("worker-0", "vox-worker", ("--queue", queues[0]))],
         [
-            HelperSpec(
-                "sched",
-                "vox-sched",
-                ("--program", f"{_HELPERS}/vox-worker", "--slots", str(workers)),
-            ),
-            *(
-                HelperSpec(f"worker-{n}", "vox-worker", ("--queue", queues[n]), "sched")
-                for n in range(1, workers)
-            ),
+            HelperSpec("sched", "vox-sched", program),
+            *scheduled,
             HelperSpec("relay", "vox-relay", ("--port", str(rng.between(7000, 7999))), "sched"),
             HelperSpec("lspd", "vox-lspd", ("--stdio",), "relay"),
         ],
     ]
+
+    def server(key: str, name: str, rss_mb: int) -> list[HelperSpec]:
+        return [HelperSpec(key, name, ("--serve",), rss_mb=rss_mb)]
+
     heavy = rng.pick(("vox-meshd", "vox-index")) if b.odd else "vox-embedd"
     light = [name for name in ("vox-meshd", "vox-index", "vox-embedd") if name != heavy]
-    tops += [[HelperSpec(name, name, ("--serve",), rss_mb=rng.between(4, 28))] for name in light]
+    tops += [server(name, name, rng.between(4, 28)) for name in light]
     order = rng.shuffled(tops)
-    order.insert(
-        rng.between(1, len(order) - 1), [HelperSpec(heavy, heavy, ("--serve",), rss_mb=90)]
-    )
-    order.insert(
-        rng.between(0, len(order)), [HelperSpec("cache", "ml-vox-cache", ("--serve",), rss_mb=150)]
-    )
-    for group in order:
-        for helper in group:
-            b.process(helper)
+    order.insert(rng.between(1, len(order) - 1), server(heavy, heavy, 90))
+    order.insert(rng.between(0, len(order)), server("cache", "ml-vox-cache", 150))
+    for helper in itertools.chain.from_iterable(order):
+        b.process(helper)

@@ -6,48 +6,10 @@ from collections.abc import Callable
 
 from fluency.world.builder import Builder
 from fluency.world.crates import Crate
-from fluency.world.rng import COMMANDS, Rng
+from fluency.world.rng import COMMANDS, NAMES, Rng
 
-_CODE = (
-    "use std::collections::BTreeMap;",
-    "",
-    "pub fn load(path: &Path) -> Result<Config> {",
-    "    let text = std::fs::read_to_string(path)?;",
-    "    let parsed: Config = toml::from_str(&text)?;",
-    "    Ok(parsed)",
-    "}",
-    "#[derive(Debug, Clone, PartialEq)]",
-    "pub struct Entry {",
-    "    pub id: u64,",
-    "    pub name: String,",
-    "    pub tags: Vec<String>,",
-    "impl Entry {",
-    "    pub fn is_ready(&self) -> bool {",
-    "        !self.name.is_empty() && self.id > 0",
-    "    }",
-    '    tracing::info!(id = entry.id, "queued");',
-    "    for entry in entries.iter().filter(|e| e.is_ready()) {",
-    "        out.push(entry.clone());",
-    "// Keep this in step with the schema.",
-    '    assert_eq!(render(&entry), "ready");',
-    "    match self.state {",
-    "        State::Idle => self.poll().await?,",
-    "        State::Busy { since } => since.elapsed(),",
-)
-_WHOLE = (  # the second holds TODO twice
-    "// TODO: retry when the queue is full",
-    "    // TODO(perf): TODO batch these writes",
-    "/// TODO describe the error",
-    "    let limit = 64; // TODO",
-    "        // TODO, see the design notes",
-)
-_LOOK_ALIKES = (
-    "// TODOS live in docs/src/roadmap.md",
-    "// TODOs: none left here",
-    '    todo!("wire the queue")',
-    "// autodocs: generated from the schema",
-    "// a todo for later",
-    "const TODO_LIMIT: usize = 4;",
+_CODE, _WHOLE, _LOOK_ALIKES = (
+    NAMES[kind].splitlines() for kind in ("code", "todo_lines", "todo_look_alikes")
 )
 
 
