@@ -90,8 +90,8 @@ def test_a_run_killed_at_any_moment_loses_no_answer_and_pays_for_none_twice(wire
     finish(worker("run", url, store.folder, len(touched), 1, wire))
     assert not kept & {keys[prompt] for prompt in endpoint.prompts[killed_requests:]}
     assert asked_again == [] and all(store.get(key) for key in kept)
-    found = verify(store)
-    assert (found.sound, found.damaged) == (len(touched), {})
+    sound, damaged = verify(store)
+    assert (sound.total(), damaged) == (len(touched), {})
     for cell in touched:
         answer = store.get(keys[prompt_of(cell)])
         assert answer.text == f"echo '{prompt_of(cell)}'" and answer.text in str(answer.raw)
@@ -111,7 +111,12 @@ def test_a_second_run_over_the_same_answers_is_refused_with_a_sentence(endpoint,
         generator_of(study, store, endpoint)
     assert caught.value.where == str(store.folder) and caught.value.hint
     finish(first)
-    assert len(set(endpoint.prompts)) == len(endpoint.prompts) == verify(store).sound == len(cells)
+    assert (
+        len(set(endpoint.prompts))
+        == len(endpoint.prompts)
+        == verify(store)[0].total()
+        == len(cells)
+    )
     generator = generator_of(study, store, endpoint)
     assert ask(generator, cells[0]).answer.text and len(endpoint.requests) == len(cells)
     generator.close()

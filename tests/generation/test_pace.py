@@ -191,7 +191,7 @@ def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(
     assert sum(isinstance(error, StopRun) for error in raised) == 24 - bought
     assert (
         "budget.stop_usd" in str(next(error for error in raised if error))
-        and verify(store).sound == bought
+        and verify(store)[0].total() == bought
     )
 
     same = generator_of(study, store, endpoint, spent_usd=float(bought))
@@ -307,7 +307,7 @@ def test_two_aliases_that_ask_the_same_request_at_once_pay_once(endpoint, store)
     with ThreadPoolExecutor(24) as pool:
         asked = lambda cell: ask(generator, cell, f"{cell.shell} {cell.task}")  # noqa: E731 - no alias in it
         records = list(pool.map(asked, cells_of(study)))
-    assert len(endpoint.requests) == 12 == verify(store).sound and len(records) == 24
+    assert len(endpoint.requests) == 12 == verify(store)[0].total() and len(records) == 24
 
 
 def test_a_model_that_answers_under_another_name_is_said_once(endpoint, store, capsys):
@@ -339,6 +339,6 @@ def test_a_reply_that_nests_deeply_is_an_answer_or_asked_again_in_this_run(level
     endpoint.script(Reply(body=nested.encode()))
     record = ask(generator_of(study, store, endpoint), cell)
     assert record.answer.text == "ls -la" and len(endpoint.requests) == (2 if levels > 1000 else 1)
-    assert (DEEPER in json.dumps(record.answer.raw)) == (64 <= levels <= 1000) and verify(
-        store
-    ).sound == 1
+    assert (DEEPER in json.dumps(record.answer.raw)) == (64 <= levels <= 1000) and verify(store)[
+        0
+    ].total() == 1

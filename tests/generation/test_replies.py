@@ -112,7 +112,7 @@ def test_lasting_troubles_leave_the_cell_missing_and_the_others_alone(
     assert len(endpoint.requests) == (
         3 if name in BILLED else 4
     )  # a reply may have been billed: fewer attempts
-    assert verify(store).sound == 2
+    assert verify(store)[0].total() == 2
     endpoint.always(None)
     assert ask(generator, cells[0]).answer.outcome == "ok"
 
@@ -344,7 +344,7 @@ def test_an_odd_entry_is_named_and_not_asked_for(harm, endpoint, store, tmp_path
     assert len(endpoint.requests) == 1
     if harm is a_file_as_its_folder:
         return
-    assert list(verify(store).damaged) == [str(path)]
+    assert list(verify(store)[1]) == [str(path)]
     assert main(store=store) == 1 and str(path) in capsys.readouterr().out.splitlines()[-1]
 
 
@@ -388,7 +388,7 @@ def test_response_id_of_another_trial_is_no_answer_in_this_run_or_a_later_one(
     store.release()
     found = one_prompt(study, generator_of(study, later, endpoint))
     assert found[0] == "ls" and all("no-cache: true" in text for text in found[1:])
-    assert verify(store).sound == 1
+    assert verify(store)[0].total() == 1
 
 
 def test_thinking_in_an_answer_is_kept_and_said_once_with_the_setting(endpoint, store, capsys):

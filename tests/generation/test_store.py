@@ -46,7 +46,7 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
         and "delete it" in caught.value.hint
         and endpoint.requests == []
     )
-    assert list(verify(store).damaged) == [str(path)] and main(store=store) == 1
+    assert list(verify(store)[1]) == [str(path)] and main(store=store) == 1
     assert str(path) in capsys.readouterr().out
 
 
@@ -60,7 +60,7 @@ def test_many_threads_putting_one_answer_leave_one(filled, tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({answer.text for answer in kept}) == 1 and verify(fresh).sound == 1
+    assert len({answer.text for answer in kept}) == 1 and verify(fresh)[0].total() == 1
     assert not list(fresh.folder.rglob("*.part"))
 
 
@@ -80,7 +80,7 @@ def test_the_listing_counts_answers_by_model_server_and_outcome(endpoint, store,
 def test_temporaries_of_killed_runs_are_ignored(filled, store):
     part = store.path(filled[1][0].answer.request_key).with_name(".1.1-2.part")
     part.write_text("{half")
-    assert verify(store).sound == len(store.files()) == 4
+    assert verify(store)[0].total() == len(store.files()) == 4
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,11 @@ def test_an_answer_that_the_disk_refuses_is_printed_whole_and_ends_the_run(
     with pytest.raises(StopRun, match="could not be written"):
         ask(generator, cells[2])
     assert len(endpoint.requests) == 2
-    assert verify(store).sound == 1 and not path.exists() and not list(store.folder.rglob("*.part"))
+    assert (
+        verify(store)[0].total() == 1
+        and not path.exists()
+        and not list(store.folder.rglob("*.part"))
+    )
     path.write_text(printed)  # as its reader may
     assert ask(generator_of(study, store, endpoint), cells[1]).answer.text == endpoint.answer("")
     assert len(endpoint.requests) == 2
@@ -156,9 +160,9 @@ def test_an_empty_file_that_a_power_cut_left_is_no_answer(endpoint, store):
     cell = cells_of(study)[0]
     key = ask(generator_of(study, store, endpoint), cell).answer.request_key
     os.truncate(store.path(key), 0)
-    assert store.get(key) is None and verify(store).damaged == {}
+    assert store.get(key) is None and verify(store)[1] == {}
     assert ask(generator_of(study, store, endpoint), cell).answer.text == "ls -la"
-    assert len(endpoint.requests) == 2 and store.get(key) and verify(store).sound == 1
+    assert len(endpoint.requests) == 2 and store.get(key) and verify(store)[0].total() == 1
 
 
 @pytest.mark.parametrize("left", [0, 4096])
@@ -183,7 +187,7 @@ def test_an_answer_that_meets_a_full_disk_is_printed_and_nothing_more_is_bought(
     with pytest.raises(StopRun, match="No space left on device; it is printed above"):
         ask(generator, cells[1])
     assert LONG in capsys.readouterr().err
-    assert verify(store).sound == 1 and not list(store.folder.rglob("*.part"))
+    assert verify(store)[0].total() == 1 and not list(store.folder.rglob("*.part"))
     with pytest.raises(StopRun, match=r"No space left|disk is full"):
         ask(generator, cells[1])
     assert len(endpoint.requests) == 2

@@ -16,7 +16,7 @@ from fluency.generation.budget import upper_bound_usd
 from fluency.generation.failure import Failure, RetryPolicy
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS, chat, sdk_provider
-from fluency.generation.reply import Reading
+from fluency.generation.reply import MessageParts
 from fluency.generation.request import request_for
 from tests.generation.endpoint import Reply, error, message, tool_call
 from tests.generation.studies import (
@@ -486,10 +486,10 @@ class Echo(sdk_provider.Provider):
         return url, ""
 
     @staticmethod
-    def read(message, tool) -> Reading:
+    def read(message, tool) -> MessageParts:
         usage = {"input_tokens": 1, "output_tokens": 2}
         said = message["said"]
-        return Reading(
+        return MessageParts(
             outcome="ok", text=said, raw=message, stop_reason="end", model_echoed=None, usage=usage
         )
 

@@ -103,6 +103,10 @@ class Price(StrictModel):
     dated: Annotated[str, BeforeValidator(_yaml_1_1)] = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
     """The day the price was read, YYYY-MM-DD."""
 
+    @property
+    def is_free(self) -> bool:
+        return self.input_usd_per_mtok == self.output_usd_per_mtok == 0
+
 
 class ModelConfig(StrictModel):
     """One model under test. What is left out comes from the policy table for the model's id."""

@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 
 from fluency.common.paths import ANSWERS
 from fluency.common.terminal import print_lines
 from fluency.generation.store import AnswerStore, DamagedAnswer, read_answer
 
 
-@dataclass
-class Verified:
-    """How many answers are sound, of which model, server and outcome; file -> what is wrong with it."""
+def verify(store: AnswerStore) -> tuple[Counter[str], dict[str, str]]:
+    """Check every answer against its hashes.
 
-    sound: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    damaged: dict[str, str] = field(default_factory=dict)
-
-
-def verify(store: AnswerStore) -> Verified:
-    """Check every answer against its hashes."""
-    found = Verified()
+    Returns:
+        How many are sound, by model, server and outcome; and file -> what is wrong with it.
+    """
+    sound, damaged = Counter[str](), dict[str, str]()
     for path in store.files():
         try:
             if answer := read_answer(path):
-                found.sound += 1
-                kind = f"{answer.request.model_id}, by {answer.server}: {answer.outcome}"
-                found.counts[kind] += 1
+                sound[f"{answer.request.model_id}, by {answer.server}: {answer.outcome}"] += 1
         except DamagedAnswer as error:
-            found.damaged[str(path)] = error.what
-    return found
+            damaged[str(path)] = error.what
+    return sound, damaged
 
 
 def main(store: AnswerStore | None = None) -> int:
     """`make answers`: verify and list; the exit code is 1 if an answer is damaged, else 0."""
     store = store or AnswerStore(ANSWERS)
-    found = verify(store)
-    lines = sorted(found.counts.items()) + list(found.damaged.items())
-    head = f"{store.folder}: {found.sound} sound answers, {len(found.damaged)} damaged."
+    sound, damaged = verify(store)
+    head = f"{store.folder}: {sound.total()} sound answers, {len(damaged)} damaged."
+    lines = [*sorted(sound.items()), *damaged.items()]
     print_lines([head, *(f"  {name}: {what}" for name, what in lines)])
-    return bool(found.damaged)
+    return bool(damaged)

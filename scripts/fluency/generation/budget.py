@@ -55,8 +55,8 @@ def cost_of(policy: Policy, answer: Answer) -> float | None:
     None without a price, without a count (0 is none: every request and every text has tokens), and
     where a cache was used, whose tokens have prices of their own.
     """
-    price, usage = policy.price, answer.usage
-    if price is not None and price.input_usd_per_mtok == price.output_usd_per_mtok == 0:
+    usage = answer.usage
+    if policy.price and policy.price.is_free:
         return 0.0
     if usage.output_tokens is None or (answer.text and not usage.output_tokens):
         return None

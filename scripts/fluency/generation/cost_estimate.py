@@ -12,7 +12,7 @@ from statistics import fmean
 
 from fluency.core.records import Answer, Request
 from fluency.core.study import ModelConfig, Price, Study
-from fluency.generation.api_keys import needs_key
+from fluency.generation.api_keys import is_embedded, needs_key
 from fluency.generation.budget import counted_usd, upper_bound_input_tokens
 from fluency.generation.pace import starts_per_minute
 from fluency.generation.policies import resolve
@@ -126,23 +126,19 @@ def _model_estimate(
 def _price(price: Price | None) -> str:
     if price is None:
         return "no price: counted as free"
-    if price.input_usd_per_mtok == price.output_usd_per_mtok == 0:
+    if price.is_free:
         return "free"
-    return (
-        f"${price.input_usd_per_mtok:g} / ${price.output_usd_per_mtok:g} a million tokens "
-        f"on {price.dated}"
-    )
+    rates = f"${price.input_usd_per_mtok:g} / ${price.output_usd_per_mtok:g}"
+    return f"{rates} a million tokens on {price.dated}"
 
 
 def _minutes(model: ModelConfig, calls: int, answers: Sequence[Answer]) -> float:
     """Minutes at the set rates: starts a minute, or calls in flight at the mean latency: the slower of the two."""
     latency = _mean([answer.latency_s for answer in answers], LATENCY_S[model.served_by])
-    at_once = (
-        1 if model.served_by == "embedded" else model.in_flight
-    )  # calls to one machine share it
-    flight = calls * latency / at_once / 60
-    rate = starts_per_minute(model)
-    return flight if rate is None else max(flight, calls / rate)
+    # Calls to this machine share it.
+    at_once = 1 if is_embedded(model) else model.in_flight
+    rate = starts_per_minute(model) or math.inf
+    return max(calls * latency / at_once / 60, calls / rate)
 
 
 def _mean(values: Iterable[float | None], otherwise: float) -> float:

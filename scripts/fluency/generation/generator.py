@@ -35,7 +35,7 @@ from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.providers import open_provider, read_reply
 from fluency.generation.providers.sdk_provider import Provider
-from fluency.generation.reply import THINKING, decode
+from fluency.generation.reply import THINKING, decode, text_or_none
 from fluency.generation.request import request_key
 from fluency.generation.store import AnswerStore
 
@@ -151,15 +151,12 @@ class Generator:
         The model's first call runs alone, so that a bad key or address costs one call.
         """
         key = request_key(request)
-        if (answer := self.store.get(key)) is not None:
-            return answer
         with self.store.lock(key):
             if (answer := self.store.get(key)) is not None:
                 return answer
-            if not asked.answered:
-                with asked.first_call:
-                    if not asked.answered:
-                        return self._attempts(asked, request, key, cell)
+            with asked.first_call:
+                if not asked.answered:
+                    return self._attempts(asked, request, key, cell)
             return self._attempts(asked, request, key, cell)
 
     def _attempts(self, asked: _Asked, request: Request, key: str, cell: Cell) -> Answer:
@@ -221,8 +218,8 @@ class Generator:
 
     def _refuse_repeated(self, asked: _Asked, request: Request, message: Any, body: bytes) -> None:
         """Failure for a reply that another call got: a body with an id, or an id for one prompt."""
-        name = message.get("id") if isinstance(message, dict) else None
-        if not isinstance(name, str) or not name or asked.policy.seeded:
+        name = text_or_none(message.get("id")) if isinstance(message, dict) else None
+        if not name or asked.policy.seeded:
             return
         prompt, *trials = (
             request_key(request.model_copy(update={"trial": n}))
@@ -259,8 +256,8 @@ class Generator:
         if failure.scope == "run":
             return StopRun(what, where=asked.where, hint=hint)
         what = f"{what} (tried {attempts} times)" if attempts > 1 else what
+        hint = hint or "check the endpoint, or wait; then run again: the cell stays to be run"
         if failure.scope == "model" or not asked.answered:
-            hint = hint or "check the endpoint, or wait; then run again"
             return ModelStop(what, where=asked.where, hint=hint)
         if failure.scope == "retry":
             with asked.change:
@@ -268,8 +265,7 @@ class Generator:
                 lost = asked.cells_lost
             if lost >= asked.retry.lost_cells:
                 what = f"{plural(lost, 'cell')} in a row got no answer; the last: {what}"
-                return ModelStop(what, where=asked.where, hint=hint or "run again later")
-        hint = hint or "the cell stays to be run: run again later"
+                return ModelStop(what, where=asked.where, hint=hint)
         return CallError(what, where=cell.path, hint=hint)
 
     def _open_provider(self, model: ModelConfig) -> Provider:
@@ -277,5 +273,4 @@ class Generator:
         try:
             return open_provider(model, self._address_of(model), key)
         except UserError as error:
-            where = error.where or f"models: {model.alias}"
-            raise ModelStop(error.what, where=where, hint=error.hint) from error
+            raise ModelStop(error.what, where=error.where, hint=error.hint) from error

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from fluency.common.errors import CallError, StopRun
 from fluency.core.study import ModelConfig
+from fluency.generation.api_keys import is_embedded
 
 
 class Pace:
@@ -89,7 +90,5 @@ class Pace:
 
 def starts_per_minute(model: ModelConfig) -> int | None:
     """How many calls of a model may start in a minute; None: no limit, for one that this run serves."""
-    unlimited = (
-        model.served_by == "embedded" and "requests_per_minute" not in model.model_fields_set
-    )
-    return None if unlimited else model.requests_per_minute
+    is_limited = "requests_per_minute" in model.model_fields_set or not is_embedded(model)
+    return model.requests_per_minute if is_limited else None

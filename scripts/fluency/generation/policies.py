@@ -11,6 +11,7 @@ import yaml
 
 from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig, Price, Wire
+from fluency.generation.api_keys import is_embedded
 
 Temperature = float | Literal["provider-default"]
 TABLE = Path(__file__).with_name("policies.yaml")
@@ -55,10 +56,8 @@ class Policy:
         """Dollars for so many tokens; null where no price is known."""
         if (price := self.price) is None:
             return None
-        dollars = (
-            input_tokens * price.input_usd_per_mtok + output_tokens * price.output_usd_per_mtok
-        )
-        return dollars / 1_000_000
+        sent = input_tokens * price.input_usd_per_mtok
+        return (sent + output_tokens * price.output_usd_per_mtok) / 1_000_000
 
     def describe(self) -> str:
         """Temperature, thinking, effort and limit in words."""
@@ -87,9 +86,9 @@ def resolve(model: ModelConfig) -> Policy:
     a key, or would make the record untrue.
     """
     entry, source = _entry(model)
-    temperature: Temperature | None = (
-        entry.get("temperature") if model.temperature is None else model.temperature
-    )
+    temperature: Temperature | None = model.temperature
+    if temperature is None:
+        temperature = entry.get("temperature")
     max_tokens: int | None = model.max_tokens or entry.get("max_tokens")
     price = model.price or (Price(**entry["price"]) if "price" in entry else None)
     thinking = model.thinking
@@ -121,7 +120,7 @@ def resolve(model: ModelConfig) -> Policy:
         extra_body=dict(model.extra_body),
         price=price,
         expected_output_tokens=entry.get("expected_output_tokens", DEFAULT_OUTPUT_TOKENS),
-        seeded=model.served_by == "embedded",
+        seeded=is_embedded(model),
         note=entry.get("note", ""),
         source=source,
     )
@@ -129,10 +128,10 @@ def resolve(model: ModelConfig) -> Policy:
 
 def _entry(model: ModelConfig) -> tuple[dict[str, Any], str]:
     known = table()
-    entry, source = known["models"].get(model.id), f"policies.yaml of {known['read']}"
-    if model.served_by == "embedded":
+    source = f"policies.yaml of {known['read']}"
+    if is_embedded(model):
         return known["embedded"], f"{source}, embedded"
-    return (entry, source) if entry else ({}, "config")
+    return (known["models"][model.id], source) if model.id in known["models"] else ({}, "config")
 
 
 def version_headers(wire: Wire, temperature: float | None) -> dict[str, str]:
@@ -164,7 +163,7 @@ def _check(
          f"write `{KEY_PLACEHOLDER}` for it, and put it into the environment as {model.api_key_env}"),
         (model.wire == "chat" and thinking, "Chat Completions has no `thinking`", "thinking",
          "set `effort`, sent as reasoning_effort, or put the server's own field into `extra_body`"),
-        (calls and model.served_by == "embedded", "the embedded model takes no tool call", "interface",
+        (calls and is_embedded(model), "the embedded model takes no tool call", "interface",
          "ask it with `interface: reply`, or serve a larger model"),
         (calls and (thinks or entry.get("always_thinks")),
          "a forced tool call cannot go with thinking: the service refuses it", "interface",

@@ -25,7 +25,7 @@ Ends = Mapping[str, Stopped | None]
 
 
 @dataclass(frozen=True)
-class Reading:
+class MessageParts:
     """The parts of an answer that come from the message; `raw` is the message in storable form."""
 
     outcome: Outcome
@@ -68,9 +68,8 @@ def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
     """The command in a reply's calls (name, arguments): null unless it is one call of the tool with it alone."""
     if len(calls) != 1 or calls[0][0] != tool.name:
         return None
-    arguments = calls[0][1]
-    alike = isinstance(arguments, dict) and list(arguments) == [ARGUMENT]
-    return text_or_none(arguments[ARGUMENT]) if alike else None
+    arguments = dict_or_empty(calls[0][1])
+    return text_or_none(arguments[ARGUMENT]) if list(arguments) == [ARGUMENT] else None
 
 
 def joined(parts: Sequence[Any]) -> str:
@@ -83,19 +82,22 @@ def joined(parts: Sequence[Any]) -> str:
 
 def usage_of(raw: dict[str, Any], sent: str, received: str, details: str, thinking: str) -> Usage:
     """The tokens that a message counts, by the names of its wire."""
-    usage = raw.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    parts = usage.get(details)
+    usage = dict_or_empty(raw.get("usage"))
     return Usage(
         input_tokens=count_or_none(usage.get(sent)),
         output_tokens=count_or_none(usage.get(received)),
-        thinking_tokens=count_or_none(parts.get(thinking)) if isinstance(parts, dict) else None,
+        thinking_tokens=count_or_none(dict_or_empty(usage.get(details)).get(thinking)),
     )
 
 
 def count_or_none(value: Any) -> int | None:
     """A number of tokens; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if type(value) is int and value >= 0 else None
+
+
+def dict_or_empty(value: Any) -> dict[str, Any]:
+    """An object; empty for anything else."""
+    return value if isinstance(value, dict) else {}
 
 
 def text_or_none(value: Any) -> str | None:

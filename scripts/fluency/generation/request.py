@@ -67,13 +67,11 @@ class Requests:
 
 def tool_of(shell: Shell) -> ToolOffer:
     """The tool of a shell, whose call is forced with `interface: tool`."""
-    schema = {
-        "type": "object",
-        "properties": {ARGUMENT: {"type": "string"}},
-        "required": [ARGUMENT],
-    }
+    properties = {ARGUMENT: {"type": "string"}}
     return ToolOffer(
-        name=shell.tool_name, description=f"Runs a {shell.title} command.", input_schema=schema
+        name=shell.tool_name,
+        description=f"Runs a {shell.title} command.",
+        input_schema={"type": "object", "properties": properties, "required": [ARGUMENT]},
     )
 
 

@@ -6,20 +6,21 @@ answers/.lock                            locked by the run that asks
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
+import shutil
 import threading
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import StopRun, UserError
 from fluency.common.files import flush, sha256
+from fluency.common.locks import file_lock
 from fluency.common.terminal import log_line
 from fluency.core.records import Answer
 
@@ -38,7 +39,7 @@ class AnswerStore:
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
         self._locks: dict[str, threading.RLock] = {}
-        self._held: IO[bytes] | None = None
+        self._held: ExitStack | None = None
 
     def path(self, key: str) -> Path:
         """The file of an answer."""
@@ -85,19 +86,17 @@ class AnswerStore:
     def hold(self) -> None:
         """Lock the store until `release` or the end of the process; StopRun if another run has locked it."""
         self.check_room()
-        if self._held is not None:
-            return
-        handle = (self.folder / ".lock").open("ab")
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            handle.close()
-            raise StopRun(
-                "another run is asking models into this answer store",
-                where=str(self.folder),
-                hint="let that run finish, or end it; then run again",
-            ) from None
-        self._held = handle
+        if self._held is None:
+            held = ExitStack()
+            held.enter_context(file_lock(self.folder / ".lock", self._refuse))
+            self._held = held
+
+    def _refuse(self, _: str) -> NoReturn:
+        raise StopRun(
+            "another run is asking models into this answer store",
+            where=str(self.folder),
+            hint="let that run finish, or end it; then run again",
+        )
 
     def release(self) -> None:
         """Unlock the store."""
@@ -107,28 +106,23 @@ class AnswerStore:
 
     def check_room(self) -> None:
         """StopRun if the disk has no room for the next answers."""
-        why = ""
+        what = "cannot be written, or its disk is full"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            free = os.statvfs(self.folder)
-            if free.f_bavail * free.f_frsize < ROOM_BYTES or not os.access(self.folder, os.W_OK):
-                why = "the answer store cannot be written, or its disk is full"
+            free = shutil.disk_usage(self.folder).free
+            if free >= ROOM_BYTES and os.access(self.folder, os.W_OK):
+                return
         except OSError as error:
-            why = f"the answer store cannot be made: {error.strerror}"
-        if why:
-            raise StopRun(
-                why,
-                where=str(self.folder),
-                hint="make room or give write permission, then run again",
-            )
+            what = f"cannot be made: {error.strerror}"
+        raise StopRun(
+            f"the answer store {what}",
+            where=str(self.folder),
+            hint="make room or give write permission, then run again",
+        )
 
     def files(self) -> list[Path]:
         """All answer files in the order of their keys."""
-        return sorted(
-            path
-            for path in self.folder.glob("[0-9a-f][0-9a-f]/*.json")
-            if not path.name.startswith(".")
-        )
+        return sorted(self.folder.glob("[0-9a-f][0-9a-f]/[!.]*.json"))
 
 
 def read_answer(path: Path) -> Answer | None:

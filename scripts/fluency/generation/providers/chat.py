@@ -7,11 +7,12 @@ from typing import Any
 
 from fluency.core.records import Request, ToolOffer
 from fluency.generation.failure import THINKING_HINT, Failure, from_error, unreadable
-from fluency.generation.providers.sdk_provider import Provider, Reply
+from fluency.generation.providers.sdk_provider import Provider, Reply, common_body
 from fluency.generation.reply import (
     Ends,
-    Reading,
+    MessageParts,
     command_of,
+    dict_or_empty,
     joined,
     outcome_of,
     storable,
@@ -67,14 +68,14 @@ class ChatProvider(Provider):
         return client, client.chat.completions
 
     @staticmethod
-    def read(message: Any, tool: ToolOffer | None) -> Reading:
+    def read(message: Any, tool: ToolOffer | None) -> MessageParts:
         raw = storable(message)
-        choices = raw.get("choices") if isinstance(raw, dict) else None
-        choice: Any = choices[0] if isinstance(choices, list) and choices else None
+        choices = dict_or_empty(raw).get("choices")
+        choice = dict_or_empty(choices[0]) if isinstance(choices, list) and choices else {}
         for part in (raw, choice):
-            if isinstance(part, dict) and (error := part.get("error")):
+            if error := dict_or_empty(part).get("error"):
                 raise from_error(200, error, {})
-        reply = choice.get("message") if isinstance(choice, dict) else None
+        reply = choice.get("message")
         if not isinstance(reply, dict):
             raise unreadable("the reply is JSON but no completion")
         finish = text_or_none(choice.get("finish_reason"))
@@ -86,7 +87,7 @@ class ChatProvider(Provider):
         outcome = "refusal" if refused else outcome_of(_STOPPED, finish, text)
         if outcome == "empty":
             _check_empty(choice, reply)
-        return Reading(
+        return MessageParts(
             outcome=outcome,
             text=text or "",
             raw=raw,
@@ -104,24 +105,11 @@ class ChatProvider(Provider):
 
 def body_of(request: Request, limit: str = "max_tokens") -> dict[str, Any]:
     """The JSON body of POST …/chat/completions; `limit`: what the service calls `max_tokens`."""
-    body: dict[str, Any] = {
-        "model": request.model_id,
-        limit: request.max_tokens,
-        "messages": [{"role": "user", "content": request.prompt}],
-        **request.extra_body,
-    }
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
+    body = common_body(request, limit)
     if request.effort is not None:
         body["reasoning_effort"] = request.effort
-    if request.seed is not None:
-        body["seed"] = request.seed
     if (tool := request.tool) is not None:
-        function = {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.input_schema,
-        }
+        function = tool.model_dump(exclude={"input_schema"}) | {"parameters": tool.input_schema}
         body["tools"] = [{"type": "function", "function": function}]
         body["tool_choice"] = "required"  # of one tool; llama.cpp does not take its name
     return body
@@ -143,8 +131,7 @@ def _calls(calls: Any) -> list[tuple[Any, Any]]:
     """Names and arguments of the calls; None for arguments that are no JSON."""
     found: list[tuple[Any, Any]] = []
     for call in calls if isinstance(calls, list) else []:
-        function = call.get("function") if isinstance(call, dict) else None
-        called = function if isinstance(function, dict) else {}
+        called = dict_or_empty(dict_or_empty(call).get("function"))
         arguments = called.get("arguments")
         if isinstance(arguments, str):
             try:

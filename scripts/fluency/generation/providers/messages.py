@@ -9,11 +9,12 @@ from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.failure import from_error, unreadable
-from fluency.generation.providers.sdk_provider import Provider, check_address
+from fluency.generation.providers.sdk_provider import Provider, check_address, common_body
 from fluency.generation.reply import (
     Ends,
-    Reading,
+    MessageParts,
     command_of,
+    dict_or_empty,
     joined,
     outcome_of,
     storable,
@@ -39,10 +40,8 @@ class MessagesProvider(Provider):
     endings = ("/messages", "/v1")
 
     @staticmethod
-    def read(message: Any, tool: ToolOffer | None) -> Reading:
-        raw = storable(message)
-        if not isinstance(raw, dict):
-            raise unreadable("the reply is JSON but no message")
+    def read(message: Any, tool: ToolOffer | None) -> MessageParts:
+        raw = dict_or_empty(storable(message))
         if error := raw.get("error"):
             raise from_error(200, error, {})
         stop_reason = text_or_none(raw.get("stop_reason"))
@@ -54,13 +53,9 @@ class MessagesProvider(Provider):
         blocks = [block for block in content if isinstance(block, dict)]
         text: str | None = joined(blocks)
         if tool is not None:
-            calls = [
-                (block.get("name"), block.get("input"))
-                for block in blocks
-                if block.get("type") == "tool_use"
-            ]
-            text = command_of(calls, tool)
-        return Reading(
+            used = [block for block in blocks if block.get("type") == "tool_use"]
+            text = command_of([(call.get("name"), call.get("input")) for call in used], tool)
+        return MessageParts(
             outcome=outcome_of(_STOPPED, stop_reason, text),
             text=text or "",
             raw=raw,
@@ -130,20 +125,11 @@ class VertexProvider(CloudProvider):
 
 def body_of(request: Request) -> dict[str, Any]:
     """The JSON body of POST /v1/messages."""
-    body: dict[str, Any] = {
-        "model": request.model_id,
-        "max_tokens": request.max_tokens,
-        "messages": [{"role": "user", "content": request.prompt}],
-        **request.extra_body,
-    }
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
+    body = common_body(request)
     if request.thinking is not None:
         body["thinking"] = request.thinking
     if request.effort is not None:
         body["output_config"] = {"effort": request.effort}
-    if request.seed is not None:
-        body["seed"] = request.seed
     if request.tool is not None:
         body["tools"] = [request.tool.model_dump()]
         body["tool_choice"] = {
@@ -156,9 +142,8 @@ def body_of(request: Request) -> dict[str, Any]:
 
 def used_cache(raw: Mapping[str, Any]) -> bool:
     """Whether the service wrote a part of the prompt into its cache, or read it there."""
-    usage = raw.get("usage")
     names = ("cache_creation_input_tokens", "cache_read_input_tokens")
-    return isinstance(usage, dict) and any(map(usage.get, names))
+    return any(map(dict_or_empty(raw.get("usage")).get, names))
 
 
 def _stated(model: ModelConfig, key: str) -> str:

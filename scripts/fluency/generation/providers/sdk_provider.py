@@ -25,7 +25,7 @@ from fluency.core.study import ModelConfig
 from fluency.generation.api_keys import redact
 from fluency.generation.failure import Failure, from_reply
 from fluency.generation.policies import KEY_PLACEHOLDER
-from fluency.generation.reply import Reading, decode
+from fluency.generation.reply import MessageParts, decode
 
 CONNECT_S = 10.0
 ERROR_BODY_S, ERROR_BYTES = 5.0, 1 << 16
@@ -91,7 +91,7 @@ class Provider:
         return bare, "" if bare == given else note
 
     @staticmethod
-    def read(message: Any, tool: ToolOffer | None) -> Reading:
+    def read(message: Any, tool: ToolOffer | None) -> MessageParts:
         """A decoded message as an answer's parts; Failure if it is not the model's answer.
 
         With a `tool`, the command in its call is the text. Missing usage and model become null.
@@ -237,6 +237,18 @@ class Provider:
     def _plain(self, headers: Any) -> dict[str, str]:
         """Headers by lower-case names, without the key."""
         return {name: redact(value, self.key) for name, value in headers.items()}
+
+
+def common_body(request: Request, limit: str = "max_tokens") -> dict[str, Any]:
+    """What the JSON bodies of all wires hold; `limit`: what the service calls `max_tokens`."""
+    optional = {"temperature": request.temperature, "seed": request.seed}
+    return {
+        "model": request.model_id,
+        limit: request.max_tokens,
+        "messages": [{"role": "user", "content": request.prompt}],
+        **request.extra_body,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
 
 
 async def bounded(response: Any) -> AsyncIterator[bytes]:
