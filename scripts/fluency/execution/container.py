@@ -110,11 +110,8 @@ def _raw_socket(stream: Any) -> Iterator[socket.socket]:
     try:
         yield getattr(stream, "_sock", stream)
     finally:
-        response, stream._response = getattr(stream, "_response", None), None
-        with contextlib.suppress(OSError):
-            if response is not None:
-                response.close()
-            stream.close()
+        with contextlib.suppress(OSError), contextlib.closing(stream):
+            getattr(stream, "_response", stream).close()
 
 
 def _read(

@@ -67,22 +67,22 @@ class Client(docker.APIClient):
         pass
 
 
-def candidates() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Where an engine may listen, with the client's options: where the user has chosen it, else the usual places."""
-    if where := chosen_place():
-        variable, _, context = where.partition("=")
-        try:
-            by_context = variable == "docker context"
-            chosen = ContextAPI.kwargs_from_context(context) if by_context else kwargs_from_env()
-            options = dict[str, Any](chosen)
-            yield options["base_url"].removeprefix("http+"), options
-        except (docker.errors.DockerException, KeyError) as error:
-            raise SandboxError(f"it cannot be used: {error!r}", where=where, hint=UNSET) from None
+def candidates(chosen: str) -> Iterator[dict[str, Any]]:
+    """The client's options for each place where an engine may listen: the chosen one, else the usual ones."""
+    if not chosen:
+        for path in socket_paths():
+            # False, not an error, in a folder that we may not read.
+            if os.access(path, os.F_OK, effective_ids=True):
+                yield {"base_url": f"unix://{path}"}
         return
-    for path in socket_paths():
-        # False, not an error, in a folder that we may not read.
-        if os.access(path, os.F_OK, effective_ids=True):
-            yield f"unix://{path}", {"base_url": f"unix://{path}"}
+    kind, _, context = chosen.partition("=")
+    try:
+        by_context = kind == "docker context"
+        by_user = ContextAPI.kwargs_from_context(context) if by_context else kwargs_from_env()
+        options = dict[str, Any](by_user)
+        yield options | {"base_url": options["base_url"].removeprefix("http+")}
+    except (docker.errors.DockerException, KeyError) as error:
+        raise SandboxError(f"it cannot be used: {error!r}", where=chosen, hint=UNSET) from None
 
 
 def chosen_place() -> str:
@@ -105,17 +105,18 @@ def socket_paths() -> list[Path]:
 
 def find_engine() -> Engine | None:
     """The first engine that answers; None if there is none, SandboxError if there is one that we may not use."""
-    forbidden = None
-    for url, options in candidates():
+    chosen, forbidden = chosen_place(), ""
+    for options in candidates(chosen):
+        url = options["base_url"]
         try:
             client = Client(**options, version="auto", timeout=10)
             facts = _facts(client.version(), client.info())
         except Exception as error:
             if "Permission denied" in str(error):
                 forbidden = url
-            elif where := chosen_place():
+            elif chosen:
                 what = f"no engine answers there: {first_words(error)}"
-                raise SandboxError(what, where=where, hint=f"start it, or {UNSET}") from None
+                raise SandboxError(what, where=chosen, hint=f"start it, or {UNSET}") from None
             continue
         if facts["os"] != "linux":
             what = f"the engine runs {facts['os']} containers"

@@ -22,7 +22,7 @@ def is_known_command(name: str, grammar: Grammar) -> bool:
         return False  # a file of the project
     plain = path.name.removesuffix(".exe")
     low = plain.rpartition("\\")[2].lower() if grammar == POWERSHELL else plain
-    known = words("other_programs")
+    known = words_in("other_programs")
     if grammar == POWERSHELL:
         known |= elsewhere_cmdlets() | cmdlets() | alias_names().keys()
     return low in known or plain in debian_programs()
@@ -36,7 +36,7 @@ def debian_programs() -> frozenset[str]:
 
 
 @cache
-def words(name: str) -> frozenset[str]:
+def words_in(name: str) -> frozenset[str]:
     """The words of a list in the data folder, in lower case."""
     return frozenset(" ".join(data_lines(f"{name}.txt")).lower().split())
 
@@ -92,7 +92,7 @@ def is_cmdlet(name: str, aliases: bool = True) -> bool:
     if plain.lower() in cmdlets() or (aliases and plain.lower() in alias_names()):
         return True
     shape = _SHAPE.fullmatch(plain)
-    return bool(shape and shape[1].lower() in words("verbs"))
+    return bool(shape and shape[1].lower() in words_in("verbs"))
 
 
 def is_interpreter(name: str) -> bool:
@@ -100,19 +100,25 @@ def is_interpreter(name: str) -> bool:
     return _INTERPRETER.fullmatch(PurePosixPath(name.replace("\\", "/")).name) is not None
 
 
-def programs_of(call: Call, grammar: Grammar, depth: int = 0) -> Iterator[str]:
-    """The programs a call names: itself and those that it runs as a wrapper, as find, or from a text."""
-    words_left = (call.name, *call.arguments)
-    while words_left:
-        name, rest = words_left[0], words_left[1:]
-        yield name
+def programs_of(call: Call, grammar: Grammar) -> Iterator[str]:
+    """The programs a call names: itself and those that it runs."""
+    return (made.name for made in calls_of(call, grammar))
+
+
+def calls_of(call: Call, grammar: Grammar, depth: int = 0) -> Iterator[Call]:
+    """A call, and those that it makes as a wrapper, as find, or from a text."""
+    words = (call.name, *call.arguments)
+    while words:
+        name, rest = words[0], words[1:]
+        yield Call(name, rest)
         plain = PurePosixPath(name).name.lower()
         if plain == "find":
-            yield from (after for flag, after in itertools.pairwise(rest) if flag in _FIND_RUNS)
+            starts = (at for at, flag in enumerate(rest, 1) if flag in _FIND_RUNS)
+            yield from (Call(rest[at], rest[at + 1 :]) for at in starts if rest[at:])
         if depth < _DEEPEST_TEXT and (text := _text_run(plain, rest)):
             for inner in parse(grammar, text).calls:
-                yield from programs_of(inner, grammar, depth + 1)
-        words_left = _wrapped(plain, rest)
+                yield from calls_of(inner, grammar, depth + 1)
+        words = _wrapped(plain, rest)
 
 
 def _text_run(program: str, arguments: tuple[str, ...]) -> str:
@@ -142,7 +148,7 @@ def _wrapped(wrapper: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 def cmdlets() -> frozenset[str]:
     """The cmdlets of PowerShell on Linux, in lower case."""
-    return words("cmdlets")
+    return words_in("cmdlets")
 
 
 @cache
