@@ -1,10 +1,9 @@
 """Record the executions of all tasks' commands in both shells: `make recordings`.
 
-References and wrong commands run in the sandbox in worlds 11 and 24, those of the pilot's tasks
-also in the other shell. tests/data/executions.jsonl holds what they printed and how it was judged.
-The tests judge it again.
-A task's first line holds its answers and the output of its first reference, which a run with the same
-leaves out. A run has an answer of its own where that depends on process ids.
+References and wrong commands run in the sandbox in worlds 11 and 24, a pilot task's reference also
+in the other shell. tests/data/executions.jsonl holds what they printed and how it was judged; the
+tests judge it again. A task's first line holds its answers and its first reference's output, which
+runs with the same output leave out. A run has its own answer where it depends on process ids.
 """
 
 from __future__ import annotations
@@ -63,7 +62,9 @@ def lines_of(task: Task, findings: Sequence[ProbeResult]) -> Iterator[dict[str, 
                 raise ValueError(f"{probe.task}, {probe.shell}, world {seed}: {finding.why}")
             expected = task.expected(world_for(task, seed), finding.result.processes)
             own = {} if expected == answers[seed] else {"expected": expected}
-            result = _without_long_complaint(finding.result)
+            stderr = finding.result.stderr
+            complaint = Stream.of(stderr.raw()[:KEPT_STDERR], stderr.bytes)
+            result = finding.result.model_copy(update={"stderr": complaint})
             runs.append(HeadlineRun(seed, result, judge(task, result, expected)))
             worlds[seed] = _plain(result, usual[seed]) | own
         extraction = Extraction(strict=probe.command, lenient=probe.command)
@@ -76,11 +77,6 @@ def lines_of(task: Task, findings: Sequence[ProbeResult]) -> Iterator[dict[str, 
             "failure_class": classify("ok", extraction, SHELLS[probe.shell], runs).failure_class,
             "worlds": worlds,
         }
-
-
-def _without_long_complaint(result: Result) -> Result:
-    complaint = Stream.of(result.stderr.raw()[:KEPT_STDERR], result.stderr.bytes)
-    return result.model_copy(update={"stderr": complaint})
 
 
 def _plain(result: Result, usual: str) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
@@ -12,7 +11,7 @@ from tools import seccomp_profile
 from tools.pages import config, example, schemas, tasks
 
 MAKERS = (config.pages, schemas.pages, tasks.pages, seccomp_profile.pages, example.pages)
-"""Each gives path, relative to the project -> text as it has to be."""
+"""Each returns path, relative to the project -> the text it must have."""
 WHOLE_FOLDERS = ("docs/schemas", "example/figures")
 """Folders in which every file is made here."""
 
@@ -20,37 +19,33 @@ WHOLE_FOLDERS = ("docs/schemas", "example/figures")
 def main(arguments: list[str] | None = None) -> int:
     """Write the pages, or with `--check` name those that differ and return 1."""
     parser = argparse.ArgumentParser(prog="python -m tools.pages", description=__doc__)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing, name the pages that differ"
-    )
+    parser.add_argument("--check", action="store_true", help="name the pages that differ")
     parser.add_argument("--pictures", action="store_true", help="take the example's pictures")
     options = parser.parse_args(arguments)
     if options.pictures:
         example.take_pictures()
         return 0
     made = {name: text for maker in MAKERS for name, text in maker().items()}
+    paths = {ROOT / name for name in made}
+    paths |= {path for folder in WHOLE_FOLDERS for path in (ROOT / folder).glob("*")}
     there = {
-        path.relative_to(ROOT).as_posix()
-        for folder in WHOLE_FOLDERS
-        for path in (ROOT / folder).glob("*")
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in paths
+        if path.is_file()
     }
-    stale = there - made.keys()
-    differ = {name for name, text in made.items() if not _is(ROOT / name, text)}
+    differ = sorted({name for name, _ in there.items() ^ made.items()})
     if options.check:
-        for name in sorted(differ | stale):
+        for name in differ:
             print(f"{name} is not what the present code writes", file=sys.stderr)
-        if differ or stale:
+        if differ:
             print("Hint: make pages", file=sys.stderr)
-        return int(bool(differ or stale))
+        return int(bool(differ))
     for name in differ:
-        write_atomic(ROOT / name, made[name])
-    for name in stale:
-        (ROOT / name).unlink()
+        if name in made:
+            write_atomic(ROOT / name, made[name])
+        else:
+            (ROOT / name).unlink()
     return 0
-
-
-def _is(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_text(encoding="utf-8") == text
 
 
 if __name__ == "__main__":

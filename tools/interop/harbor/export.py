@@ -188,9 +188,7 @@ def _packed(task: Task, shell: Shell, study: Study, seed: int) -> bytes:
 
 def main() -> int:
     """Export the tasks of a configuration; 2 after a user's mistake."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.interop.harbor.export", description=__doc__
-    )
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--configfile", action="append", default=[], metavar="FILE")
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER")
     options = parser.parse_args()

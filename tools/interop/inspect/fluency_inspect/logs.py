@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from datetime import timedelta
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,8 @@ OTHER_SCORES = (
     *(condition.score_field for condition in EXTRA_CONDITIONS),
 )
 """Columns of the study's table that become scores too."""
+_SENT = {"temperature", "max_tokens", "seed", "effort"}
+_SHOWN = {"task", "shell", "category", "status", "outcome", "failure_class", "made_of"}
 _STOPS = {"ok": "stop", "empty": "stop", "refusal": "content_filter", "truncated": "max_tokens"}
 _BY_SHELL = {
     "name": "inspect_ai/grouped",
@@ -64,19 +68,17 @@ _BY_SHELL = {
 
 
 def write_logs(view: StudyView, name: str, origin: str, folder: Path) -> list[Path]:
-    """Write one log for each model that has answered; UserError if none has."""
+    """Write one log for each model that has answered; UserError if no model has."""
     written = []
     for model in view.study.models:
-        log = _log(view, name, origin, model)
-        if log is not None:
+        if log := _log(view, name, origin, model):
             path = folder / f"{model.alias}.eval"
             folder.mkdir(parents=True, exist_ok=True)
             write_eval_log(log, str(path))
             written.append(path)
     if not written:
-        raise UserError(
-            "no model has answered yet", where=origin, hint="run the study, then export it"
-        )
+        hint = "run the study, then export it"
+        raise UserError("no model has answered yet", where=origin, hint=hint)
     return written
 
 
@@ -88,20 +90,15 @@ def _log(view: StudyView, name: str, origin: str, model: ModelConfig) -> EvalLog
         row, records = view.row(cell), view.records(cell)
         if row.outcome is not None:
             samples.append(_sample(f"{name}/{cell.path}", model.id, cell, row, records))
-        if (
-            records.generation and config == GenerateConfig()
-        ):  # every request of a model has the same
-            request = records.generation.answer.request
-            config = GenerateConfig(
-                temperature=request.temperature,
-                max_tokens=request.max_tokens,
-                seed=request.seed,
-                effort=request.effort,
-            )
+        if records.generation:  # every request of a model has the same
+            sent = records.generation.answer.request.model_dump(include=_SENT)
+            config = GenerateConfig(**sent)
     if not samples:
         return None
+    usages = [sample.output.usage for sample in samples if sample.output.usage]
     study, started = view.study, min(sample.started_at for sample in samples)
     ids = list(dict.fromkeys(map(_sample_id, cells)))
+    reducers = ["mean", *([f"pass_at_{study.trials}"] if study.trials > 1 else [])]
     log = EvalLog(
         status="success" if len(samples) == len(cells) else "cancelled",
         eval=EvalSpec(
@@ -113,12 +110,7 @@ def _log(view: StudyView, name: str, origin: str, model: ModelConfig) -> EvalLog
             dataset=EvalDataset(name=study.study, samples=len(ids), sample_ids=ids, shuffled=False),
             model=model.id,
             model_generate_config=config,
-            config=EvalConfig(
-                epochs=study.trials,
-                epochs_reducer=["mean", f"pass_at_{study.trials}"]
-                if study.trials > 1
-                else ["mean"],
-            ),
+            config=EvalConfig(epochs=study.trials, epochs_reducer=reducers),
             packages={"agent-shell-fluency-eval": __version__},
             scorers=[
                 {"name": score, "metrics": [_BY_SHELL]}
@@ -132,7 +124,7 @@ def _log(view: StudyView, name: str, origin: str, model: ModelConfig) -> EvalLog
         stats=EvalStats(
             started_at=started,
             completed_at=max(sample.completed_at for sample in samples),
-            model_usage=_total_usage(samples),
+            model_usage={model.id: reduce(add, usages)} if usages else {},
         ),
         samples=samples,
     )
@@ -162,7 +154,16 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
         model=row.model_echoed or model_id,
         source="generate",
     )
+    metadata = row.model_dump(include=_SHOWN) | {"cell": cell.path}
+    if answer:
+        metadata |= {"request_key": answer.request_key, "task_sha256": generation.task_sha256}
+    if execution:
+        metadata["image"] = execution.image.content_sha256
     missing = row.reason if row.status == "missing" else None
+    error = (
+        EvalError(message=missing, traceback=missing, traceback_ansi=missing) if missing else None
+    )
+    server = answer.model_dump(include={"stop_reason", "server", "client"}) if answer else None
     worlds = [world.model_dump(mode="json") for world in score.worlds] if score else []
     expected = "\n".join(
         json.dumps(world["expected"], ensure_ascii=False)
@@ -180,24 +181,11 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
             choices=[ChatCompletionChoice(message=message, stop_reason=_STOPS[row.outcome])],
             usage=usage,
             time=row.t_gen_s,
-            metadata=answer.model_dump(include={"stop_reason", "server", "client"})
-            if answer
-            else None,
+            metadata=server,
         ),
         scores=None if missing else _scores(row, worlds),
-        error=EvalError(message=missing, traceback=missing, traceback_ansi=missing)
-        if missing
-        else None,
-        metadata=row.model_dump(
-            include={"task", "shell", "category", "status", "outcome", "failure_class", "made_of"}
-        )
-        | {"cell": cell.path}
-        | (
-            {"request_key": answer.request_key, "task_sha256": generation.task_sha256}
-            if answer
-            else {}
-        )
-        | ({"image": execution.image.content_sha256} if execution else {}),
+        error=error,
+        metadata=metadata,
         model_usage={model_id: usage} if usage else {},
         started_at=started.isoformat(),
         completed_at=(started + timedelta(seconds=row.t_gen_s or 0)).isoformat(),
@@ -220,21 +208,8 @@ def _usage(row: Row, answer: Answer | None) -> ModelUsage | None:
     )
 
 
-def _total_usage(samples: list[EvalSample]) -> dict[str, ModelUsage]:
-    """Tokens and dollars of all samples by model."""
-    total: dict[str, ModelUsage] = {}
-    for sample in samples:
-        for name, usage in sample.model_usage.items():
-            total[name] = total[name] + usage if name in total else usage
-    return total
-
-
 def _scores(row: Row, worlds: list[dict[str, Any]]) -> dict[str, Score]:
-    details = {
-        "failure_class": row.failure_class,
-        "side_effects": row.side_effects,
-        "worlds": worlds,
-    }
+    details = row.model_dump(include={"failure_class", "side_effects"}) | {"worlds": worlds}
     why_unknown = row.reason or "It was not run under this."
     others = {name: getattr(row, name) for name in OTHER_SCORES}
     return {HEADLINE: score_of(row.passed, row.command, row.why or "", details)} | {

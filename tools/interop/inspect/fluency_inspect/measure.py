@@ -22,29 +22,16 @@ _OPENING = threading.Lock()
 
 def study_of(shell: str, tasks: list[str], seeds: list[int]) -> Study:
     """The default study with these tasks, worlds and one shell, run as designed."""
-    own = {
-        "study": "inspect",
-        "tasks": tasks,
-        "shells": [shell],
-        "seeds": seeds,
-        "conditions": ["as_designed"],
-    }
-    return validate_study(read_study().model_dump() | own)
+    own = {"study": "inspect", "tasks": tasks, "shells": [shell], "seeds": seeds}
+    return validate_study(read_study().model_dump() | own | {"conditions": ["as_designed"]})
 
 
 def measured(
-    study: Study,
-    task: Task,
-    text: str,
-    outcome: Outcome,
-    trial: int,
-    sandbox: Sandbox | None = None,
+    study: Study, task: Task, text: str, outcome: Outcome, trial: int
 ) -> tuple[Execution, Score]:
     """Execution and score of an answer; SandboxError if its command could not be measured."""
     generation = _generation(study, task, text, outcome, trial)
-    execution = execute_cell(
-        study, task, generation, sandbox or shared_sandbox(), world_for, utc_now()
-    )
+    execution = execute_cell(study, task, generation, shared_sandbox(), world_for, utc_now())
     score = score_cell(
         task,
         generation,
