@@ -6,12 +6,10 @@ from fluency.common.paths import ROOT
 from fluency.core.tasks import load_tasks, task_sets
 from tools.pages import __main__ as command
 from tools.pages import config
-from tools.pages.tasks import balance_table, sets_table
+from tools.pages.tasks import balance_table
 
 
-def test_the_check_names_a_page_that_was_altered_and_writing_mends_it(
-    tmp_path, monkeypatch, capsys
-):
+def test_pages_check_names_altered_page_and_writing_mends_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "ROOT", tmp_path)
     monkeypatch.setattr(command, "MAKERS", (config.pages,))
     page, stray = tmp_path / "docs/config.md", tmp_path / "docs/schemas/old.schema.json"
@@ -28,21 +26,23 @@ def test_the_check_names_a_page_that_was_altered_and_writing_mends_it(
     ]
 
 
-def test_the_balance_counts_every_task_of_a_set_once():
+def test_balance_table_counts_each_task_of_a_set_once():
     tasks = load_tasks()
-    rows = [
-        [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in balance_table(tasks).splitlines()[2:]
-    ]
+    lines = balance_table(tasks).splitlines()[2:]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     for name, found in task_sets().items():
-        there = len({task.id for task in tasks} & set(found.tasks))
-        assert sum(int(row[-1]) for row in rows if row[0] == name) == there
-        assert all(sum(map(int, row[2:-1])) == int(row[-1]) for row in rows)
-    for _, size, *leans in (
-        [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in sets_table(tasks).splitlines()[2:]
-    ):
-        assert int(size) == sum(map(int, leans))
+        of_leans = [
+            list(map(int, counts))
+            for known, lean, *counts in rows
+            if (known, lean != "all") == (name, True)
+        ]
+        (whole,) = (
+            list(map(int, counts))
+            for known, lean, *counts in rows
+            if (known, lean) == (name, "all")
+        )
+        assert whole == [sum(column) for column in zip(*of_leans, strict=True)]
+        assert whole[-1] == sum(whole[:-1]) == len(found.tasks)
 
 
 def test_example_is_proven_by_the_present_code():
