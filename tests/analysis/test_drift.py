@@ -1,4 +1,4 @@
-"""The order in which answers were asked, and trials that were added later."""
+"""The order in which answers were asked."""
 
 import random
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from fluency.analysis.descriptive import asking_order, trials_added_later
+from fluency.analysis.descriptive import asking_order
 from fluency.core.study import Cell
 from fluency.core.table import to_frame
 from tests.synthetic_tables import make_rows, make_study, make_tasks
@@ -109,13 +109,3 @@ def test_asking_order_of_few_answers_is_unknown() -> None:
     frame = asked(ORDERS["honest"][0])
     assert asking_order(frame.head(39), "model-x", FIVE_TRIALS).state == "unknown"
     assert asking_order(frame.assign(asked_utc=None), "model-x", FIVE_TRIALS).days_apart is None
-
-
-def test_trials_added_later_found_behind_tasks_asked_first() -> None:
-    late = lambda cell, place: 24 * (cell.trial > 2 and cell.task > "task-02")  # noqa: E731
-    assert trials_added_later(asked(late)) == (2,)
-    assert (
-        trials_added_later(asked(ORDERS["honest"][0]))
-        == trials_added_later(asked(ORDERS["resumed"][0]))
-        == ()
-    )

@@ -2,9 +2,8 @@
 
 from fluency.analysis.decision_table import MIN_TASKS
 from fluency.analysis.study_analysis import analyse
-from fluency.report.first_page import could_change
-from fluency.report.tables import leaning_table
-from tests.report.test_report import cells
+from fluency.report.sentences import could_change
+from tests.report.test_report import cells, report
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks
 
 STUDY = make_study()
@@ -25,11 +24,13 @@ def test_without_leaning_equals_a_study_of_the_others() -> None:
         assert (less.tasks, less.gap, less.reading) == (20, alone.gap, alone.reading)
 
 
-def test_leaning_table_has_each_group_and_both() -> None:
+def test_leaning_table_has_each_group_and_both(tmp_path) -> None:
     found = model()
     subsets = [(less.names, less.tasks) for less in found.without]
     assert subsets == [(("bash",), 20), (("pwsh",), 20), (("bash", "pwsh"), 10)]
-    rows = cells(leaning_table(found))[2:]
+    passes = from_counts({task.id: PASSES[task.lean] for task in TASKS})
+    text = report(tmp_path, passes, STUDY, TASKS)
+    rows = cells(text[text.index("| left out: tasks") :].split("\n\n")[0])[2:]
     assert [row[:3] for row in rows] == [
         ["all", "30", "+13.3"],
         ["Bash", "20", "+40.0"],

@@ -83,22 +83,10 @@ def test_third_shell_is_in_every_table(tmp_path: Path) -> None:
     assert ["Bash", "PowerShell", "Zsh", "gap, pp"] in found
     assert ["failure class", "Bash", "PowerShell", "Zsh", "example cell"] in found
     assert ["task", "category", "Bash", "passes", "PowerShell", "passes", "Zsh", "passes"] in found
-    assert [
-        "category",
-        "tasks",
-        "Bash",
-        "PowerShell",
-        "Zsh",
-        "gap, pp",
-        "tasks that differ",
-    ] in found
     assert found[0][:4] == ["model", "Bash", "PowerShell", "Zsh"]
-    assert ["Bash pass@1", "PowerShell pass@1", "Zsh pass@1", "gap, pp"] in [
-        header[2:6] for header in found
-    ]
     for title in ("Numbers", "Sensitivities", "Times"):
         assert re.search(r"^\|.*\bZsh 5\b", section(text, title), re.M), title
-    assert "30.0 s in Bash, 30.0 s in PowerShell and 30.0 s in Zsh" in section(text, "Failures")
+    assert "30.0 s in Bash, 30.0 s in PowerShell, 30.0 s in Zsh." in section(text, "Failures")
     assert set(figures) == {"gaps", "tasks", "failures"}
     assert all("Zsh" in words(figures[kind]) for kind in ("tasks", "failures"))
     assert "Zsh" not in words(figures["gaps"])

@@ -1,9 +1,8 @@
-"""Composition, failures, retries, order of asking: described, not tested."""
+"""Composition, failures, retries and the order of asking: described, not tested."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
@@ -12,30 +11,12 @@ import numpy as np
 import pandas as pd
 
 from fluency.analysis.outcomes import (
-    Outcomes,
-    PairedRates,
     cells_in,
-    mean,
     one_model,
-    pass_at_1,
 )
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS, gap_shells
 from fluency.core.study import Cell, Study
-
-
-@dataclass(frozen=True)
-class CategoryLine:
-    """Means of one category: no interval, no p, no verdict; four or five tasks carry none.
-
-    rates: of each shell, over those of the compared tasks that it has enough measured trials of; None without any.
-    """
-
-    category: str
-    tasks: int
-    rates: dict[str, Fraction | None]
-    gap: Fraction
-    differing: int
 
 
 @dataclass(frozen=True)
@@ -57,11 +38,9 @@ class ShellComposition:
     An answer is classified from its text, so those of a shell that could not be executed are too.
     """
 
-    shell: str
     answers: int
     without_command: int
     lines: tuple[MadeOfLine, ...]
-    top_commands: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
@@ -101,54 +80,20 @@ class FailureLine:
     example: FailureExample
 
 
-def category_lines(
-    outcomes: Outcomes, paired: PairedRates, categories: Mapping[str, str]
-) -> tuple[CategoryLine, ...]:
-    """Means over the compared tasks by category, in the order the categories first appear."""
-    by_task = dict(zip(paired.tasks, paired.differences, strict=True))
-    lines = []
-    for category in dict.fromkeys(categories[task] for task in paired.tasks):
-        chosen = [task for task in paired.tasks if categories[task] == category]
-        found = {shell: pass_at_1(outcomes, shell, chosen) for shell in outcomes.by_shell}
-        rates = {shell: rate.value if rate else None for shell, rate in found.items()}
-        differences = [by_task[task] for task in chosen]
-        lines.append(
-            CategoryLine(
-                category, len(chosen), rates, mean(differences), sum(d != 0 for d in differences)
-            )
-        )
-    return tuple(lines)
-
-
-def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> ShellComposition:
+def composition(rows: pd.DataFrame, shell: str) -> ShellComposition:
     """What one model's answers in one shell are made of."""
     one_model(rows)
-    columns = [
-        "made_of",
-        "passed",
-        "commands",
-        "status",
-        *(condition.score_field for condition in EXTRA_CONDITIONS),
-    ]
-    answered = rows.loc[(rows["shell"] == shell) & rows["outcome"].notna(), columns]
-    known = answered[answered["made_of"].notna()]
-    lines, kinds = [], set(known["made_of"])
+    answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
+    lines = []
     for kind in get_args(MadeOf):
-        if kind in kinds:
-            part = known[known["made_of"] == kind]
+        part = answered[answered["made_of"].eq(kind).fillna(False)]
+        if len(part):
             marks = part["passed"].dropna()
-            under = {
-                condition.name: part[condition.score_field].dropna()
-                for condition in EXTRA_CONDITIONS
-            }
+            under = {c.name: part[c.score_field].dropna() for c in EXTRA_CONDITIONS}
             passed_under = {name: (int(known.sum()), len(known)) for name, known in under.items()}
             lines.append(MadeOfLine(kind, len(part), len(marks), int(marks.sum()), passed_under))
-    names = Counter(
-        name for text in known["commands"].dropna() for name in dict.fromkeys(text.split())
-    )
-    ranked = sorted(names.items(), key=lambda item: (-item[1], item[0]))
-    without = len(answered) - len(known)
-    return ShellComposition(shell, len(answered), without, tuple(lines), tuple(ranked[:top]))
+    without = int(answered["made_of"].isna().sum())
+    return ShellComposition(len(answered), without, tuple(lines))
 
 
 def failure_lines(rows: pd.DataFrame, shells: Collection[str]) -> tuple[FailureLine, ...]:
@@ -178,7 +123,7 @@ def side_effects(rows: pd.DataFrame) -> tuple[Cell, ...]:
 
 @dataclass(frozen=True)
 class RetriedCell:
-    """A cell whose first attempt the engine or somebody outside ended; not `measured`: no later one succeeded."""
+    """A cell whose first attempt was interrupted from outside; not `measured`: no later one succeeded."""
 
     cell: Cell
     attempts: int
@@ -193,32 +138,6 @@ def retried_cells(rows: pd.DataFrame) -> tuple[RetriedCell, ...]:
     return tuple(
         RetriedCell(cell, int(attempts), status == "measured") for cell, attempts, status in found
     )
-
-
-ENOUGH = 20
-"""Answers of a trial; with fewer a mixed order can look like growth."""
-
-
-def trials_added_later(rows: pd.DataFrame) -> tuple[int, ...]:
-    """The trials of one model after which its study grew: the later ones were asked for when those had been answered.
-
-    In one run trials are asked in one mixed order. So a study grew where four fifths of a trial's answers came before
-    four fifths of the next trial's (the rest: some tasks asked first); at least 20 of each, so that a mixed order does
-    not look like it.
-    """
-    one_model(rows)
-    asked = rows[rows["asked_utc"].notna()]
-    trials, times = (
-        asked["trial"].to_numpy(),
-        np.unique(asked["asked_utc"].tolist(), return_inverse=True)[1],
-    )
-    found = []
-    for last in np.unique(trials)[:-1]:
-        early, late = np.sort(times[trials == last]), np.sort(times[trials == last + 1])
-        few = min(len(early), len(late)) < ENOUGH
-        if not few and early[int(0.8 * len(early))] < late[int(0.2 * len(late))]:
-            found.append(int(last))
-    return tuple(found)
 
 
 ENOUGH_FOR_ORDER = 40

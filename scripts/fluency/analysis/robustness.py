@@ -95,30 +95,15 @@ def flat_tasks(paired: PairedRates) -> FlatTasks:
 DEFINITIONS: tuple[tuple[str, str, Mapping[str, str] | str], ...] = (
     ("headline", "headline: exit 0, structure and content; command read strictly", "passed"),
     ("lenient", "lenient reading: a command is also taken out of prose", "lenient_passed"),
-    (
-        "structural",
-        "structure only: exit 0 and structure, the design document's literal check",
-        "structural_pass",
-    ),
+    ("structural", "structure only: exit 0, the design's literal check", "structural_pass"),
     ("exit", "exit only: exit code 0, whatever the output", "exit_ok"),
     ("output", "output only: structure and content, whatever the exit code", "content_ok"),
-    ("no_refusals", "refusals left out instead of failed", "_no_refusals"),
-    (
-        "no_delegation",
-        "answers that call another shell or language failed",
-        "_no_delegation",
-    ),
-    (
-        "missing_left_out",
-        "answers that failed for a program which this sandbox lacks left out",
-        "_missing_left_out",
-    ),
-    (
-        "missing_passed",
-        "answers that failed for a program which this sandbox lacks passed",
-        "_missing_passed",
-    ),
+    ("no_refusals", "refusals left out: they fail in the headline", "_no_refusals"),
+    ("no_delegation", "delegation failed: answers that call another shell", "_no_delegation"),
+    ("missing_left_out", "missing programs left out: the sandbox lacks them", "_missing_left_out"),
+    ("missing_passed", "missing programs passed: the sandbox lacks them", "_missing_passed"),
 )
+"""Key, name and explanation, and the mark that is counted."""
 MISSING_PROGRAM: FailureClass = "missing-program"
 
 
@@ -172,7 +157,8 @@ def sensitivities(
             shell: f"_{condition.name}" if shell in under else "passed"
             for shell in ordered_shells(shells)
         }
-        definitions.append((condition.name, setting_for(condition, contrast), by_shell))
+        label = f"{condition.title}: {setting_for(condition, contrast)}"
+        definitions.append((condition.name, label, by_shell))
     lines = []
     for key, label, marks in definitions:
         outcomes = count_outcomes(rows, tasks, trials, shells, marks)

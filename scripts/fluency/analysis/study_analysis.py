@@ -50,7 +50,6 @@ class ModelAnalysis:
         gap: None where no task was measured in both contrasted shells; `reading` says why.
         without: The gap without the tasks that lean to a shell.
         sets: The gap of each named set that is a part of the study's tasks.
-        trials_added_later: Trials after which the study grew.
     """
 
     model: str
@@ -62,7 +61,6 @@ class ModelAnalysis:
     reading: TableReading
     pass_k: PassK
     sensitivities: tuple[Sensitivity, ...]
-    categories: tuple[descriptive.CategoryLine, ...]
     without: tuple[Subset, ...]
     sets: tuple[Subset, ...]
     composition: dict[str, descriptive.ShellComposition]
@@ -71,7 +69,6 @@ class ModelAnalysis:
     side_effects: tuple[Cell, ...]
     retried_cells: tuple[descriptive.RetriedCell, ...]
     times: dict[str, ShellTimes]
-    trials_added_later: tuple[int, ...]
 
     @property
     def words(self) -> dict[Band, BandWords]:
@@ -121,7 +118,6 @@ def analyse_model(
         reading=apply_table(outcomes, gap, tallies),
         pass_k=pass_k(outcomes),
         sensitivities=sensitivities(rows, tasks, trials, shells),
-        categories=descriptive.category_lines(outcomes, gap.paired, categories) if gap else (),
         without=without_leaning(outcomes, tallies, leans, categories) if gap and leans else (),
         sets=by_set(outcomes, tallies, sets, categories) if sets else (),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
@@ -130,7 +126,6 @@ def analyse_model(
         side_effects=descriptive.side_effects(rows),
         retried_cells=descriptive.retried_cells(rows),
         times=times(rows, trials, shells),
-        trials_added_later=descriptive.trials_added_later(rows),
     )
 
 

@@ -53,9 +53,9 @@ STAGES: Mapping[str, Stage] = {
     "report": Stage(
         ("fluency.report.report",),
         (
-            "report/report.md.j2",
+            "report/*",
             "report/sections/*",
-            "report/explorer*",
+            "report/figures/*",
             "report/explorer/*",
             "tasks/sets.yaml",
         ),

@@ -20,9 +20,9 @@ from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.common.words import plural
 from fluency.core.table import to_frame
-from fluency.report.first_page import could_change, decides
-from fluency.report.report import render
 from fluency.report.sentences import (
+    could_change,
+    decides,
     headline_of,
     listed,
     question,
@@ -31,7 +31,8 @@ from fluency.report.sentences import (
     too,
     unofficial_builds,
 )
-from fluency.report.tables import counts_table, summary_table
+from fluency.report.tables import first_table
+from fluency.report.templates import render
 
 TEMPLATE = "decision.md.j2"
 _SHA256 = re.compile(r"^- SHA-256 of the archive: `?([0-9a-f]{64})`?$", re.MULTILINE)
@@ -105,8 +106,8 @@ def _text(
                 plural(len(analysis.models), "model"),
             ]
         ),
-        "counts_table": counts_table(analysis),
-        "summary_table": summary_table(analysis),
+        "analysis": analysis,
+        "first_table": first_table(analysis),
         "options": [words.option for words in analysis.words.values()],
         "verdict": decides(analysis),
         "could_change": could_change(analysis),
@@ -123,7 +124,7 @@ def _text(
         "verification": report.verdict(),
         "next_step": report.next_step if report.unchecked else "",
     }
-    return render(values, TEMPLATE)
+    return render(TEMPLATE, values)
 
 
 def _lines(model: ModelAnalysis) -> dict[str, str]:

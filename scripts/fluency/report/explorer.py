@@ -11,7 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import jinja2
 import pandas as pd
 from markupsafe import Markup
 
@@ -22,11 +21,11 @@ from fluency.core.shells import SHELLS, gap_shells
 from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, ViewSize, cell_view
-from fluency.report.first_page import decides
 from fluency.report.marks import FAILURES, MARKS
 from fluency.report.numbers import signed, span
-from fluency.report.sentences import attempt, claims_sentence, refusal
+from fluency.report.sentences import attempt, claims_sentence, decides, refusal
 from fluency.report.tables import rate_cell
+from fluency.report.templates import render
 
 WIDE_LIMIT = 19_000_000  # characters of details: what a browser reads in well under a second
 _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
@@ -129,15 +128,10 @@ def page(index: dict[str, Any], details: str, header: PageHeader) -> str:
         for name in ("style.css", "script.js")
     )
     texts = {"style": style, "script": script, "index": script_json(index), "details": details}
-    loader, undefined = jinja2.FileSystemLoader(REPORT), jinja2.StrictUndefined
-    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=undefined)
-    return environment.get_template("explorer.html.j2").render(
-        head=index,
-        header=header,
-        style_hash=_csp_hash(style),
-        script_hash=_csp_hash(script),
-        **{name: Markup(text) for name, text in texts.items()},
-    )
+    values: dict[str, Any] = {name: Markup(text) for name, text in texts.items()}
+    values |= {"head": index, "header": header}
+    values |= {"style_hash": _csp_hash(style), "script_hash": _csp_hash(script)}
+    return render("explorer.html.j2", values)
 
 
 def _csp_hash(text: str) -> str:

@@ -1,31 +1,76 @@
-"""Sentences of the report's appendix, the full headline of a model, and the provenance as lines."""
+"""The sentences of report, explorer, decision record, figures and terminal.
+
+They are plain text; a template escapes them. What only the report says is in its templates.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
 
-from fluency.analysis.decision_table import DIRECTION_PP, MISSING_PROGRAM_GAP, NOISE_PP, Edge
-from fluency.analysis.descriptive import AskingOrder
-from fluency.analysis.gap import TableReading
-from fluency.analysis.power import SampleSizes
-from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for
-from fluency.analysis.study_analysis import Analysis, ModelAnalysis
-from fluency.common.canonical import canonical_json
-from fluency.common.files import sha256
-from fluency.common.words import plural
+import pandas as pd
+
+from fluency.analysis.decision_table import (
+    ALPHA,
+    DIRECTION_PP,
+    DIRECTIONS,
+    MIN_INFORMATIVE,
+    MISSING_PROGRAM_GAP,
+    NOISE_PP,
+    Edge,
+    band_of,
+    edge_of,
+)
+from fluency.analysis.descriptive import DAYS_APART
+from fluency.analysis.gap import GapEstimate, TableReading
+from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis, analyse
+from fluency.common.words import escape_controls, plural
 from fluency.core.provenance import Provenance
-from fluency.core.shells import SHELLS, Condition
+from fluency.core.records import Control
+from fluency.core.shells import SHELLS
 from fluency.core.study import Study
+from fluency.core.study_view import StudyView
+from fluency.core.tasks import set_name, task_sets
 from fluency.report.markdown import code
-from fluency.report.numbers import points, seconds, signed, span
+from fluency.report.numbers import points, signed, span
+
+TEN, FIVE = f"{DIRECTION_PP} points or more", f"{NOISE_PP} points or more"
+SIZES = {
+    "ten-or-more": TEN,
+    "under-five": f"less than {NOISE_PP} points",
+    "under-ten": f"less than {DIRECTION_PP} points",
+}
+MAX_NAMED = 3
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`; of many names the first ones and `others`."""
+    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
+
+
+def _first_of(names: Sequence[str]) -> str:
+    return listed([*names[:MAX_NAMED], "others"] if len(names) > MAX_NAMED else names)
+
+
+def short_names(shells: Iterable[str]) -> list[str]:
+    """As they appear in sentences and headers."""
+    return [SHELLS[shell].short_title for shell in shells]
+
+
+def side_name(side: str | None, contrast: tuple[str, str]) -> str:
+    """The short name of the challenger, or of the baseline."""
+    return SHELLS[contrast[side == "challenger"]].short_title
 
 
 def question(analysis: Analysis) -> str:
     """What the study asks of each model."""
     baseline, challenger = (SHELLS[shell].title for shell in analysis.contrast)
-    return f"Does a model write a working one-shot command more often in {challenger} than in {baseline}?"
+    return (
+        f"Does a model write a working one-shot command more often in {challenger} than in "
+        f"{baseline}?"
+    )
 
 
 def telling_first(analysis: Analysis) -> list[ModelAnalysis]:
@@ -36,26 +81,14 @@ def telling_first(analysis: Analysis) -> list[ModelAnalysis]:
 
 
 def attempt(number: int | None, measured: bool) -> str | None:
-    """At which attempt a cell was measured or the last one failed; None at the first, or where none was made."""
+    """At which attempt a cell was measured or the last one failed; None at the first, or without one."""
     if number is None or number == 1:
         return None
     ordinal = f"{number}{ {2: 'nd', 3: 'rd'}.get(number, 'th') }"
-    return (
-        f"measured at the {ordinal} attempt"
-        if measured
-        else f"abandoned after the {ordinal} attempt"
-    )
+    return f"{'measured at' if measured else 'abandoned after'} the {ordinal} attempt"
 
 
-def extra_shells_note(analysis: Analysis) -> str:
-    """Which shells are in the gap, with a blank before it; empty where the study has no other."""
-    others = listed(
-        short_names(shell for shell in analysis.shells_shown if shell not in analysis.contrast)
-    )
-    pair = listed(short_names(analysis.contrast))
-    if not others:
-        return ""
-    return f" {others} is shown and enters no gap: *both shells* below means {pair}."
+# One model.
 
 
 def headline_of(model: ModelAnalysis) -> str:
@@ -83,6 +116,23 @@ def model_sentence(model: ModelAnalysis) -> str:
     )
 
 
+def claims_sentence(model: ModelAnalysis) -> str:
+    """Who is ahead and by how much: what the printed interval shows, and nothing else."""
+    gap = model.gap
+    if gap is None:
+        return ""
+    who = side_name(gap.ahead, model.outcomes.contrast)
+    said = f"{who} is ahead" if gap.ahead else "Who is ahead is open"
+    if gap.edge:
+        said += f"; these tasks are {too(gap.edge)} to tell by how much"
+        said += "" if gap.ahead else " the shells differ"
+    elif gap.size != "open":
+        said += f", by {SIZES[gap.size]}" if gap.ahead else f"; the gap is {SIZES[gap.size]}"
+    elif gap.ahead:
+        said += f"; whether by {TEN} is open"
+    return f"{'On what was measured: ' if model.reading.provisional else ''}{said}."
+
+
 def judged(model: ModelAnalysis, reading: TableReading) -> str:
     """What the decision table says, and whether the interval supports it."""
     if reading.band is None:
@@ -106,309 +156,329 @@ def refusal(model: ModelAnalysis) -> str:
     return "; ".join(model.reading.refused) + (f" ({seen})" if seen else "")
 
 
-SIZES = {
-    "ten-or-more": f"{DIRECTION_PP} points or more",
-    "under-five": f"less than {NOISE_PP} points",
-    "under-ten": f"less than {DIRECTION_PP} points",
-}
-
-
-def claims_sentence(model: ModelAnalysis) -> str:
-    """Who is ahead and by how much: what the printed interval shows, and nothing else."""
-    gap = model.gap
-    if gap is None:
-        return ""
-    if gap.ahead:
-        said = f"{side_name(gap.ahead, model.outcomes.contrast)} is ahead"
-        if gap.edge:
-            said += f"; these tasks are {too(gap.edge)} to tell by how much"
-        elif gap.size == "open":
-            said += f"; whether by {SIZES['ten-or-more']} is open"
-        else:
-            said += f", by {SIZES[gap.size]}"
-    else:
-        said = "Who is ahead is open"
-        if gap.edge:
-            said += f"; these tasks are {too(gap.edge)} to tell by how much the shells differ"
-        elif gap.size != "open":
-            said += f"; the gap is {SIZES[gap.size]}"
-    if model.reading.provisional:
-        said = f"On what was measured: {said}"
-    return f"{said}."
-
-
 def too(edge: Edge) -> str:
     """`too hard` at the floor, `too easy` at the ceiling."""
     return "too hard" if edge == "floor" else "too easy"
 
 
-def tasks_needed(sizes: SampleSizes) -> str:
-    """How many tasks each question would take; `make power` prints the same numbers."""
-    return (
-        f"With this spread, four times in five, about {sizes.ahead} tasks show who is ahead (of a "
-        f"true gap of {DIRECTION_PP}), as many that it is {DIRECTION_PP} or more (of "
-        f"{2 * DIRECTION_PP}), about {sizes.no_difference} that it is less than {NOISE_PP} (of 0)."
-    )
-
-
-def composition_sentences(analysis: Analysis) -> str:
-    """Why an answer's shell does not determine its language; empty where it does."""
-    return " ".join(
-        f"{shell.unix_programs_note} The table says how far its runs measure {shell.short_title} itself."
-        for shell in map(SHELLS.__getitem__, analysis.shells_shown)
-        if shell.unix_programs_note
-    )
-
-
-def gaps_under_conditions(model: ModelAnalysis) -> str:
-    """The gap of the same answers under each condition, a paragraph each; empty where no shell has one."""
-    return "\n\n".join(
-        _gap_under(model, condition) for condition in conditions_of(model.outcomes.contrast)
-    )
-
-
-def _gap_under(model: ModelAnalysis, condition: Condition) -> str:
-    setting = setting_for(condition, model.outcomes.contrast)
-    found = model.under(condition)
-    if found is None:
-        return f"The gap with {setting} was not measured."
-    paired = found.paired
-    baseline, challenger = short_names(model.outcomes.contrast)
-    return (
-        f"With {setting}, the gap is **{signed(paired.gap)} pp** "
-        f"({challenger} {paired.challenger_rate.passes}/{paired.challenger_rate.scored}, "
-        f"{baseline} {paired.baseline_rate.passes}/{paired.baseline_rate.scored}, {len(paired.tasks)} tasks; "
-        f"95 % {span(found.interval)}), against {signed(model.gap.value) if model.gap else 'n/a'} pp as designed. "
-        f"{condition.caveat}"
-    )
-
-
-def short_names(shells: Iterable[str]) -> list[str]:
-    """As they appear in sentences and headers."""
-    return [SHELLS[shell].short_title for shell in shells]
-
-
-def side_name(side: str | None, contrast: tuple[str, str]) -> str:
-    """The short name of the challenger, or of the baseline."""
-    return SHELLS[contrast[side == "challenger"]].short_title
-
-
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
-
-
-def deadlines(analysis: Analysis, study: Study) -> str:
-    """Each shell's deadline."""
-    limits = study.sandbox.limits.timeout_s
-    return listed(
-        [
-            f"{seconds(limits[shell])} in {SHELLS[shell].short_title}"
-            for shell in analysis.shells_shown
-        ]
-    )
-
-
-LEAST_PP = int(100 * MISSING_PROGRAM_GAP)
-
-
 def missing_programs(model: ModelAnalysis) -> str:
-    """How often each shell called programs that the image lacks, or that no machine has, and the effect on the gap."""
-    measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
-    counted = {line.failure_class: line.counts for line in model.failures}
-    lacked = counted.get(MISSING_PROGRAM, {})
-    parts = [
-        f"{_counts_by_shell(counted.get(name, {}), measured)} (`{name}`)"
-        for name in (MISSING_PROGRAM, "invented-command")
-    ]
-    said = (
-        f"Failed for a program that other machines have and this sandbox lacks: {parts[0]}; "
-        f"for a command that does not exist: {parts[1]}."
-    )
-    baseline, challenger = model.outcomes.contrast
-    if not measured.keys() >= {baseline, challenger}:
-        return said
+    """Whether the sandbox may favour a shell by the programs it lacks; empty if the shells differ little."""
+    lacked = {line.failure_class: line.counts for line in model.failures}.get(MISSING_PROGRAM, {})
     shares = {
-        shell: Fraction(lacked.get(shell, 0), measured[shell]) for shell in (baseline, challenger)
+        shell: Fraction(lacked.get(shell, 0), model.tallies[shell].measured)
+        for shell in model.outcomes.contrast
+        if shell in model.tallies and model.tallies[shell].measured
     }
-    apart = abs(shares[challenger] - shares[baseline])
-    if apart < MISSING_PROGRAM_GAP:
-        return f"{said} The shells differ by {points(apart)} points in the first, less than {LEAST_PP}."
-    spared = min(shares, key=shares.__getitem__)
+    if (
+        len(shares) < 2
+        or (apart := max(shares.values()) - min(shares.values())) < MISSING_PROGRAM_GAP
+    ):
+        return ""
     gaps = {
         line.key: signed(line.estimate.paired.gap) if line.estimate else "n/a"
         for line in model.sensitivities
     }
     return (
-        f"{said} **The sandbox may favour {SHELLS[spared].short_title}**: the shells differ by {points(apart)} points "
-        f"in the first, {LEAST_PP} or more. The gap is {gaps['missing_left_out']} pp with those cells left out and "
-        f"{gaps['missing_passed']} pp with all of them passed, against {gaps['headline']} pp as designed."
+        f"The sandbox may favour {SHELLS[min(shares, key=shares.__getitem__)].short_title}: "
+        f"failures for a program that other machines have and this sandbox lacks differ by "
+        f"{points(apart)} points. The gap is {gaps['missing_left_out']} pp with those runs left "
+        f"out and {gaps['missing_passed']} pp with all of them passed, against "
+        f"{gaps['headline']} pp as designed."
     )
 
 
-def side_effects(model: ModelAnalysis) -> str:
-    """How many commands changed their folder or left processes; empty where none did."""
-    cells = model.side_effects
-    if not cells:
-        return ""
-    by_shell = [
-        f"{name} {sum(cell.shell == shell for cell in cells)}"
-        for shell, name in zip(model.tallies, short_names(model.tallies), strict=True)
+# The study.
+
+
+def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
+    """The first page for a terminal, with the paths of report and explorer."""
+    analysis = analyse(frame, view.study, view.tasks)
+    lines = ["", decides(analysis), ""]
+    lines += [f"  {model.model} {model_sentence(model)}" for model in telling_first(analysis)]
+    lines += ["", " ".join(study_sentences(analysis, view))]
+    lines += unexpected_controls(view.control)
+    lines += [f"Report:   {folder / 'report.md'}", f"Explorer: {folder / 'explorer.html'}"]
+    return escape_controls("\n".join(lines))
+
+
+def decides(analysis: Analysis) -> str:
+    """What may be decided: the first line of the report."""
+    judged_models = [(model, model.gap) for model in analysis.models if model.reading.band]
+    claims: dict[tuple[int, str], list[str]] = {}
+    for model, gap in judged_models:
+        if gap:
+            claims.setdefault(_claim(analysis, model.reading, gap), []).append(model.model)
+    if not claims:
+        return _compares_nothing(analysis)
+    parts = [text.format(_for(analysis, claims[rank, text])) for rank, text in sorted(claims)]
+    sides = {gap.ahead for _, gap in judged_models if gap and gap.ahead}
+    if len(sides) > 1:
+        parts = ["the models disagree", *parts]
+    elif not sides and not any(model.reading.supported for model, _ in judged_models):
+        parts = ["nothing in this study supports a change of policy", *parts]
+    if refused := [model.model for model in analysis.models if not model.reading.band]:
+        parts.append(f"not compared: {listed(refused)}")
+    if len(sides) > 1:
+        parts.append("no common change is supported")
+    said = "; ".join(parts)
+    said = f"{said[:1].upper()}{said[1:]}."
+    changed = [
+        m.model
+        for m, gap in judged_models
+        if m.reading.supported and gap and gap.band in DIRECTIONS
     ]
-    return (
-        f"{plural(len(cells), 'measured run')} ({', '.join(by_shell)}) changed the working folder, "
-        "which is the command's own, or left processes behind, whether they passed or not. That a "
-        f"folder was changed is reported and never judged; the first is {cell_link(cells[0].path)}."
-    )
+    if changed and len(changed) < len(analysis.models):
+        said += f" The change is supported for {listed(changed)} only."
+    if unfinished := [model.model for model, _ in judged_models if model.reading.provisional]:
+        said += (
+            f" Missing runs could still change the verdict for {listed(unfinished)}: "
+            "finish the study before deciding."
+        )
+    return said
 
 
-def attempts(model: ModelAnalysis) -> str:
-    """The cells whose command was interrupted from outside; empty without any."""
-    found = model.retried_cells
-    if not found:
+def _claim(analysis: Analysis, reading: TableReading, gap: GapEstimate) -> tuple[int, str]:
+    """What is said of one model, with a place for names, and its rank among the claims."""
+    side = gap.ahead or (gap.band if gap.band in DIRECTIONS else None)
+    name, rank = side_name(side, analysis.contrast), 10 * (side == "baseline")
+    if gap.ahead and reading.supported and gap.band == side:
+        return rank, f"{name} is ahead by {TEN}{{}}: {analysis.words[gap.band].reading}"
+    if gap.ahead and gap.band == side and not gap.edge:
+        return rank + 1, (
+            f"{name} is ahead{{}}; whether by the {DIRECTION_PP} points that the decision table "
+            "asks for is open"
+        )
+    if gap.ahead:
+        return rank + 2, f"{name} is ahead{{}}, on which the decision table bases no change"
+    if reading.supported:
+        return 20, f"no difference of {FIVE}{{}}: change nothing"
+    if side and not gap.edge:
+        return rank + 3, (
+            f"by the decision table {name} leads by {TEN}{{}}, but the interval includes 0: no "
+            "change can be based on it"
+        )
+    return 21, "who is ahead is open{}"
+
+
+def _for(analysis: Analysis, names: Sequence[str]) -> str:
+    count = len(analysis.models)
+    if count == 1:
         return ""
-    cells = "; ".join(
-        f"{cell_link(one.cell.path)} {attempt(one.attempts, one.measured)}" for one in found
-    )
-    were = "these" if len(found) > 1 else "this"
     return (
-        f"an attempt at {plural(len(found), 'cell')} was interrupted from outside while its "
-        f"command ran; {were}: {cells}."
+        f" for every model ({count} of {count})" if len(names) == count else f" for {listed(names)}"
     )
 
 
-def cell_link(path: str) -> str:
-    """A link to a cell in the explorer."""
-    return f"[{path}](explorer.html#{path})"
+def _compares_nothing(analysis: Analysis) -> str:
+    measured = {
+        s for model in analysis.models for s, tally in model.tallies.items() if tally.measured
+    }
+    lacking = [shell for shell in analysis.contrast if shell not in measured]
+    if not lacking:
+        return "Too little was measured for a verdict: this report decides nothing."
+    were = "was" if len(lacking) == 1 else "were"
+    return f"{listed(short_names(lacking))} {were} not measured here: this report compares nothing."
 
 
-def top_commands(model: ModelAnalysis) -> list[str]:
-    """What each shell's answers call most often."""
-    return [
-        f"{SHELLS[made.shell].title} answers call most often (answers that do, of {made.answers}): "
-        f"{', '.join(f'{code(name, 60)} {count}' for name, count in made.top_commands)}."
-        for made in model.composition.values()
-        if made.top_commands
+def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
+    """The design, what of it is missing, what a reader has to know, whether it was registered."""
+    tallies = [
+        (m.model, shell, tally) for m in analysis.models for shell, tally in m.tallies.items()
     ]
+    design = [
+        f"{plural(len(analysis.tasks), 'task')} "
+        f"({set_name([task.id for task in view.tasks]) or 'no named set'})",
+        plural(len(analysis.shells), "shell"),
+        plural(analysis.trials, "trial"),
+        plural(len(analysis.models), "model"),
+    ]
+    measured, planned = (sum(getattr(t, n) for *_, t in tallies) for n in ("measured", "planned"))
+    yield f"{' × '.join(design)}, {measured} of {planned} runs measured."
+    if missing := [
+        f"{tally.missing} of {tally.planned} in {SHELLS[shell].short_title} for {model}"
+        for model, shell, tally in tallies
+        if tally.missing
+    ]:
+        yield f"Missing: {', '.join(missing)}."
+    for shell in dict.fromkeys(s for _, s, tally in tallies if tally.state == "not-measured"):
+        yield f"To measure {SHELLS[shell].short_title}, {SHELLS[shell].install_hint}."
+    yield from _several_models(analysis, view.study)
+    yield from _about_tasks(analysis, view)
+    yield from _about_times(analysis)
+    yield _registered(view.study, view.provenance)
+    yield from unofficial_builds(view.provenance)
 
 
-def _counts_by_shell(counts: Mapping[str, int], measured: Mapping[str, int]) -> str:
-    return ", ".join(
-        f"{SHELLS[shell].short_title} {counts.get(shell, 0)}/{of}" for shell, of in measured.items()
-    )
+def _several_models(analysis: Analysis, study: Study) -> Iterator[str]:
+    """How often one of several models would be called ahead by chance; aliases are one model."""
+    ids = {model.alias: model.id for model in study.models}
+    count = len({ids.get(m.model, m.model) for m in analysis.models if m.reading.band})
+    if count > 1:
+        yield (
+            f"With {count} models of no true gap, one or more would be called ahead in up to "
+            f"{100 * (1 - (1 - ALPHA) ** count):.0f} % of studies."
+        )
 
 
-def order_of_asking(analysis: Analysis) -> str:
-    """For each model, how the order of its answers compares with the planned one."""
-    return "; ".join(f"{name}: {_order_words(order)}" for name, order in analysis.orders.items())
+def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:
+    leans = {task.lean for task in view.tasks}
+    if len(leans) == 1 and (lean := leans.pop()) in analysis.contrast:
+        yield (
+            f"All tasks lean to {SHELLS[lean].short_title} by their authors' declaration, which "
+            "alone can make a gap."
+        )
+    chosen = {task.id for task in view.tasks}
+    whole = [
+        (len(found.tasks), name, [task for task in found.tasks if task not in chosen])
+        for name, found in task_sets().items()
+        if chosen <= set(found.tasks) and len(found.tasks) < 2 * len(chosen)
+    ]
+    if whole and (smallest := min(whole))[2]:
+        size, name, dropped = smallest
+        yield f"{len(dropped)} of the {size} tasks of {name} were dropped: {_first_of(dropped)}."
 
 
-def _order_words(order: AskingOrder) -> str:
-    if order.state == "unknown":
-        return "order unknown (too few answers with a time)"
-    late = listed([f"{count} in {SHELLS[s].short_title}" for s, count in order.late.items()])
-    kept = f"late: {late}" if order.state == "departed" else "in one mixed, seeded order"
-    return kept + (f", {order.runs} runs" if order.runs > 1 else "")
+def _about_times(analysis: Analysis) -> Iterator[str]:
+    for name, order in analysis.orders.items():
+        apart = order.days_apart
+        if apart is not None and abs(apart) >= DAYS_APART:
+            second, first = short_names(analysis.contrast[:: -1 if apart > 0 else 1])
+            yield (
+                f"The shells were asked on different days for {name}: {second} {abs(apart):.1f} "
+                f"days after {first} on average, so a change of the service looks like a gap."
+            )
+        if order.state == "departed":
+            late = [f"{count} in {SHELLS[s].short_title}" for s, count in order.late.items()]
+            yield (
+                f"Asked much later than planned, or again, for {name}: {listed(late)}. Asking again "
+                "only what failed, or adding trials after a look at the results, would show here."
+            )
 
 
-MAX_LISTED = 8
-STATED_ELSEWHERE = {
-    "schema_version",
-    "decision",
-    "task_sha256",
-    "registration",
-    "deviations",
-    "first_answer_utc",
-}
-STATED_ELSEWHERE |= {"conditions", "limits"}
-"""What the report states in other places, from the study."""
-
-
-def provenance_facts(provenance: Provenance) -> list[tuple[str, str]]:
-    """Every fact as (dotted key, value), in a fixed order; what is empty is left out, an unknown commit is listed."""
-    values = provenance.model_dump(mode="json", exclude=STATED_ELSEWHERE)
-    values["image"], values["engine"] = values.pop("images"), values.pop("engines")
-    head = [("commit", "commit"), ("uncommitted changes", "dirty"), ("version", "version")]
-    stated = [(title, values.pop(key)) for title, key in head]
-    facts = [(title, "unknown" if value is None else _shown(value)) for title, value in stated]
-    for key in (
-        "config_files",
-        "start_up_s",
-        *sorted(values.keys() - {"config_files", "start_up_s"}),
-    ):
-        if values[key] is not None:
-            facts += _flat(key, values[key])
-    return facts
+def _registered(study: Study, provenance: Provenance) -> str:
+    made = provenance.registration
+    if made is None:
+        decision = "" if study.decision else ", and no decision named"
+        return f"Exploratory: not registered in advance{decision}."
+    among = f" The registration is {made.among}." if made.among else ""
+    if made.precedes(provenance.first_answer_utc) is False:
+        return f"Exploratory: registered after its first answer.{among}"
+    if count := len(provenance.deviations):
+        return (
+            f"Registered, but it departs from its registration in {plural(count, 'point')}.{among}"
+        )
+    how = "in advance, no deviations" if made.utc else "at a time that is not known"
+    return f"Registered {how}.{among}"
 
 
 def unofficial_builds(provenance: Provenance) -> list[str]:
-    """A sentence for each shell that was not the official release's build, since a verdict is on that build then."""
+    """A sentence for each shell that was not the official release's build."""
     found = {
-        (shell, image.archives.get(shell, "unknown"))
+        (
+            SHELLS[shell].short_title if shell in SHELLS else shell,
+            image.archives.get(shell, "unknown"),
+        )
         for image in provenance.images
         for shell in image.unofficial
     }
     return [
-        f"{SHELLS[shell].short_title if shell in SHELLS else shell} here is another build than the official release's "
-        f"(its archive has SHA-256 {digest}): what is said of it is said of that build."
-        for shell, digest in sorted(found)
+        f"{name} here is not the official release's build (its archive has SHA-256 {digest}): what "
+        "is said of it is said of this build."
+        for name, digest in sorted(found)
     ]
 
 
 def registration_summary(provenance: Provenance) -> tuple[str, str]:
-    """How a registration stands to the first answer, in two or three words and in a sentence; empty without one."""
+    """How a registration relates to the first answer, in two or three words and in a sentence; empty without one."""
     made, first = provenance.registration, provenance.first_answer_utc
     if made is None:
         return "", ""
     if made.utc is None:
-        return (
-            "Registered",
-            "at a time that is not known: the registration is of an older form that does not say it.",
-        )
-    tree = (
-        ""
-        if made.dirty is None
-        else ", with uncommitted changes"
-        if made.dirty
-        else ", with no uncommitted change"
+        return "Registered", "at a time that the registration does not say."
+    tree = {None: "", True: ", with uncommitted changes", False: ", with no uncommitted change"}
+    commit = f"at commit {made.commit}{tree[made.dirty]}" if made.commit else "at an unknown commit"
+    came = f"the first answer came {first}." if first else "no answer has come yet."
+    among = f" It is {made.among}." if made.among else ""
+    in_advance = {True: " in advance", False: ", but not in advance", None: ""}
+    return f"Registered{in_advance[made.precedes(first)]}", (
+        f"on {made.utc} {commit}; {came}{among} A clock can be set: what proves the order is in "
+        "docs/archive.md."
     )
-    commit = f"at commit {made.commit}{tree}" if made.commit else "at a commit that is not known"
-    said = f"on {made.utc} {commit}; " + (
-        f"the first answer came {first}." if first else "no answer has come yet."
-    )
-    said += f" It is {made.among}." if made.among else ""
-    heading = {
-        True: "Registered in advance",
-        False: "Registered, but not in advance",
-        None: "Registered",
+
+
+def could_change(analysis: Analysis) -> dict[str, list[str]]:
+    """Model -> what would change its result, a sentence for each; nothing for models at an edge."""
+    said = {
+        model.model: [*_other_definitions(model, model.gap), *_other_tasks(model, model.gap)]
+        for model in analysis.models
+        if model.gap and model.reading.band and not model.reading.edge
     }
-    return heading[
-        made.precedes(first)
-    ], f"{said} A clock can be set: what proves the order is in docs/archive.md."
+    return {model: sentences for model, sentences in said.items() if sentences}
 
 
-def _flat(key: str, value: Any) -> list[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        return [
-            fact for name in sorted(value, key=str) for fact in _flat(f"{key}.{name}", value[name])
+def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
+    other: dict[str, list[str]] = {}
+    for line in model.sensitivities:
+        if (found := line.estimate) and found.band != gap.band:
+            ways = other.setdefault(model.words[found.band].label, [])
+            ways.append(f"{line.label.split(':')[0]} {signed(found.paired.gap)}")
+    for label, ways in other.items():
+        yield (
+            f"By another definition of a pass the decision table would say {label}: "
+            f"{', '.join(ways)}."
+        )
+    for condition in conditions_of(model.outcomes.contrast):
+        found = model.under(condition)
+        if condition.in_summary and found is None:
+            yield f"The gap {condition.title} was not measured."
+        elif condition.in_summary and found and found.band == gap.band:
+            same = " as well" if found.paired.gap == gap.value else ""
+            yield f"The gap {condition.title} is {signed(found.paired.gap)}{same}."
+    if model.reading.provisional:
+        low, high = map(signed, gap.bounds)
+        yield f"The missing runs could move the gap to anything from {low} to {high}."
+
+
+def _other_tasks(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
+    flat = gap.flat
+    if flat.informative < max(MIN_INFORMATIVE, flat.compared // 2):
+        kinds = {"always solved in both": flat.always, "never solved in either shell": flat.never}
+        how = " or ".join(words for words, tasks in kinds.items() if tasks)
+        yield f"Only {flat.informative} of {flat.compared} tasks can tell; the others were {how}."
+        if gap.needed and not gap.ahead:
+            yield (
+                f"About {gap.needed.ahead} tasks of this kind would show who is ahead if the gap "
+                f"is {DIRECTION_PP}."
+            )
+    if model.sets:
+        gaps = [
+            f"{part.names[0]} {signed(part.gap.value) if part.gap else 'n/a'}"
+            for part in model.sets
         ]
-    if isinstance(value, list):
-        if len(value) == 1:
-            return _flat(key, value[0])
-        if any(isinstance(item, Mapping | list) for item in value):
-            return [
-                fact for place, item in enumerate(value) for fact in _flat(f"{key}.{place}", item)
-            ]
-        if len(value) > MAX_LISTED:
-            digest = sha256(canonical_json([_shown(item) for item in value]))
-            return [(key, f"{len(value)} values, SHA-256 of their list {digest}")]
-        return [(key, ", ".join(map(_shown, value)))] if value else []
-    return [(key, _shown(value))]
+        yield f"The gap by set of tasks: {', '.join(gaps)}."
+    parts = [
+        f"{nouns} {_first_of(out.flips)}"
+        for nouns, out in (("tasks", gap.tasks_out), ("categories", gap.categories_out))
+        if out and out.flips
+    ]
+    parts += [
+        f"tasks that lean to {listed(short_names(less.names))}"
+        for less in model.without
+        if less.gap and band_of(less.gap.value) != gap.band
+    ]
+    if parts:
+        yield f"Removing any one of these changes what the decision table says: {'; '.join(parts)}."
+    for shell, rate in zip(model.outcomes.contrast, gap.paired.rates, strict=True):
+        if edge := edge_of(rate):
+            most = "nearly nothing" if edge == "floor" else "nearly everything"
+            yield f"{SHELLS[shell].short_title} passes {most}, which draws the gap towards 0."
 
 
-def _shown(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
+def unexpected_controls(control: Control | None) -> list[str]:
+    """A sentence for each reference command that failed, and each wrong one that passed."""
+    return [
+        f"{SHELLS[run.shell].title}, {run.task}: the {run.kind} command {code(run.command)} "
+        f"{'passed' if run.passed else 'failed'}: {code(run.why)}"
+        for run in (control.runs if control else [])
+        if not run.as_it_must
+    ]

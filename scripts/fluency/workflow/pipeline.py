@@ -335,8 +335,8 @@ def provenance_of(loaded: LoadedStudy) -> Provenance:
 
 def write_partial_report(loaded: LoadedStudy) -> int:
     """Write results/<study>/partial/ of an unfinished study and print its first page; missing cells are counted."""
-    from fluency.report.first_page import printed
     from fluency.report.report import write_products
+    from fluency.report.sentences import printed
 
     folder = RESULTS / loaded.study.study / "partial"
     view = loaded.view(provenance_of(loaded))

@@ -15,7 +15,7 @@ from fluency.core.table import read_table
 from fluency.execution.powershell import INSTALL_HINT
 from fluency.execution.powershell import NAME as PWSH
 from fluency.generation.request import Requests
-from fluency.report.first_page import printed
+from fluency.report.sentences import printed
 from fluency.workflow import preflight
 from fluency.workflow.cluster import run_on_cluster, slice_processors
 from fluency.workflow.doctor import missing_engine

@@ -1,0 +1,57 @@
+"""The provenance as facts: (dotted key, text)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256
+from fluency.core.provenance import Provenance
+
+MAX_LISTED = 8
+STATED_ELSEWHERE = {
+    "schema_version",
+    "decision",
+    "task_sha256",
+    "registration",
+    "deviations",
+    "first_answer_utc",
+    "conditions",
+    "limits",
+}
+"""What the report states in other places."""
+
+
+def provenance_facts(provenance: Provenance) -> dict[str, str]:
+    """Every fact of a study's run; what is empty is left out."""
+    return flat(provenance.model_dump(mode="json", exclude=STATED_ELSEWHERE, exclude_none=True))
+
+
+def flat(document: Mapping[str, Any]) -> dict[str, str]:
+    """The leaves of a document by their dotted keys, in the order of the keys."""
+    return dict(_leaves("", document))
+
+
+def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, list) and len(value) == 1:
+        yield from _leaves(key, value[0])
+    elif isinstance(value, Mapping) or any(
+        isinstance(item, Mapping | list) for item in (value if isinstance(value, list) else ())
+    ):
+        parts = sorted(value.items()) if isinstance(value, Mapping) else enumerate(value)
+        for name, item in parts:
+            yield from _leaves(f"{key}.{name}" if key else str(name), item)
+    elif isinstance(value, list) and len(value) > MAX_LISTED:
+        digest = sha256(canonical_json(list(map(_shown, value))))
+        yield key, f"{len(value)} values, SHA-256 of their list {digest}"
+    elif isinstance(value, list):
+        if value:
+            yield key, ", ".join(map(_shown, value))
+    else:
+        yield key, _shown(value)
+
+
+def _shown(value: Any) -> str:
+    words = {None: "none", True: "yes", False: "no"}
+    return words[value] if value is None or isinstance(value, bool) else str(value)

@@ -1,0 +1,64 @@
+"""The templates under report/: they get values and hold the layout and most of the words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jinja2
+
+from fluency.common.paths import REPORT
+from fluency.core.shells import SHELLS
+from fluency.report.markdown import aligned, code, text
+from fluency.report.numbers import percent, points, seconds, signed, span
+from fluency.report.sentences import attempt, judged
+
+
+def short_name(shell: str) -> str:
+    """A shell's name in sentences and headers; any other word as it is."""
+    return SHELLS[shell].short_title if shell in SHELLS else shell
+
+
+def full_name(shell: str) -> str:
+    """A shell's name with its version; any other word as it is."""
+    return SHELLS[shell].title if shell in SHELLS else shell
+
+
+def cell_link(path: str) -> str:
+    """A link to a cell in the explorer."""
+    return f"[{path}](explorer.html#{path})"
+
+
+FILTERS: tuple[Callable[..., object], ...] = (
+    percent,
+    points,
+    seconds,
+    signed,
+    span,
+    code,
+    text,
+    attempt,
+    judged,
+)
+FILTERS += (short_name, full_name, cell_link)
+
+
+def render(name: str, values: dict[str, Any]) -> str:
+    """A template's text.
+
+    A value that it names and `values` lacks is an error. Values are escaped in HTML and SVG; in
+    Markdown the template names a filter, since some values are Markdown.
+    """
+    is_markdown = name.endswith(".md.j2")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(REPORT),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=not is_markdown,
+    )
+    environment.filters |= {function.__name__: function for function in FILTERS}
+    rendered = environment.get_template(name).render(values)
+    return re.sub(r"\n{3,}", "\n\n", aligned(rendered)) if is_markdown else rendered
