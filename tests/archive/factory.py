@@ -287,5 +287,4 @@ def provenance_of(made: Made) -> Provenance:
 
 def archived(made: Made, out: Path, **more) -> Path:
     """The study's archive."""
-    options = {"config": made.config()} | FACTS | more
-    return make_archive(made.view(), made.results, made.answers, out, **options)
+    return make_archive(made.view(), made.results, made.answers, out, **FACTS | more)

@@ -12,8 +12,8 @@ import zstandard
 from fluency.archive import tar_format
 from fluency.archive.findings import VerifyReport
 from fluency.archive.manifest import MANIFEST_NAME, MANIFEST_SCHEMA, manifest_bytes
-from fluency.archive.pack import write_entries
-from fluency.archive.tar_format import WINDOW_LOG, Entry, read_tar, write_tar
+from fluency.archive.pack import write_archive
+from fluency.archive.tar_format import WINDOW_LOG, read_tar, write_tar
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import KEY
 from fluency.common.files import pretty_json, sha256
@@ -21,8 +21,8 @@ from fluency.common.files import pretty_json, sha256
 Change = Callable[[dict[str, bytes]], None]
 
 FACTS = {
-    "schema_version": MANIFEST_SCHEMA, "made_by": "0", "study": "s", "study_sha256": "0" * 64, "utc_date": "2026-11-22", "commit": "c" * 40, "dirty": False, "partial": False,
-    "image_included": False, "cells": 0, "not_measured": {}, "missing": [], "code": {}, "config": [], "private_tasks": [],
+    "schema_version": MANIFEST_SCHEMA, "made_by": "0", "study": "s", "utc_date": "2026-11-22", "commit": "c" * 40, "dirty": False,
+    "cells": 0, "not_measured": {}, "missing": [], "code": {}, "private_tasks": [],
 }  # fmt: skip
 
 
@@ -67,13 +67,13 @@ def tar_of(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
 
 
 def ours(files: dict[str, bytes], path: Path, **facts) -> Path:
-    write_entries(path, {name: Entry(name, data) for name, data in files.items()}, FACTS | facts)
+    write_archive(path, files, FACTS | facts)
     return path
 
 
 def bomb(size: int, name: str = "z") -> Iterator[bytes]:
     """A tar whose one file is `size` zeros."""
-    manifest = manifest_bytes({**FACTS, "files": {}})
+    manifest = manifest_bytes({**FACTS, "files": {name: {"sha256": "0" * 64, "bytes": size}}})
     yield tar_header(MANIFEST_NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512)
     yield tar_header(name, size)
     for _ in range(size >> 20):
@@ -82,7 +82,8 @@ def bomb(size: int, name: str = "z") -> Iterator[bytes]:
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    return {name: b"".join(chunks) for name, _, chunks in read_tar(path)}
+    with path.open("rb") as raw:
+        return {name: file.read() for name, _, file in read_tar(raw)}
 
 
 def rewritten(path: Path, out: Path, *changes: Change, repair: bool = True, **facts) -> Path:
@@ -96,10 +97,7 @@ def rewritten(path: Path, out: Path, *changes: Change, repair: bool = True, **fa
         manifest["files"] = dict(sorted(known.items()))
     head = manifest_bytes({key: value for key, value in (manifest | facts).items() if key != KEY})
     with patch.object(tar_format, "LEVEL", 1):  # the same form, in a tenth of the time
-        write_tar(
-            out / path.name,
-            [Entry(MANIFEST_NAME, head), *(Entry(name, files[name]) for name in sorted(files))],
-        )
+        write_tar(out / path.name, {MANIFEST_NAME: head} | dict(sorted(files.items())))
     return out / path.name
 
 

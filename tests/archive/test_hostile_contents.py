@@ -16,7 +16,7 @@ from fluency.archive.findings import VerifyReport
 from fluency.archive.replay import replay_archive
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
-from fluency.archive.world_files import _tree, load_world, world_entries
+from fluency.archive.world_files import _tree, load_world, world_files
 from fluency.common.errors import UserError
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
@@ -34,7 +34,7 @@ GENERATION, EXECUTION, SCORE = (
 PLACES = {
     "image": ("results/image.json", "image"), "start": ("results/image.json", "start_up_s"), "engine": ("results/image.json", "engine"),
     "study models": ("study.json", "models"), "study trials": ("study.json", "trials"), "worlds": ("worlds/index.json", "stale-lockfiles"),
-    "ages": ("worlds/.*/ages.json", None), "service": ("worlds/.*/service.json", None), "processes": ("worlds/.*/processes.json", None),
+    "ages": ("worlds/.*/world.json", "ages"), "service": ("worlds/.*/world.json", "service"), "processes": ("worlds/.*/world.json", "processes"),
     "world": ("worlds/.*/world.json", "seed"), "registration time": ("preregistrations/.*", "registered_utc"),
     "registration tasks": ("preregistrations/.*", "tasks"), "registration code": ("preregistrations/.*", "code"),
     "provenance": ("results/made-up/provenance.json", "registration"), "deviations": ("results/made-up/provenance.json", "deviations"),
@@ -220,11 +220,8 @@ def test_verify_of_an_archive_forged_at_random_ends_in_a_verdict(small_archive, 
 @pytest.mark.parametrize(
     "task", ["strayed-jobs", "busy-threads", "descendants-with-depth", "worker-queues"]
 )
-def test_the_processes_of_a_world_come_back_from_its_files(task, tmp_path):
+def test_the_processes_of_a_world_come_back_from_its_files(task):
     (task,) = load_tasks([task])
     world = world_for(task, 11)
-    for entry in world_entries([task], [11], world_for):
-        path = tmp_path / entry.name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(entry.source)
-    assert load_world(tmp_path, f"worlds/11-{world.sha256[:16]}") == world
+    files = world_files([task], [11], world_for)
+    assert load_world(files.__getitem__, f"worlds/11-{world.sha256[:16]}") == world

@@ -319,7 +319,7 @@ def test_a_study_says_how_many_registrations_name_its_models_and_tasks(tmp_path)
     archive = archived(cited, tmp_path / "out")
     verified = verify_archive(archive)
     assert verified.exit_code == 0 and "it is one of 5 registrations that name the same" in str(
-        verified.notes
+        verified.found["note"]
     )
 
     less, sibling = drop("preregistrations/made-up-2026-11-01.json"), "made-up-2026-11-01.json"

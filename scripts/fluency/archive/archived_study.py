@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,11 +13,10 @@ from typing import Any, cast
 import yaml
 from pydantic import Field
 
-from fluency.archive.pack import STUDY_FILE
+from fluency.archive.pack import REGISTRATIONS, STUDY_FILE
 from fluency.archive.unpack import UnpackedArchive
 from fluency.archive.untrusted_json import parse_record, parse_untrusted
-from fluency.archive.world_files import WORLD_DOCUMENTS, WORLD_INDEX, load_world
-from fluency.common.canonical import hashes_to
+from fluency.archive.world_files import TREE, WORLD, WORLD_INDEX, load_world
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import plain_files
 from fluency.core.provenance import Provenance, ProvenanceCollector
@@ -37,11 +37,14 @@ MAX_CELLS = 50_000
 MAX_SILENT_MODELS = 10
 """Models of an unfinished study that have no record yet."""
 IMAGE_FILE = "results/image.json"
-MAX_TREES, MAX_WORLD_DOCUMENTS = 256 << 20, 16 << 20
-"""Bytes of all worlds' trees, and of their other documents: worlds are kept in memory."""
+MAX_WORLDS = {TREE: 256 << 20, WORLD: 16 << 20}
+"""Bytes of these files of all worlds, which are kept in memory."""
 MAX_TABLE = 64 << 20
 """Characters of text in the rows of all cells."""
-STATED = ("commit", "dirty", "version", "versions", "lock_sha256", "config_files", "deviations")
+STATED = (
+    *("commit", "dirty", "version", "versions", "lock_sha256", "config_files"),
+    *("deviations", "registration"),
+)
 """What provenance.json says of the moment it was written; everything else follows from records."""
 
 
@@ -59,56 +62,60 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
     Raises:
         ArchiveError: if they cannot be read, are too many, or are not the manifest's.
     """
-    data, manifest = archive.read(STUDY_FILE), archive.manifest
-
-    def require(holds: object, what: str) -> None:
+    study, manifest = parse_record(Study, archive.read(STUDY_FILE), STUDY_FILE), archive.manifest
+    files, models = defaultdict[str, list[str]](list), set[str]()
+    for name in manifest.files:
+        first, *rest = name.split("/")
+        if first == "tasks" and rest:
+            files[rest[0]].append(name)
+        if first == "results" and rest[0] in RECORD_TYPES:
+            models.add(rest[1])
+    size = len(files) * len(study.models) * len(study.shells) * study.trials
+    silent = [model.alias for model in study.models if model.alias not in models]
+    few = not silent or (manifest.partial and len(silent) <= MAX_SILENT_MODELS)
+    for holds, what in (
+        (study.study == manifest.study, "it is not the study of the manifest"),
+        (
+            len(files) <= MAX_TASKS and size <= MAX_CELLS,
+            f"{len(files):,} tasks and {size:,} cells; {MAX_TASKS} and {MAX_CELLS:,} are read",
+        ),
+        (
+            isinstance(study.tasks, str) or set(study.tasks) == files.keys(),
+            "the archived tasks are not those of the study",
+        ),
+        (few, f"it holds no record of the model {', '.join(silent[:1])}"),
+    ):
         if not holds:
             raise ArchiveError(what, where=STUDY_FILE)
-
-    study = parse_record(Study, data, STUDY_FILE)
-    same = hashes_to(parse_untrusted(data, STUDY_FILE), manifest.study_sha256)
-    require(same and study.study == manifest.study, "it is not the study of the manifest's hash")
-    names = sorted({name.split("/")[1] for name in manifest.files if name.startswith("tasks/")})
-    size = len(names) * len(study.models) * len(study.shells) * study.trials
-    most = f"{MAX_TASKS} and {MAX_CELLS:,} are read"
-    few = len(names) <= MAX_TASKS and size <= MAX_CELLS
-    require(few, f"{len(names):,} tasks and {size:,} cells; {most}")
-    same = isinstance(study.tasks, str) or set(study.tasks) == set(names)
-    require(same, "the archived tasks are not those of the study")
-    stages = tuple(f"results/{stage}/" for stage in RECORD_TYPES)
-    present = {name.split("/")[2] for name in manifest.files if name.startswith(stages)}
-    silent = [model.alias for model in study.models if model.alias not in present]
-    few = not silent or (manifest.partial and len(silent) <= MAX_SILENT_MODELS)
-    require(few, f"it holds no record of the model {', '.join(silent[:1])}")
-    ours = present_tasks(names)
-    read = {name: _task(archive, name, ours.get(name)) for name in names}
-    judged_here = frozenset(name for name, (_, same) in read.items() if same)
-    return ArchivedStudy(archive, study, [task for task, _ in read.values()], judged_here)
+    ours = present_tasks(files)
+    read = [_task(archive, name, files[name], ours.get(name)) for name in sorted(files)]
+    judged_here = frozenset(task.id for task, same in read if same)
+    return ArchivedStudy(archive, study, [task for task, _ in read], judged_here)
 
 
-def _task(archive: UnpackedArchive, name: str, ours: Task | None) -> tuple[Task, bool]:
+def _task(
+    archive: UnpackedArchive, name: str, files: Sequence[str], ours: Task | None
+) -> tuple[Task, bool]:
     """An archived task, and whether its code and its check are this checkout's.
 
     Only then may its code run, and its pattern be compiled.
     """
-    theirs = _files(archive.root / "tasks" / name)
-    mine = _files(ours.folder) if ours else {}
+    folder, mine = f"tasks/{name}/", dict[str, bytes]()
+    if ours:
+        for path in plain_files(ours.folder):
+            mine[f"{folder}{path.relative_to(ours.folder).as_posix()}"] = path.read_bytes()
+    theirs = {file: archive.read(file) for file in files}
     if ours and theirs == mine:
         return ours, True
-    where = f"tasks/{name}/task.yaml"
+    where = f"{folder}task.yaml"
     check_yaml(archive.read(where), where)
     try:
-        task = read_task((archive.root / where).parent)
+        task = read_task(archive.extracted(files) / folder)
     except UserError as error:
         raise ArchiveError(error.what, where=error.where.replace(f"{archive.root}/", "")) from None
-    text = {"task.yaml": b""}
     fields = ("structure", "content", "needs", "category")
     same_check = all(getattr(task, name) == getattr(ours, name, None) for name in fields)
-    return task, same_check and theirs | text == mine | text
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in plain_files(folder)}
+    return task, same_check and theirs | {where: b""} == mine | {where: b""}
 
 
 def check_yaml(data: bytes, where: str) -> None:
@@ -167,23 +174,20 @@ class ArchivedStudy:
     def index(self) -> dict[str, dict[str, str]]:
         """Task -> seed -> folder of the world."""
         value = parse_untrusted(self.unpacked.read(WORLD_INDEX), WORLD_INDEX)
-
-        def require(holds: bool, what: str) -> None:
-            if not holds:
+        seeds, places = {str(seed) for seed in self.study.seeds}, self.unpacked.places
+        if not (
+            isinstance(value, dict)
+            and value.keys() == self.task_of.keys()
+            and all(isinstance(one, dict) and one.keys() == seeds for one in value.values())
+        ):
+            what = "it does not name a world for each of the study's tasks and seeds"
+            raise ArchiveError(what, where=WORLD_INDEX)
+        folders = {str(folder) for worlds in value.values() for folder in worlds.values()}
+        for name, limit in MAX_WORLDS.items():
+            size = sum(places.get(f"{folder}/{name}", (0, 0))[1] for folder in folders)
+            if size > limit:
+                what = f"the worlds' {name} hold {size:,} bytes; {limit:,} are read"
                 raise ArchiveError(what, where=WORLD_INDEX)
-
-        seeds, files = {str(seed) for seed in self.study.seeds}, self.unpacked.manifest.files
-        same = isinstance(value, dict) and value.keys() == self.task_of.keys()
-        same = same and all(isinstance(one, dict) and one.keys() == seeds for one in value.values())
-        require(same, "it does not name a world for each of the study's tasks and seeds")
-        named = [str(folder) for worlds in value.values() for folder in worlds.values()]
-        held = all(f"{folder}/tree.tar" in files for folder in named)
-        require(held, "it names a world that the archive does not hold")
-        for name in ("tree.tar", *WORLD_DOCUMENTS):
-            limit = MAX_TREES if name == "tree.tar" else MAX_WORLD_DOCUMENTS
-            paths = (self.unpacked.root / folder / name for folder in set(named))
-            size = sum(path.stat().st_size for path in paths if path.is_file())
-            require(size <= limit, f"the worlds' {name} hold {size:,} bytes; {limit:,} are read")
         return cast("dict[str, dict[str, str]]", value)
 
     @cached_property
@@ -200,15 +204,29 @@ class ArchivedStudy:
         name = f"{self.products}/{CONTROL_FILE}"
         return self._record(Control, name) if self.study.control else None
 
+    @cached_property
+    def stated_provenance(self) -> Provenance | None:
+        """The archived provenance.json, as it is."""
+        return self._record(Provenance, f"{self.products}/provenance.json")
+
+    @cached_property
+    def registration(self) -> Path | None:
+        """The study's registration, in a folder with the others of the archive."""
+        if self.study.preregistration is None:
+            return None
+        names = [name for name in self.unpacked.places if name.startswith(f"{REGISTRATIONS}/")]
+        folder = self.unpacked.extracted(names) / REGISTRATIONS
+        return folder / Path(self.study.preregistration).name
+
     def world(self, task: Task, seed: int) -> World:
         """The archived world of a task, checked against its own hash."""
-        folder = self.index[task.id][str(seed)]
+        folder = str(self.index[task.id][str(seed)])
         if folder not in self._worlds:
             ours = None
             if task.id in self.judged_here:
                 with suppress(UserError):
                     ours = world_for(task, seed)
-            self._worlds[folder] = load_world(self.unpacked.root, folder, ours)
+            self._worlds[folder] = load_world(self.unpacked.read, folder, ours)
         return self._worlds[folder]
 
     def records(self, cell: Cell) -> CellRecords:
@@ -220,46 +238,36 @@ class ArchivedStudy:
         return CellRecords(*cast(Any, parts))
 
     def _record(self, kind: type[RecordType], where: str) -> RecordType | None:
-        if not self.unpacked.holds(where):
+        if where not in self.unpacked.places:
             return None
         return parse_record(kind, self.unpacked.read(where), where)
 
     def row(self, cell: Cell, records: CellRecords) -> Row:
         """A cell's row; ArchiveError once the rows hold more text than a table that can be read."""
         row = cell_row(cell, self.task_of[cell.task], records)
-        self._in_rows += sum(len(value) for value in dict(row).values() if isinstance(value, str))
+        self._in_rows += sum(len(value) for _, value in row if isinstance(value, str))
         if self._in_rows > MAX_TABLE:
             what = f"the rows of its cells hold more than {MAX_TABLE:,} characters"
             raise ArchiveError(what, where=cell.path)
         return row
 
-    def stated_provenance(self) -> Provenance | None:
-        """The archived provenance.json, as it is."""
-        return self._record(Provenance, f"{self.products}/provenance.json")
+    def view(self) -> StudyView:
+        """The study as the report reads it.
 
-    def provenance(self) -> Provenance:
-        """The provenance as the records give it, with what the archive states of its making."""
-        stated = self.stated_provenance() or Provenance()
-        kept = {name: getattr(stated, name) for name in (*STATED, "registration")}
+        Its provenance is what the records give, with what the archive states of its making.
+        """
         collector = ProvenanceCollector(self.study, map(self.records, self.cells))
         made = collector.provenance(self.tasks, [], self.start_up_s)
-        return made.model_copy(update=kept)
-
-    def view(self, provenance: Provenance | None = None) -> StudyView:
-        """The archived study as the report reads it."""
+        stated = self.stated_provenance or Provenance()
+        provenance = made.model_copy(update={name: getattr(stated, name) for name in STATED})
         return StudyView(
-            self.study,
-            self.tasks,
-            self.cells,
-            self.records,
-            provenance=provenance or Provenance(),
-            control=self.control,
+            self.study, self.tasks, self.cells, self.records, provenance, control=self.control
         )
 
 
 def write_opened(archived: ArchivedStudy, folder: Path) -> tuple[Path, Path]:
     """Make table, report, figures and explorer again, and return the two pages' paths."""
-    view = archived.view(archived.provenance())
+    view = archived.view()
     rows = view.rows()
     write_table(folder / "cells.csv", rows)
     write_products(view, to_frame(rows), folder)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from math import isfinite
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from fluency.archive.archived_study import ArchivedStudy
@@ -14,8 +16,7 @@ from fluency.common.clock import is_time, parse_time
 from fluency.core.records import Execution, Generation, ImageInfo, Result
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
-from fluency.core.table import CellRecords
-from fluency.core.tasks import Task
+from fluency.core.table import RECORD_TYPES, CellRecords
 from fluency.execution.execute import extraction_of, planned_runs
 from fluency.generation.budget import cost_of
 from fluency.generation.failure import Failure
@@ -28,71 +29,50 @@ EXECUTING = "control"
 """The stage whose hash is of everything that executes; the hash of `execute` is of a list."""
 LATE_S = 10.0
 """By how much the end of a command that is killed may pass its deadline."""
-
-
-class Check(Protocol):
-    """Count a check of one record; `stage`: by whose code it is decided."""
-
-    def __call__(self, holds: bool, what: str, stage: str | None = None) -> bool: ...
+Check = Callable[..., bool]
+"""`VerifyReport.check` of one file."""
 
 
 def check_cell(
-    archived: ArchivedStudy, report: VerifyReport, cell: Cell, task: Task, records: CellRecords
+    archived: ArchivedStudy, report: VerifyReport, cell: Cell, records: CellRecords
 ) -> None:
     """Check every link of one cell, as far as its records go."""
     generation, execution, score = records
     if generation is None:
         return
-
-    def check_of(stage: str) -> Check:
-        where = f"results/{stage}/{cell.path}.json"
-
-        def check(holds: bool, what: str, stage: str | None = None) -> bool:
-            return report.check(holds, where, what, "links", stage)
-
-        return check
-
-    check = check_of("generations")
-    check(generation.cell == cell, "it is the record of another cell")
-    with report.collecting_errors(cell.path):
-        _check_stored(archived, check, generation)
-        _check_request(archived, check, generation, cell, task)
-        _check_answer(archived, check, generation, cell)
-    if execution is not None:
-        check = check_of("executions")
-        check(execution.cell == cell, "it is the record of another cell")
-        _check_execution(archived, check, generation, execution, task)
+    checks = {}
+    for stage, record in zip(RECORD_TYPES, records, strict=True):
+        checks[stage] = partial(report.check, f"results/{stage}/{cell.path}.json")
+        same = record is None or record.cell == cell
+        checks[stage](same, "it is the record of another cell")
+    _check_generation(archived, checks["generations"], generation, cell)
+    if execution:
+        _check_execution(archived, checks["executions"], generation, execution)
         if not _is_after_answer(generation, execution):
             what = "some executions are timed before their answers: a clock was set back"
             report.add("note", "results/executions", what)
-    if score is not None:
-        check = check_of("scores")
-        check(score.cell == cell, "it is the record of another cell")
+    if score:
         same = score.request_key == generation.answer.request_key
-        check(same, "it judges another answer")
-    for record in (generation, score):
-        if record and record.task_sha256 != task.sha256:
-            what = f"records were made with another version of the task {task.id}"
-            report.add("note", f"tasks/{task.id}", what)
+        checks["scores"](same, "it judges another answer")
+    task = archived.task_of[cell.task]
+    if {generation.task_sha256, (score or generation).task_sha256} != {task.sha256}:
+        what = f"records were made with another version of the task {task.id}"
+        report.add("note", f"tasks/{task.id}", what)
 
 
-def _check_stored(archived: ArchivedStudy, check: Check, generation: Generation) -> None:
-    """The answer is the one in the store, under the hash of its request."""
-    key = generation.answer.request_key
+def _check_generation(
+    archived: ArchivedStudy, check: Check, generation: Generation, cell: Cell
+) -> None:
+    """Its answer is the stored one, to the request of the study, and says what the model's message says."""
+    study, task, answer = archived.study, archived.task_of[cell.task], generation.answer
+    key, asked = answer.request_key, answer.request
     name = f"answers/{key[:2]}/{key}.json"
     document = parse_untrusted(archived.unpacked.read(name), name)
     try:
-        same = answer_in(document, key) == generation.answer
+        same = answer_in(document, key) == answer
         check(same, f"its answer is not the one in {name}")
     except (ValueError, KeyError, TypeError):
         check(False, f"{name} is not a stored answer, or hash, request and name do not fit")
-
-
-def _check_request(
-    archived: ArchivedStudy, check: Check, generation: Generation, cell: Cell, task: Task
-) -> None:
-    """The study, its task and its prices ask exactly this request."""
-    study, answer, asked = archived.study, generation.answer, generation.answer.request
     words = (task.prompt.strip(), SHELLS[cell.shell].prompt_line)
     holds = all(part in asked.prompt for part in words)
     check(holds, "its prompt lacks the task or the line about the shell")
@@ -105,28 +85,19 @@ def _check_request(
     stated = (generation.cost_usd, generation.price, generation.temperature_requested)
     made = (cost_of(policy, answer), policy.price, policy.temperature_requested)
     check(stated == made, "price, cost or temperature are not the policy's", "generate")
-
-
-def _check_answer(
-    archived: ArchivedStudy, check: Check, generation: Generation, cell: Cell
-) -> None:
-    """The answer is what the raw message says, and its numbers are possible."""
-    answer = generation.answer
-    what = "it came after the archive's day, or at no time"
-    check(_is_in_time(archived, answer.received_utc), what)
+    in_time = _is_in_time(archived, answer.received_utc)
+    check(in_time, "it came after the archive's day, or at no time")
     numbers = (answer.latency_s, generation.cost_usd, answer.attempts - 1)
-    usage = dict(answer.usage).values()
-    check(_are_plausible(*numbers, *usage), "a time, count or cost is negative or infinite")
-    what = "another server than the model's answered"
-    check(_is_server_of(archived, cell, answer.server), what)
+    plausible = _are_plausible(*numbers, *dict(answer.usage).values())
+    check(plausible, "a time, count or cost is negative or infinite")
+    same = _is_server_of(archived, cell, answer.server)
+    check(same, "another server than the model's answered")
+    same = False
+    with suppress(Failure):
+        read = read_reply(asked, answer.raw)
+        names = ("outcome", "text", "stop_reason", "model_echoed", "usage")
+        same = all(getattr(read, name) == getattr(answer, name) for name in names)
     what = "text, outcome or usage are not those of the raw message"
-    try:
-        read = read_reply(answer.request, answer.raw)
-    except Failure:
-        check(False, what, "generate")
-        return
-    names = ("outcome", "text", "stop_reason", "model_echoed", "usage")
-    same = all(getattr(read, name) == getattr(answer, name) for name in names)
     check(same, what, "generate")
 
 
@@ -140,10 +111,10 @@ def _is_server_of(archived: ArchivedStudy, cell: Cell, server: str) -> bool:
 
 
 def _check_execution(
-    archived: ArchivedStudy, check: Check, generation: Generation, execution: Execution, task: Task
+    archived: ArchivedStudy, check: Check, generation: Generation, execution: Execution
 ) -> None:
     """The answer's command ran in the study's worlds, image and limits."""
-    study, shell = archived.study, generation.cell.shell
+    study, cell = archived.study, generation.cell
     in_time = _is_in_time(archived, execution.provenance.get("utc"))
     in_time = in_time and _is_after_answer(generation, execution, timedelta(days=1))
     check(in_time, "it ran more than a day before its answer, after the archive's day, or never")
@@ -151,29 +122,26 @@ def _check_execution(
     check(same, "it executed another answer")
     same = execution.extraction == extraction_of(generation)
     check(same, "it ran another command", EXECUTING)
-    same = (execution.not_measured is None) == bool(execution.image.shells.get(shell))
+    same = (execution.not_measured is None) == bool(execution.image.shells.get(cell.shell))
     check(same, "whether it could be measured does not follow from its image")
     unrun = execution.not_measured or execution.unmeasured
-    plan = [] if unrun else list(planned_runs(study, shell, execution.extraction))
+    plan = [] if unrun else list(planned_runs(study, cell.shell, execution.extraction))
     wanted = {(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds}
     ran = [(run.seed, run.condition, run.reading) for run in execution.runs]
     same = len(ran) == len(set(ran)) and set(ran) == wanted
     check(same, "its runs are not the study's worlds and conditions", EXECUTING)
-    same = all(
-        run.world_sha256 == archived.world(task, run.seed).sha256
-        for run in execution.runs
-        if run.seed in study.seeds
-    )
+    task = archived.task_of[cell.task]
+    worlds = {seed: archived.world(task, seed).sha256 for seed in study.seeds}
+    same = all(run.world_sha256 == worlds.get(run.seed) for run in execution.runs)
     check(same, "it ran in other worlds")
     limits, timeout_s = study.sandbox.limits, execution.timeout_s
-    same = execution.limits == limits and timeout_s == limits.timeout_s[shell]
+    same = execution.limits == limits and timeout_s == limits.timeout_s[cell.shell]
     check(same, "its limits are not the study's")
     same = is_archived_image(archived, execution.image)
     check(same, "its image is not the one in results/image.json")
     check(execution.attempts >= bool(execution.runs), "it ran without an attempt")
     plausible = all(
-        is_result_plausible(run.result, timeout_s, execution.limits.output_bytes)
-        for run in execution.runs
+        is_result_plausible(run.result, timeout_s, limits.output_bytes) for run in execution.runs
     )
     check(plausible, "a time, size or ending contradicts itself or the limits")
 
@@ -204,20 +172,18 @@ def _are_plausible(*numbers: float | None) -> bool:
 
 def is_result_plausible(result: Result, timeout_s: float, output_bytes: int) -> bool:
     """Whether a result's numbers agree with each other and with the limits of its execution."""
-    used = result.used
-    sizes = (used.peak_rss_bytes, used.peak_memory_bytes, used.peak_processes, used.written_bytes)
     try:
         kept = [(stream, len(stream.raw())) for stream in (result.stdout, result.stderr)]
     except ValueError:  # not base64
         return False
     return (
-        _are_plausible(result.wall_s, used.cpu_s, *sizes)
+        _are_plausible(result.wall_s, *dict(result.used).values())
         and (result.exit_code is None or result.signal is None)
         and result.wall_s <= timeout_s + LATE_S
         and (not result.timed_out or result.wall_s >= timeout_s - 0.001)
-        and all(size <= output_bytes for _, size in kept)
         and all(
-            stream.bytes > size if stream.truncated else stream.bytes == size
+            size <= output_bytes
+            and (stream.bytes > size if stream.truncated else stream.bytes == size)
             for stream, size in kept
         )
     )

@@ -78,7 +78,6 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
         commit=commit or "nocommit",
         dirty=bool(dirty),
         utc_date=utc_date(),
-        config=loaded.files,
         partial=partial,
         save_image=(lambda name, path: save_image(ensure_engine(), name, path)) if image else None,
     )
@@ -94,7 +93,7 @@ def verify(archive: Path, record: Path | None = None) -> int:
     report = verify_archive(archive)
     if stated:
         what = f"it is not the archive that {record} rests on, whose SHA-256 is {stated}"
-        report.check(stated == report.sha256, archive.name, what, "links")
+        report.check(archive.name, stated == report.sha256, what)
     print_lines(report.lines())
     return report.exit_code
 

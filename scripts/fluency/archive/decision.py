@@ -10,7 +10,7 @@ from typing import Any
 from fluency.analysis.study_analysis import ModelAnalysis, analyse
 from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import VerifyReport
-from fluency.archive.pack import registration_name
+from fluency.archive.pack import REGISTRATIONS
 from fluency.archive.registration import read_registration
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_unpacked
@@ -84,12 +84,11 @@ def _word(path: Path) -> str:
 def _text(
     archived: ArchivedStudy, title: str, date: str, report: VerifyReport, record: Path
 ) -> str:
-    view = archived.view(archived.provenance())
+    view = archived.view()
     analysis = analyse(to_frame(view.rows()), archived.study, archived.tasks)
     registration: dict[str, Any] = {}
-    if archived.study.preregistration:
-        name = registration_name(archived.study.preregistration)
-        registration = {"file": name, **read_registration(archived.unpacked.root / name)}
+    if path := archived.registration:
+        registration = {"file": f"{REGISTRATIONS}/{path.name}", **read_registration(path)}
     values: dict[str, Any] = {
         "title": " ".join(title.split()),
         "date": date,
@@ -122,7 +121,7 @@ def _text(
         "record_word": _word(record),
         "sha256": report.sha256,
         "verification": report.verdict(),
-        "next_step": report.next_step if report.unchecked else "",
+        "next_step": report.next_step if report.found["NOT CHECKED"] else "",
     }
     return render(TEMPLATE, values)
 

@@ -47,7 +47,7 @@ class VerifyReport:
         same_code: stages of which this checkout has the code that the archive states.
         found: the findings by weight. ALTERED: the archive contradicts itself; NOT CHECKED: this
             checkout cannot judge it, because its code or tasks differ; note: allowed.
-        checked: number of checks by kind.
+        checked: number of checks.
     """
 
     path: Path
@@ -57,27 +57,24 @@ class VerifyReport:
     found: dict[Weight, dict[ArchiveFinding, None]] = field(
         default_factory=lambda: {weight: {} for weight in get_args(Weight)}
     )
-    checked: Counter[str] = field(default_factory=Counter)
+    checked: Counter[Aspect] = field(default_factory=Counter)
     seconds: float = 0
 
     @property
     def altered(self) -> list[ArchiveFinding]:
         return list(self.found["ALTERED"])
 
-    @property
-    def unchecked(self) -> list[ArchiveFinding]:
-        return list(self.found["NOT CHECKED"])
-
-    @property
-    def notes(self) -> list[ArchiveFinding]:
-        return list(self.found["note"])
-
     def add(self, weight: Weight, where: str, what: str, aspect: Aspect = "evidence") -> None:
         """Add a finding, unless it is there already."""
         self.found[weight].setdefault(ArchiveFinding(where, what, aspect))
 
     def check(
-        self, holds: bool, where: str, what: str, kind: str, stage: str | None = None
+        self,
+        where: str,
+        holds: bool,
+        what: str,
+        stage: str | None = None,
+        aspect: Aspect = "evidence",
     ) -> bool:
         """Count a check, and note it if it fails.
 
@@ -86,30 +83,32 @@ class VerifyReport:
                 archive's, a failure contradicts nothing: a judge's leaves the archive unchecked,
                 any other is a note.
         """
-        self.checked[kind] += 1
+        self.checked[aspect] += 1
         if holds:
             return True
         if stage is None or stage in self.same_code:
-            self.add("ALTERED", where, what, _aspect(kind))
+            self.add("ALTERED", where, what, aspect)
         elif stage in JUDGES:
-            self.add("NOT CHECKED", where, what, _aspect(kind))
+            self.add("NOT CHECKED", where, what, aspect)
         else:
             self.add("note", where, f"by this checkout's code, {what}")
         return False
 
     @contextmanager
-    def collecting_errors(self, where: str = "", aspect: Aspect = "evidence") -> Iterator[None]:
+    def collecting_errors(self, where: str = "") -> Iterator[None]:
         """Note what the block refuses, as a contradiction in the file that it names."""
         try:
             yield
         except UserError as error:
-            self.add("ALTERED", error.where or where, error.what, aspect)
+            self.add("ALTERED", error.where or where, error.what)
 
-    def verdict(self, aspect: Aspect | None = None) -> ArchiveVerdict:
-        """The verdict on one aspect, or on the whole archive."""
+    def verdict(self, *aspects: Aspect) -> ArchiveVerdict:
+        """The verdict on an aspect, or on the whole archive."""
         weights: tuple[Literal["ALTERED", "NOT CHECKED"], ...] = ("ALTERED", "NOT CHECKED")
         for weight in weights:
-            if any(aspect in (None, finding.aspect) for finding in self.found[weight]):
+            if any(
+                finding.aspect in (aspects or get_args(Aspect)) for finding in self.found[weight]
+            ):
                 return weight
         return "PROVEN"
 
@@ -129,10 +128,8 @@ class VerifyReport:
             f"{state}; {same}",
         ]
         for aspect in get_args(Aspect):
-            counts = [
-                f"{n:,} {kind}" for kind, n in self.checked.items() if _aspect(kind) == aspect
-            ]
-            lines.append(f"{aspect:8}  {self.verdict(aspect)}  {', '.join(counts)}")
+            checks = f"{self.checked[aspect]:,} checks"
+            lines.append(f"{aspect:8}  {self.verdict(aspect)}  {checks}")
         if manifest.partial:
             lines.append(f"PARTIAL: {len(manifest.missing)} of {manifest.cells} cells are missing")
         if manifest.private_tasks:
@@ -155,7 +152,3 @@ class VerifyReport:
             return "It was made with uncommitted changes, so no commit holds the code to check it."
         known = "" if in_history(commit) else "git fetch && "
         return f"To check the rest: {known}git checkout {commit}, and verify again there"
-
-
-def _aspect(kind: str) -> Aspect:
-    return "scores" if kind in ("scores", "table") else "evidence"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 from fluency.archive.archived_study import STATED, ArchivedStudy
 from fluency.archive.cell_chain import is_archived_image, is_result_plausible
 from fluency.archive.code_hashes import code_sha256
 from fluency.archive.findings import VerifyReport
-from fluency.archive.pack import LOCK_FILE, config_name, registration_name
+from fluency.archive.pack import LOCK_FILE, REGISTRATIONS
 from fluency.archive.registration import deviations, is_about_code, registered
 from fluency.common.errors import UserError
 from fluency.core.provenance import Provenance
-from fluency.core.records import CONTROL_FILE, Control, ControlRun, Execution, Generation, Score
+from fluency.core.records import CONTROL_FILE, ControlRun, Execution, Generation, Score
 from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell
 from fluency.core.table import CellRecords, Row, to_frame
@@ -46,28 +46,29 @@ def rescored(
 
 
 def check_score(
-    archived: ArchivedStudy, report: VerifyReport, cell: Cell, task: Task, records: CellRecords
+    archived: ArchivedStudy, report: VerifyReport, cell: Cell, records: CellRecords
 ) -> None:
     """Judge a cell again: by the same code its score is the same, by other code its marks are."""
-    if records.generation is None or records.execution is None or records.score is None:
+    generation, execution, stated = records
+    if generation is None or execution is None or stated is None:
         return
-    where = f"results/scores/{cell.path}.json"
-    if task.id not in archived.judged_here:
+    if cell.task not in archived.judged_here:
         what = "its code or check is not this checkout's, so its cells were not judged"
-        report.add("NOT CHECKED", f"tasks/{task.id}", what, "scores")
+        report.add("NOT CHECKED", f"tasks/{cell.task}", what, "scores")
         return
+    check = partial(
+        report.check, f"results/scores/{cell.path}.json", stage="score", aspect="scores"
+    )
     try:
-        made = rescored(archived, task, records.generation, records.execution)
+        made = rescored(archived, archived.task_of[cell.task], generation, execution)
     except UserError as error:
-        report.check(False, where, f"it cannot be judged: {error.what}", "scores", "score")
+        check(False, f"it cannot be judged: {error.what}")
         return
-    stated = records.score
     kept = {"task_sha256": stated.task_sha256, "provenance": stated.provenance}
     same = made.model_copy(update=kept) == stated
     if stated.provenance != made.provenance or "score" not in report.same_code:
         same = _marks(made) == _marks(stated)
-    what = f"judged again it is {_in_words(made)}, archived as {_in_words(stated)}"
-    report.check(same, where, what, "scores", "score")
+    check(same, f"judged again it is {_in_words(made)}, archived as {_in_words(stated)}")
 
 
 def _marks(score: Score) -> list[object]:
@@ -81,35 +82,39 @@ def _in_words(score: Score) -> str:
     return "passed" if score.passed else f"failed ({score.failure_class}: {score.why[:80]})"
 
 
-def check_control(archived: ArchivedStudy, report: VerifyReport, control: Control) -> None:
+def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
     """The control ran each task's first commands in the archived image, and is judged like a cell."""
-    where = f"{archived.products}/{CONTROL_FILE}"
+    control, study = archived.control, archived.study
+    if control is None:
+        return
+    check = partial(report.check, f"{archived.products}/{CONTROL_FILE}")
     wanted = {
         (task.id, shell, kind, command)
         for task in archived.tasks
-        for shell in set(archived.study.shells) - control.not_measured.keys()
+        for shell in set(study.shells) - control.not_measured.keys()
         for kind, commands in (("reference", task.references), ("wrong", task.wrong))
         for command in commands.get(shell, [])[:1]
     }
     ran = [(run.task, run.shell, run.kind, run.command) for run in control.runs]
     same = set(ran) == wanted and len(ran) == len(wanted)
-    what = "its runs are not the tasks' first commands"
-    if not report.check(same, where, what, "links", "control"):
+    if not check(same, "its runs are not the tasks' first commands", "control"):
         return
     same = is_archived_image(archived, control.image)
-    report.check(same, where, "its image is not the one in results/image.json", "links")
-    limits = archived.study.sandbox.limits
-    seeds = {str(seed) for seed in archived.study.seeds}
+    check(same, "its image is not the one in results/image.json")
+    limits = study.sandbox.limits
+    seeds = {str(seed) for seed in study.seeds}
     for run in control.runs:
         same = set(run.results) == seeds and all(
             is_result_plausible(result, limits.timeout_s[run.shell], limits.output_bytes)
             for result in run.results.values()
         )
-        what = f"{run.task}, {run.shell}: its results contradict the study"
-        if report.check(same, where, what, "links") and run.task in archived.judged_here:
+        name = f"{run.task}, {run.shell}"
+        if check(same, f"{name}: its results contradict the study") and (
+            run.task in archived.judged_here
+        ):
             same = _control_passes(archived, run) == run.passed
-            what = f"{run.task}, {run.shell}, {run.kind}: judged again it ends differently"
-            report.check(same, where, what, "scores", "score")
+            what = f"{name}, {run.kind}: judged again it ends differently"
+            check(same, what, "score", "scores")
 
 
 def _control_passes(archived: ArchivedStudy, run: ControlRun) -> bool:
@@ -123,33 +128,27 @@ def _control_passes(archived: ArchivedStudy, run: ControlRun) -> bool:
 def check_table(archived: ArchivedStudy, report: VerifyReport, rows: Sequence[Row]) -> None:
     """`cells.csv` is what this code makes of the records: compared as bytes, never parsed."""
     where = f"{archived.products}/cells.csv"
-    if archived.unpacked.holds(where):
+    if where in archived.unpacked.places:
         made = to_frame(list(rows)).to_csv(index=False, lineterminator="\n").encode()
         same = archived.unpacked.read(where) == made
-        report.check(same, where, "it does not say what the records say", "table", "gather")
+        report.check(where, same, "it does not say what the records say", "gather")
 
 
 def check_provenance(archived: ArchivedStudy, report: VerifyReport, made: Provenance) -> None:
     """provenance.json says what the records say, and names the archived files."""
-    where, files = f"{archived.products}/provenance.json", archived.unpacked.manifest.files
-    stated = archived.stated_provenance()
+    where, manifest = f"{archived.products}/provenance.json", archived.unpacked.manifest
+    stated = archived.stated_provenance
     if stated is None:
         return
-    for key in sorted(Provenance.model_fields.keys() - {*STATED, "registration"}):
+    for key in sorted(Provenance.model_fields.keys() - {*STATED}):
         same = getattr(made, key) == getattr(stated, key)
-        report.check(same, where, f"`{key}` is not what the records say", "links", "gather")
-    digests = {config_name(name): digest for name, digest in stated.config_files.items()}
-    same = set(archived.unpacked.manifest.config) == digests.keys()
-    report.check(same, where, "its configuration files are not the archive's", "links")
-    for name, digest in digests.items():
-        same = name in files and files[name].sha256 == digest
-        report.check(same, name, f"it is not the file that {where} names", "links")
-    if stated.commit != archived.unpacked.manifest.commit:
+        report.check(where, same, f"`{key}` is not what the records say", "gather")
+    if stated.commit != manifest.commit:
         what = f"the table was made at commit {stated.commit}, the archive later"
         report.add("note", where, what)
-    else:
-        same = LOCK_FILE in files and files[LOCK_FILE].sha256 == stated.lock_sha256
-        report.check(same, LOCK_FILE, f"it is not the file that {where} names", "links")
+    elif LOCK_FILE in manifest.files:
+        same = manifest.files[LOCK_FILE].sha256 == stated.lock_sha256
+        report.check(LOCK_FILE, same, f"it is not the file that {where} names")
     _check_registration(archived, report, where, stated)
 
 
@@ -160,29 +159,30 @@ def _check_registration(
 
     Code that changed after the registration, or after the table was made, contradicts nothing.
     """
-    path = archived.study.preregistration
+    path, theirs = archived.registration, stated.registration
     if path is None:
-        holds = stated.registration is None and not stated.deviations
-        report.check(holds, where, "it names a registration, the study none", "links")
+        holds = theirs is None and not stated.deviations
+        report.check(where, holds, "it names a registration, the study none")
         return
-    name = registration_name(path)
-    file = archived.unpacked.root / name
-    with report.collecting_errors(name):
-        own, theirs = registered(path, file), stated.registration
-        without: dict[str, Any] = {"siblings": {}}
-        same = theirs is not None and (
-            theirs.model_copy(update=without) == own.model_copy(update=without)
-            and theirs.siblings.items() <= own.siblings.items()
-        )
-        report.check(same, name, f"it is not the registration that {where} describes", "links")
-        if own.among:
-            report.add("note", name, f"it is {own.among}")
-        first = stated.first_answer_utc
-        found = deviations(archived.study, archived.tasks, file, first, archived.world)
-        of_code = sorted(filter(is_about_code, {*found, *stated.deviations}))
-        if of_code:
-            report.add("note", name, f"code differs from the registered: {'; '.join(of_code)}")
-        found = [deviation for deviation in found if not is_about_code(deviation)]
-        same = found == [one for one in stated.deviations if not is_about_code(one)]
-        what = f"the stated deviations are not those found ({'; '.join(found) or 'none'})"
-        report.check(same, where, what, "links", "generate")
+    name = f"{REGISTRATIONS}/{path.name}"
+    own = registered(str(archived.study.preregistration), path)
+    same = theirs is not None and (
+        theirs.siblings.items() <= own.siblings.items()
+        and theirs.model_copy(update={"siblings": own.siblings}) == own
+    )
+    report.check(name, same, f"it is not the registration that {where} describes")
+    held = {file.name for file in path.parent.iterdir()}
+    for other in sorted(held - {path.name, *own.siblings}):
+        report.check(f"{REGISTRATIONS}/{other}", False, "nothing in the study names it")
+    if own.among:
+        report.add("note", name, f"it is {own.among}")
+    first = stated.first_answer_utc
+    found = deviations(archived.study, archived.tasks, path, first, archived.world)
+    if of_code := sorted(filter(is_about_code, {*found, *stated.deviations})):
+        report.add("note", name, f"code differs from the registered: {'; '.join(of_code)}")
+    found, said = (
+        [deviation for deviation in group if not is_about_code(deviation)]
+        for group in (found, stated.deviations)
+    )
+    what = f"the stated deviations are not those found ({'; '.join(found) or 'none'})"
+    report.check(where, found == said, what, "generate")

@@ -17,6 +17,7 @@ MANIFEST_NAME = "MANIFEST.json"
 MANIFEST_SCHEMA = 1
 MAX_MANIFEST = 32 << 20
 SUFFIX = ".tar.zst"
+IMAGE = "image/image.tar"
 
 
 Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")]
@@ -43,8 +44,6 @@ class Manifest(FrozenModel):
     made_by: Version
     """Version of this project."""
     study: str = Field(pattern=STUDY_NAME)
-    study_sha256: Digest
-    """Of the study's canonical JSON."""
     utc_date: Annotated[
         str,
         Field(pattern=r"^\d{4}-\d\d-\d\d$"),
@@ -54,21 +53,21 @@ class Manifest(FrozenModel):
     """nocommit: git could not tell."""
     dirty: bool
     """Whether the work tree held changes that the commit does not."""
-    partial: bool
-    image_included: bool
     private_tasks: list[Word]
     """Tasks from outside the project; held in full."""
     cells: int = Field(ge=0)
     not_measured: dict[CellPath, str]
     """Model/shell -> why it could not be measured."""
     missing: list[CellPath]
-    """Cells without a score; empty unless partial."""
+    """Cells without a score."""
     code: dict[Word, Digest]
     """Stage -> SHA-256 of its code."""
-    config: list[FileName]
-    """Configuration files in the order of merging."""
     files: dict[FileName, FileFact]
     sha256: Digest
+
+    @property
+    def partial(self) -> bool:
+        return bool(self.missing)
 
 
 def manifest_bytes(values: dict[str, Any]) -> bytes:

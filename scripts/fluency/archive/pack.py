@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +14,7 @@ from fluency import __version__
 from fluency.archive.code_hashes import code_hashes
 from fluency.archive.manifest import (
     FILE_NAME,
+    IMAGE,
     MANIFEST_NAME,
     MANIFEST_SCHEMA,
     MAX_NAME,
@@ -21,25 +22,24 @@ from fluency.archive.manifest import (
     manifest_bytes,
 )
 from fluency.archive.registration import siblings
-from fluency.archive.tar_format import Entry, write_tar
-from fluency.archive.world_files import world_entries
-from fluency.common.canonical import canonical_json
+from fluency.archive.tar_format import Source, opened, write_tar
+from fluency.archive.world_files import world_files
 from fluency.common.errors import UserError
-from fluency.common.files import plain_files, pretty_json, sha256
-from fluency.common.paths import CONFIG, ROOT
+from fluency.common.files import plain_files, pretty_json
+from fluency.common.paths import ROOT
 from fluency.core.records import CONTROL_FILE
-from fluency.core.study import Cell, Study, read_study
+from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import PRODUCTS, RECORD_TYPES, Row, record_path, to_frame
 from fluency.core.task_world import world_for
 from fluency.generation.store import AnswerStore
 
 STUDY_FILE = "study.json"
-IMAGE = "image/image.tar"
+README_FILE = "README.md"
+REGISTRATIONS = "preregistrations"
 LOCK_FILE = "envs/requirements.lock"
 PRICES_FILE = "prices/policies.yaml"
 PROJECT_FILES = {
-    "config.yaml": "config.yaml",
     LOCK_FILE: LOCK_FILE,
     "scripts/fluency/generation/policies.yaml": PRICES_FILE,
 }
@@ -56,123 +56,77 @@ With a checkout of the project, without a key and without a network:
     make replay ARCHIVE=<this archive> STAGE=execute    run every command again in the sandbox
 
 Read the report that `make open` makes: the one in here is a copy that nothing checks.
+`study.json` is the merged configuration: `make run CONFIG=study.json` asks the same questions again.
 """
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """How much of a study's design is measured, from the rows of its cells."""
-
-    rows: list[Row]
-
-    @property
-    def missing(self) -> list[str]:
-        rows = [row for row in self.rows if row.status == "missing"]
-        return [Cell(row.model, row.shell, row.task, row.trial).path for row in rows]
-
-    @property
-    def not_measured(self) -> dict[str, str]:
-        """Model/shell -> the reason why it cannot be measured; such cells are complete."""
-        rows = [row for row in self.rows if row.status == "not_measured"]
-        return {f"{row.model}/{row.shell}": row.reason or "" for row in rows}
+def missing_cells(rows: Iterable[Row]) -> list[str]:
+    """The cells without a score."""
+    return [
+        Cell(row.model, row.shell, row.task, row.trial).path
+        for row in rows
+        if row.status == "missing"
+    ]
 
 
-def require_complete(view: StudyView, coverage: Coverage, products: Path, partial: bool) -> None:
+def unmeasured_shells(rows: Iterable[Row]) -> dict[str, str]:
+    """Model/shell -> the reason why it cannot be measured; such cells are complete."""
+    return {
+        f"{row.model}/{row.shell}": row.reason or "" for row in rows if row.status == "not_measured"
+    }
+
+
+def require_complete(study: Study, rows: Sequence[Row], products: Path, partial: bool) -> None:
     """UserError when cells or products are missing or stale, unless the archive may be partial."""
-    missing, table = coverage.missing, products / "cells.csv"
-    wanted = [*PRODUCTS, *[CONTROL_FILE] * view.study.control]
+    missing, table = missing_cells(rows), products / "cells.csv"
+    wanted = [*PRODUCTS, *[CONTROL_FILE] * study.control]
     absent = [name for name in wanted if not (products / name).is_file()]
     if (missing or absent) and not partial:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        what = f"the study is incomplete: {len(missing)} of {len(coverage.rows)} cells are missing"
+        what = f"the study is incomplete: {len(missing)} of {len(rows)} cells are missing"
         where = ", ".join(missing[:3]) + more
         if not missing:
             what, where = f"{absent[0]} has not been made", str(products)
         hint = "`make run` finishes the study; PARTIAL=1 packs it as it is, and its name says so"
         raise UserError(what, where=where, hint=hint)
-    rows = to_frame(coverage.rows).to_csv(index=False, lineterminator="\n")
-    if table.is_file() and table.read_text(encoding="utf-8") != rows:
+    made = to_frame(list(rows)).to_csv(index=False, lineterminator="\n")
+    if table.is_file() and table.read_text(encoding="utf-8") != made:
         hint = "`make run` makes the table and the report again"
         raise UserError("the table does not say what the records say", where=str(table), hint=hint)
 
 
 def product_names(study: Study, names: Iterable[str]) -> set[str]:
     """Those of the names that are products of the study's rules."""
-    start = f"results/{study.study}/"
-    fixed = {f"{start}{name}" for name in (*PRODUCTS, *[CONTROL_FILE] * study.control)}
-    figure = re.compile(rf"{re.escape(start)}figures/[^/]+\.svg")
-    return {name for name in names if name in fixed or figure.fullmatch(name)}
+    fixed = "|".join(map(re.escape, [*PRODUCTS, *[CONTROL_FILE] * study.control]))
+    form = re.compile(rf"results/{re.escape(study.study)}/({fixed}|figures/[^/]+\.svg)")
+    return set(filter(form.fullmatch, names))
 
 
-def registration_name(path: str) -> str:
-    """The name of a study's registration in its archive."""
-    return f"preregistrations/{Path(path).name}"
-
-
-def config_name(path: str) -> str:
-    """The name of a configuration file in the archive: the default at the top, overrides of any folder in config/."""
-    return path if path == "config.yaml" else f"config/{Path(path).name}"
-
-
-def config_names(study: Study, files: Sequence[Path]) -> list[str]:
-    """The archive's names of config.yaml and its overrides, in their order.
-
-    `confirm` is not part of a study: it says who was asked before the run.
-
-    Raises:
-        UserError: if the study is not what the files give.
-    """
-    stated, derived = study.model_dump(), read_study(*files[1:]).model_dump()
-    where = ", ".join(map(str, files))
-    for key in stated:
-        if stated[key] != derived[key] and key != "confirm":
-            what = f"the study's `{key}` is not that of its configuration files"
-            hint = "put values of the command line into a file, and name it with CONFIG="
-            raise UserError(what, where=where, hint=hint)
-    names = ["config.yaml", *(config_name(file.name) for file in files[1:])]
-    if len(set(names)) < len(names):
-        what = "two configuration files have the same name"
-        raise UserError(what, where=where, hint="rename one of them")
-    return names
-
-
-def archive_entries(
-    view: StudyView, results: Path, answers: AnswerStore, config: Mapping[str, Path]
-) -> dict[str, Entry]:
+def archive_files(view: StudyView, results: Path, answers: AnswerStore) -> dict[str, Source]:
     """Every file of an archive except its manifest, by name: the study's products and evidence.
 
     Raises:
         UserError: if an answer is not in the store.
     """
     study = view.study
-    files: dict[str, bytes | Path] = {name: ROOT / source for source, name in PROJECT_FILES.items()}
-    files |= config
+    files: dict[str, Source] = {name: ROOT / source for source, name in PROJECT_FILES.items()}
     files[STUDY_FILE] = pretty_json(study.model_dump(mode="json")).encode()
-    files["README.md"] = _README.encode()
-    folders = {"sandbox": ROOT / "sandbox"}
-    folders |= {f"tasks/{task.id}": task.folder for task in view.tasks}
-    folders[f"results/{study.study}"] = results / study.study
-    found = {
-        f"{name}/{path.relative_to(folder).as_posix()}": path
-        for name, folder in folders.items()
-        for path in plain_files(folder)
-    }
-    products = product_names(study, found)
-    files |= {
-        name: path
-        for name, path in found.items()
-        if name in products or not name.startswith("results/")
-    }
-    if (results / "image.json").is_file():
-        files["results/image.json"] = results / "image.json"
+    files[README_FILE] = _README.encode()
+    folders = {"sandbox": ROOT / "sandbox"} | {f"tasks/{one.id}": one.folder for one in view.tasks}
+    for name, folder in folders.items():
+        for path in plain_files(folder):
+            files[f"{name}/{path.relative_to(folder).as_posix()}"] = path
+    made = plain_files(results / study.study)
+    products = {f"results/{path.relative_to(results).as_posix()}": path for path in made}
+    files |= {name: products[name] for name in product_names(study, products)}
+    records = [record_path(results, stage, cell) for stage in RECORD_TYPES for cell in view.cells]
+    for path in (results / "image.json", *records):
+        if path.is_file():
+            files[f"results/{path.relative_to(results).as_posix()}"] = path
     if study.preregistration:
         own = ROOT / study.preregistration
-        files |= {registration_name(path.name): path for path in (own, *siblings(own))}
+        files |= {f"{REGISTRATIONS}/{path.name}": path for path in (own, *siblings(own))}
     for cell in view.cells:
-        for stage in RECORD_TYPES:
-            path = record_path(results, stage, cell)
-            if path.is_file():
-                files[f"results/{stage}/{cell.path}.json"] = path
         if generation := view.records(cell).generation:
             key = generation.answer.request_key
             path = answers.path(key)
@@ -181,9 +135,7 @@ def archive_entries(
                 where = f"{cell.path} ({path})"
                 raise UserError(what, where=where, hint="restore answers/ from a copy")
             files[f"answers/{key[:2]}/{key}.json"] = path
-    worlds = world_entries(view.tasks, study.seeds, world_for)
-    entries = [*worlds, *(Entry(name, source) for name, source in files.items())]
-    return {entry.name: entry for entry in entries}
+    return files | world_files(view.tasks, study.seeds, world_for)
 
 
 def make_archive(
@@ -195,7 +147,6 @@ def make_archive(
     commit: str,
     dirty: bool,
     utc_date: str,
-    config: Sequence[Path] = (CONFIG,),
     partial: bool = False,
     save_image: Callable[[str, Path], None] | None = None,
 ) -> Path:
@@ -203,53 +154,50 @@ def make_archive(
 
     Args:
         view: the study in `results`.
-        config: the files it was read from, in their order.
         partial: cells may be missing; name and manifest then say so.
         save_image: saves the image of an id to a file; without it the archive holds no image.
     """
-    study, coverage, names = view.study, Coverage(view.rows()), config_names(view.study, config)
-    require_complete(view, coverage, results / study.study, partial)
-    files = dict(zip(names, config, strict=True))
-    entries = archive_entries(view, results, AnswerStore(answers), files)
-    fields = {
+    study, rows = view.study, view.rows()
+    missing = missing_cells(rows)
+    require_complete(study, rows, results / study.study, partial)
+    files = archive_files(view, results, AnswerStore(answers))
+    facts = {
         "schema_version": MANIFEST_SCHEMA,
         "made_by": __version__,
         "study": study.study,
-        "study_sha256": sha256(canonical_json(study.model_dump(mode="json"))),
         "utc_date": utc_date,
         "commit": commit,
         "dirty": dirty,
-        "partial": bool(coverage.missing),
-        "image_included": save_image is not None,
         "private_tasks": [task.id for task in view.tasks if task.private],
-        "cells": len(coverage.rows),
-        "not_measured": coverage.not_measured,
-        "missing": coverage.missing,
+        "cells": len(rows),
+        "not_measured": unmeasured_shells(rows),
+        "missing": missing,
         "code": code_hashes(),
-        "config": names,
     }
-    name = archive_name(study.study, utc_date, commit, dirty=dirty, partial=bool(coverage.missing))
+    target = out_folder / archive_name(
+        study.study, utc_date, commit, dirty=dirty, partial=bool(missing)
+    )
     with TemporaryDirectory(prefix="fluency-image-") as folder:
         if save_image:
-            facts, image = results / "image.json", Path(folder) / "image.tar"
-            if not facts.is_file():
+            image, saved = results / "image.json", Path(folder) / "image.tar"
+            if not image.is_file():
                 hint = "leave IMAGE=1 out, or run the study here"
-                raise UserError("there is no image to save", where=str(facts), hint=hint)
-            save_image(json.loads(facts.read_bytes())["image"]["image_id"], image)
-            entries[IMAGE] = Entry(IMAGE, image)
-        write_entries(out_folder / name, entries, fields)
-    return out_folder / name
+                raise UserError("there is no image to save", where=str(image), hint=hint)
+            save_image(json.loads(image.read_bytes())["image"]["image_id"], saved)
+            files[IMAGE] = saved
+        write_archive(target, files, facts)
+    return target
 
 
-def write_entries(target: Path, entries: Mapping[str, Entry], fields: Mapping[str, object]) -> None:
-    """Write the archive of these entries, with a manifest of the fields and each file's hash."""
-    ordered, files = [entries[name] for name in sorted(entries)], {}
-    for entry in ordered:
-        if not re.fullmatch(FILE_NAME, entry.name) or len(entry.name) > MAX_NAME:
+def write_archive(target: Path, files: Mapping[str, Source], facts: Mapping[str, object]) -> None:
+    """Write the archive of these files, with a manifest of the facts and each file's hash."""
+    hashes = {}
+    for name in sorted(files):
+        if not re.fullmatch(FILE_NAME, name) or len(name) > MAX_NAME:
             what = "this file cannot be archived: its name has unusual characters or is too long"
-            raise UserError(what, where=entry.name, hint="rename it")
-        with entry.open() as source:
+            raise UserError(what, where=name, hint="rename it")
+        with opened(files[name]) as source:
             digest = hashlib.file_digest(source, "sha256").hexdigest()
-        files[entry.name] = {"sha256": digest, "bytes": entry.size}
-    head = Entry(MANIFEST_NAME, manifest_bytes({**fields, "files": files}))
-    write_tar(target, [head, *ordered])
+            hashes[name] = {"sha256": digest, "bytes": source.seek(0, io.SEEK_END)}
+    head = manifest_bytes({**facts, "files": hashes})
+    write_tar(target, {MANIFEST_NAME: head, **{name: files[name] for name in hashes}})

@@ -4,114 +4,142 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+import tarfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import BinaryIO
 
+import zstandard
 from jinja2 import TemplateError
 
 from fluency.archive.findings import ArchiveFinding
-from fluency.archive.manifest import MANIFEST_NAME, MAX_MANIFEST, Manifest, read_manifest
-from fluency.archive.tar_format import LIMITS, ReadLimits, read_tar
+from fluency.archive.manifest import IMAGE, MANIFEST_NAME, MAX_MANIFEST, Manifest, read_manifest
+from fluency.archive.tar_format import read_tar
 from fluency.archive.untrusted_json import UNFORESEEN
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
 
+CHUNK = 1 << 20
 MAX_DOCUMENT = 64 << 20
 """Bytes of a file that is read into memory."""
 MAX_DOCUMENTS = 1 << 30
-"""Bytes of all files except the image."""
-ONLY_HASHED = "image/"
+"""Bytes of all files except the image, which is only hashed."""
+HINT = "get the archive again from where its hash is recorded"
 
 
 @dataclass
 class UnpackedArchive:
-    """An archive's files below `root`; `problems`: bytes that differ from the manifest's."""
+    """An archive's files, one after the other in one temporary file: thousands take long to make.
+
+    Attributes:
+        contents: the temporary file.
+        places: name -> where in it the file begins, and its size.
+        root: an empty folder, for what must be read from a folder.
+        problems: bytes that differ from the manifest's.
+        unread: the names that `read` was not asked for.
+    """
 
     path: Path
     sha256: str
-    root: Path
     manifest: Manifest
+    contents: BinaryIO
+    root: Path
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
     problems: list[ArchiveFinding] = field(default_factory=list)
-
-    def holds(self, name: str) -> bool:
-        """Whether a file of this name was unpacked."""
-        return (self.root / name).is_file()
+    unread: set[str] = field(default_factory=set)
 
     def read(self, name: str) -> bytes:
         """A file's bytes; ArchiveError if the archive does not hold it, or if it is too large."""
-        try:
-            with (self.root / name).open("rb") as file:
-                data = file.read(MAX_DOCUMENT + 1)
-        except OSError:
-            raise ArchiveError("the archive does not hold it", where=name) from None
-        if len(data) > MAX_DOCUMENT:
+        if name not in self.places:
+            raise ArchiveError("the archive does not hold it", where=name)
+        self.unread.discard(name)
+        start, size = self.places[name]
+        if size > MAX_DOCUMENT:
             raise ArchiveError(f"it is larger than {MAX_DOCUMENT:,} bytes", where=name)
-        return data
+        return os.pread(self.contents.fileno(), size, start)
+
+    def extracted(self, names: Iterable[str]) -> Path:
+        """Write these files below `root`, which is returned."""
+        for name in names:
+            try:
+                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+                (self.root / name).write_bytes(self.read(name))
+            except OSError as error:
+                what = f"it cannot be unpacked: {error.strerror}"
+                raise ArchiveError(what, where=name) from None
+        return self.root
 
 
 @contextmanager
-def unpacked(path: Path, limits: ReadLimits = LIMITS) -> Iterator[UnpackedArchive]:
-    """The archive in a temporary folder, removed at the end; ArchiveError if it is refused."""
-    with TemporaryDirectory(prefix="fluency-archive-", ignore_cleanup_errors=True) as folder:
+def unpacked(path: Path) -> Iterator[UnpackedArchive]:
+    """The archive in temporary files, removed at the end; ArchiveError if it is refused."""
+    with (
+        TemporaryDirectory(prefix="fluency-archive-", ignore_cleanup_errors=True) as folder,
+        TemporaryFile(dir=folder) as contents,
+    ):
         try:
-            yield unpack(Path(path), Path(folder), limits)
+            yield unpack(Path(path), contents, Path(folder))
         except (TemplateError, *UNFORESEEN) as error:
             what = f"unexpected contents: {type(error).__name__}: {error}"
             hint = "if it is sound, this is a fault of this version: verify at its own commit"
             raise ArchiveError(what, where=str(path), hint=hint) from error
 
 
-def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS) -> UnpackedArchive:
-    """Write the archive's files below the empty folder `root`.
+def unpack(path: Path, contents: BinaryIO, root: Path) -> UnpackedArchive:
+    """Append the archive's files to `contents`.
 
-    Only names that the manifest gives are written, and its names cannot leave the folder.
+    Only names that the manifest gives are taken, and its names cannot leave a folder.
     """
-    reader = read_tar(path, limits)
-    name, size, chunks = next(reader, ("", 0, iter(())))
+    try:
+        with path.open("rb") as raw:
+            return _unpack(path, raw, contents, root)
+    except ArchiveError as error:
+        hint = error.hint or HINT
+        raise ArchiveError(error.what, where=error.where or str(path), hint=hint) from None
+    except (tarfile.TarError, zstandard.ZstdError) as error:
+        what = f"it is damaged, or not an archive ({error})"
+        raise ArchiveError(what, where=str(path), hint=HINT) from None
+    except OSError as error:
+        what = f"the archive cannot be read, or not unpacked: {error.strerror}"
+        hint = "check the name; if the disk is full, set TMPDIR to a larger one"
+        raise ArchiveError(what, where=str(path), hint=hint) from None
+
+
+def _unpack(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> UnpackedArchive:
+    reader = read_tar(raw)
+    name, size, source = next(reader, ("", 0, raw))
     if name != MANIFEST_NAME or size > MAX_MANIFEST:
         what = f"it does not begin with a {MANIFEST_NAME} of at most {MAX_MANIFEST:,} bytes"
-        raise ArchiveError(what, where=str(path))
-    data = b"".join(chunks)
-    manifest, hash_fits = read_manifest(data, str(path))
-    (root / MANIFEST_NAME).write_bytes(data)
-    archive = UnpackedArchive(path, sha256_file(path), root, manifest)
+        raise ArchiveError(what)
+    manifest, hash_fits = read_manifest(source.read(), str(path))
+    archive = UnpackedArchive(path, sha256_file(path), manifest, contents, root)
     if not hash_fits:
         what = "its own hash does not fit: it was edited after the archive was made"
         archive.problems.append(ArchiveFinding(MANIFEST_NAME, what))
-    unseen, total = set(manifest.files), 0
-    for name, size, chunks in reader:
+    unseen = set(manifest.files)
+    for name, size, source in reader:
         if name not in unseen:
             what = "a file that the manifest does not name, or that appears twice"
             raise ArchiveError(what, where=f"{path}: {ascii(name)[1:-1]}")
         unseen.remove(name)
-        hashed_only = name.startswith(ONLY_HASHED)
-        total += 0 if hashed_only else size
-        if total > MAX_DOCUMENTS:
-            raise ArchiveError(f"its files hold more than {MAX_DOCUMENTS:,} bytes", where=str(path))
+        if name != IMAGE:
+            archive.places[name] = contents.tell(), size
+            archive.unread.add(name)
+            if contents.tell() + size > MAX_DOCUMENTS:
+                raise ArchiveError(f"its files hold more than {MAX_DOCUMENTS:,} bytes")
+        digest = hashlib.sha256()
+        while chunk := source.read(CHUNK):
+            digest.update(chunk)
+            if name in archive.places:
+                contents.write(chunk)
         fact = manifest.files[name]
-        digest = _write(Path(os.devnull) if hashed_only else root / name, chunks)
-        if (size, digest) != (fact.bytes, fact.sha256):
+        if (size, digest.hexdigest()) != (fact.bytes, fact.sha256):
             what = f"its SHA-256 is not the manifest's ({size:,} bytes, stated {fact.bytes:,})"
             archive.problems.append(ArchiveFinding(name, what))
     for name in sorted(unseen):
         archive.problems.append(ArchiveFinding(name, "the archive does not hold it"))
+    contents.flush()
     return archive
-
-
-def _write(target: Path, chunks: Iterator[bytes]) -> str:
-    """Write a file and return its SHA-256."""
-    digest = hashlib.sha256()
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as out:
-            for chunk in chunks:
-                digest.update(chunk)
-                out.write(chunk)
-    except OSError as error:
-        what = f"the archive cannot be unpacked: {error.strerror}"
-        hint = "set TMPDIR to a larger disk, if this one is full"
-        raise ArchiveError(what, where=str(target), hint=hint) from None
-    return digest.hexdigest()

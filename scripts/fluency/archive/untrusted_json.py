@@ -22,6 +22,8 @@ UNFORESEEN = (
     ValueError,
 )
 """What contents of an unexpected type, size or depth raise, wherever they are used."""
+_LARGE = re.compile(rb"[\s:,\[]-?[0-9.]+[eE]\+?[0-9]{3}|[0-9.]{300}")
+"""A number that may be too large for a double."""
 MAX_VALUES = 1_000_000
 """A value takes some hundred bytes of memory, and three in the file: bytes alone bound nothing."""
 
@@ -37,7 +39,8 @@ def parse_untrusted(data: bytes, where: str) -> Any:
         raise ArchiveError(f"it holds more than {MAX_VALUES:,} values", where=where)
     try:
         value = jiter.from_json(data, allow_inf_nan=False, catch_duplicate_keys=True)
-        json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e999 is read as infinity
+        if _LARGE.search(data):
+            json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e999 is read as infinity
     except ValueError as error:
         what = f"it is not JSON that every program reads alike: {error}"
         raise ArchiveError(what, where=where) from None

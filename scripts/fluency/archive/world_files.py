@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from fluency.archive.tar_format import Entry
 from fluency.archive.untrusted_json import UNFORESEEN, parse_untrusted
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
@@ -17,82 +13,70 @@ from fluency.core.tasks import Task
 from fluency.world.model import HelperSpec, Route, World, pack, world_sha256
 
 WORLD_INDEX = "worlds/index.json"
-WORLD_DOCUMENTS = ("ages.json", "service.json", "processes.json", "world.json")
-"""The files of a world besides its tree."""
+TREE, WORLD = "tree.tar", "world.json"
 
 
-def world_entries(
+def world_files(
     tasks: Sequence[Task], seeds: Sequence[int], world_for: Callable[[Task, int], World]
-) -> list[Entry]:
+) -> dict[str, bytes]:
     """Every world of a study once, and the index that says which task runs in which."""
-    index, entries = dict[str, dict[str, str]](), dict[str, Entry]()
+    index, files = dict[str, dict[str, str]](), dict[str, bytes]()
     for task in tasks:
         for seed in seeds:
             world = world_for(task, seed)
-            folder = world_folder(seed, world.sha256)
+            folder = world_folder(world)
             index.setdefault(task.id, {})[str(seed)] = folder
-            if f"{folder}/tree.tar" not in entries:
-                entries |= {
-                    f"{folder}/{name}": Entry(f"{folder}/{name}", data)
-                    for name, data in _files(world).items()
-                }
-    return [*entries.values(), Entry(WORLD_INDEX, pretty_json(index).encode())]
+            if f"{folder}/{TREE}" not in files:
+                files[f"{folder}/{TREE}"], files[f"{folder}/{WORLD}"] = world.tar, _document(world)
+    return {**files, WORLD_INDEX: pretty_json(index).encode()}
 
 
-def world_folder(seed: int | str, sha256: str) -> str:
+def world_folder(world: World) -> str:
     """The folder of a world in an archive."""
-    return f"worlds/{seed}-{sha256[:16]}"
+    return f"worlds/{world.seed}-{world.sha256[:16]}"
 
 
-def _files(world: World) -> dict[str, bytes]:
-    documents = {
-        "ages.json": dict(world.ages),
-        "service.json": [route.to_json() for route in world.http],
-        "processes.json": [helper.to_json() for helper in world.processes],
-        "world.json": {"seed": world.seed, "sha256": world.sha256},
+def _document(world: World) -> bytes:
+    values = {
+        "seed": world.seed,
+        "sha256": world.sha256,
+        "ages": dict(world.ages),
+        "service": [route.to_json() for route in world.http],
+        "processes": [helper.to_json() for helper in world.processes],
     }
-    return {name: pretty_json(value).encode() for name, value in documents.items()} | {
-        "tree.tar": world.tar
-    }
+    return pretty_json(values).encode()
 
 
-def load_world(root: Path, folder: str, ours: World | None = None) -> World:
-    """Read a world of an unpacked archive.
+def load_world(read: Callable[[str], bytes], folder: str, ours: World | None = None) -> World:
+    """Read a world of an archive.
 
     The tree is packed again: only one of plain files and folders, in the form in which this project
     packs it, gives the same bytes, so that links, devices and other owners are refused.
 
     Args:
+        read: gives the bytes of a file.
         ours: the world that this checkout makes; returned where the archive has the same bytes.
 
     Raises:
         ArchiveError: if it is not the world of its hash.
     """
-    where = root / folder
-    if ours and folder == world_folder(ours.seed, ours.sha256):
-        with suppress(OSError):
-            if all((where / name).read_bytes() == data for name, data in _files(ours).items()):
-                return ours
-
-    def document(name: str) -> Any:
-        return parse_untrusted((where / name).read_bytes(), f"{folder}/{name}")
-
+    tar, document = read(f"{folder}/{TREE}"), read(f"{folder}/{WORLD}")
+    if ours and (folder, tar, document) == (world_folder(ours), ours.tar, _document(ours)):
+        return ours
+    values = parse_untrusted(document, f"{folder}/{WORLD}")
     try:
-        fact = document("world.json")
-        tar = (where / "tree.tar").read_bytes()
         files, dirs = _tree(tar)
-        http = tuple(map(Route.from_json, document("service.json")))
-        processes = tuple(HelperSpec.from_json(helper) for helper in document("processes.json"))
-        ages: Mapping[str, float] = document("ages.json")
-        digest = world_sha256(tar, ages, http, processes)
-        seed, stated = fact["seed"], fact["sha256"]
-        same_tar = pack(files, dirs) == tar
-    except (OSError, tarfile.TarError, *UNFORESEEN) as error:
+        http = tuple(map(Route.from_json, values["service"]))
+        processes = tuple(map(HelperSpec.from_json, values["processes"]))
+        digest = world_sha256(tar, values["ages"], http, processes)
+        same = digest == values["sha256"] and pack(files, dirs) == tar
+        world = World(values["seed"], files, dirs, values["ages"], http, processes, tar, digest)
+    except (tarfile.TarError, *UNFORESEEN) as error:
         what = f"the world cannot be read: {type(error).__name__}: {error}"
         raise ArchiveError(what, where=folder) from None
-    if not same_tar or digest != stated or folder != world_folder(seed, digest):
+    if not same or folder != world_folder(world):
         raise ArchiveError("the world's files do not give its hash", where=folder)
-    return World(seed, files, dirs, ages, http, processes, tar, digest)
+    return world
 
 
 def _tree(tar: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
