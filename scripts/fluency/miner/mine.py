@@ -8,7 +8,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -18,7 +18,7 @@ from fluency.common.files import write_atomic
 from fluency.common.terminal import print_lines
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.tasks import CATEGORIES
-from fluency.miner.intents import Cluster, Intent, Rejected, intent_of, without_cd
+from fluency.miner.intents import Cluster, Intent, intent_of, without_cd
 from fluency.miner.redact import GENERIC_NAMES, redact, user_names
 from fluency.miner.transcripts import UNKNOWN, ShellRequest, read_requests
 
@@ -70,9 +70,8 @@ def main(logs: Sequence[Path], out: Path) -> int:
     named = ", ".join(map(str, places)) or "nothing: no agent has transcripts in its usual place"
     print_lines([f"mine: reading {named}"])
     report = mine(places, out)
-    found = f"{len(report.candidates)} candidates in {report.out}"
-    if report.drafts_kept:
-        found += f" ({report.drafts_kept} existing drafts were kept)"
+    kept = f" ({report.drafts_kept} existing drafts were kept)" if report.drafts_kept else ""
+    found = f"{len(report.candidates)} candidates in {report.out}{kept}"
     print_lines([*report.lines(), f"{found}; the table is {report.out / 'README.md'}"])
     return 0
 
@@ -117,26 +116,24 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
 
 
 def default_places() -> list[Path]:
-    """Return the existing places where agents keep their transcripts."""
-    home = Path.home()
-    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    """The existing places where agents keep their transcripts."""
+    home, given = Path.home(), os.environ.get
     places = [
-        Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
-        Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions",
+        Path(given("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
+        Path(given("CODEX_HOME") or home / ".codex") / "sessions",
         home / ".gemini" / "tmp",
-        data / "opencode" / "opencode.db",
+        Path(given("XDG_DATA_HOME") or home / ".local" / "share") / "opencode" / "opencode.db",
     ]
     return [place for place in places if place.exists()]
 
 
 def _places(logs: Sequence[Path]) -> list[Path]:
-    """Return what LOGS names: one path, or several separated by blanks; without LOGS, the usual places."""
+    """What LOGS names: one path, or several separated by blanks; without LOGS, the usual places."""
     places: list[Path] = []
     for given in map(str, logs):
-        if given not in ("", "."):
-            exists = Path(given).expanduser().exists()
-            parts = [given] if exists else shlex.split(given)
-            places += [Path(part).expanduser() for part in parts]
+        exists = Path(given).expanduser().exists()
+        parts = [given] if exists else shlex.split(given)
+        places += [Path(part).expanduser() for part in parts if part != "."]
     return places or default_places()
 
 
@@ -154,7 +151,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _own_names() -> set[str]:
-    """Return this user's and this machine's names, which are removed everywhere."""
+    """This user's and this machine's names, which are removed everywhere."""
     names = {os.uname().nodename, os.uname().nodename.split(".")[0], Path.home().name}
     with contextlib.suppress(KeyError, OSError):
         names.add(getpass.getuser())
@@ -163,23 +160,23 @@ def _own_names() -> set[str]:
 
 def _classify(request: ShellRequest, report: Report, clusters: dict[Intent, Cluster]) -> None:
     """Count a command under its category, or under the reason why it is not a candidate."""
+    found: Intent | str
     if len(request.command) > LONGEST_COMMAND:
-        why = "too long"
+        found = "too long"
     elif request.ok is False:
-        why = "failed"
+        found = "failed"
     elif not request.text:
-        why = "one of several for its prompt"
+        found = "one of several for its prompt"
     elif len(request.text) > LONGEST_PROMPT:
-        why = "its prompt is too long"
+        found = "its prompt is too long"
     else:
-        request = replace(request, command=without_cd(request.command))
-        intent = intent_of(request.shell, request.command)
-        if not isinstance(intent, Rejected):
-            report.categories[intent.category] += 1
-            clusters.setdefault(intent, Cluster(intent)).add(request)
-            return
-        why = intent.why
-    report.rejected[why] += 1
+        request.command = without_cd(request.command)
+        found = intent_of(request.shell, request.command)
+    if isinstance(found, str):
+        report.rejected[found] += 1
+    else:
+        report.categories[found.category] += 1
+        clusters.setdefault(found, Cluster(found)).add(request)
 
 
 def _most_frequent(clusters: Iterable[Cluster]) -> list[Cluster]:
@@ -191,64 +188,57 @@ def _most_frequent(clusters: Iterable[Cluster]) -> list[Cluster]:
     return chosen
 
 
-def draft(cluster: Cluster, names: Iterable[str]) -> str:
-    """Return the text of a candidate's task.yaml."""
+def draft(cluster: Cluster, names: set[str]) -> str:
+    """The text of a candidate's task.yaml."""
     texts: list[str] = []
     commands: dict[str, list[str]] = {}
     for example in cluster.examples:
-        known = set(names) | user_names(example.folder)
-        text, command = (
-            redact(part, known, example.folder) for part in (example.text, example.command)
-        )
-        if text and text not in texts:
-            texts.append(text)
-        if command not in commands.setdefault(example.shell, []):
-            commands[example.shell].append(command)
+        known, folder = names | user_names(example.folder), example.folder
+        texts.append(redact(example.text, known, folder))
+        commands.setdefault(example.shell, []).append(redact(example.command, known, folder))
+    prompt, *others = dict.fromkeys(texts)
     values = {
         "draft": True,
         "id": cluster.intent.slug,
         "category": cluster.intent.category,
         "provenance": "written",
         "provenance_note": f"after {cluster.count} requests in the author's own agent transcripts",
-        "prompt": texts[0] if texts else "",
+        "prompt": prompt,
         "seen": {
             "requests": cluster.count,
             "known_successful": cluster.succeeded,
-            "other_wordings": texts[1:],
-            "commands": commands,
+            "other_wordings": others,
+            "commands": {shell: list(dict.fromkeys(found)) for shell, found in commands.items()},
         },
     }
     return _HEAD + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=110)
 
 
 def _table(chosen: list[Cluster], report: Report) -> str:
-    """Return the candidates' README: what was read, each category's share, and the candidates."""
-    categories = report.categories
-    total = sum(categories.values())
-    lines = ["# Task candidates from your transcripts", "", *report.lines(), ""]
-    lines += ["| category | requests | share |", "|---|---:|---:|"]
-    lines += [
-        f"| {name} | {categories[name]} | {_share(categories[name], total)} |"
-        for name in CATEGORIES
-    ]
+    """The candidates' README: what was read, each category's share, and the candidates."""
     shells = (*DESIGN_SHELLS, UNKNOWN)
-    titles = " | ".join(
-        SHELLS[name].short_title if name in SHELLS else "unknown shell" for name in shells
-    )
-    lines += ["", f"| candidate | requests | share of its category | {titles} | known successful |"]
-    lines += ["|---|---:|---:|---:|---:|---:|---:|"]
+    titles = [SHELLS[name].short_title for name in DESIGN_SHELLS]
+    total = sum(report.categories.values())
+
+    def row(*cells: object) -> str:
+        return f"| {' | '.join(map(str, cells))} |"
+
+    lines = ["# Task candidates from your transcripts", "", *report.lines(), ""]
+    lines += [row("category", "requests", "share"), "|---|---:|---:|"]
+    for name in CATEGORIES:
+        count = report.categories[name]
+        lines.append(row(name, count, _share(count, total)))
+    shares = row("candidate", "requests", "share of its category", *titles, "unknown shell")
+    lines += ["", f"{shares} known successful |", "|---|---:|---:|---:|---:|---:|---:|"]
     for cluster in chosen:
-        share = _share(cluster.count, categories[cluster.intent.category])
-        counts = " | ".join(str(cluster.shells[name]) for name in shells)
-        slug = cluster.intent.slug
-        lines.append(
-            f"| [{slug}]({slug}/task.yaml) | {cluster.count} | {share} | {counts} "
-            f"| {cluster.succeeded} |"
-        )
+        share = _share(cluster.count, report.categories[cluster.intent.category])
+        link = f"[{cluster.intent.slug}]({cluster.intent.slug}/task.yaml)"
+        counts = [cluster.shells[name] for name in shells]
+        lines.append(row(link, cluster.count, share, *counts, cluster.succeeded))
     if report.rejected:
         lines += ["", "Commands left out:", "", "| why | commands |", "|---|---:|"]
         often_first = sorted(report.rejected.items(), key=lambda item: (-item[1], item[0]))
-        lines += [f"| {why} | {count} |" for why, count in often_first]
+        lines += [row(why, count) for why, count in often_first]
     lines += ["", "docs/mining.md says how these were chosen, and how a candidate becomes a task."]
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""Shell commands in any agent's transcripts: JSON, JSON lines, or opencode's SQLite file.
+"""Shell requests in an agent's transcripts: JSON, JSON lines, or opencode's SQLite file.
 
 Agents change their formats often, so no format is read as such. Every object that looks like a tool call
 with a command is one, in any surroundings, and every object that repeats its id is its result. What does
@@ -38,12 +38,12 @@ _EXIT = re.compile(r"(?i)(?:exit(?:ed with)? code:?|\"exit_code\":)\s*(-?\d+)")
 _EXIT_KEYS = ("exit_code", "exitCode", "exit", "returncode")
 _FAILED = {"error", "failed", "cancelled", "canceled", "declined", "interrupted"}
 _SUCCEEDED = {"success", "succeeded", "completed"}
-_OPENCODE = (
-    "SELECT CASE WHEN json_valid(part.data) AND json_valid(message.data)"
-    " THEN json_set(message.data, '$.content', json(part.data)) ELSE part.data END"
-    " FROM part JOIN message ON message.id = part.message_id"
-    " ORDER BY part.session_id, part.message_id, part.id"
-)
+_OPENCODE = """
+    SELECT CASE WHEN json_valid(part.data) AND json_valid(message.data)
+    THEN json_set(message.data, '$.content', json(part.data)) ELSE part.data END
+    FROM part JOIN message ON message.id = part.message_id
+    ORDER BY part.session_id, part.message_id, part.id
+"""
 
 
 @dataclass
@@ -101,19 +101,21 @@ def requests_in(documents: Iterable[Json]) -> Iterator[ShellRequest]:
         nodes = list(_objects(document))
         interrupted = any(node.get("interrupted") is True for node in nodes)
         for node in nodes:
-            if isinstance(folder := node.get("cwd"), str):
-                session.folder = folder
-            elif isinstance(folders := node.get("directories"), list) and folders:
-                session.folder = str(folders[0])
+            folders = [node.get("cwd"), *_list(node.get("directories"))]
+            session.folder = next((one for one in folders if isinstance(one, str)), session.folder)
             prompt = _prompt(node)
             if stated := _STATED_SHELL.search(prompt):
-                session.shell = _SHELLS.get(stated[1].lower().removesuffix(".exe"), UNKNOWN)
+                session.shell = _shell_of(stated[1]) or UNKNOWN
             if call := _call(node, session):
                 session.calls.setdefault(call.call_id, call)
             elif prompt and not document.get("isMeta") and not _SCAFFOLDING.match(prompt):
                 yield from session.close_turn()
                 session.prompt = prompt
-            _note_result(node, session.calls, interrupted)
+            if known := session.calls.get(_id(node)):
+                ok = False if interrupted else _succeeded(node)
+                # What one place calls failed has failed.
+                known.ok = known.ok if ok is None or known.ok is False else ok
+                known.shell = _program_and_text(node.get("command"))[0] or known.shell
     yield from session.close_turn()
 
 
@@ -127,115 +129,89 @@ def _objects(document: Json) -> Iterator[Json]:
             if isinstance(function, dict):  # the id is outside of the function, its name within
                 value = value | function | {"function": None}
             yield value
-            stack.extend(reversed(value.values()))
-        elif isinstance(value, list):
-            stack.extend(reversed(value))
+            value = list(value.values())
+        stack += reversed(_list(value))
 
 
 def _prompt(node: Json) -> str:
-    """Return the text of a user's message; empty for anything else, also for a tool's result."""
+    """The text of a user's message; empty for anything else, also for a tool's result."""
     if "user" not in (node.get("role"), node.get("type")):
         return ""
     content = node.get("content")
-    parts = content if isinstance(content, list) else [content]
-    if any(isinstance(part, dict) and _id(part, _IDS[:4]) for part in parts):
-        return ""
-    texts = [
-        part.get("text") if isinstance(part, dict) and not part.get("synthetic") else part
-        for part in parts
-    ]
-    return "\n".join(text for text in texts if isinstance(text, str)).strip()
+    texts = []
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, dict):
+            if _id(part, _IDS[:4]):
+                return ""
+            part = None if part.get("synthetic") else part.get("text")
+        texts += [part] if isinstance(part, str) else []
+    return "\n".join(texts).strip()
 
 
 def _call(node: Json, session: _Session) -> ShellRequest | None:
-    """Return the call that an object makes, or None if it makes none."""
+    """The call that an object makes; None if it makes none."""
     tool = str(node.get("name") or node.get("tool") or node.get("type"))
     if not _SHELL_TOOL.search(tool):
         return None
-    state = node.get("state")
-    places = [node, state] if isinstance(state, dict) else [node]
-    given = next((found for place in places if (found := _arguments(place))), {})
-    if not given and _id(node):
-        given = node
-    command = next((given[key] for key in _COMMANDS if given.get(key)), None)
-    program, text = _program_and_text(command)
+    given = _arguments(node) or _arguments(node.get("state")) or (node if _id(node) else {})
+    program, text = _program_and_text(next(filter(None, map(given.get, _COMMANDS)), None))
     if not text:
         return None
     description = given.get("description")
-    described = isinstance(description, str) and bool(description.strip())
+    description = description.strip() if isinstance(description, str) else ""
+    if not program and (_CMDLET.search(text) or re.search("(?i)powershell|pwsh", tool)):
+        program = "pwsh"
     return ShellRequest(
-        text=str(description).strip() if described else "",
+        text=description,
         command=text.strip(),
-        shell=_shell(program, text, tool, session.shell),
-        described=described,
+        shell=program or ("bash" if "bash" in tool.lower() else session.shell),
+        described=bool(description),
         folder=session.folder,
         call_id=_id(node) or text,
     )
 
 
-def _arguments(node: Json) -> Json:
-    for key in _ARGUMENTS:
+def _arguments(node: Any) -> Json:
+    for key in _ARGUMENTS if isinstance(node, dict) else ():
         value = node.get(key)
-        if isinstance(value, str):
-            value = _parse(value)
+        value = _parse(value) if isinstance(value, str) else value
         if isinstance(value, dict):
             return value
     return {}
 
 
 def _program_and_text(command: object) -> tuple[str, str]:
-    """Return the shell that a list of arguments starts, if any, and the command's text."""
+    """The shell that a list of arguments starts, if any, and the command's text."""
     if isinstance(command, str):
         return "", command
-    if not isinstance(command, list) or not all(isinstance(part, str) for part in command):
+    words = _list(command)
+    if not words or not all(isinstance(word, str) for word in words):
         return "", ""
-    if not command:
-        return "", ""
-    name = command[0].replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".exe")
-    options = [part.lower() for part in command]
-    if name in _SHELLS and len(options) > 2 and options[-2] in ("-c", "-lc", "-command"):
-        return _SHELLS[name], command[-1]
-    return "", shlex.join(command)
+    program = _shell_of(words[0])
+    if program and len(words) > 2 and words[-2].lower() in ("-c", "-lc", "-command"):
+        return program, words[-1]
+    return "", shlex.join(words)
 
 
-def _shell(program: str, text: str, tool: str, stated: str) -> str:
-    """Return the shell by the program, by a cmdlet in the text, by the tool's name, or as stated."""
-    if program:
-        return program
-    if _CMDLET.search(text) or re.search("(?i)powershell|pwsh", tool):
-        return "pwsh"
-    return "bash" if "bash" in tool.lower() else stated
-
-
-def _note_result(node: Json, calls: dict[str, ShellRequest], interrupted: bool) -> None:
-    """Note how a call ended, if the object says it. What one place calls failed has failed."""
-    call = calls.get(_id(node))
-    if call is None:
-        return
-    ok = False if interrupted else _succeeded(node)
-    if ok is not None and call.ok is not False:
-        call.ok = ok
-    program, _ = _program_and_text(node.get("command"))
-    if program:
-        call.shell = program
+def _shell_of(program: str) -> str:
+    """The shell by the name or path of its program; empty if it is another program."""
+    name = re.split(r"[/\\]", program)[-1].lower().removesuffix(".exe")
+    return _SHELLS.get(name, "")
 
 
 def _succeeded(node: Json) -> bool | None:
-    """Return whether a call or result succeeded: by its exit code, its status, or the words around its output."""
+    """Whether a call or result succeeded: by its exit code, its status, or the words around its output."""
     for part in _objects({key: value for key, value in node.items() if key not in _ARGUMENTS}):
         if part.get("is_error") is True or str(part.get("status")) in _FAILED:
             return False
         if part.get("is_error") is False:
             return True
-        for key in _EXIT_KEYS:
-            if type(part.get(key)) is int:
-                return bool(part[key] == 0)
-        for key in ("output", "content"):
-            text = part.get(key)
-            if isinstance(text, str) and (
-                found := _EXIT.search(text[:400]) or _EXIT.search(text[-400:])
-            ):
-                return int(found[1]) == 0
+        codes = [part[key] for key in _EXIT_KEYS if type(part.get(key)) is int]
+        for text in (part.get("output"), part.get("content")):
+            if isinstance(text, str):
+                codes += map(int, _EXIT.findall(text[:400]) or _EXIT.findall(text[-400:]))
+        if codes:
+            return bool(codes[0] == 0)
     known = node.get("type") == "tool_result" or str(node.get("status")) in _SUCCEEDED
     return True if known else None
 
@@ -244,16 +220,18 @@ def _id(node: Json, keys: Iterable[str] = _IDS) -> str:
     return next((value for key in keys if isinstance(value := node.get(key), str)), "")
 
 
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _read(path: Path, tally: Counter[str]) -> Iterator[Json]:
     """Yield the objects in a file. Malformed and overlong texts are skipped and counted in `tally`."""
     for data in _database(path) if path.suffix == ".db" else _texts(path, tally):
         tally["lines"] += 1
         tally["bytes"] += len(data)
         document = _parse(data)
-        if isinstance(document, dict):
-            yield document
-        elif isinstance(document, list):
-            yield {"": document}
+        if isinstance(document, dict | list):
+            yield document if isinstance(document, dict) else {"": document}
         elif data.strip():
             tally["malformed lines"] += 1
 
@@ -281,7 +259,7 @@ def _database(path: Path) -> Iterator[str]:
 
 
 def _parse(text: str | bytes) -> Any:
-    """Return the value of a JSON text; None if it is malformed."""
+    """The value of a JSON text; None if it is malformed."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
