@@ -74,9 +74,7 @@ def write_csv(view: StudyView, name: str, origin: str, folder: Path) -> list[Pat
     return [folder / CSV, folder / PACKAGE]
 
 
-FORMATS: dict[str, Callable[[StudyView, str, str, Path], list[Path]]] = {
-    "csv": write_csv,
-}
+FORMATS: dict[str, Callable[[StudyView, str, str, Path], list[Path]]] = {"csv": write_csv}
 
 
 def data_package(study: str, origin: str) -> dict[str, Any]:

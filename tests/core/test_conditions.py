@@ -54,9 +54,7 @@ def test_windows_profile_sets_each_alias_once():
 
 
 @pytest.mark.parametrize("condition", EXTRA_CONDITIONS, ids=lambda condition: condition.name)
-def test_condition_has_fields_and_removes_existing_arguments(
-    condition,
-):
+def test_condition_has_fields_and_removes_existing_arguments(condition):
     assert condition.score_field in Score.model_fields and condition.score_field in Row.model_fields
     assert any(condition in shell.conditions for shell in SHELLS.values())
     for shell in SHELLS.values():

@@ -9,12 +9,7 @@ import pytest
 from fluency.common import source_hash
 from fluency.common.errors import UserError
 from fluency.common.git import git_state
-from fluency.core.provenance import (
-    Provenance,
-    ProvenanceCollector,
-    Sampling,
-    read_provenance,
-)
+from fluency.core.provenance import Provenance, ProvenanceCollector, Sampling, read_provenance
 from fluency.core.records import Execution, Generation, Score
 from fluency.core.schema import RECORD_SCHEMA, write_record
 from fluency.core.table import CellRecords, load_records

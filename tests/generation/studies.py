@@ -15,11 +15,7 @@ ENVIRON = dict.fromkeys(
     ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "VERTEX_ACCESS_TOKEN"], KEY
 )
 QUICK = RetryPolicy(
-    attempt_s=5.0,
-    deadline_s=20.0,
-    attempts=4,
-    first_wait_s=0.02,
-    longest_wait_s=0.1,
+    attempt_s=5.0, deadline_s=20.0, attempts=4, first_wait_s=0.02, longest_wait_s=0.1
 )
 
 

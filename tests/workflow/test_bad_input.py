@@ -42,9 +42,7 @@ def test_paid_study_without_key_starts_nothing(fresh, flawless):
 def test_price_not_confirmed_starts_nothing(fresh, flawless):
     fresh.configure(models=[model(flawless.url, **PAID)], budget={"confirm_usd": 0})
     explained(
-        fresh.fluency("run", code=2, stdin="", ANTHROPIC_API_KEY="k"),
-        "not confirmed",
-        "at most $",
+        fresh.fluency("run", code=2, stdin="", ANTHROPIC_API_KEY="k"), "not confirmed", "at most $"
     )
     assert flawless.requests == []
 

@@ -12,17 +12,9 @@ def test_the_table_of_a_machine_that_has_everything(sandbox, capsys, monkeypatch
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     assert doctor.main() == 0
     shown = capsys.readouterr().out
-    things = [
-        "Python",
-        "project folder",
-        "container engine",
-        "storage",
-        "control groups",
-        "seccomp profile",
-        "sandbox image",
-        "Bash",
-    ]
-    assert [thing for thing in [*things, "a known command"] if thing not in shown] == []
+    things = ["Python", "project folder", "container engine", "storage", "control groups"]
+    things += ["seccomp profile", "sandbox image", "Bash", "a known command"]
+    assert [thing for thing in things if thing not in shown] == []
     assert sandbox.engine["version"] in shown and sandbox.image.shells["bash"] in shown
     assert KEY not in shown and "is set" in shown
     if not sandbox.image.shells["pwsh"]:
@@ -33,10 +25,7 @@ def test_the_table_of_a_machine_that_has_everything(sandbox, capsys, monkeypatch
 def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox):
     gone = sandbox.image.model_copy(update={"image_id": "sha256:" + "0" * 64})
     (line,) = doctor._known_command(sandbox._engine, gone)
-    assert (line.state, line.found) == (
-        "lacks",
-        "the sandbox image is gone",
-    ) and "make image" in line.advice
+    assert line.lacks and line.found == "the sandbox image is gone" and "make image" in line.advice
 
 
 def test_an_engine_that_does_not_answer_is_missing(capsys, monkeypatch):
@@ -44,11 +33,8 @@ def test_an_engine_that_does_not_answer_is_missing(capsys, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     assert doctor.main() == 1
     shown = capsys.readouterr().out
-    assert (
-        "Missing: container engine." in shown
-        and "no command can be run" in shown
-        and "is not set" in shown
-    )
+    assert "Missing: container engine." in shown and "is not set" in shown
+    assert "no command can be run" in shown
 
 
 def test_an_archive_that_is_not_there_is_missing(capsys, monkeypatch):

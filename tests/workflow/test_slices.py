@@ -102,10 +102,7 @@ def node(tmp_path, monkeypatch):
 
 def test_a_slice_that_lacks_a_cell_fails_with_its_node_and_the_cells_reason(node):
     write_atomic(record_path(node / "results", "scores", CELLS[0]), "{}")
-    write_atomic(
-        node / "logs" / "executions" / f"{CELLS[1].path}.log",
-        "sandbox: no room\n",
-    )
+    write_atomic(node / "logs" / "executions" / f"{CELLS[1].path}.log", "sandbox: no room\n")
     with pytest.raises(
         SandboxError,
         match=r"^node n7: 1 of a slice's 2 cells could not be measured: sandbox: no room",

@@ -55,28 +55,24 @@ def cluster(sandbox, tmp_path_factory) -> Iterator[slurm.Cluster]:
 
 def slow_in_bash(prompt: str) -> str:
     """The reference, but late enough for a node to die before it."""
-    return (
-        reference_answer(prompt)
-        if "PowerShell" in prompt
-        else f"sleep 1; {reference_answer(prompt)}"
-    )
+    late = "" if "PowerShell" in prompt else "sleep 1; "
+    return f"{late}{reference_answer(prompt)}"
 
 
 @pytest.fixture(scope="module")
 def small(sandbox, tmp_path_factory) -> Iterator[Project]:
-    """A study of eight cells in two slices, finished on this machine."""
+    """A study of four cells in two slices, finished on this machine."""
     with Endpoint(slow_in_bash) as endpoint:
         project = Project.make(
             tmp_path_factory.mktemp("small") / "project", models=[model(endpoint.url)]
         )
-        project.configure(trials=2)
         project.snakemake()
         for old, new in [("slice: 8", "slice: 1"), ("mem_mb: 8000", "mem_mb: 500"), (WAITS, QUICK)]:
             project.edit("profiles/slurm/profile.yaml", old, new)
         with (project.root / "profiles" / "cluster.smk").open("a") as file:
             file.write(LOOKS_OFTEN)
         project.edit(
-            "scripts/fluency/workflow/cluster.py", "CELLS_A_PROCESSOR = 80", "CELLS_A_PROCESSOR = 4"
+            "scripts/fluency/workflow/cluster.py", "CELLS_A_PROCESSOR = 80", "CELLS_A_PROCESSOR = 2"
         )
         yield project
 
@@ -113,15 +109,8 @@ def in_the_middle(project: Project, node: str) -> bool:
     """Whether a node has executed some of its slice's cells, and not all."""
     if (part := slice_of(project, node)) is None:
         return False
-    cells = read_slice(part)
-    return (
-        0
-        < sum(
-            (project.root / "results" / "executions" / f"{cell.path}.json").exists()
-            for cell in cells
-        )
-        < len(cells)
-    )
+    folder, cells = project.root / "results" / "executions", read_slice(part)
+    return 0 < sum((folder / f"{cell.path}.json").exists() for cell in cells) < len(cells)
 
 
 def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_nothing_but_time(
@@ -133,18 +122,15 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
     image = project.root / "results" / "image.json"
     project.snakemake("--", "results/image.json")
     kept = json.loads(image.read_text())["image"]["image_id"]
-    engine.remove_image(
-        kept, force=True
-    )  # with its layers, so that another build would have another id
+    # With its layers, so that another build would have another id.
+    engine.remove_image(kept, force=True)
     image.unlink()
     for stage in ("executions", "scores", "test"):
         shutil.rmtree(project.root / "results" / stage)
     try:
         with on_slurm(project, cluster) as run:
             wait_for(lambda: in_the_middle(project, "n1"), 240)
-            jobs = [
-                environ for node in slurm.NODES for environ in cluster.processes_on(node).values()
-            ]
+            jobs = [job for node in slurm.NODES for job in cluster.processes_on(node).values()]
             lost = slice_of(project, "n1")
             cluster.kill_node("n1")
             errors = run.communicate(timeout=600)[1]
@@ -153,17 +139,12 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
         assert json.loads(image.read_text())["image"]["image_id"] == kept
         assert jobs and not any(KEY.encode() in environ for environ in jobs)
         assert measured(project) == measured(small) and project.to_do() == {}
-        done = {
-            path.stem: json.loads(path.read_text())
-            for path in (project.root / ".cache" / "slices").glob("*.done")
-        }
-        assert (
-            sum(part["cells"] for part in done.values()) == 8
-            and lost
-            and done[lost.stem]["node"] == "n2"
-        )
+        files = (project.root / ".cache" / "slices").glob("*.done")
+        done = {path.stem: json.loads(path.read_text()) for path in files}
+        assert sum(part["cells"] for part in done.values()) == 4
+        assert lost and done[lost.stem]["node"] == "n2"
         project.configure(seeds=[13, 26])  # what the nodes noted is what a run here compares with
-        assert project.to_do() == {"execute": 8, "score": 8, "gather": 1, "report": 1}
+        assert project.to_do() == {"execute": 4, "score": 4, "gather": 1, "report": 1}
     finally:
         with suppress(docker.errors.ImageNotFound):
             engine.remove_image(kept, force=True)
@@ -183,9 +164,8 @@ def test_a_node_without_an_engine_or_an_image_is_named_with_the_reason(
     ):
         errors, build_errors = one.communicate(timeout=600)[1], other.communicate(timeout=600)[1]
     assert (one.returncode, other.returncode) == (1, 1)
-    assert re.search(
-        r"node n[12]: DOCKER_HOST=unix:///nowhere/docker.sock: no engine answers there", errors
-    ), errors
+    why = r"node n[12]: DOCKER_HOST=unix:///nowhere/docker.sock: no engine answers there"
+    assert re.search(why, errors), errors
     assert re.search(r"node n[12]: sandbox image: the build failed", build_errors), build_errors
     hint = r"Hint: the last lines of the build: [^|]* error: #error this node .* \|"
     assert re.search(hint, build_errors), build_errors
@@ -196,18 +176,9 @@ def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path
     project = small.clone(tmp_path / "project")
     shutil.rmtree(project.root / "results" / "scores")
     project.edit("profiles/kubernetes/profile.yaml", "prefix: /fluency", f"prefix: {project.root}")
-    write_slices(
-        [Cell("good", "bash", task, 1) for task in TASKS], 8, project.root / ".cache" / "slices"
-    )
-    options = [
-        "--workflow-profile",
-        "profiles/kubernetes",
-        "--snakefile",
-        "profiles/cluster.smk",
-        "--cores",
-        "8",
-    ]
-    planned = project.snakemake("-n", *options).stdout
-    assert re.search(r"rule slice:(.|\n)*threads: 8", planned) and re.search(
-        r"^slice +1$", planned, re.M
-    )
+    cells = [Cell("good", "bash", task, 1) for task in TASKS]
+    write_slices(cells, 8, project.root / ".cache" / "slices")
+    options = "--workflow-profile profiles/kubernetes --snakefile profiles/cluster.smk --cores 8"
+    planned = project.snakemake("-n", *options.split()).stdout
+    assert re.search(r"rule slice:(.|\n)*threads: 8", planned)
+    assert re.search(r"^slice +1$", planned, re.M)

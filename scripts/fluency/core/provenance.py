@@ -20,7 +20,7 @@ from fluency.common.git import git_state
 from fluency.common.paths import ROOT
 from fluency.common.source_hash import library_versions
 from fluency.common.words import plural
-from fluency.core.records import Answer, Generation, ImageInfo
+from fluency.core.records import Generation, ImageInfo
 from fluency.core.schema import (
     RECORD_SCHEMA,
     Commit,
@@ -59,7 +59,8 @@ class Registered(FrozenModel):
         """How many others there are; empty where there is none."""
         same = f"one of {len(self.siblings) + 1} registrations that name the same models and tasks"
         others = f"{plural(self.others_before, 'earlier registration')} of other models or tasks, or no longer there"
-        return "; ".join([*[same] * bool(self.siblings), *[others] * bool(self.others_before)])
+        said = {same: self.siblings, others: self.others_before}
+        return "; ".join(text for text, number in said.items() if number)
 
     def precedes(self, first_answer_utc: UtcTime | None) -> bool | None:
         """Whether it was made before the first answer came; None where either time is not known."""
@@ -100,10 +101,6 @@ class Sampling(FrozenModel):
     """The protocols that carried the requests."""
     tool: list[str] = Field([], exclude_if=not_)
     """Names of the tools whose call was forced."""
-    refusals: dict[str, int] = Field({}, exclude_if=not_)
-    """Category of a refusal as the service says it -> answers."""
-    inference_geo: dict[str, int] = Field({}, exclude_if=not_)
-    """Where the service says that it computed -> answers."""
     answers: int = 0
     """Number of answers."""
     input_tokens: int = 0
@@ -220,8 +217,7 @@ class _Answers:
     """What one model was sent, and what came back."""
 
     def __init__(self) -> None:
-        self.distinct, self.costs = _Distinct(), list[float]()
-        self.totals, self.refusals, self.places = Counter[str](), Counter[str](), Counter[str]()
+        self.distinct, self.totals, self.costs = _Distinct(), Counter[str](), list[float]()
 
     def add(self, generation: Generation) -> None:
         answer, request = generation.answer, generation.answer.request
@@ -249,26 +245,9 @@ class _Answers:
         )
         if generation.cost_usd is not None:
             self.costs.append(generation.cost_usd)
-        if answer.outcome == "refusal":
-            self.refusals[_text_in(answer, "stop_details", "category") or "none stated"] += 1
-        if place := _text_in(answer, "usage", "inference_geo"):
-            self.places[place] += 1
 
     def sampling(self) -> Sampling:
-        return Sampling(
-            **self.distinct.lists(),
-            **self.totals,
-            refusals=dict(sorted(self.refusals.items())),
-            inference_geo=dict(sorted(self.places.items())),
-            cost_usd=_total(self.costs),
-        )
-
-
-def _text_in(answer: Answer, part: str, key: str) -> str | None:
-    """A text in a part of the message as the service sent it; None if it is not there."""
-    found = answer.raw.get(part)
-    value = found.get(key) if isinstance(found, dict) else None
-    return value if isinstance(value, str) else None
+        return Sampling(**self.distinct.lists(), **self.totals, cost_usd=_total(self.costs))
 
 
 def _total(costs: Sequence[float]) -> float | None:

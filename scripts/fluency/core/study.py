@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple
 from datetime import date
+from functools import reduce
 from itertools import product, starmap
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -333,9 +334,7 @@ def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> 
     merged: the values as Snakemake merged them from these files and its command line; the files are then only parsed.
     """
     files = [CONFIG, *map(Path, overrides)]
-    values: dict[str, Any] = {}
-    for file in files:
-        values = merge(values, read_yaml(file))
+    values = reduce(merge, map(read_yaml, files))
     return validate_study(values if merged is None else merged, files)
 
 

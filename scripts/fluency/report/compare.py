@@ -36,8 +36,6 @@ NOT_A_SETTING["sampling"] = {
         "output_tokens",
         "cost_usd",
         "price",
-        "refusals",
-        "inference_geo",
     }
 }
 """What of a provenance does not say how a study was run; an image built again has another id."""

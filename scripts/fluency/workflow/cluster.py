@@ -11,11 +11,13 @@ executes its slice by a separate Snakemake from the same Snakefile, so a run on 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 from fluency.common.clock import utc_now
@@ -25,7 +27,6 @@ from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE, RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
-from fluency.core import tasks
 from fluency.core.config_files import read_yaml
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Cell
@@ -42,24 +43,11 @@ FOLDER = CACHE / "slices"
 CELLS_A_PROCESSOR = 80
 """About 160 s of work for each processor of a node, against the 12 s until a slice's first container."""
 PROFILES = ROOT / "profiles"
-NODES_NEED = (
-    *(
-        "PATH",
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "SHELL",
-        "LANG",
-        "TZ",
-        "TERM",
-        "TMPDIR",
-        "PYTHONPATH",
-        "KUBECONFIG",
-    ),
-    tasks.PRIVATE_TASKS_VARIABLE,
+NODES_NEED = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|TZ|TERM|TMPDIR|PYTHONPATH|KUBECONFIG|TASKS_PRIVATE"
+    r"|(LC|SLURM|DOCKER|CONTAINERS|POWERSHELL|XDG|SSL|LD)_.*|(?i:(https?|no)_proxy)"
 )
-NODES_NEED_OF = ("LC_", "SLURM_", "DOCKER_", "CONTAINERS_", "POWERSHELL_", "XDG_", "SSL_", "LD_")
-PROXIES = ("http_proxy", "https_proxy", "no_proxy")
+"""The variables that a node gets: an allow list, because a secret may have any name."""
 USERS_ERROR = 2
 
 
@@ -77,15 +65,9 @@ def run_on_cluster(
         shutil.rmtree(ROOT / "logs" / "slices", ignore_errors=True)
         slices = write_slices(cells_to_measure(loaded, jobs), processors)
         log_line(f"on the nodes: {plural(len(slices), 'slice')} of executions and scores")
-        options = (
-            "--workflow-profile",
-            f"profiles/{profile}",
-            "--snakefile",
-            "profiles/cluster.smk",
-        )
-        if code := run_snakemake(
-            snakemake_command(loaded, *options), node_environment(os.environ), on_nodes=True
-        ):
+        options = ["--workflow-profile", f"profiles/{profile}"]
+        command = snakemake_command(loaded, *options, "--snakefile", "profiles/cluster.smk")
+        if code := run_snakemake(command, node_environment(os.environ), on_nodes=True):
             log_node_failures(loaded)
             log_line("Not every cell could be measured; run again to continue.")
             return code
@@ -94,15 +76,10 @@ def run_on_cluster(
 
 def slice_processors(profile: str) -> int:
     """How many processors a slice has, by its profile; UserError if there is no such profile."""
-    there = sorted(
-        path.parent.name
-        for path in PROFILES.glob("*/profile.yaml")
-        if path.parent.name != "default"
-    )
+    there = sorted({path.parent.name for path in PROFILES.glob("*/profile.yaml")} - {"default"})
     if profile not in there:
-        raise UserError(
-            "there is no such cluster profile", where=f"ON={profile}", hint=f"name one of {there}"
-        )
+        hint = f"name one of {there}"
+        raise UserError("there is no such cluster profile", where=f"ON={profile}", hint=hint)
     return int(
         read_yaml(PROFILES / profile / "profile.yaml").get("set-threads", {}).get("slice", 1)
     )
@@ -131,22 +108,15 @@ def share_image() -> None:
 
 
 def node_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What of an environment a node needs: an allow list, because a secret may have any name."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if name in NODES_NEED or name.startswith(NODES_NEED_OF) or name.lower() in PROXIES
-    }
+    """What of an environment a node needs."""
+    return {name: value for name, value in environ.items() if NODES_NEED.fullmatch(name)}
 
 
 def log_node_failures(loaded: LoadedStudy) -> None:
     """Log each sentence that a node left in a log, once."""
     logs = ROOT / "logs"
-    found = [
-        *sorted((logs / "slices").glob("*.log")),
-        logs / "image.log",
-        logs / loaded.study.study / "control.log",
-    ]
+    whole = [logs / "image.log", logs / loaded.study.study / "control.log"]
+    found = [*sorted((logs / "slices").glob("*.log")), *whole]
     for text in dict.fromkeys(filter(None, map(_failure_in, found))):
         log_line(text)
 
@@ -166,13 +136,9 @@ def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) 
     """
 
     def refuse(holder: str) -> None:
-        what, hint = (
-            "a node still works on a slice of an earlier run",
-            "wait for it, or end its job (`squeue --me`, ",
-        )
-        raise UserError(
-            f"{what} ({holder})", where=str(folder), hint=f"{hint}`scancel <job>`), then run again"
-        )
+        what = f"a node still works on a slice of an earlier run ({holder})"
+        hint = "wait for it, or end its job (`squeue --me`, `scancel <job>`), then run again"
+        raise UserError(what, where=str(folder), hint=hint)
 
     for lock in folder.glob("*.lock"):
         with file_lock(lock, refuse):
@@ -201,23 +167,17 @@ def run_slice(slice_file: Path, done: Path, loaded: LoadedStudy, processors: int
     with file_lock(slice_file.with_suffix(".lock"), lambda _: None) as lock:
         lock.write(f"node {node}, process {os.getpid()}")
         lock.flush()
-        code = subprocess.run(
-            _slice_command(loaded, cells, processors), cwd=ROOT, check=False
-        ).returncode
+        code = subprocess.call(_slice_command(loaded, cells, processors), cwd=ROOT)
     missing = [cell for cell in cells if not record_path(RESULTS, "scores", cell).exists()]
     if code or missing:
-        logs = (
-            ROOT / "logs" / stage / f"{cell.path}.log"
-            for cell in missing
-            for stage in ("executions", "scores")
-        )
+        stages = product(missing, ("executions", "scores"))
+        logs = (ROOT / "logs" / stage / f"{cell.path}.log" for cell, stage in stages)
         why = next(filter(None, map(_failure_in, logs)), "the node's Slurm log says why")
         what = f"{len(missing)} of a slice's {len(cells)} cells could not be measured: {' '.join(why.split())[:400]}"
         raise SandboxError(what, where=f"node {node}", hint="run again to continue")
-    took = round(time.monotonic() - began, 1)
-    write_atomic(
-        done, pretty_json({"node": node, "cells": len(cells), "seconds": took, "utc": utc_now()})
-    )
+    seconds = round(time.monotonic() - began, 1)
+    facts = {"node": node, "cells": len(cells), "seconds": seconds, "utc": utc_now()}
+    write_atomic(done, pretty_json(facts))
 
 
 def _slice_command(loaded: LoadedStudy, cells: Sequence[Cell], processors: int) -> list[str]:

@@ -7,9 +7,8 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal
+from typing import NamedTuple
 
 import psutil
 from rich.console import Console
@@ -28,29 +27,30 @@ from fluency.execution.powershell import INSTALL_HINT, RELEASE_PAGE, powershell_
 from fluency.execution.sandbox import checked_sandbox
 from fluency.workflow.preflight import unwritable
 
-State = Literal["good", "note", "lacks"]
-MARKS: dict[State, str] = {
-    "good": "[green]ok[/]",
-    "note": "[yellow]note[/]",
-    "lacks": "[red]lacks[/]",
-}
 NEEDED_GB = 4.0
 NEEDED_MB = 3000
 
 
-@dataclass(frozen=True)
-class Check:
-    """One row: a thing, its state, what was found, and what its lack prevents or how to get it."""
+class Check(NamedTuple):
+    """A row: a thing, what was found, and unless that is good what it prevents and how to get it.
+
+    Attributes:
+        is_needed: whether nothing can be measured without it.
+    """
 
     thing: str
-    state: State
     found: str
     advice: str = ""
+    is_needed: bool = False
 
+    @property
+    def lacks(self) -> bool:
+        return bool(self.advice) and self.is_needed
 
-def check(thing: str, is_good: object, found: str, advice: str, otherwise: State = "note") -> Check:
-    """A row whose advice is shown only where the thing is not good."""
-    return Check(thing, "good", found) if is_good else Check(thing, otherwise, found, advice)
+    @property
+    def mark(self) -> str:
+        note = "[red]lacks[/]" if self.is_needed else "[yellow]note[/]"
+        return note if self.advice else "[green]ok[/]"
 
 
 def main() -> int:
@@ -60,89 +60,80 @@ def main() -> int:
     for heading in ("", "", "found", "what it prevents, and how to get it"):
         table.add_column(heading, overflow="fold")
     for row in checks:
-        table.add_row(row.thing, MARKS[row.state], row.found, row.advice)
+        table.add_row(row.thing, row.mark, row.found, row.advice)
     Console(width=None if sys.stdout.isatty() else 150, highlight=False).print(table)
-    lacking = [row.thing for row in checks if row.state == "lacks"]
+    lacking = [row.thing for row in checks if row.lacks]
     print(f"Missing: {', '.join(lacking)}." if lacking else "Nothing is missing for `make demo`.")
     return 1 if lacking else 0
 
 
 def examine() -> Iterator[Check]:
     """Every row of the table; each thing after those that it needs."""
-    yield Check("Python", "good", f"{platform.python_version()}, {platform.machine()}")
+    yield Check("Python", f"{platform.python_version()}, {platform.machine()}")
     free_gb = shutil.disk_usage(ROOT).free / 1e9
     need = f"image and model weights need about {NEEDED_GB:.0f} GB: free some"
-    yield check("disk", free_gb >= NEEDED_GB, f"{free_gb:.1f} GB free here", need, "lacks")
+    yield Check("disk", f"{free_gb:.1f} GB free here", need * (free_gb < NEEDED_GB), True)
     free_mb = psutil.virtual_memory().available // 2**20
     large = "the embedded model may be too large"
-    yield check("memory", free_mb >= NEEDED_MB, f"{free_mb} MB free", large)
+    yield Check("memory", f"{free_mb} MB free", large * (free_mb < NEEDED_MB))
     closed = ", ".join(map(str, unwritable()))
     found = f"cannot be written to: {closed}" if closed else str(ROOT)
     how = "no command that measures can run: use a copy that you may write to"
-    yield check("project folder", not closed, found, how, "lacks")
-    engine = _engine_or_why()
-    if isinstance(engine, Check):
-        yield engine
-    else:
-        yield from _engine(engine)
-    yield from _image(None if isinstance(engine, Check) else engine)
+    yield Check("project folder", found, how * bool(closed), True)
+    engine, row = _engine()
+    yield row
+    yield from _image(engine)
     yield from _models()
 
 
 def missing_engine() -> list[str]:
     """A sentence if no container engine answers and none can be started from here."""
-    row = _engine_or_why()
-    if isinstance(row, Check) and row.state == "lacks":
-        return [f"a container engine ({row.found}): {row.advice}"]
-    return []
+    _, row = _engine()
+    return [f"a container engine ({row.found}): {row.advice}"] if row.lacks else []
 
 
-def _engine_or_why() -> Engine | Check:
-    state: State = "lacks"
-    found, how = "none answers", "install Docker or Podman and start it"
+def _engine() -> tuple[Engine | None, Check]:
+    needed, found, how = True, "none answers", "install Docker or Podman and start it"
     try:
         if engine := find_engine():
-            return engine
+            facts = engine.facts
+            kind = "rootless" if facts["rootless"] else "as root"
+            named = f"{facts['name']} {facts['version']} ({kind}) at {engine.url}"
+            parts = f"storage {facts['storage']}, control groups version {facts['cgroup']}"
+            filters = "and it filters system calls" if facts["seccomp"] else "no seccomp"
+            less = "the sandbox has one measure less: give the engine its default profile back"
+            row = Check(
+                "container engine", f"{named}, {parts}, {filters}", less * (not facts["seccomp"])
+            )
+            return engine, row
         if os.geteuid() == 0 and shutil.which("apt-get"):
-            state, how = "note", "`make image` installs and starts Docker"
+            needed, how = False, "`make image` installs and starts Docker"
     except UserError as error:
         found, how = f"{error.where}: {error.what}", error.hint
-    return Check("container engine", state, found, f"no command can be run: {how}")
-
-
-def _engine(engine: Engine) -> Iterator[Check]:
-    facts = engine.facts
-    kind = "rootless" if facts["rootless"] else "as root"
-    named = f"{facts['name']} {facts['version']} ({kind}) at {engine.url}"
-    yield Check("container engine", "good", named)
-    yield Check("storage", "good", str(facts["storage"]))
-    yield Check("control groups", "good", f"version {facts['cgroup']}")
-    less = "the sandbox has one isolation measure less: give the engine its default profile back"
-    filters = "the engine filters system calls"
-    yield check("seccomp", facts["seccomp"], filters if facts["seccomp"] else "none", less)
+    return None, Check("container engine", found, f"no command can be run: {how}", needed)
 
 
 def _image(engine: Engine | None) -> Iterator[Check]:
     try:
-        source = powershell_source()
+        tag = image_tag(powershell_source())
     except UserError as error:
-        yield Check("PowerShell archive", "lacks", f"{error.where}: {error.what}", error.hint)
+        yield Check("PowerShell archive", f"{error.where}: {error.what}", error.hint, True)
         return
     if engine is None:
         return
-    tag = image_tag(source)
-    found = find_image(engine, tag)
-    if found is None:
+    if (image := find_image(engine, tag)) is None:
         how = "`make image` builds it in a minute or two"
-        yield Check("sandbox image", "note", f"{tag} is not built yet", how)
+        yield Check("sandbox image", f"{tag} is not built yet", how)
         return
-    yield Check("sandbox image", "good", f"{tag}, base {found.base}, {found.architecture}")
-    yield from _known_command(engine, found)
+    yield Check("sandbox image", f"{tag}, base {image.base}, {image.architecture}")
+    yield from _known_command(engine, image)
     how = f"{INSTALL_HINT} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
     for name, shell in SHELLS.items():
-        why = why_missing(engine, found, name)
-        there = f"not in the image: {why}" if why else found.shells[name] or ""
-        yield check(shell.short_title, not why, there, f"{name} is not measured: {how}")
+        if why := why_missing(engine, image, name):
+            advice = f"{name} is not measured: {how}"
+            yield Check(shell.short_title, f"not in the image: {why}", advice)
+        else:
+            yield Check(shell.short_title, str(image.shells[name]))
 
 
 def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Check]:
@@ -150,28 +141,29 @@ def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Check]:
     try:
         sandbox = checked_sandbox(engine, image, 1, Limits())
     except UserError as error:
-        yield Check("a known command", "lacks", error.what, f"no command can be run: {error.hint}")
+        yield Check("a known command", error.what, f"no command can be run: {error.hint}", True)
         return
-    yield Check("a known command", "good", "gave the known result, within its limits")
-    refused = sandbox.dropped.get("seccomp")
+    yield Check("a known command", "gave the known result, within its limits")
+    refused = sandbox.dropped.get("seccomp", "")
     own = "the engine's own, larger profile is used, and every record says so"
     profile = refused or f"the project's, {profile_sha256()[:12]}"
-    yield check("seccomp profile", not refused, profile, own)
+    yield Check("seccomp profile", profile, own * bool(refused))
 
 
 def _models() -> Iterator[Check]:
     try:
         default, study = read_study(), read_study(ROOT / "config" / "study.yaml")
     except UserError as error:
-        yield Check("configuration", "lacks", str(error).split("\n")[0], error.hint)
+        yield Check("configuration", str(error).split("\n")[0], error.hint, True)
         return
     if any(model.served_by == "embedded" for model in default.models):
         if find_spec("xllamacpp") is None:
             need = "`make demo` needs it: `make env`"
-            yield Check("embedded model", "lacks", "xllamacpp is not installed", need)
+            yield Check("embedded model", "xllamacpp is not installed", need, True)
         files = ", ".join(path.name for path in (CACHE / "weights").glob("*.gguf"))
-        yield check("model weights", files, files or "not fetched yet", "`make demo` fetches them")
+        fetch = "`make demo` fetches them"
+        yield Check("model weights", files or "not fetched yet", fetch * (not files))
     for name in sorted({model.api_key_env for model in study.models if model.key_required}):
-        is_set = bool(os.environ.get(name))  # what it is set to is never shown
+        is_set = bool(os.environ.get(name))  # its value is never shown
         need = "only `make study` needs it: export the key of your account"
-        yield check(name, is_set, "is set" if is_set else "is not set", need)
+        yield Check(name, "is set" if is_set else "is not set", need * (not is_set))

@@ -25,7 +25,7 @@ from fluency.common.errors import ResultLost, RunEnded, SandboxError, UserError
 from fluency.common.files import pretty_json, sha256, write_atomic
 from fluency.common.git import git_state
 from fluency.common.locks import Once
-from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
+from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
@@ -103,11 +103,7 @@ class Pipeline:
     ) -> None:
         self.workflow = workflow
         self.loaded = LoadedStudy(config, files)
-        self.study, self.tasks, self.task_of = (
-            self.loaded.study,
-            self.loaded.tasks,
-            self.loaded.task_of,
-        )
+        self.study, self.tasks = self.loaded.study, self.loaded.tasks
         check_models(self.loaded)
         self.keys = RerunKeys(self.loaded)
         self.model_resources = snakemake_internals.model_resources(self.study)
@@ -149,9 +145,8 @@ class Pipeline:
         """Kill the containers and say what the calls that are cut may have cost; the process's end closes them."""
         if (generator := self.generator.made) and (cut := generator.budget.under_way_usd):
             spent = generator.budget.spent_usd + cut
-            log_line(
-                f"Calls were cut; each counted as the most that it can cost, ${spent:.2f} are spent."
-            )
+            most = "each counted as the most that it can cost"
+            log_line(f"Calls were cut; {most}, ${spent:.2f} are spent.")
         if sandbox := self.sandbox.made:
             sandbox.end()
 
@@ -172,59 +167,44 @@ class Pipeline:
         from fluency.execution.sandbox import startup_times
 
         sandbox = self.sandbox()
-        start_up = startup_times(
-            sandbox, build_world(self.study.seeds[0]), self.study.sandbox.limits
-        )
-        facts = {
-            "image": sandbox.image.model_dump(),
-            "engine": sandbox.engine,
-            "start_up_s": start_up,
-        }
+        world, limits = build_world(self.study.seeds[0]), self.study.sandbox.limits
+        facts = {"image": sandbox.image.model_dump(), "engine": sandbox.engine}
+        facts["start_up_s"] = startup_times(sandbox, world, limits)
         write_atomic(Path(output[0]), pretty_json(facts))
 
     @logged
     def generate(self, wildcards: Any, output: Any) -> None:
         cell = cell_of(wildcards)
-        task = self.task_of[cell.task]
-        write_record(
-            Path(output[0]),
-            self.generator().generate(cell, self.keys.requests[cell], task.sha256),
-        )
+        task, request = self.loaded.task_of[cell.task], self.keys.requests[cell]
+        write_record(Path(output[0]), self.generator().generate(cell, request, task.sha256))
 
     @logged
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
         """Run the answer's command in every world; after several failed attempts record the cell as unmeasured."""
         bring_to_present(input)
-        study, sandbox, task = self.study, self.sandbox(), self.task_of[wildcards.task]
+        study, sandbox, task = self.study, self.sandbox(), self.loaded.task_of[wildcards.task]
         generation = read_record(Generation, Path(input.generation[0]))
         path = RESULTS / "attempts" / f"{cell_of(wildcards).path}.json"
-        decides = [
-            self.keys.execute(wildcards),
-            sandbox.image.model_dump(),
-            generation.answer.request_key,
-        ]
-        key = sha256(canonical_json(decides))
+        image, request_key = sandbox.image.model_dump(), generation.answer.request_key
+        key = sha256(canonical_json([self.keys.execute(wildcards), image, request_key]))
         failed, record = failed_attempts(path, key), None
-        if len(failed) < MAX_ATTEMPTS:
+        if (attempt := len(failed) + 1) <= MAX_ATTEMPTS:
             try:
-                attempt = len(failed) + 1
                 record = execute_cell(
                     study, task, generation, sandbox, world_for, utc_now(), attempt
                 )
             except ResultLost as error:
                 failed = add_failed_attempt(path, key, error.what)
-                if len(failed) < MAX_ATTEMPTS:
+                if attempt < MAX_ATTEMPTS:
                     raise
-        write_record(
-            Path(output[0]),
-            record or unmeasured_cell(self.study, generation, sandbox, utc_now(), failed),
-        )
+        record = record or unmeasured_cell(study, generation, sandbox, utc_now(), failed)
+        write_record(Path(output[0]), record)
 
     @logged
     def score(self, wildcards: Any, input: Any, output: Any) -> None:
         bring_to_present(input)
         score = score_cell(
-            self.task_of[wildcards.task],
+            self.loaded.task_of[wildcards.task],
             read_record(Generation, Path(input.generation[0])),
             read_record(Execution, Path(input.execution[0])),
             world_for,
@@ -266,10 +246,9 @@ class Pipeline:
     def archive_path(self) -> str:
         """The archive rule's product: study, day and commit in its name; relative to the project."""
         commit, dirty = git_state()
-        name = archive_name(
-            self.study.study, utc_date(), commit or "nocommit", dirty=bool(dirty), partial=False
-        )
-        return str((ARCHIVES / name).relative_to(ROOT))
+        facts = (self.study.study, utc_date(), commit or "nocommit")
+        name = archive_name(*facts, dirty=bool(dirty), partial=False)
+        return f"{ARCHIVES.name}/{name}"
 
     @logged
     def archive(self) -> None:
@@ -292,10 +271,8 @@ class Pipeline:
             ) from None
 
     def _open_generator(self) -> Generator:
-        spent = self.estimate.spent_usd
-        return Generator(
-            self.study, store=AnswerStore(ANSWERS), address_of=address_of, spent_usd=spent
-        )
+        store, spent = AnswerStore(ANSWERS), self.estimate.spent_usd
+        return Generator(self.study, store=store, address_of=address_of, spent_usd=spent)
 
 
 @exit_on_user_error()
@@ -338,8 +315,7 @@ def write_partial_report(loaded: LoadedStudy) -> int:
     from fluency.report.report import write_products
     from fluency.report.sentences import printed
 
-    folder = RESULTS / loaded.study.study / "partial"
-    view = loaded.view(provenance_of(loaded))
+    folder, view = RESULTS / loaded.study.study / "partial", loaded.view(provenance_of(loaded))
     rows = view.rows()
     write_table(folder / "cells.csv", rows)
     frame = to_frame(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 
 from fluency.archive.registration import read_registration
@@ -84,6 +85,12 @@ def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
         check_answers(loaded.tasks, loaded.study.seeds)
 
 
+def check_answers(tasks: Sequence[Task], seeds: Sequence[int]) -> None:
+    """Compute the right answer of every task in every world; UserError names an answer.py that raises."""
+    for task, seed in product(tasks, seeds):
+        expected_in(task, seed)
+
+
 def confirm_price(
     estimate: CostEstimate, *, is_terminal: bool | None = None, ask: Callable[[str], str] = input
 ) -> bool:
@@ -97,19 +104,11 @@ def confirm_price(
     dollars = f"about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
     price = f"This run makes {plural(estimate.calls, 'call')}: {dollars}."
     if not (sys.stdin.isatty() if is_terminal is None else is_terminal):
-        what = f"{price} It is not confirmed"
-        hint = (
-            'run it on a terminal and answer yes, or write `confirm: "yes"` into the study\'s file'
-        )
         raise UserError(
-            what, where="budget: confirm_usd", hint=f"{hint}; `make plan` shows the details"
+            f"{price} It is not confirmed",
+            where="budget: confirm_usd",
+            hint='run it on a terminal and answer yes, or write `confirm: "yes"` into the study\'s '
+            "file; `make plan` shows the details",
         )
     answer = ask(f"{price} It stops at ${budget.stop_usd:g}. Go on? [yes/no] ")
     return answer.strip().lower() in ("y", "yes")
-
-
-def check_answers(tasks: Sequence[Task], seeds: Sequence[int]) -> None:
-    """Compute the right answer of every task in every world; UserError names an answer.py that raises."""
-    for task in tasks:
-        for seed in seeds:
-            expected_in(task, seed)

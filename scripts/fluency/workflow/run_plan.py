@@ -22,7 +22,7 @@ from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import CONTROL_FILE
 from fluency.core.study import Cell
-from fluency.core.table import record_path
+from fluency.core.table import RECORD_TYPES, record_path
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
 from fluency.generation.request import Requests
 from fluency.workflow import snakemake_internals
@@ -65,8 +65,7 @@ def _steps(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[Job]:
     yield Job("image", [image], [], keys.image)
     for cell in loaded.cells:
         generation, execution, score = (
-            str(record_path(Path(RESULTS.name), stage, cell))
-            for stage in ("generations", "executions", "scores")
+            str(record_path(Path(RESULTS.name), stage, cell)) for stage in RECORD_TYPES
         )
         yield Job("generate", [generation], [], partial(keys.generate, cell), cell)
         yield Job("execute", [execution], [image, generation], partial(keys.execute, cell), cell)
@@ -146,11 +145,10 @@ def changed_keys(before: Any, now: Any, name: str = "") -> list[str]:
     """The dotted names of what differs between two documents."""
     if not (isinstance(before, dict) and isinstance(now, dict)):
         return [name] if before != now else []
-    parts = {part: f"{name}.{part}" if name else part for part in sorted({*before, *now})}
     return [
         key
-        for part, full in parts.items()
-        for key in changed_keys(before.get(part), now.get(part), full)
+        for part in sorted({*before, *now})
+        for key in changed_keys(before.get(part), now.get(part), f"{name}.{part}".lstrip("."))
     ]
 
 
@@ -178,9 +176,8 @@ def render_plan(
     missing: what the run lacks apart from keys, a sentence each. reasons: rule -> why -> jobs.
     """
     study, budget = estimate.study, estimate.study.budget
-    lines = [
-        f"Study {study.study}: {plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make."
-    ]
+    size = f"{plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make"
+    lines = [f"Study {study.study}: {size}."]
     lines += outlook_lines(study, estimate.tasks)
     if not estimate.calls:
         lines.append("All answers are stored: no model and no key is needed.")
@@ -188,18 +185,13 @@ def render_plan(
         lines += ["", *_model_lines(model)]
     if estimate.most_usd or estimate.spent_usd:
         total = f"Together about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
-        lines += [
-            "",
-            f"{total}; ${estimate.spent_usd:.2f} spent on it so far; a run stops at ${budget.stop_usd:g}.",
-        ]
+        spent = f"${estimate.spent_usd:.2f} spent on it so far; a run stops at ${budget.stop_usd:g}"
+        lines += ["", f"{total}; {spent}."]
         asked = "is asked first" if estimate.most_usd > budget.confirm_usd else "does not ask"
         lines.append(f"Above ${budget.confirm_usd:g} a run asks before it pays; this one {asked}.")
     for rule, counts in (reasons or {}).items():
         lines += ["", f"{rule}: {sum(counts.values())} to run"]
-        lines += [
-            f"  {count:5d}  {reason}"
-            for reason, count in sorted(counts.items(), key=lambda item: -item[1])
-        ]
+        lines += [f"  {count:5d}  {reason}" for reason, count in Counter(counts).most_common()]
     if lacking := [*estimate.missing_keys, *missing]:
         lines += ["", "Missing:", *(f"  {sentence}" for sentence in lacking)]
     return "\n".join(lines) + "\n"

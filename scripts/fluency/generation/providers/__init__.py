@@ -8,11 +8,7 @@ from fluency.common.terminal import log_line
 from fluency.core.records import Request
 from fluency.core.study import ModelConfig
 from fluency.generation.providers.chat import ChatProvider
-from fluency.generation.providers.messages import (
-    BedrockProvider,
-    MessagesProvider,
-    VertexProvider,
-)
+from fluency.generation.providers.messages import BedrockProvider, MessagesProvider, VertexProvider
 from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import MessageParts
 
