@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ from markdown_it.token import Token
 from fluency import __version__ as fluency_version
 from fluency.cli import fluency
 from fluency.common.paths import ROOT
+from fluency.core.study import read_study
+from fluency.core.tasks import task_sets
 from fluency.export import FORMATS
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), ROOT / "config/README.md"])
@@ -31,6 +34,7 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
 VARIABLES = set(re.findall(r"\$[{(]+(?:if )?(?:\$\()?(?:filter \w+,\$\()?([A-Z_]+)", MAKEFILE))
 VARIABLES |= {"POWERSHELL_ARCHIVE"}
+MAKE = r"""(?:^|[\s(])make ((?!-)[a-z-]+)((?: [A-Z]+=(?:".*?"|\S+))*)"""
 MODULES = {"venv", "pip"}
 """Of Python itself."""
 
@@ -91,6 +95,16 @@ def test_page_links_to_files_and_anchors_that_exist(path):
 
 
 @pytest.mark.parametrize("path", named(PAGES))
+def test_page_says_first_who_needs_it(path):
+    first = next(
+        line
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.match(r"[A-Z]|--8<--", line)
+    )
+    assert first.startswith(("For ", "--8<--")) or path.name in ("README.md", "CHANGELOG.md")
+
+
+@pytest.mark.parametrize("path", named(PAGES))
 def test_page_names_commands_and_files_that_exist(path):
     for text in code(path):
         for target in re.findall(r"(?:^|[\s(`;&|])make ((?!-)[a-z][\w-]*)\b", text):
@@ -110,6 +124,45 @@ def test_page_names_commands_and_files_that_exist(path):
             r"(?<![\w/<])(?:docs|scripts|tests|tools|envs|sandbox|example)/[\w./-]+\.\w+", text
         ):
             assert (ROOT / file).exists(), file
+
+
+def calls(path: Path) -> Iterator[str]:
+    """Each call of `fluency` that a page names, itself or by a command of make, with this project's files."""
+    archive = str(next((ROOT / "example").glob("*.tar.zst")))
+    for line in (line for text in code(path) for line in text.splitlines()):
+        if line.startswith("fluency ") and "--help" not in line:
+            yield line.replace("FILE", archive).replace("decision.md", "LICENSE")
+        for target, given in re.findall(MAKE, line):
+            values = dict(word.split("=", 1) for word in shlex.split(given))
+            values |= {"A": archive, "B": archive}
+            if "CONFIG" not in values:
+                values["ARCHIVE"] = archive
+            elif values["CONFIG"] in OWN or "…" in values["CONFIG"]:
+                values["CONFIG"] = "config/study.yaml"
+            settings = [f"{name}={value}" for name, value in values.items()]
+            dry = ["make", "--no-print-directory", "-n", target, *settings]
+            printed = subprocess.check_output(dry, text=True, cwd=ROOT).replace("\\\n", " ")
+            for recipe in printed.splitlines():
+                if recipe.startswith("fluency "):
+                    yield (
+                        " ".join(f"{k}={shlex.quote(v)}" for k, v in values.items()) + "; " + recipe
+                    )
+
+
+@pytest.mark.parametrize("path", named(PAGES))
+def test_page_commands_have_options_that_exist(path, monkeypatch):
+    """`fluency` parses what bash passes to it."""
+    monkeypatch.chdir(ROOT)
+    for call in calls(path):
+        words = re.sub(r"\bfluency ", "printf '%s\\\\0' ", call, count=1)
+        name, *given = subprocess.check_output(["bash", "-c", words], text=True).split("\0")[:-1]
+        fluency.commands[name].make_context(name, given)
+
+
+def test_start_page_shows_cell_of_the_demo():
+    (cell,) = re.findall(r"CELL=(\S+)", (ROOT / "docs/index.md").read_text(encoding="utf-8"))
+    study = read_study(ROOT / "config/demo.yaml")
+    assert cell in {each.path for each in study.cells(task_sets()[study.tasks].tasks)}
 
 
 def test_page_checks_notice_each_fault(tmp_path):

@@ -29,11 +29,11 @@ decides what it says:
   26 candidates by what two embedded models passed in both shells together.
 - `pilot-20`: everyday requests of four categories; [the method](method.md#the-task-bank) says where they come from.
 - `full-60`: the twenty, and forty more written by the same rules.
-- `demanding`: short and natural requests, too (17 to 73 words), but for these one must know a standard (CODEOWNERS,
+- `demanding`: requests as short and natural (17 to 73 words), for which one must know a standard (CODEOWNERS,
   SemVer, JSON merge patch, CSV, systemd units, server-sent events, `/proc`), combine several steps, or change files and
   leave the rest as it is. Chosen by their difficulty, never by a difference between the shells. A gap in them does not
   mean a gap in everyday work.
-- `full`: all of them. The mix represents nobody's work.
+- `full`: all of them. The mix does not represent anyone's work.
 
 Seven of the demanding tasks change files: `filled-templates`, `fiscal-folders`, `link-targets`, `newest-unpacked`,
 `patch-release`, `slug-names` and `toml-key-in-place`. They too are judged by what the command prints: a listing or hashes
