@@ -27,7 +27,7 @@ from fluency.core.tasks import task_sets
 from fluency.export import FORMATS
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), ROOT / "config/README.md"])
-OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml"}
+OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml", "study.json"}
 """Examples of a reader's own files."""
 CODE = ("code_inline", "fence", "code_block")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
