@@ -207,7 +207,7 @@ def _own_end(engine: Engine, session: ContainerSession, error: SandboxError) -> 
 
 
 def _events(engine: Engine, session: ContainerSession) -> dict[str, dict[str, str]]:
-    """Action -> attributes of the engine's events about a container: up to its removal, or to now if it was given up."""
+    """Action -> attributes of the engine's events about a container: up to its removal, or to now if it may still run."""
     client = engine.client(timeout=END_S + 5)
     found = {}
     with contextlib.closing(

@@ -104,7 +104,7 @@ def socket_paths() -> list[Path]:
 
 
 def find_engine() -> Engine | None:
-    """The first engine that answers; None if there is none, SandboxError if there is one that we may not use."""
+    """The first engine that answers; None if nothing answers, SandboxError if we may not use the one that does."""
     chosen, forbidden = chosen_place(), ""
     for options in candidates(chosen):
         url = options["base_url"]

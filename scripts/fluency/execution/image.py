@@ -48,7 +48,7 @@ FOLDER = CACHE / "images"
 
 
 def ensure_image(*, engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
-    """The image of this content and PowerShell archive; built if there is none yet, or if `rebuild`.
+    """The image of this content and PowerShell archive; built if it is missing, or if `rebuild`.
 
     On a cluster it is kept in the shared folder and taken from there.
     """

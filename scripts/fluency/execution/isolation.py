@@ -16,7 +16,7 @@ from fluency.core.study import Limits
 from fluency.world.model import WORK_DIR
 
 PROFILE = SANDBOX / "seccomp" / "profile.json"
-"""Made by tools/seccomp_profile.py from the files beside it."""
+"""Made by tools/seccomp_profile.py from the files in its folder."""
 ENGINE_DEFAULT = "the engine's own"
 """Recorded instead of the profile's hash where the engine does not enforce the project's seccomp profile."""
 

@@ -1,4 +1,4 @@
-"""PowerShell's archive: the pinned release, a given file, or one beside the Makefile."""
+"""PowerShell's archive: the pinned release, a given file, or one in the project's folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pinned() -> dict[str, str]:
 
 
 def release_name(machine: str = os.uname().machine) -> str:
-    """The release archive for a processor, by default this machine's; that of x64 where there is none."""
+    """The release archive for a processor, by default this machine's; x64's for other processors."""
     name = "arm64" if machine in ("aarch64", "arm64") else "x64"
     return next(archive for archive in pinned() if archive.endswith(f"-{name}.tar.gz"))
 
@@ -43,7 +43,7 @@ def release_name(machine: str = os.uname().machine) -> str:
 INSTALL_HINT = f"put {release_name()} beside the Makefile and run `make image` ({VARIABLE}=… names another file)"
 # Exit codes of the Dockerfile's PowerShell step. A given archive was checked before.
 BUILD_FAILURES = {
-    65: ("there is no PowerShell release for this processor", INSTALL_HINT),
+    65: ("PowerShell has no release for this processor", INSTALL_HINT),
     66: ("the download of PowerShell broke off", f"run again, or {INSTALL_HINT}"),
     67: (
         "the downloaded PowerShell archive has a wrong SHA-256",
@@ -82,9 +82,9 @@ def archive_origin(label: str, architecture: str) -> tuple[dict[str, str], list[
 
 
 def powershell_source() -> str | None:
-    """SHA-256 of the archive that the image takes instead of downloading one; None if there is none.
+    """SHA-256 of the archive that the image takes instead of downloading one; None without such an archive.
 
-    It is named by POWERSHELL_ARCHIVE now or earlier, else beside the Makefile.
+    It is named by POWERSHELL_ARCHIVE now or earlier, else it is in the project's folder.
     """
     if given := os.environ.get(VARIABLE):
         return _keep(Path(given).expanduser(), f"{VARIABLE}={given}")
@@ -92,9 +92,9 @@ def powershell_source() -> str | None:
         source = current.read_text(encoding="utf-8").strip()
         if archive_path(source).exists():
             return source
-    beside = ROOT / release_name()
-    if os.access(beside, os.R_OK) and sha256_file(beside) == pinned()[beside.name]:
-        return _keep(beside, str(beside))
+    found = ROOT / release_name()
+    if os.access(found, os.R_OK) and sha256_file(found) == pinned()[found.name]:
+        return _keep(found, str(found))
     return None
 
 

@@ -25,7 +25,7 @@ class Invocation:
     world: World
     limits: Limits
     timeout_s: float
-    """Deadline of the command in seconds, with the start of its shell and without that of the container."""
+    """Deadline of the command in seconds, with the start of its shell, without the start of the container."""
     needs: Sequence[str] = ()
     """What is started in addition to the world's tree: processes, http."""
     condition: ConditionName = AS_DESIGNED.name

@@ -32,7 +32,7 @@ FILTERED = "setarch linux32 true 2>/dev/null && echo wide || echo reduced"
 IN_FORCE = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.max,pids.max}"
 TIMEOUT_S = 30.0
 OWN_LABEL = f"{container.LABEL}.sandbox"
-"""Its value tells the containers of this process from those of others on the engine."""
+"""Its value marks the containers of this process on an engine that others use too."""
 
 
 def canary(limits: Limits) -> Invocation:

@@ -148,10 +148,10 @@ def content_problem(rule: str, expected: Any, text: str, lines: list[str]) -> st
     """None if the output is the expected answer by the rule, else the first difference.
 
     `text` is the clean output, `lines` are its normalised lines.
-    UserError if there is no such rule, or `expected` does not fit it.
+    UserError if the rule is unknown, or `expected` does not fit it.
     """
     if rule not in _RULES:
-        what = f"there is no content rule {rule}"
+        what = f"unknown content rule {rule}"
         raise UserError(what, hint=f"there are: {', '.join(_RULES)}")
     if rule not in JSON_RULES:
         return _RULES[rule](expected, lines)

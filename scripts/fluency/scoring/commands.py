@@ -122,7 +122,7 @@ def calls_of(call: Call, grammar: Grammar, depth: int = 0) -> Iterator[Call]:
 
 
 def _text_run(program: str, arguments: tuple[str, ...]) -> str:
-    """The text that a program runs as a command; empty if there is none."""
+    """The text that a program runs as a command; empty if it runs none."""
     if program in _RUNS_ALL:
         return " ".join(word for word in arguments if not word.startswith("-"))
     if option := _RUNS_TEXT.get(program):
@@ -132,7 +132,7 @@ def _text_run(program: str, arguments: tuple[str, ...]) -> str:
 
 
 def _wrapped(wrapper: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """The program that a wrapper runs, with its arguments; empty if there is none."""
+    """The program that a wrapper runs, with its arguments; empty if it runs none."""
     if wrapper not in wrappers() or (wrapper == "command" and arguments[:1] in (("-v",), ("-V",))):
         return ()  # `command -v` only asks where the program is
     before, skipped = "", wrapper not in _OPERAND_FIRST
@@ -153,7 +153,7 @@ def cmdlets() -> frozenset[str]:
 
 @cache
 def alias_names() -> dict[str, str]:
-    """Alias in lower case -> what it stands for."""
+    """Alias in lower case -> its command."""
     pairs = (line.split() for line in data_lines("aliases.txt"))
     return {name.lower(): target for name, target in pairs}
 

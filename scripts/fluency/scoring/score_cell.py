@@ -139,7 +139,7 @@ def _judge(
 
 
 def _lenient(execution: Execution, worlds: Sequence[WorldScore], passed: bool) -> bool | None:
-    """None where the lenient reading differs from the strict one and was not run."""
+    """None if the lenient reading differs from the strict one and was not run."""
     extraction = execution.extraction
     if extraction.lenient == extraction.strict or extraction.lenient is None:
         return passed
@@ -154,7 +154,7 @@ def _passed_under(
     conditions: Sequence[ConditionName],
     passed: bool,
 ) -> bool | None:
-    """Whether the answer passes under a condition; None where that was not asked, or asked and not run."""
+    """Whether the answer passes under a condition; None if that was not asked, or asked and not run."""
     ran = _all_passed(worlds, condition.name, "strict")
     if ran is not None or condition not in shell.conditions or condition.name not in conditions:
         return ran

@@ -131,7 +131,7 @@ class ProbeResult:
 
 
 class Prober:
-    """Executes probes in the sandbox, as many at a time as it allows, and judges the results.
+    """Executes probes in the sandbox, several at a time, and judges the results.
 
     Attributes:
         answers: the expected answer by task and seed, from the executions so far.
@@ -186,7 +186,7 @@ class Prober:
         return result
 
     def _key(self, invocation: Invocation, repeat: int) -> str:
-        """Everything that a result depends on; a task's checks are applied anew."""
+        """Everything that a result depends on; a task's checks are applied again."""
         image = self._sandbox.image
         parts = [
             [image.content_sha256, image.shells],
@@ -210,11 +210,8 @@ class Prober:
                     raise
                 return ProbeResult(probe, False, error.what, measured=False)
 
-        printing = {(p.shell, p.command): p for p in probes if p.anywhere}
         found = []
         with ThreadPoolExecutor(self._sandbox.parallel) as pool:
-            # Each once before all tasks ask for it; what is lost here is tried again below.
-            list(pool.map(one, printing.values()))
             for number, finding in enumerate(pool.map(one, probes), 1):
                 found.append(finding)
                 if number % 100 == 0:
@@ -232,7 +229,7 @@ def first_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) -> Ite
 def further_probes(
     task: Task, shells: Sequence[str], seeds: Sequence[int], repeats: int, answers: dict[int, Any]
 ) -> Iterator[Probe]:
-    """All other executions but those of `must_fail_probes`.
+    """All executions except the first and those that must fail.
 
     Args:
         task: whose commands are executed.
@@ -279,7 +276,7 @@ def trivial(task: Task, shell: str) -> list[str]:
 
 
 def shape_of(task: Task) -> str | None:
-    """A line that has the task's structure and is no answer; None if none of the known lines has it."""
+    """A line that has the task's structure and is not an answer; None if no known line has it."""
 
     def fits(line: str) -> bool:
         return checks.structure_problem(task.structure, line, checks.output_lines(line)) is None
@@ -288,7 +285,7 @@ def shape_of(task: Task) -> str | None:
 
 
 def hard_coded(shell: str, task: Task, answer: Any) -> str:
-    """A command that prints one world's answer, like that of a model that has seen it."""
+    """A command that prints one world's answer, as a model that has seen it would."""
     lines = answer if isinstance(answer, list) else [answer]
     if task.content in JSON_RULES:
         lines = [json.dumps(answer)]

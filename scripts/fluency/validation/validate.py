@@ -32,7 +32,7 @@ TITLES = (
 REPEATS, FILE_REPEATS = 20, 8
 """Executions of a shell's references in all, to find what differs from run to run.
 
-Processes and the service run beside the command; files do not change while it reads them.
+Processes and the service run next to the command; files do not change while it reads them.
 """
 KEPT = CACHE / "validation"
 NOT_MEASURED = 3
@@ -78,7 +78,7 @@ class ValidationReport:
 def add_row(
     report: ValidationReport, task: str, shell: str, findings: Sequence[ProbeResult]
 ) -> None:
-    """Add the row of one task in one shell and its problems; `findings` are those of this pair."""
+    """Add the row of one task in one shell and its problems; `findings` are this pair's."""
     lost = [f for f in findings if not f.measured]
     findings = [f for f in findings if f.measured]
     designed = [f for f in findings if f.probe.condition == AS_DESIGNED.name]
@@ -188,7 +188,7 @@ def validate(
         seeds: of the worlds, odd and even.
         sandbox: where the commands run.
         repeats: how often each shell's references are executed; by default what a task needs.
-        limits: of the executions; by default those of a study.
+        limits: of the executions; by default a study's.
         root: the folder of the tasks.
         kept: a folder of results, from which an interrupted proof goes on.
 

@@ -52,7 +52,7 @@ def build_world(seed: int) -> World:
 
 @lru_cache(maxsize=64)
 def build_world_and_answers(seed: int) -> tuple[World, dict[str, Any]]:
-    """The world, and the generator's own answers by task id, with which tests compare those of the tasks."""
+    """The world, and the generator's own answers by task id, which tests compare with the tasks' answers."""
     refused: WorldError | None = None
     for attempt in range(_ATTEMPTS):
         builder = Builder(seed, attempt)

@@ -34,7 +34,7 @@ class Crate:
 
 
 def add_crates(b: Builder) -> list[Crate]:
-    """Add every crate's manifest, README and lockfile, and the folder that is no crate."""
+    """Add every crate's manifest, README and lockfile, and a folder that is not a crate."""
     rng = b.rng.split("crates")
     others = rng.sample(CRATES_OTHER, rng.between(15, 20))
     crates = [Crate(name) for name in sorted((*CRATES_ALWAYS, *others))]

@@ -88,7 +88,7 @@ class Route:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Route:
-        """KeyError, TypeError, ValueError or AttributeError if the data are no route."""
+        """KeyError, TypeError, ValueError or AttributeError if the data are not a route."""
         headers, job = data["headers"], data.get("job")
         return cls(
             data["method"],
@@ -154,7 +154,7 @@ class HelperSpec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> HelperSpec:
-        """TypeError or KeyError if the data are no helper."""
+        """TypeError or KeyError if the data are not a helper."""
         lists = {"args": tuple(data["args"]), "threads": tuple(data.get("threads", ()))}
         return cls(**{**data, **lists})
 
