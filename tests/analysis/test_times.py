@@ -1,6 +1,6 @@
 """Times by hand: what counts as a run's time, what a first pass costs, and when neither is known."""
 
-from math import inf
+from math import inf, nan
 
 import pytest
 
@@ -19,14 +19,14 @@ STUDY = make_study(trials=3)
     [
         ([(1, False, 2, 1), (2, True, 3, 0.5), (3, True, 9, 9)], 3, 6.5),
         (
-            [(1, False, 2, None), (2, True, 1, 1)],
+            [(1, False, 2, nan), (2, True, 1, 1)],
             2,
             4,
         ),  # an answer without a command costs its generation
         ([(1, False, 2, 1), (2, False, 2, 1)], 2, inf),
         ([(1, False, 2, 1)], 2, None),
         ([(2, True, 2, 1)], 2, None),
-        ([(1, True, None, 1)], 1, None),
+        ([(1, True, nan, 1)], 1, None),
         # Trials before a gap are enough where they reach the horizon.
         ([(1, False, 40, 1), (2, False, 20, 1)], 5, inf),
         ([(1, False, 40, 1), (2, False, 20, 1), (4, True, 1, 1)], 5, inf),
@@ -71,7 +71,7 @@ def test_times_without_latencies() -> None:
     ]
     assert found.t_run is None
     assert found.t_first is None
-    assert found.t_exec.size == 12
+    assert found.t_exec.low <= found.t_exec.median <= found.t_exec.high
 
 
 def test_times_ignore_the_order_of_rows() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, sqrt
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import nctdtr, ndtr, ndtri, stdtrit
+from scipy.special import nctdtr, nctdtrinc, ndtr, ndtri, stdtrit
 
 from fluency.analysis import decision_table as plan
 from fluency.analysis.intervals import task_sd
@@ -20,23 +20,15 @@ from fluency.common.paths import RESULTS
 from fluency.core.shells import gap_shells
 from fluency.core.study import Study
 from fluency.core.table import read_table
-from fluency.core.tasks import load_tasks, task_sets
+from fluency.core.tasks import load_tasks
 
 Spread = Callable[[float], float]
 """By the true gap: the standard deviation of the per-task differences, of one."""
 
 
-@cache
 def noncentrality(tasks: int) -> float:
     """The t statistic's shift that a two-sided test at 5 % over the tasks finds 80 % of the time."""
-    low, high = 0.5, 30.0
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        if finds(middle / sqrt(tasks), tasks) > plan.POWER:
-            high = middle
-        else:
-            low = middle
-    return low
+    return float(nctdtrinc(tasks - 1, 1 - plan.POWER, stdtrit(tasks - 1, 1 - plan.ALPHA / 2)))
 
 
 def detectable(spread: Spread, tasks: int) -> float:
@@ -153,20 +145,22 @@ def outlook_lines(study: Study, tasks: int) -> list[str]:
     ]
 
 
-SIZE_HEADS = ["", "who is ahead (true gap 10)", "less than 5 (true gap 0)"]
-SET_HEADS = ["source", "set", "tasks", "half-width of the interval", "gap found"]
+HEADS = [
+    "",
+    "half-width",
+    "gap found",
+    "tasks: who is ahead (gap 10)",
+    "tasks: less than 5 (gap 0)",
+]
 
 
-def power_text(
-    spreads: Mapping[str, float], tasks: int, trials: int, sets: Mapping[str, int]
-) -> str:
-    """The tables in plain text.
+def power_text(spreads: Mapping[str, float], tasks: int, trials: int) -> str:
+    """The table in plain text.
 
     Args:
         spreads: Models with their spreads; without any, the scenarios of docs/method.md.
         tasks: The design's.
         trials: The design's.
-        sets: Sets of tasks with their sizes, to be compared.
     """
     lines = [f"This design: {tasks} tasks x {trials} trials, one model."]
     sources = {f"results of {name}": _constant(spread) for name, spread in spreads.items()}
@@ -174,11 +168,16 @@ def power_text(
         sources = scenario_spreads(trials)
         lines.append("There are no results of both shells yet: scenarios are assumed.")
         lines += [f"  {s.name}: {s.words}" for s in SCENARIOS.values()]
-    lines += ["", "Tasks that answer a question 80 % of the time, as in the report:"]
-    lines += [columns([SIZE_HEADS, *size_rows(sources)])]
-    lines += ["", f"This design and the sets of tasks, with {trials} trials, in points:"]
-    lines += [columns([SET_HEADS, *set_rows(sources, {"this design": tasks, **sets})])]
+    rows = [HEADS, *size_rows(sources, tasks)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines += [
+        "",
+        "With this design, in points: the half-width of the interval at a true gap of 0, and the",
+        "gap that is found 80 % of the time. Then the tasks that answer a question 80 % of the time.",
+        *(
+            "  ".join([head.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
+            for head, *rest in rows
+        ),
         "",
         "The spread of one study is uncertain: with 20 tasks by a third. n/a: none was seen.",
     ]
@@ -194,53 +193,25 @@ def _constant(spread: float) -> Spread:
     return lambda gap: spread
 
 
-def size_rows(sources: Mapping[str, Spread]) -> list[list[str]]:
-    """A row for each source: the tasks that answer each question."""
+def size_rows(sources: Mapping[str, Spread], tasks: int) -> list[list[str]]:
+    """A row for each source: what the design's tasks find, and the tasks that answer each question."""
     rows = []
     for title, spread in sources.items():
         ahead, alike = sample_sizes(spread(float(plan.DIRECTION))), sample_sizes(spread(0.0))
+        gaps = [half_width(spread, tasks), detectable(spread, tasks)] if tasks > 1 else [0, 0]
         needed = [ahead and ahead.ahead, alike and alike.no_difference]
-        rows.append([title, *(str(size or "n/a") for size in needed)])
+        shown = [f"{100 * gap:.1f}" if gap else "n/a" for gap in gaps]
+        rows.append([title, *shown, *(str(size or "n/a") for size in needed)])
     return rows
 
 
-def set_rows(sources: Mapping[str, Spread], sets: Mapping[str, int]) -> list[list[str]]:
-    """A row for each source and set of two tasks or more, in points."""
-    return [
-        [
-            title,
-            name,
-            str(tasks),
-            _points(half_width(spread, tasks)),
-            _points(detectable(spread, tasks)),
-        ]
-        for title, spread in sources.items()
-        for name, tasks in sets.items()
-        if tasks > 1
-    ]
-
-
-def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows in plain text: the first column to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join([head.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
-        for head, *rest in rows
-    )
-
-
-def _points(gap: float) -> str:
-    return f"{100 * gap:.1f}" if gap else "n/a"
-
-
 def main(study: Study, results: Path = RESULTS) -> int:
-    """Print the tables for a study: from its own results, else from the scenarios."""
+    """Print the table for a study: from its own results, else from the scenarios."""
     ids, spreads = [task.id for task in load_tasks(study.tasks)], {}
     path = Path(results) / study.study / "cells.csv"
     for alias, rows in read_table(path).groupby("model", sort=False) if path.exists() else ():
         paired = pair_by_task(count_outcomes(rows, ids, study.trials, study.shells))
         if paired and len(paired.tasks) > 1:
             spreads[str(alias)] = task_sd(paired.differences)
-    sets = {name: len(found.tasks) for name, found in task_sets().items()}
-    print(power_text(spreads, len(ids), study.trials, sets))
+    print(power_text(spreads, len(ids), study.trials))
     return 0
