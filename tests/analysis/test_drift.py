@@ -35,7 +35,7 @@ def passes(cell: Cell) -> bool:
 # fmt: off
 ORDERS: dict[str, tuple[Callable[[Cell, float], float], str, float]] = {
     "honest": (lambda cell, place: 0, "kept", 0),
-    "resumed": (lambda cell, place: 9 * (place > 0.3), "resumed", 0),
+    "resumed": (lambda cell, place: 9 * (place > 0.3), "kept", 0),
     "one shell a day after the other": (lambda cell, place: 24 * (cell.shell == "pwsh"), "departed", 1),
     "failing answers asked for again after two hours": (
         lambda cell, place: 0 if passes(cell) else 2 + 3 * (1 - place), "departed", 0),

@@ -9,7 +9,6 @@ from fluency.analysis.outcomes import (
     Outcomes,
     PoolingError,
     ShellPasses,
-    count_cells,
     count_outcomes,
     missing_bounds,
     one_model,
@@ -17,7 +16,6 @@ from fluency.analysis.outcomes import (
 )
 from fluency.analysis.robustness import sensitivities
 from fluency.analysis.study_analysis import analyse_model
-from fluency.analysis.times import times
 from fluency.core.shells import DESIGN_SHELLS
 from tests.synthetic_tables import contrasted, make_frame, make_study, make_tasks, random_passes
 
@@ -65,8 +63,6 @@ def test_counts_refuse_rows_of_two_models() -> None:
         one_model,
         lambda rows: count_outcomes(rows, ids, 5, DESIGN_SHELLS),
         lambda rows: sensitivities(rows, ids, 5, DESIGN_SHELLS),
-        lambda rows: times(rows, 5, DESIGN_SHELLS),
-        lambda rows: count_cells(rows, "bash", ids, 5),
         lambda rows: analyse_model(rows, "model-x", DESIGN_SHELLS, dict.fromkeys(ids, "c"), 5),
     ):
         with pytest.raises(PoolingError, match="never pooled"):

@@ -13,7 +13,6 @@ from fluency.analysis.power import (
     excludes,
     finds,
     main,
-    noncentrality,
     outlook,
     outlook_lines,
     power_text,
@@ -33,9 +32,9 @@ from tools.simulate.studies import population, studies
 
 
 @pytest.mark.parametrize("tasks", [5, 20, 60, 200])
-def test_noncentrality_is_statsmodels_effect_size(tasks: int) -> None:
+def test_detectable_gap_is_statsmodels_effect_size(tasks: int) -> None:
     effect = TTestPower().solve_power(nobs=tasks, alpha=0.05, power=0.8, alternative="two-sided")
-    assert noncentrality(tasks) == pytest.approx(effect * math.sqrt(tasks), rel=1e-3)
+    assert detectable(lambda gap: 0.3, tasks) == pytest.approx(0.3 * effect, rel=1e-3)
 
 
 @pytest.mark.parametrize(("name", "tasks"), [("A", 60), ("C", 116)])

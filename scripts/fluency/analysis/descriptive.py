@@ -12,7 +12,6 @@ import pandas as pd
 
 from fluency.analysis.outcomes import (
     cells_in,
-    one_model,
 )
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS, gap_shells
@@ -63,26 +62,21 @@ def silent_failures(rows: pd.DataFrame, shell: str) -> SilentFailures:
 
 
 @dataclass(frozen=True)
-class FailureExample:
-    """One failed cell, as the model wrote it: hostile text, to be escaped where it is shown."""
-
-    cell: Cell
-    why: str
-    command: str | None
-
-
-@dataclass(frozen=True)
 class FailureLine:
-    """One failure class: failed cells per shell, and the first of them in design order as the example."""
+    """One failure class: failed cells per shell, and the first of them in design order as the example.
+
+    Its reason and command are hostile text, to be escaped where they are shown.
+    """
 
     failure_class: str
     counts: dict[str, int]
-    example: FailureExample
+    cell: Cell
+    why: str
+    command: str
 
 
 def composition(rows: pd.DataFrame, shell: str) -> ShellComposition:
     """What one model's answers in one shell are made of."""
-    one_model(rows)
     answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
     lines = []
     for kind in get_args(MadeOf):
@@ -98,26 +92,19 @@ def composition(rows: pd.DataFrame, shell: str) -> ShellComposition:
 
 def failure_lines(rows: pd.DataFrame, shells: Collection[str]) -> tuple[FailureLine, ...]:
     """Every class that occurs in one model's measured cells, in the order of the closed set."""
-    model = one_model(rows)
     failed = rows[(rows["status"] == "measured") & (rows["passed"] == False)]  # noqa: E712
-    named = failed["failure_class"].fillna("unclassified")
-    lines, classes = [], set(named)
+    named, lines = failed["failure_class"].fillna("unclassified"), []
     for failure_class in (*get_args(FailureClass), "unclassified"):
-        if failure_class not in classes:
-            continue
         part = failed[named == failure_class]
-        first = part.iloc[0]
-        cell = Cell(model, first["shell"], first["task"], int(first["trial"]))
-        why = "" if pd.isna(first["why"]) else str(first["why"])
-        command = None if pd.isna(first["command"]) else str(first["command"])
-        counts = {shell: int((part["shell"] == shell).sum()) for shell in shells}
-        lines.append(FailureLine(failure_class, counts, FailureExample(cell, why, command)))
+        if len(part):
+            counts = {shell: int((part["shell"] == shell).sum()) for shell in shells}
+            why, command = part[["why", "command"]].fillna("").iloc[0]
+            lines.append(FailureLine(failure_class, counts, cells_in(part)[0], why, command))
     return tuple(lines)
 
 
 def side_effects(rows: pd.DataFrame) -> tuple[Cell, ...]:
     """Cells whose command changed the working folder or left processes, whether they passed or not."""
-    one_model(rows)
     return cells_in(rows[(rows["status"] == "measured") & rows["side_effects"].notna()])
 
 
@@ -132,12 +119,9 @@ class RetriedCell:
 
 def retried_cells(rows: pd.DataFrame) -> tuple[RetriedCell, ...]:
     """The cells that were attempted more than once."""
-    one_model(rows)
-    part = rows[rows["attempts"].notna() & (rows["attempts"] > 1).fillna(False)]
+    part = rows[rows["attempts"].fillna(1) > 1]
     found = zip(cells_in(part), part["attempts"], part["status"], strict=True)
-    return tuple(
-        RetriedCell(cell, int(attempts), status == "measured") for cell, attempts, status in found
-    )
+    return tuple(RetriedCell(cell, int(number), end == "measured") for cell, number, end in found)
 
 
 ENOUGH_FOR_ORDER = 40
@@ -172,13 +156,10 @@ class AskingOrder:
     days_apart: float | None
 
     @property
-    def state(self) -> Literal["kept", "resumed", "departed", "unknown"]:
-        """resumed: kept, with pauses."""
+    def state(self) -> Literal["kept", "departed", "unknown"]:
         if self.answers < ENOUGH_FOR_ORDER:
             return "unknown"
-        if any(self.late.values()):
-            return "departed"
-        return "resumed" if self.runs > 1 else "kept"
+        return "departed" if any(self.late.values()) else "kept"
 
 
 def asking_order(rows: pd.DataFrame, model: str, study: Study) -> AskingOrder:
@@ -186,22 +167,19 @@ def asking_order(rows: pd.DataFrame, model: str, study: Study) -> AskingOrder:
     times = pd.to_datetime(rows["asked_utc"], format="ISO8601", utc=True, errors="coerce").dropna()
     times = times.sort_values(kind="stable")
     asked = rows.loc[times.index]
-    cells = map(Cell, *(asked[name].tolist() for name in ("model", "shell", "task", "trial")))
-    planned = np.argsort(np.argsort([-study.priority(cell) for cell in cells], kind="stable"))
+    priorities = [-study.priority(cell) for cell in cells_in(asked)]
+    planned = np.argsort(np.argsort(priorities, kind="stable"))
     seconds = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy()
     # Of those asked in an earlier second, how many were planned later.
     overtakers = np.array(
         [int((planned[seconds < at] > own).sum()) for own, at in zip(planned, seconds, strict=True)]
     )
     late = overtakers > max(2 * study.model(model).in_flight, OVERTAKEN_BY * len(asked))
-    shell_of, means = asked["shell"].to_numpy(), {}
-    for shell in study.shells:
-        if (shell_of == shell).any():
-            means[shell] = float(seconds[shell_of == shell].mean())
-    baseline, challenger = (means.get(shell) for shell in gap_shells(study.shells))
+    shell_of = asked["shell"].to_numpy()
+    baseline, challenger = (seconds[shell_of == shell] for shell in gap_shells(study.shells))
     apart = None
-    if baseline is not None and challenger is not None:
-        apart = (challenger - baseline) / 86_400
+    if len(baseline) and len(challenger):
+        apart = float(challenger.mean() - baseline.mean()) / 86_400
     return AskingOrder(
         answers=len(asked),
         late={shell: int(late[shell_of == shell].sum()) for shell in study.shells},

@@ -84,14 +84,9 @@ class GapEstimate:
         return "under-ten" if self.interval.within(plan.DIRECTION) else "open"
 
     @property
-    def rows(self) -> tuple[plan.Band, ...]:
-        """The rows of the decision table that the interval meets."""
-        return plan.bands_within(*self.interval)
-
-    @property
     def supported(self) -> bool:
         """Whether the whole interval lies in the row of the point estimate."""
-        return self.edge is None and self.rows == (self.band,)
+        return self.edge is None and plan.bands_within(*self.interval) == (self.band,)
 
 
 @dataclass(frozen=True)

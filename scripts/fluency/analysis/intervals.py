@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import sqrt
+from statistics import stdev
 from typing import NamedTuple
 
 from scipy.special import (  # the import of scipy.stats takes half a second
@@ -14,7 +15,7 @@ from scipy.special import (  # the import of scipy.stats takes half a second
 )
 
 from fluency.analysis.decision_table import ALPHA, edge_of
-from fluency.analysis.outcomes import Outcomes, PairedRates, mean, trial_noise
+from fluency.analysis.outcomes import Outcomes, PairedRates, mean
 
 
 class Interval(NamedTuple):
@@ -65,10 +66,7 @@ def gap_interval(paired: PairedRates) -> Interval:
 
 def task_sd(differences: Sequence[Fraction]) -> float:
     """Sample standard deviation of the per-task differences (T - 1); 0 for a single task."""
-    if len(differences) < 2:
-        return 0.0
-    centre = mean(differences)
-    return sqrt(sum((d - centre) ** 2 for d in differences) / (len(differences) - 1))
+    return float(stdev(differences)) if len(differences) > 1 else 0.0
 
 
 def fixed_task_halfwidth(outcomes: Outcomes, paired: PairedRates) -> float | None:
@@ -76,17 +74,23 @@ def fixed_task_halfwidth(outcomes: Outcomes, paired: PairedRates) -> float | Non
 
     None where a task has one trial, which does not show its own noise.
     """
-    noise = trial_noise(outcomes, paired)
-    if noise is None:
+    places = [outcomes.tasks.index(task) for task in paired.tasks]
+    cells = [
+        cell
+        for counts in (outcomes.baseline.at(places), outcomes.challenger.at(places))
+        for cell in zip(counts.passes, counts.scored, strict=True)
+    ]
+    if min(n for _, n in cells) < 2:
         return None
-    return float(ndtri(1 - ALPHA / 2)) * sqrt(noise / len(paired.tasks))
+    noise = sum(c * (n - c) / n**2 / (n - 1) for c, n in cells)
+    return float(ndtri(1 - ALPHA / 2)) * sqrt(noise) / len(places)
 
 
 def clopper_pearson(successes: int, size: int) -> tuple[float, float]:
     """Exact 95 % interval of a binomial share; (0, 1) when nothing was seen."""
-    low = high = None
+    low, high = 0.0, 1.0
     if successes:
         low = float(betaincinv(successes, size - successes + 1, ALPHA / 2))
     if successes < size:
         high = float(betaincinv(successes + 1, size - successes, 1 - ALPHA / 2))
-    return low or 0.0, 1.0 if high is None else high
+    return low, high

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from statistics import fmean
 
 import pandas as pd
 
@@ -19,7 +18,6 @@ from fluency.core.study import Cell
 class Tally:
     """Cells of one shell: planned = measured + missing + not measured."""
 
-    shell: str
     planned: int
     measured: int
     missing: int
@@ -40,36 +38,20 @@ class Tally:
 
 def count_cells(rows: pd.DataFrame, shell: str, tasks: Sequence[str], trials: int) -> Tally:
     """Count one shell of one model; a cell of the design that has no row is missing."""
-    if len(rows):
-        one_model(rows)
     cells = rows[
         (rows["shell"] == shell) & rows["task"].isin(tasks) & rows["trial"].between(1, trials)
     ]
-    planned = len(tasks) * trials
-    counts = {
-        status: int((cells["status"] == status).sum())
-        for status in ("measured", "missing", "not_measured")
-    }
-    absent = planned - len(cells)
-    unmeasured = cells.loc[cells["status"] != "measured", "reason"].fillna("no reason recorded")
-    reasons = list(unmeasured.value_counts(sort=False).items())
-    if absent:
-        reasons.append(("no row in the cells table", absent))
-    reasons.sort(key=lambda item: (-item[1], item[0]))
+    planned, statuses = len(tasks) * trials, Counter(cells["status"])
+    unmeasured = cells.loc[cells["status"] != "measured", "reason"]
+    reasons = Counter(unmeasured.fillna("no reason recorded"))
+    reasons["no row in the cells table"] = absent = planned - len(cells)
     return Tally(
-        shell=shell,
         planned=planned,
-        measured=counts["measured"],
-        missing=counts["missing"] + absent,
-        not_measured=counts["not_measured"],
-        reasons=tuple((str(reason), int(count)) for reason, count in reasons),
+        measured=statuses["measured"],
+        missing=statuses["missing"] + absent,
+        not_measured=statuses["not_measured"],
+        reasons=tuple(sorted((+reasons).items(), key=lambda item: (-item[1], item[0]))),
     )
-
-
-def unknown_marks(rows: pd.DataFrame) -> tuple[str, ...]:
-    """Cells that call themselves measured and hold no pass mark: a damaged table."""
-    broken = rows[(rows["status"] == "measured") & rows["passed"].isna()]
-    return tuple(cell.path for cell in cells_in(broken))
 
 
 def cells_in(rows: pd.DataFrame) -> tuple[Cell, ...]:
@@ -101,6 +83,17 @@ class ShellPasses:
 
     passes: tuple[int, ...]
     scored: tuple[int, ...]
+
+    def at(self, places: Sequence[int]) -> ShellPasses:
+        """Those of some tasks, by their places."""
+        return ShellPasses(
+            tuple(self.passes[i] for i in places), tuple(self.scored[i] for i in places)
+        )
+
+    @property
+    def rates(self) -> tuple[Fraction, ...]:
+        """By task, each with a measured trial."""
+        return tuple(Fraction(c, n) for c, n in zip(self.passes, self.scored, strict=True))
 
     @property
     def total_passes(self) -> int:
@@ -137,12 +130,11 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class Rate:
-    """A pass@1 with its denominators: the mean over `tasks` tasks of passes / measured trials."""
+    """A pass@1, the mean over tasks of passes / measured trials, and both in all."""
 
     value: Fraction
     passes: int
     scored: int
-    tasks: int
 
 
 def count_outcomes(
@@ -150,19 +142,16 @@ def count_outcomes(
     tasks: Sequence[str],
     trials: int,
     shells: Sequence[str],
-    columns: Mapping[str, str] | str = "passed",
+    column: str = "passed",
 ) -> Outcomes:
     """Passes and measured trials by task and shell.
 
-    `rows` are one model's, `shells` the study's; `columns` names the mark to count, for all shells or for each.
-    A mark that is unknown (null) is not measured, never a failure.
+    `rows` are one model's, `shells` the study's; `column` is the mark to count. A mark that is unknown (null) is not
+    measured, never a failure.
     """
-    model = one_model(rows)
-    measured = rows["status"].eq("measured")
-    by_shell = {}
+    model, mark, by_shell = one_model(rows), rows[column], {}
     for shell in ordered_shells(shells):
-        mark = rows[columns if isinstance(columns, str) else columns[shell]]
-        known = measured & rows["shell"].eq(shell) & mark.notna()
+        known = rows["status"].eq("measured") & rows["shell"].eq(shell) & mark.notna()
         passes, scored = (Counter(rows["task"][chosen]) for chosen in (known & mark, known))
         by_shell[shell] = ShellPasses(
             tuple(passes[task] for task in tasks), tuple(scored[task] for task in tasks)
@@ -170,15 +159,11 @@ def count_outcomes(
     return Outcomes(model, tuple(tasks), trials, by_shell, gap_shells(shells))
 
 
-def pass_at_1(outcomes: Outcomes, shell: str, tasks: Collection[str] | None = None) -> Rate | None:
-    """Pass@1 of one shell alone, over those of the tasks that have enough measured trials in it; None without any."""
+def pass_at_1(outcomes: Outcomes, shell: str) -> Rate | None:
+    """Pass@1 of one shell alone, over the tasks that have enough measured trials in it; None without any."""
     counts = outcomes.by_shell[shell]
-    kept = [
-        i
-        for i in well_measured(outcomes.min_trials, counts)
-        if tasks is None or outcomes.tasks[i] in tasks
-    ]
-    return rate_over(counts, kept) if kept else None
+    kept = well_measured(outcomes.min_trials, counts)
+    return rate_of(counts.at(kept)) if kept else None
 
 
 def well_measured(least: int, *shells: ShellPasses) -> list[int]:
@@ -187,13 +172,9 @@ def well_measured(least: int, *shells: ShellPasses) -> list[int]:
     return [place for place, scored in enumerate(by_task) if min(scored) >= least]
 
 
-def rate_over(counts: ShellPasses, places: Sequence[int]) -> Rate:
-    """Pass@1 of one shell over some tasks, by their places: at least one, each with a measured trial."""
-    passes, scored = [counts.passes[i] for i in places], [counts.scored[i] for i in places]
-    value = sum((Fraction(c, n) for c, n in zip(passes, scored, strict=True)), Fraction()) / len(
-        places
-    )
-    return Rate(value, sum(passes), sum(scored), len(places))
+def rate_of(counts: ShellPasses) -> Rate:
+    """Pass@1 of one shell over at least one task, each with a measured trial."""
+    return Rate(mean(counts.rates), counts.total_passes, counts.total_scored)
 
 
 @dataclass(frozen=True)
@@ -237,17 +218,15 @@ def pair_by_task(outcomes: Outcomes) -> PairedRates | None:
     kept = well_measured(outcomes.min_trials, *contrasted)
     if not kept:
         return None
-    baseline, challenger = (
-        tuple(Fraction(counts.passes[i], counts.scored[i]) for i in kept) for counts in contrasted
-    )
-    baseline_rate, challenger_rate = (rate_over(counts, kept) for counts in contrasted)
+    baseline, challenger = (counts.at(kept) for counts in contrasted)
+    tasks = tuple(outcomes.tasks[i] for i in kept)
     return PairedRates(
-        tasks=tuple(outcomes.tasks[i] for i in kept),
-        dropped=tuple(task for i, task in enumerate(outcomes.tasks) if i not in set(kept)),
-        baseline=baseline,
-        challenger=challenger,
-        baseline_rate=baseline_rate,
-        challenger_rate=challenger_rate,
+        tasks=tasks,
+        dropped=tuple(task for task in outcomes.tasks if task not in tasks),
+        baseline=baseline.rates,
+        challenger=challenger.rates,
+        baseline_rate=rate_of(baseline),
+        challenger_rate=rate_of(challenger),
     )
 
 
@@ -258,20 +237,3 @@ def missing_bounds(outcomes: Outcomes) -> tuple[Fraction, Fraction]:
     measured = challenger.total_passes - baseline.total_passes
     against, in_favour = size - baseline.total_scored, size - challenger.total_scored
     return Fraction(measured - against, size), Fraction(measured + in_favour, size)
-
-
-def trial_noise(outcomes: Outcomes, paired: PairedRates) -> float | None:
-    """Mean over the compared tasks of the variance that trials alone give a per-task difference.
-
-    None where a task has a single trial in a shell.
-    """
-    cells = [
-        [
-            (counts.passes[i], counts.scored[i])
-            for counts in (outcomes.baseline, outcomes.challenger)
-        ]
-        for i in map(outcomes.tasks.index, paired.tasks)
-    ]
-    if min(n for pair in cells for _, n in pair) < 2:
-        return None
-    return fmean(sum(c * (n - c) / n**2 / (n - 1) for c, n in pair) for pair in cells)

@@ -9,24 +9,26 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from fluency.analysis.intervals import clopper_pearson
-from fluency.analysis.outcomes import Outcomes, ShellPasses
+from fluency.analysis.outcomes import Outcomes
 
 
-@dataclass(frozen=True)
-class ShareOfTasks:
-    """Of the tasks with every trial measured the share that is ever passed.
+class ShareOfTasks(NamedTuple):
+    """Of the tasks with every trial measured those that are ever passed."""
 
-    Attributes:
-        value: None without such tasks.
-        tasks: How many these are.
-        interval: 95 %, exact; None where the value is.
-    """
-
-    value: Fraction | None
+    passed: int
     tasks: int
-    interval: tuple[float, float] | None
+
+    @property
+    def value(self) -> Fraction | None:
+        return Fraction(self.passed, self.tasks) if self.tasks else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 %, exact."""
+        return clopper_pearson(self.passed, self.tasks)
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,6 @@ class PassK:
     """pass@k in every shell, and how the contrasted ones compare.
 
     Attributes:
-        k: The study's trials.
         shares: By shell.
         gap: Over the complete tasks; None without any.
         complete: Tasks with every trial measured in both contrasted shells.
@@ -44,7 +45,6 @@ class PassK:
         neither: Never passed.
     """
 
-    k: int
     shares: dict[str, ShareOfTasks]
     gap: Fraction | None
     complete: int
@@ -56,28 +56,26 @@ class PassK:
 
 def pass_k(outcomes: Outcomes) -> PassK:
     """Compare the contrasted shells on the tasks with every trial measured in both."""
-    k = outcomes.trials
-    baseline, challenger = outcomes.baseline, outcomes.challenger
-    cells = zip(baseline.passes, baseline.scored, challenger.passes, challenger.scored, strict=True)
-    table = Counter((below > 0, above > 0) for below, m, above, n in cells if min(m, n) >= k)
-    complete = table.total()
-    more = table[False, True] - table[True, False]
+    ever = {
+        shell: [
+            passes > 0 if scored >= outcomes.trials else None
+            for passes, scored in zip(counts.passes, counts.scored, strict=True)
+        ]
+        for shell, counts in outcomes.by_shell.items()
+    }
+    table = Counter(zip(*(ever[shell] for shell in outcomes.contrast), strict=True))
+    both, neither = table[True, True], table[False, False]
+    challenger_only, baseline_only = table[False, True], table[True, False]
+    complete = both + neither + challenger_only + baseline_only
     return PassK(
-        k=k,
-        shares={shell: _share(counts, k) for shell, counts in outcomes.by_shell.items()},
-        gap=Fraction(more, complete) if complete else None,
+        shares={
+            shell: ShareOfTasks(marks.count(True), len(marks) - marks.count(None))
+            for shell, marks in ever.items()
+        },
+        gap=Fraction(challenger_only - baseline_only, complete) if complete else None,
         complete=complete,
-        both=table[True, True],
-        challenger_only=table[False, True],
-        baseline_only=table[True, False],
-        neither=table[False, False],
+        both=both,
+        challenger_only=challenger_only,
+        baseline_only=baseline_only,
+        neither=neither,
     )
-
-
-def _share(counts: ShellPasses, k: int) -> ShareOfTasks:
-    cells = zip(counts.passes, counts.scored, strict=True)
-    found = [passes > 0 for passes, scored in cells if scored >= k]
-    if not found:
-        return ShareOfTasks(None, 0, None)
-    share = Fraction(sum(found), len(found))
-    return ShareOfTasks(share, len(found), clopper_pearson(sum(found), len(found)))

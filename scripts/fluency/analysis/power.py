@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from math import ceil, sqrt
+from itertools import count
+from math import sqrt
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import nctdtr, nctdtrinc, ndtr, ndtri, stdtrit
+from scipy.special import nctdtr, nctdtrinc, ndtr, stdtrit
 
 from fluency.analysis import decision_table as plan
 from fluency.analysis.intervals import task_sd
@@ -26,19 +27,12 @@ Spread = Callable[[float], float]
 """By the true gap: the standard deviation of the per-task differences, of one."""
 
 
-def noncentrality(tasks: int) -> float:
-    """The t statistic's shift that a two-sided test at 5 % over the tasks finds 80 % of the time."""
-    return float(nctdtrinc(tasks - 1, 1 - plan.POWER, stdtrit(tasks - 1, 1 - plan.ALPHA / 2)))
-
-
 def detectable(spread: Spread, tasks: int) -> float:
     """Smallest gap (of one) found 80 % of the time."""
-    gap = 0.1
+    critical, gap = stdtrit(tasks - 1, 1 - plan.ALPHA / 2), 0.1
+    shift = float(nctdtrinc(tasks - 1, 1 - plan.POWER, critical))
     for _ in range(20):
-        last = gap
-        gap = min(1.0, noncentrality(tasks) * spread(gap) / sqrt(tasks))
-        if abs(gap - last) < 0.0005:
-            break
+        gap = min(1.0, shift * spread(gap) / sqrt(tasks))
     return gap
 
 
@@ -79,15 +73,9 @@ def sample_sizes(spread: float) -> SampleSizes | None:
     if spread <= 0:
         return None
     direction, noise = float(plan.DIRECTION) / spread, float(plan.NOISE) / spread
-    quantile = ndtri(1 - plan.ALPHA / 2)
     return SampleSizes(
-        _smallest(
-            lambda size: finds(direction, size), ((quantile + ndtri(plan.POWER)) / direction) ** 2
-        ),
-        _smallest(
-            lambda size: excludes(noise, size),
-            ((quantile + ndtri((1 + plan.POWER) / 2)) / noise) ** 2,
-        ),
+        _smallest(lambda size: finds(direction, size)),
+        _smallest(lambda size: excludes(noise, size)),
     )
 
 
@@ -102,12 +90,9 @@ def excludes(margin: float, size: int) -> float:
     return max(0.0, 2 * float(ndtr(room)) - 1)
 
 
-def _smallest(power: Callable[[int], float], about: float) -> int:
-    """The first size from just below the normal approximation on that has the power."""
-    size = max(2, ceil(about) - 1)
-    while power(size) < plan.POWER:
-        size += 1
-    return size
+def _smallest(power: Callable[[int], float]) -> int:
+    """The first size that has the power."""
+    return next(size for size in count(2) if power(size) >= plan.POWER)
 
 
 class Outlook(NamedTuple):
@@ -117,12 +102,12 @@ class Outlook(NamedTuple):
     gap: float
 
 
-def outlook(rate: float, tasks: int, trials: int, count: int = 4000) -> Outlook:
+def outlook(rate: float, tasks: int, trials: int, studies: int = 4000) -> Outlook:
     """By scenario D with another mean; a ceiling is computed as the floor that it mirrors."""
     scenario = replace(SCENARIOS["D"], mean=min(rate, 1 - rate))
     rng = np.random.default_rng(plan.SEED)
     rates = np.array(draw_rates(scenario, 0.0, 20_000, rng))
-    rates = rates[:, rng.integers(0, 20_000, size=(count, tasks))]
+    rates = rates[:, rng.integers(0, 20_000, size=(studies, tasks))]
     passes = rng.binomial(trials, rates).sum(axis=2)
     cannot_tell = float((passes.max(axis=0) <= plan.FLOOR * tasks * trials).mean())
     return Outlook(cannot_tell, detectable(scenario_spread(scenario, trials), tasks))
@@ -198,7 +183,7 @@ def size_rows(sources: Mapping[str, Spread], tasks: int) -> list[list[str]]:
     rows = []
     for title, spread in sources.items():
         ahead, alike = sample_sizes(spread(float(plan.DIRECTION))), sample_sizes(spread(0.0))
-        gaps = [half_width(spread, tasks), detectable(spread, tasks)] if tasks > 1 else [0, 0]
+        gaps = [half_width(spread, tasks), detectable(spread, tasks)]
         needed = [ahead and ahead.ahead, alike and alike.no_difference]
         shown = [f"{100 * gap:.1f}" if gap else "n/a" for gap in gaps]
         rows.append([title, *shown, *(str(size or "n/a") for size in needed)])

@@ -14,7 +14,6 @@ from fluency.analysis.outcomes import (
     PairedRates,
     count_outcomes,
     mean,
-    ordered_shells,
     pair_by_task,
 )
 from fluency.core.records import FailureClass
@@ -45,7 +44,7 @@ class BriefEstimate:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The gap under another definition of a pass; no estimate where no task was measured this way in both shells."""
+    """The gap under another definition of a pass; None where no task was measured so in both shells."""
 
     key: str
     label: str
@@ -92,7 +91,7 @@ def flat_tasks(paired: PairedRates) -> FlatTasks:
     return FlatTasks(len(paired.tasks), always, never)
 
 
-DEFINITIONS: tuple[tuple[str, str, Mapping[str, str] | str], ...] = (
+DEFINITIONS = (
     ("headline", "headline: exit 0, structure and content; command read strictly", "passed"),
     ("lenient", "lenient reading: a command is also taken out of prose", "lenient_passed"),
     ("structural", "structure only: exit 0, the design's literal check", "structural_pass"),
@@ -107,23 +106,24 @@ DEFINITIONS: tuple[tuple[str, str, Mapping[str, str] | str], ...] = (
 MISSING_PROGRAM: FailureClass = "missing-program"
 
 
-def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
+def with_derived_marks(rows: pd.DataFrame, contrast: tuple[str, str]) -> pd.DataFrame:
     """One model's rows with the marks that follow from others.
 
     An answer without a command is run under no condition; it fails in each, as in the headline.
     """
-    no_command = rows["command"].isna() & rows["passed"].eq(False).fillna(False)
-    rows = rows.copy()
-    rows["_no_refusals"] = rows["passed"].mask(rows["outcome"].eq("refusal").fillna(False))
-    rows["_no_delegation"] = rows["passed"].mask(
-        rows["made_of"].eq("delegation").fillna(False), False
+    passed, lacked = rows["passed"], rows["failure_class"].eq(MISSING_PROGRAM).fillna(False)
+    no_command = rows["command"].isna() & passed.eq(False).fillna(False)
+    rows = rows.assign(
+        _no_refusals=passed.mask(rows["outcome"].eq("refusal").fillna(False)),
+        _no_delegation=passed.mask(rows["made_of"].eq("delegation").fillna(False), False),
+        _missing_left_out=passed.mask(lacked),
+        _missing_passed=passed.mask(lacked & passed.notna(), True),
     )
-    lacked = rows["failure_class"].eq(MISSING_PROGRAM).fillna(False)
-    rows["_missing_left_out"] = rows["passed"].mask(lacked)
-    rows["_missing_passed"] = rows["passed"].mask(lacked & rows["passed"].notna(), True)
-    for condition in EXTRA_CONDITIONS:
+    for condition in conditions_of(contrast):
         mark = rows[condition.score_field]
-        rows[f"_{condition.name}"] = mark.mask(mark.isna() & no_command, False)
+        mark = mark.mask(mark.isna() & no_command, False)
+        under = rows["shell"].isin(shells_under(condition, contrast))
+        rows[f"_{condition.name}"] = mark.where(under, passed)
     return rows
 
 
@@ -149,19 +149,14 @@ def sensitivities(
     rows: pd.DataFrame, tasks: tuple[str, ...], trials: int, shells: Sequence[str]
 ) -> tuple[Sensitivity, ...]:
     """The gap of one model under every definition of a pass; the first is the headline's."""
-    rows = with_derived_marks(rows)
     contrast, definitions = gap_shells(shells), [*DEFINITIONS]
+    rows = with_derived_marks(rows, contrast)
     for condition in conditions_of(contrast):
-        under = shells_under(condition, contrast)
-        by_shell = {
-            shell: f"_{condition.name}" if shell in under else "passed"
-            for shell in ordered_shells(shells)
-        }
         label = f"{condition.title}: {setting_for(condition, contrast)}"
-        definitions.append((condition.name, label, by_shell))
+        definitions.append((condition.name, label, f"_{condition.name}"))
     lines = []
-    for key, label, marks in definitions:
-        outcomes = count_outcomes(rows, tasks, trials, shells, marks)
+    for key, label, mark in definitions:
+        outcomes = count_outcomes(rows, tasks, trials, shells, mark)
         paired = pair_by_task(outcomes)
         estimate = BriefEstimate(paired, gap_interval(paired)) if paired else None
         lines.append(Sensitivity(key, label, estimate))

@@ -15,12 +15,12 @@ from fluency.analysis.outcomes import (
     Outcomes,
     Rate,
     Tally,
+    cells_in,
     count_cells,
     count_outcomes,
     one_model,
     ordered_shells,
     pass_at_1,
-    unknown_marks,
 )
 from fluency.analysis.pass_at_k import PassK, pass_k
 from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
@@ -97,10 +97,9 @@ def analyse_model(
     rows = rows if len(rows) else blank(rows, model, shells[0])
     if one_model(rows) != model:
         raise ValueError(f"these rows are not of {model}")
-    broken = unknown_marks(rows)
-    if broken:
+    if broken := cells_in(rows[rows["status"].eq("measured") & rows["passed"].isna()]):
         raise UserError(
-            f"{len(broken)} measured cells hold no pass mark, the first is {broken[0]}",
+            f"{len(broken)} measured cells hold no pass mark, the first is {broken[0].path}",
             where="cells.csv: passed",
             hint=REBUILD_HINT,
         )
@@ -118,8 +117,8 @@ def analyse_model(
         reading=apply_table(outcomes, gap, tallies),
         pass_k=pass_k(outcomes),
         sensitivities=sensitivities(rows, tasks, trials, shells),
-        without=without_leaning(outcomes, tallies, leans, categories) if gap and leans else (),
-        sets=by_set(outcomes, tallies, sets, categories) if sets else (),
+        without=without_leaning(outcomes, tallies, leans or {}, categories),
+        sets=by_set(outcomes, tallies, sets or {}, categories),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
         failures=descriptive.failure_lines(rows, outcomes.by_shell),
         silent={shell: descriptive.silent_failures(rows, shell) for shell in shells},
@@ -144,16 +143,11 @@ def trial_marks(
     marks = {
         (task, shell): ["missing"] * trials for task in tasks for shell in ordered_shells(shells)
     }
-    columns = ("task", "shell", "trial", "status", "passed", "failure_class")
-    for task, shell, trial, status, passed, failure in zip(
-        *(rows[c] for c in columns), strict=True
-    ):
-        if (task, shell) not in marks or not 1 <= trial <= trials:
-            continue
-        failed = "unclassified" if pd.isna(failure) else str(failure)
-        marks[task, shell][trial - 1] = (
-            status if status != "measured" else "passed" if passed else failed
-        )
+    measured, failed = rows["status"].eq("measured"), rows["failure_class"].fillna("unclassified")
+    ends = rows["status"].mask(measured, failed).mask(measured & rows["passed"], "passed")
+    for cell, end in zip(cells_in(rows), ends, strict=True):
+        if (cell.task, cell.shell) in marks and 1 <= cell.trial <= trials:
+            marks[cell.task, cell.shell][cell.trial - 1] = end
     return {key: tuple(value) for key, value in marks.items()}
 
 
@@ -164,7 +158,6 @@ class Analysis:
     `orders`: model -> how its answers came. `pairs`: aliases of one model id side by side.
     """
 
-    study: str
     trials: int
     shells: tuple[str, ...]
     contrast: tuple[str, str]
@@ -204,7 +197,6 @@ def analyse(
         for name, rows in by_model.items()
     )
     return Analysis(
-        study=study.study,
         trials=study.trials,
         shells=shells,
         contrast=gap_shells(shells),

@@ -13,7 +13,6 @@ from fluency.analysis.intervals import Interval, task_interval
 from fluency.analysis.outcomes import (
     Outcomes,
     PoolingError,
-    ShellPasses,
     Tally,
     mean,
     well_measured,
@@ -41,49 +40,44 @@ def without_leaning(
     categories: Mapping[str, str],
 ) -> tuple[Subset, ...]:
     """Without the tasks that lean to the one contrasted shell, to the other, and to either, where there are such."""
-    found = [
-        shell
-        for shell in outcomes.contrast
-        if any(leans.get(task) == shell for task in outcomes.tasks)
-    ]
-    groups = [(shell,) for shell in found] + ([tuple(found)] if len(found) > 1 else [])
-    kept = [
-        (group, {task for task in outcomes.tasks if leans.get(task) not in group})
-        for group in groups
-    ]
-    return tuple(
-        _subset(outcomes, tallies, categories, group, tasks) for group, tasks in kept if tasks
-    )
+    found = [shell for shell in outcomes.contrast if shell in leans.values()]
+    groups = [(shell,) for shell in found] + [tuple(found)] * (len(found) > 1)
+    kept = {
+        group: {task for task in outcomes.tasks if leans.get(task) not in group} for group in groups
+    }
+    return _subsets(outcomes, tallies, kept, categories)
 
 
 def by_set(
     outcomes: Outcomes, tallies: Mapping[str, Tally], sets: Sets, categories: Mapping[str, str]
 ) -> tuple[Subset, ...]:
     """Each named set that is a part of the study's tasks; all of them together are the headline."""
-    parts = [(name, set(tasks)) for name, tasks in sets.items() if set(tasks) < set(outcomes.tasks)]
-    return tuple(_subset(outcomes, tallies, categories, (name,), tasks) for name, tasks in parts)
+    parts: dict[tuple[str, ...], set[str]] = {
+        (n,): set(tasks) for n, tasks in sets.items() if set(tasks) < set(outcomes.tasks)
+    }
+    return _subsets(outcomes, tallies, parts, categories)
 
 
-def _subset(
+def _subsets(
     outcomes: Outcomes,
     tallies: Mapping[str, Tally],
+    parts: Mapping[tuple[str, ...], Collection[str]],
     categories: Mapping[str, str],
-    names: tuple[str, ...],
-    tasks: Collection[str],
-) -> Subset:
+) -> tuple[Subset, ...]:
     """Whether enough was measured is asked of the study's `tallies`, and of the number of tasks."""
-    places = [place for place, task in enumerate(outcomes.tasks) if task in tasks]
-    by_shell = {
-        shell: ShellPasses(
-            *(tuple(column[place] for place in places) for column in (counts.passes, counts.scored))
+    found = []
+    for names, tasks in parts.items():
+        places = [place for place, task in enumerate(outcomes.tasks) if task in tasks]
+        if not places:
+            continue
+        kept = replace(
+            outcomes,
+            tasks=tuple(outcomes.tasks[place] for place in places),
+            by_shell={shell: counts.at(places) for shell, counts in outcomes.by_shell.items()},
         )
-        for shell, counts in outcomes.by_shell.items()
-    }
-    kept = replace(
-        outcomes, tasks=tuple(outcomes.tasks[place] for place in places), by_shell=by_shell
-    )
-    gap = estimate_gap(kept, categories)
-    return Subset(names, len(places), gap, apply_table(kept, gap, tallies))
+        gap = estimate_gap(kept, categories)
+        found.append(Subset(names, len(places), gap, apply_table(kept, gap, tallies)))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -165,9 +159,7 @@ def _change(
     kept = sorted(set.intersection(*enough))
     if not kept:
         return None
-    rates = [
-        [_task_rates(one.by_shell[shell], kept) for shell in shells] for one in (first, second)
-    ]
+    rates = [[one.by_shell[shell].at(kept).rates for shell in shells] for one in (first, second)]
     before, after = (
         [values[-1] - sum(values[:-1], Fraction()) for values in zip(*side, strict=True)]
         for side in rates
@@ -182,7 +174,3 @@ def _change(
         interval=task_interval(changes, near_edge=near_edge, reach=len(shells)),
         differing=sum(value != 0 for value in changes),
     )
-
-
-def _task_rates(counts: ShellPasses, places: Sequence[int]) -> list[Fraction]:
-    return [Fraction(counts.passes[place], counts.scored[place]) for place in places]

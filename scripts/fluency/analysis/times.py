@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from fluency.analysis.decision_table import HORIZON_S
-from fluency.analysis.outcomes import one_model, ordered_shells
+from fluency.analysis.outcomes import ordered_shells
 
 
 class Quartiles(NamedTuple):
@@ -62,12 +62,11 @@ class Trial(NamedTuple):
 
 def times(rows: pd.DataFrame, trials: int, shells: Sequence[str]) -> dict[str, ShellTimes]:
     """The times of every shell of one model."""
-    one_model(rows)
     known = rows[rows["status"].eq("measured") & rows["passed"].notna()].sort_values("trial")
     known = known.astype({"t_gen_s": float, "t_exec_s": float})
     measured = {shell: known[known["shell"] == shell] for shell in ordered_shells(shells)}
     firsts = {
-        shell: {task: _first(cells, trials) for task, cells in own.groupby("task")}
+        shell: {str(task): _first(cells, trials) for task, cells in own.groupby("task")}
         for shell, own in measured.items()
         if len(own)
     }

@@ -62,7 +62,7 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         "facts": " ".join(sentences.study_sentences(analysis, view)),
         "temperatures": sorted({sent for each in sampling for sent in each.temperature_sent}),
         "in_order": bool(analysis.orders)
-        and all(order.state in ("kept", "resumed") for order in analysis.orders.values()),
+        and all(order.state == "kept" for order in analysis.orders.values()),
         "versions": _versions(view),
         "composition": [
             note for shell in analysis.shells_shown if (note := SHELLS[shell].unix_programs_note)
