@@ -55,7 +55,7 @@ def silent_failures(rows: pd.DataFrame, shell: str) -> SilentFailures:
     failed = rows[
         (rows["shell"] == shell)
         & (rows["status"] == "measured")
-        & rows["passed"].eq(False).fillna(False)
+        & ~rows["passed"].fillna(True)
         & rows["t_exec_s"].notna()
     ]
     return SilentFailures(int(failed["exit_ok"].fillna(False).sum()), len(failed))

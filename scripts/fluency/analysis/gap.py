@@ -153,7 +153,7 @@ def refusals(
             reasons.append(f"{title} was not measured: {tally.reasons[0][0]}")
         elif tally.state == "missing":
             reasons.append(f"nothing was measured in {title} yet ({tally.planned} cells planned)")
-        elif tally.unmeasured_share > plan.MAX_MISSING:
+        elif tally.planned - tally.measured > plan.MAX_MISSING * tally.planned:
             reasons.append(
                 f"{tally.planned - tally.measured} of {tally.planned} cells in {title} have no "
                 f"measurement, more than {float(plan.MAX_MISSING):.0%}"

@@ -31,10 +31,6 @@ class Tally:
             return "measured"
         return "not-measured" if self.not_measured else "missing"
 
-    @property
-    def unmeasured_share(self) -> Fraction:
-        return Fraction(self.planned - self.measured, self.planned) if self.planned else Fraction()
-
 
 def count_cells(rows: pd.DataFrame, shell: str, tasks: Sequence[str], trials: int) -> Tally:
     """Count one shell of one model; a cell of the design that has no row is missing."""
