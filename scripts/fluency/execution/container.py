@@ -62,7 +62,7 @@ def run_container(
                 connection.sendall(sent)
             _read(connection, session, max_bytes, time.monotonic() + timeout_s)
     except BaseException as error:
-        failure = as_sandbox_error(error, timeout_s)
+        failure = _as_sandbox_error(error, timeout_s)
         if failure is None:
             remove(engine, session.container)
             raise
@@ -72,7 +72,7 @@ def run_container(
     return session
 
 
-def as_sandbox_error(error: BaseException, timeout_s: float) -> SandboxError | None:
+def _as_sandbox_error(error: BaseException, timeout_s: float) -> SandboxError | None:
     """The sandbox error for what a client or a socket raised; None for other errors."""
     said = " ".join(str(getattr(error, "explanation", None) or error).split())
     kind, what, hint = SandboxError, f"the engine went away: {said[:160]}", NEXT_RUN

@@ -41,15 +41,12 @@ class Engine:
     _local: threading.local = field(default_factory=threading.local, repr=False, compare=False)
 
     def client(self, timeout: int = CALL_S) -> docker.APIClient:
-        """This thread's connection, or a new one for calls with another timeout in seconds."""
-        if timeout != CALL_S:
-            return Client(**self.options, version="auto", timeout=timeout)
-        if not hasattr(
-            self._local, "client"
-        ):  # requests' sessions may not be shared between threads
-            self._local.client = Client(**self.options, version="auto", timeout=timeout)
-        client: docker.APIClient = self._local.client
-        return client
+        """This thread's connection for calls with a timeout in seconds."""
+        # requests' sessions may not be shared between threads.
+        clients: dict[int, docker.APIClient] = self._local.__dict__.setdefault("clients", {})
+        if timeout not in clients:
+            clients[timeout] = Client(**self.options, version="auto", timeout=timeout)
+        return clients[timeout]
 
 
 class Client(docker.APIClient):

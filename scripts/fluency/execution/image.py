@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import secrets
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -11,9 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import docker
 import docker.errors
-import requests
 
 from fluency.common.errors import SandboxError
 from fluency.common.files import atomic_file, read_json, sha256
@@ -24,19 +21,21 @@ from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
 from fluency.execution import powershell
 from fluency.execution.base_image import PUBLIC, SUITE, WHERE, ensure_base, run_build
-from fluency.execution.container import LABELS, as_sandbox_error, remove
+from fluency.execution.container import LABELS, remove, run_container
 from fluency.execution.engine import BUILD_S, Engine, ensure_engine, first_words
 from fluency.execution.image_content import REPOSITORY, SOURCES, content_sha256, image_tag
 from fluency.execution.powershell import NAME, archive_path, can_download
 
 PROBE_S = 300
-PROBE_VARIABLES = {
-    "HOME": "/tmp",
-    "POWERSHELL_TELEMETRY_OPTOUT": "1",
-    "POWERSHELL_UPDATECHECK": "Off",
-    "TERM": "dumb",
-    "NO_COLOR": "1",
-}
+PROBE = '"$@" && echo "$0" || echo "exit code $?" >&2'
+PROBE_END = "it ran"
+PROBE_VARIABLES = [
+    "HOME=/tmp",
+    "POWERSHELL_TELEMETRY_OPTOUT=1",
+    "POWERSHELL_UPDATECHECK=Off",
+    "TERM=dumb",
+    "NO_COLOR=1",
+]
 LABEL = "agent-shell-sandbox."
 CHECKOUT_LABEL = f"{LABEL}checkout"
 # A hash, because the path would show the user's name to others with the image.
@@ -160,30 +159,27 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
 
 def _probe(engine: Engine, image: str, title: str, *argv: str) -> str:
     """Standard output of a program in a container without network; SandboxError if its exit code is not 0."""
-    client = docker.DockerClient(**engine.options)
-    client.api = engine.client(timeout=PROBE_S)
-    name = f"agent-shell-sandbox-{secrets.token_hex(8)}"
-    try:
-        output = client.containers.run(
-            image,
-            # By way of sh, for which a program that cannot be started is one that fails.
-            entrypoint=["/bin/sh", "-c", '"$@"', "sh", *argv],
-            environment=PROBE_VARIABLES,
-            labels=LABELS,
-            name=name,
-            network_mode="none",
-            remove=True,
-        )
-    except docker.errors.ContainerError as error:
-        stderr: Any = error.stderr  # bytes, unlike in its stub
-        why = " ".join(stderr.decode("utf-8", "replace").split())[:200]
-        what = f"{title} does not run in the image: {why or f'exit code {error.exit_status}'}"
+    config = {
+        "Image": image,
+        # By way of sh, for which a program that cannot be started is one that fails.
+        "Entrypoint": ["/bin/sh", "-c", PROBE, PROBE_END, *argv],
+        "Env": PROBE_VARIABLES,
+        "Labels": LABELS,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "HostConfig": {"NetworkMode": "none", "AutoRemove": True},
+    }
+    session = run_container(engine, config, b"", 1 << 20, PROBE_S)
+    if session.failure is not None:
+        remove(engine, session.container)
+        raise session.failure
+    output, _, end = session.output.decode("utf-8", "replace").strip().rpartition("\n")
+    if end != PROBE_END:
+        why = " ".join(session.errors.decode("utf-8", "replace").split())[:200]
+        what = f"{title} does not run in the image: {why}"
         hint = "`make image` with another archive; `make doctor` says what the image has"
-        raise SandboxError(what, where=WHERE, hint=hint) from None
-    except (docker.errors.DockerException, requests.RequestException, OSError) as error:
-        remove(engine, name)
-        raise (as_sandbox_error(error, PROBE_S) or error) from None
-    return str(output.decode("utf-8", "replace").strip())
+        raise SandboxError(what, where=WHERE, hint=hint)
+    return output.strip()
 
 
 def remove_older(engine: Engine, current: ImageInfo, checkout: str = CHECKOUT_ID) -> None:
