@@ -128,10 +128,10 @@ test: $(DEV) ## All tests, in real containers, with a real model once
 quick: $(DEV) ## The tests that need no container engine and no network (3 min)
 	@pytest -n 2 --dist loadgroup -m "not engine and not slow"
 
-lint: $(DEV) ## ruff, the layers of packages, strict types, snakefmt, Snakemake's own linter, pages made from code
+lint: $(DEV) ## ruff, the layers of packages, strict types, snakefmt, Snakemake's own linter, generated pages
 	@ruff check . && ruff format --check . && lint-imports --no-cache && mypy && snakefmt --check Snakefile profiles && snakemake --lint && python -m tools.pages --check
 
-pages: $(DEV) ## Write the pages that are made from code: config, data, tasks, schemas, example
+pages: $(DEV) ## Write the pages that are made from code: commands, config, data, tasks, schemas, example
 	@python -m tools.pages
 
 fix: $(DEV) ## Format the code

@@ -245,12 +245,6 @@ def test_site_loads_nothing_from_outside(site):
         ), style.name
 
 
-def test_site_lists_every_make_target(site):
-    page = (site / "commands.html").read_text(encoding="utf-8")
-    described = re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.M)
-    assert len(described) > 25 and all(f"<code>make {name}</code>" in page for name in described)
-
-
 def test_pre_commit_hooks_are_the_parts_of_lint():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     (repository,) = hooks["repos"]

@@ -8,9 +8,16 @@ import sys
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from tools import seccomp_profile
-from tools.pages import config, example, schemas, tasks
+from tools.pages import commands, config, example, schemas, tasks
 
-MAKERS = (config.pages, schemas.pages, tasks.pages, seccomp_profile.pages, example.pages)
+MAKERS = (
+    commands.pages,
+    config.pages,
+    schemas.pages,
+    tasks.pages,
+    seccomp_profile.pages,
+    example.pages,
+)
 """Each returns path, relative to the project -> the text it must have."""
 WHOLE_FOLDERS = ("docs/schemas", "example/figures")
 """Folders in which every file is made here."""
