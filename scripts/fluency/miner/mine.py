@@ -7,10 +7,11 @@ import getpass
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import jinja2
 import yaml
 
 from fluency.common.errors import UserError
@@ -25,6 +26,12 @@ from fluency.miner.transcripts import UNKNOWN, ShellRequest, read_requests
 LONGEST_PROMPT = 600
 LONGEST_COMMAND = 2000
 CANDIDATES_A_CATEGORY = 10
+_TABLE = jinja2.Template(
+    Path(__file__).with_name("table.md.j2").read_text(encoding="utf-8"),
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
 _HEAD = """\
 # A draft from your transcripts, not a task: while it says `draft: true`, it is refused.
 # To make it one: rewrite the prompt so that it names no shell and states the output format, build what it needs
@@ -52,16 +59,16 @@ class Report:
     candidates: list[str] = field(default_factory=list)
     drafts_kept: int = 0
 
-    def lines(self) -> list[str]:
-        """Return the report in sentences."""
+    def text(self) -> str:
+        """The report in sentences."""
         tally = self.tally
-        return [
+        return (
             f"Files with shell commands: {tally['files']} ({tally['bytes'] / 1e6:.1f} MB, "
             f"{tally['lines']} lines read; skipped: {tally['malformed lines']} malformed and "
-            f"{tally['overlong lines']} overlong lines, {tally['unreadable files']} unreadable files).",
+            f"{tally['overlong lines']} overlong lines, {tally['unreadable files']} unreadable files).\n"
             f"Shell commands found: {tally['commands']}; single, read-only and with a request: "
-            f"{sum(self.categories.values())}.",
-        ]
+            f"{sum(self.categories.values())}."
+        )
 
 
 def main(logs: Sequence[Path], out: Path) -> int:
@@ -72,7 +79,7 @@ def main(logs: Sequence[Path], out: Path) -> int:
     report = mine(places, out)
     kept = f" ({report.drafts_kept} existing drafts were kept)" if report.drafts_kept else ""
     found = f"{len(report.candidates)} candidates in {report.out}{kept}"
-    print_lines([*report.lines(), f"{found}; the table is {report.out / 'README.md'}"])
+    print_lines([*report.text().splitlines(), f"{found}; the table is {report.out / 'README.md'}"])
     return 0
 
 
@@ -87,23 +94,26 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
     report, clusters = Report(Path(out)), dict[Intent, Cluster]()
     names, seen = _own_names(), set[int]()
     for path in _files(paths):
-        before = report.tally["commands"]
+        before = len(seen)
         for request in read_requests(path, report.tally):
             key = hash((request.call_id, request.command))
-            if key in seen:
-                continue
-            seen.add(key)
-            report.tally["commands"] += 1
-            names |= user_names(f"{request.folder}\n{request.command}\n{request.text}")
-            _classify(request, report, clusters)
-        report.tally["files"] += report.tally["commands"] > before
+            if key not in seen:
+                seen.add(key)
+                names |= user_names(f"{request.folder}\n{request.command}\n{request.text}")
+                _classify(request, report, clusters)
+        report.tally["files"] += len(seen) > before
+    report.tally["commands"] = len(seen)
     if not seen:
         raise UserError(
             "no file has a shell command of an agent",
             where=" ".join(map(str, paths)),
             hint="name the transcripts' folder, for example LOGS=~/.claude/projects (docs/mining.md)",
         )
-    chosen = _most_frequent(clusters.values())
+    ranked = sorted(clusters.values(), key=lambda cluster: (-cluster.count, cluster.intent))
+    chosen: list[Cluster] = []
+    for category in CATEGORIES:
+        of_category = [cluster for cluster in ranked if cluster.intent.category == category]
+        chosen += of_category[:CANDIDATES_A_CATEGORY]
     for cluster in chosen:
         path = report.out / cluster.intent.slug / "task.yaml"
         if path.exists():  # someone may be working on it
@@ -111,7 +121,15 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
         else:
             write_atomic(path, draft(cluster, names))
     report.candidates = [cluster.intent.slug for cluster in chosen]
-    write_atomic(report.out / "README.md", _table(chosen, report))
+    shells = {name: SHELLS[name].short_title for name in DESIGN_SHELLS}
+    table = _TABLE.render(
+        report=report,
+        categories=CATEGORIES,
+        chosen=chosen,
+        shells={**shells, UNKNOWN: "unknown shell"},
+        rejected=sorted((-count, why) for why, count in report.rejected.items()),
+    )
+    write_atomic(report.out / "README.md", table)
     return report
 
 
@@ -179,15 +197,6 @@ def _classify(request: ShellRequest, report: Report, clusters: dict[Intent, Clus
         clusters.setdefault(found, Cluster(found)).add(request)
 
 
-def _most_frequent(clusters: Iterable[Cluster]) -> list[Cluster]:
-    ranked = sorted(clusters, key=lambda cluster: (-cluster.count, cluster.intent))
-    chosen: list[Cluster] = []
-    for category in CATEGORIES:
-        of_category = [cluster for cluster in ranked if cluster.intent.category == category]
-        chosen += of_category[:CANDIDATES_A_CATEGORY]
-    return chosen
-
-
 def draft(cluster: Cluster, names: set[str]) -> str:
     """The text of a candidate's task.yaml."""
     texts: list[str] = []
@@ -212,36 +221,3 @@ def draft(cluster: Cluster, names: set[str]) -> str:
         },
     }
     return _HEAD + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=110)
-
-
-def _table(chosen: list[Cluster], report: Report) -> str:
-    """The candidates' README: what was read, each category's share, and the candidates."""
-    shells = (*DESIGN_SHELLS, UNKNOWN)
-    titles = [SHELLS[name].short_title for name in DESIGN_SHELLS]
-    total = sum(report.categories.values())
-
-    def row(*cells: object) -> str:
-        return f"| {' | '.join(map(str, cells))} |"
-
-    lines = ["# Task candidates from your transcripts", "", *report.lines(), ""]
-    lines += [row("category", "requests", "share"), "|---|---:|---:|"]
-    for name in CATEGORIES:
-        count = report.categories[name]
-        lines.append(row(name, count, _share(count, total)))
-    shares = row("candidate", "requests", "share of its category", *titles, "unknown shell")
-    lines += ["", f"{shares} known successful |", "|---|---:|---:|---:|---:|---:|---:|"]
-    for cluster in chosen:
-        share = _share(cluster.count, report.categories[cluster.intent.category])
-        link = f"[{cluster.intent.slug}]({cluster.intent.slug}/task.yaml)"
-        counts = [cluster.shells[name] for name in shells]
-        lines.append(row(link, cluster.count, share, *counts, cluster.succeeded))
-    if report.rejected:
-        lines += ["", "Commands left out:", "", "| why | commands |", "|---|---:|"]
-        often_first = sorted(report.rejected.items(), key=lambda item: (-item[1], item[0]))
-        lines += [row(why, count) for why, count in often_first]
-    lines += ["", "docs/mining.md says how these were chosen, and how a candidate becomes a task."]
-    return "\n".join(lines) + "\n"
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %" if whole else "-"
