@@ -20,7 +20,6 @@ from random import Random
 
 import pytest
 
-from fluency.common.words import NOTHING_TO_DO
 from fluency.core.loaded_study import load_study
 from fluency.core.study import PILOT
 from fluency.core.table import RECORD_TYPES
@@ -194,7 +193,7 @@ def disturb(
         assert (sound.total(), damaged) == (study.cells, {})
         assert service.asked_again == []
         assert len(service.lost()) <= (IN_FLIGHT if fault == "kill" else printed.count(NOT_STORED))
-        assert study.run() == 0 and NOTHING_TO_DO in study.log.read_text()
+        assert study.project.to_do() == {}
     return f"{fault} at {before} records: exit code {first}, {service.asked} requests"
 
 

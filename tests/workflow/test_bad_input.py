@@ -14,10 +14,8 @@ from tests.generation.endpoint import Endpoint
 from tests.workflow.project import TASKS, Project, model, reference_answer
 
 pytestmark = pytest.mark.engine
-PAID = {
-    "key_required": True,
-    "price": {"input_usd_per_mtok": 5, "output_usd_per_mtok": 25, "dated": "2026-09-30"},
-}
+PRICE = {"input_usd_per_mtok": 5, "output_usd_per_mtok": 25, "dated": "2026-09-30"}
+PAID = {"key_required": True, "price": PRICE}
 
 
 def explained(done: subprocess.CompletedProcess[str], *words: str) -> None:
@@ -41,9 +39,8 @@ def test_paid_study_without_key_starts_nothing(fresh, flawless):
 
 def test_price_not_confirmed_starts_nothing(fresh, flawless):
     fresh.configure(models=[model(flawless.url, **PAID)], budget={"confirm_usd": 0})
-    explained(
-        fresh.fluency("run", code=2, stdin="", ANTHROPIC_API_KEY="k"), "not confirmed", "at most $"
-    )
+    done = fresh.fluency("run", code=2, stdin="", ANTHROPIC_API_KEY="k")
+    explained(done, "not confirmed", "at most $")
     assert flawless.requests == []
 
 
@@ -51,17 +48,11 @@ def test_price_refused_is_not_error(fresh, flawless):
     fresh.configure(models=[model(flawless.url, **PAID)], budget={"confirm_usd": 0})
     leader, follower = pty.openpty()
     os.write(leader, b"no\n")
-    command = [fresh.command()[0], "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
-    environ = fresh.environ(ANTHROPIC_API_KEY="k")
-    done = subprocess.run(
-        command, cwd=fresh.root, env=environ, stdin=follower, capture_output=True, text=True
-    )
+    start = {"cwd": fresh.root, "env": fresh.environ(ANTHROPIC_API_KEY="k"), "stdin": follower}
+    done = subprocess.run(fresh.run_command(), capture_output=True, text=True, **start)
     os.close(leader), os.close(follower)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (
-        1,
-        "No model was asked, and nothing was paid.",
-    )
-    assert "Error" not in done.stderr and flawless.requests == []
+    assert done.stderr.splitlines()[-1] == "No model was asked, and nothing was paid."
+    assert done.returncode == 1 and "Error" not in done.stderr and flawless.requests == []
 
 
 def test_agreed_price_is_paid_and_key_kept_out_of_files(fresh, flawless):
@@ -80,28 +71,18 @@ def test_wrong_key_stops_after_one_call(fresh, flawless):
         done = fresh.snakemake(code=1, ANTHROPIC_API_KEY="wrong-key-0815")
     finally:
         flawless.always(None)
-    assert (
-        "Hint:" in done.stderr
-        and "Traceback" not in done.stderr
-        and "wrong-key-0815" not in done.stderr
-    )
+    assert "Hint:" in done.stderr and "Traceback" not in done.stderr
+    assert "wrong-key-0815" not in done.stderr
     assert len(flawless.requests) == 1, "one probe, then no more requests"
 
 
 def test_second_run_in_folder_is_refused(sandbox, tmp_path):
     at_work, refused = threading.Event(), threading.Event()
     with Endpoint(reference_answer) as endpoint:
-        endpoint.on_request = lambda seen: (
-            at_work.set() or refused.wait(120)
-        )  # until the second run was refused
+        endpoint.on_request = lambda seen: at_work.set() or refused.wait(120)
         project = Project.make(tmp_path / "project", models=[model(endpoint.url, in_flight=1)])
-        first = subprocess.Popen(
-            project.command(),
-            cwd=project.root,
-            env=project.environ(),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        start = {"cwd": project.root, "env": project.environ(), "text": True}
+        first = subprocess.Popen(project.command(), stderr=subprocess.PIPE, **start)
         assert at_work.wait(120)
         explained(project.fluency("run", code=2), "another run is active", "process")
         refused.set()
@@ -113,15 +94,10 @@ def test_answer_function_that_raises_leaves_only_its_cells(project):
     sound = file.read_text()
     file.write_text("def expected(world, processes):\n    return 1 / 0\n")
     done = project.snakemake(code=1)
-    assert (
-        f"{TASKS[1]}/answer.py" in done.stderr
-        and "ZeroDivisionError" in done.stderr
-        and "Hint:" in done.stderr
-    )
-    assert "Traceback" not in done.stderr
-    assert list((project.root / "logs" / "scores").rglob("*.log")), (
-        "the failure is in the rule's log too"
-    )
+    says = [f"{TASKS[1]}/answer.py", "ZeroDivisionError", "Hint:"]
+    assert all(words in done.stderr for words in says) and "Traceback" not in done.stderr
+    # The failure is in the rule's log, too.
+    assert list((project.root / "logs" / "scores").rglob("*.log"))
     assert {path.parent.name for path in project.records("scores")} == {TASKS[0]}
     file.write_text(sound)
     project.snakemake()
@@ -174,9 +150,8 @@ def test_unfinished_study_has_report(fresh, flawless):
 
 
 def test_answer_function_that_raises_is_found_before_asking(fresh, flawless):
-    (fresh.root / "tasks" / TASKS[1] / "answer.py").write_text(
-        "def expected(world, processes):\n    return 1 / 0\n"
-    )
+    raises = "def expected(world, processes):\n    return 1 / 0\n"
+    (fresh.root / "tasks" / TASKS[1] / "answer.py").write_text(raises)
     explained(fresh.snakemake(code=2), f"{TASKS[1]}/answer.py", "ZeroDivisionError")
     assert flawless.requests == []
 
@@ -184,12 +159,6 @@ def test_answer_function_that_raises_is_found_before_asking(fresh, flawless):
 def test_task_folder_without_task_is_refused(fresh, flawless):
     (fresh.root / "tasks" / "lost-task").mkdir()
     explained(fresh.fluency("plan", code=2), "tasks/lost-task", "no task.yaml")
-
-
-def test_duplicate_key_is_refused_by_snakemake(fresh):
-    with (fresh.root / "config" / "test.yaml").open("a") as file:
-        file.write("trials: 1\n")
-    explained(fresh.snakemake(code=2), "test.yaml", "'trials' is given twice")
 
 
 def test_stop_signal_while_scheduler_is_locked_ends_run(fresh):

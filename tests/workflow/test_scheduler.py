@@ -49,25 +49,18 @@ JOBS = st.lists(
 @given(JOBS, AMOUNTS, st.booleans())
 def test_scheduler_starts_the_jobs_of_snakemakes_greedy_one(jobs, free, none_free):
     ready = [Job(*job) for job in jobs]
-    free = {
-        "_cores": 0 if none_free else free["_cores"],
-        "mem": free["mem"],
-        "_job_count": sys.maxsize,
-    }
+    free = free | {"_job_count": sys.maxsize} | ({"_cores": 0} if none_free else {})
     logger = logging.getLogger(__name__)
-    weighed = greedy.Scheduler(None, greedy.SchedulerSettings(), logger).select_jobs(
-        ready, ready, free, {}
-    )
+    greedy_one = greedy.Scheduler(None, greedy.SchedulerSettings(), logger)
+    weighed = greedy_one.select_jobs(ready, ready, free, {})
     chosen = Scheduler(None, None, logger).select_jobs(ready, ready, dict(free), {})
     assert {id(job) for job in chosen} == ({id(job) for job in weighed} if not none_free else set())
 
 
 def test_scheduler_takes_equal_priorities_in_order():
     ready = [Job(0, {"_cores": 1}) for _ in range(3)]
-    assert (
-        Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, {"_cores": 2}, {})
-        == ready[:2]
-    )
+    chosen = Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, {"_cores": 2}, {})
+    assert chosen == ready[:2]
 
 
 @given(
@@ -125,18 +118,14 @@ def test_cells_are_asked_in_the_planned_order(in_flight, apart, tmp_path):
     with Endpoint(lambda prompt: "true", delay_s=0.05) as endpoint:
         models = [model(endpoint.url, "good", in_flight=in_flight)]
         project = noop_project(tmp_path / "project", models, 20)
-        project.configure(tasks=["tree-size-bytes", "stale-lockfiles"], trials=15)
+        project.configure(tasks=["tree-size-bytes", "stale-lockfiles"], trials=6)
         project.run([*noop_run(project, "cells"), "--cores", "8"], 0, {})
         asked = endpoint.prompts
     study = read_study(project.root / "config/test.yaml")
     tasks = load_tasks(study.tasks)
-    prompt_of = {
-        (task.id, shell): build_prompt(task.prompt, shell)
-        for task in tasks
-        for shell in study.shells
-    }
-    cells = sorted(study.cells([task.id for task in tasks]), key=study.priority, reverse=True)
-    planned = [prompt_of[cell.task, cell.shell] for cell in cells]
+    text_of = {task.id: task.prompt for task in tasks}
+    cells = sorted(study.cells(list(text_of)), key=study.priority, reverse=True)
+    planned = [build_prompt(text_of[cell.task], cell.shell) for cell in cells]
     assert sorted(asked) == sorted(planned) and len(set(planned)) == 4
     for end in range(1, len(planned)):
         behind = Counter(planned[:end]) - Counter(asked[: end + apart])

@@ -82,7 +82,9 @@ def run_build(engine: Engine, *, buildargs: dict[str, str] | None = None, **opti
         for line in client.build(buildargs=proxies | (buildargs or {}), **options):
             if "error" in line:
                 raise _build_error(line["error"], output)
-            output = [*output, *line.get("stream", "").splitlines()][-20:]
+            # The engine colours what a step writes to standard error.
+            said = re.sub("\x1b\\[[0-9;]*m", "", line.get("stream", ""))
+            output = [*output, *said.splitlines()][-20:]
     except (docker.errors.DockerException, OSError) as error:
         raise _build_error(str(error), output) from None
 
