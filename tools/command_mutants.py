@@ -6,7 +6,7 @@ import itertools
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -47,26 +47,18 @@ _TESTS = {"-gt", "-nt", "-ot", "-f"}
 _ANCHOR = re.compile(r"(?<=[/'|])\^|\$(?=[/'])")
 _PWSH_ANCHOR = re.compile(r"(?<=['|(])\^|\$(?=['|)])")
 _LONG_FLAGS = {"find", "jq"}
+_OPPOSITES = (
+    "eq ne",
+    "match notmatch",
+    "like notlike",
+    "in notin",
+    "contains notcontains",
+    "and or",
+    "first last",
+)
 _PWSH_FLIPS = {
-    "eq": ("ne",),
-    "ne": ("eq",),
-    "gt": ("ge", "lt"),
-    "ge": ("gt", "lt"),
-    "lt": ("le", "gt"),
-    "le": ("lt", "gt"),
-    "match": ("notmatch",),
-    "notmatch": ("match",),
-    "like": ("notlike",),
-    "notlike": ("like",),
-    "in": ("notin",),
-    "notin": ("in",),
-    "contains": ("notcontains",),
-    "notcontains": ("contains",),
-    "and": ("or",),
-    "or": ("and",),
-    "first": ("last",),
-    "last": ("first",),
-}
+    one: [other] for pair in _OPPOSITES for one, other in itertools.permutations(pair.split())
+} | {"gt": ["ge", "lt"], "ge": ["gt", "lt"], "lt": ["le", "gt"], "le": ["lt", "gt"]}
 """PowerShell's operators and parameters, and what each is mistaken for."""
 _CASED = re.compile(r"-c(?=eq|ne|[gl][te]|(?:not)?(?:match|like|in|contains)|replace|split)")
 _PWSH_TEXTS = {
@@ -117,7 +109,7 @@ def _changed(node: Node, operator: str, texts: Iterable[str]) -> Iterator[_Edit]
 def _faults_in_bash(node: Node) -> Iterator[_Edit]:
     text = _text(node)
     if node.type == "command":
-        yield from _flags(node)
+        yield from _bash_flags(node)
     elif node.type == "pipeline":
         yield from _parts(node, ("|", "|&"), "drop-stage")
     elif node.type == "list":
@@ -137,7 +129,8 @@ def _faults_in_bash(node: Node) -> Iterator[_Edit]:
 def _faults_in_powershell(node: Node) -> Iterator[_Edit]:
     text = _text(node).lower()
     if node.type == "command_elements":
-        yield from _parameters(node)
+        words = [child for child in node.children if child.type != "command_argument_sep"]
+        yield from _drop_flags(words, _is_parameter)
     elif node.type == "pipeline_chain":
         yield from _parts(node, ("|",), "drop-stage")
     elif node.type in ("comparison_operator", "command_parameter", "-and", "-or"):
@@ -156,32 +149,28 @@ def _faults_in_powershell(node: Node) -> Iterator[_Edit]:
                 yield _within(node, "drop-anchor", match.span(), "")
 
 
-def _parameters(elements: Node) -> Iterator[_Edit]:
-    """Leave out a parameter, or the parameter and its value; an operator is flipped instead."""
-    words = [child for child in elements.children if child.type != "command_argument_sep"]
+def _drop_flags(words: Sequence[Node], is_flag: Callable[[str], bool]) -> Iterator[_Edit]:
+    """Leave out each flag, and each flag with its value."""
     for word, after in itertools.zip_longest(words, words[1:]):
-        if word.type != "command_parameter":
-            continue
-        name = _text(word)[1:].lower()
-        if name in _PWSH_FLIPS or _CASED.match(f"-{name}"):
-            continue
-        yield _Edit("drop-flag", word.start_byte, word.end_byte, "")
-        if after is not None and after.type != "command_parameter":
-            yield _Edit("drop-flag", word.start_byte, after.end_byte, "")
+        if is_flag(_text(word)):
+            yield _Edit("drop-flag", word.start_byte, word.end_byte, "")
+            if after is not None and not _text(after).startswith("-"):
+                yield _Edit("drop-flag", word.start_byte, after.end_byte, "")
 
 
-def _flags(command: Node) -> Iterator[_Edit]:
-    """Leave out a flag, the flag and its value, or one letter of several."""
+def _is_parameter(text: str) -> bool:
+    """PowerShell's operators are flipped instead."""
+    name = text[1:].lower()
+    return text[0] == "-" and name not in _PWSH_FLIPS and not _CASED.match(f"-{name}")
+
+
+def _bash_flags(command: Node) -> Iterator[_Edit]:
+    """Leave out flags, and single letters of several in one word."""
     name = _text(command).split()[0]
     arguments = [child for child in command.children if child.type != "command_name"]
-    for argument, after in itertools.zip_longest(arguments, arguments[1:]):
-        text = _text(argument)
-        if not text.startswith("-") or len(text) < 2:
-            continue
-        yield _Edit("drop-flag", argument.start_byte, argument.end_byte, "")
-        if after is not None and not _text(after).startswith("-"):
-            yield _Edit("drop-flag", argument.start_byte, after.end_byte, "")
-        if _CLUSTER.fullmatch(text) and name not in _LONG_FLAGS:
+    yield from _drop_flags(arguments, lambda text: text.startswith("-") and len(text) > 1)
+    for argument in arguments if name not in _LONG_FLAGS else ():
+        if _CLUSTER.fullmatch(text := _text(argument)):
             shorter = (text[:letter] + text[letter + 1 :] for letter in range(1, len(text)))
             yield from _changed(argument, "drop-flag", shorter)
 

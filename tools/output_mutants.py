@@ -6,7 +6,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fluency.common.files import write_atomic
@@ -17,7 +17,6 @@ from fluency.core.tasks import Task, load_tasks
 from fluency.scoring import checks
 from fluency.scoring.checks import WORLD_ROOT
 from fluency.scoring.verdict import judge
-from fluency.world import World
 from tools.pages import filled
 
 Named = tuple[str, bytes]
@@ -249,14 +248,12 @@ def variants(task: Task, expected: Any) -> Iterator[Variant]:
         yield Variant(name, _result(right).model_copy(update=fields), False)
 
 
-def tally(
-    task: Task, seeds: Sequence[int] = SEEDS, worlds: Callable[[Task, int], World] = world_for
-) -> Tally:
+def tally(task: Task, seeds: Sequence[int] = SEEDS) -> Tally:
     """The variants of a task in each world, judged."""
     made, good = Counter[bool](), Counter[bool]()
     survivors = []
     for seed in seeds:
-        world = worlds(task, seed)
+        world = world_for(task, seed)
         expected = task.expected(world, planned_processes(world))
         for variant in variants(task, expected):
             made[variant.must_pass] += 1

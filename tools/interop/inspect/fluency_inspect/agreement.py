@@ -75,7 +75,7 @@ def campaign(every: int = 1, at_a_time: int = 2) -> dict[str, Any]:
 
 def main() -> int:
     """Print the counts and each difference; 1 if there is one."""
-    found = campaign(int(sys.argv[1]) if sys.argv[1:] else 1)
+    found = campaign(*map(int, sys.argv[1:]))
     print(f"{found['verdicts']} verdicts of {found['commands']} commands were compared")
     for difference in found["differences"]:
         print(f"differs: {json.dumps(difference, ensure_ascii=False)}")
