@@ -51,7 +51,7 @@ class Row(FrozenModel):
     category: str
     """Kind of the task."""
     status: Status
-    """missing: not measured yet, or given up; not_measured: no such shell in the image."""
+    """missing: not measured yet, or all attempts failed; not_measured: no such shell in the image."""
     reason: str | None = None
     """Why a cell is missing or not_measured."""
     passed: bool | None = None
@@ -61,7 +61,7 @@ class Row(FrozenModel):
     exit_ok: bool | None = None
     """Exit code 0 in every world."""
     content_ok: bool | None = None
-    """The right output in every world, whatever the exit code."""
+    """The right output in every world, with any exit code."""
     lenient_passed: bool | None = None
     """As `passed`, with the command also taken out of prose and fences."""
     no_unix_tools_passed: bool | None = None
@@ -77,7 +77,7 @@ class Row(FrozenModel):
     why: str | None = None
     """The reason for the verdict, in a sentence."""
     made_of: str | None = None
-    """What the answer is made of: cmdlets-only, mixed, unix-only and others."""
+    """What the answer consists of: cmdlets-only, mixed, unix-only and others."""
     commands: str | None = None
     """Names of the commands that it calls, in order of appearance, separated by blanks."""
     outcome: str | None = None
