@@ -17,7 +17,6 @@ from fluency.core.schema import RECORD_SCHEMA
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import (
     Change,
-    contents,
     drop,
     find,
     flip,
@@ -90,11 +89,12 @@ def pattern(files: dict[str, bytes]) -> None:
 FORGERIES: dict[str, tuple[Change, int, str]] = {
     # what is altered: the change, the exit code, what is said
     "study": (text("study.json", '"trials": 1', '"trials": 2'), 1, "`cells` is not the size"),
+    "a set with tasks left out": (record("study.json", put("tasks", value="all")), 1, "the archived tasks are not those of the study"),
     "another study": (record("study.json", put("study", value="other")), 1, "it is not the study"),
     "lock file": (flip("envs/requirements.lock"), 1, "envs/requirements.lock"),
     "prices left out": (drop("prices/policies.yaml"), 1, "does not hold it"),
     "registration": (text("preregistrations/.*", '"trials": 1', '"trials": 3'), 1, "edited after"),
-    "task prompt": (text(f"{TASK}/task.yaml", "in any order", "in my order"), 1, "another prompt"),
+    "task prompt": (text(f"{TASK}/task.yaml", "in any order", "in my order"), 1, "give another prompt"),
     "task pattern": (pattern, 1, "its code or check is not this checkout's"),
     "task code": (text(f"{TASK}/answer.py", "def", "#\ndef"), 1, "its code or check is not"),
     "tree": (flip(WORLD + "tree.tar"), 1, "worlds/11-"),
@@ -103,13 +103,12 @@ FORGERIES: dict[str, tuple[Change, int, str]] = {
     "processes": (text(WORLD + "world.json", '"rss_mb": ', '"rss_mb": 1'), 1, "worlds/11-"),
     "world index": (text("worlds/index.json", "/11-", "/24-"), 1, "worlds/24-"),
     "answer": (text("answers/.*", "crates", "cretas"), 1, "not a stored answer"),
-    "answer resealed": (answer("text", value="Get-ChildItem"), 1, "not those of the raw message"),
+    "answer resealed": (answer("text", value="Get-ChildItem"), 1, "raw message give another text"),
     "answer left out": (drop("answers/.*"), 1, "answers/"),
     "answer after the day": (answer("received_utc", value="2026-11-23T00:00:00Z"), 1, "after the archive's day"),
-    "answer by another server": (answer("server", value="evil.example"), 1, "another server"),
     "answer without an attempt": (answer("attempts", value=0), 1, "negative or infinite"),
     "request": (answer("request", "temperature", value=0.1), 1, "hash, request and name do not fit"),
-    "cost": (record(GENERATION, put("cost_usd", value=1.0)), 1, "not the policy's"),
+    "cost": (record(GENERATION, put("cost_usd", value=1.0)), 1, "give another cost"),
     "generation left out": (drop(GENERATION), 1, CELL),
     "command": (record(EXECUTION, put("extraction", "strict", value="true")), 1, "another command"),
     "output": (record(EXECUTION, put("runs", 0, "result", "stdout", value={"data": "", "bytes": 0})), 1, "judged again"),
@@ -197,15 +196,6 @@ def test_other_wording_by_other_code_is_proven(small_archive, tmp_path, monkeypa
         text(TABLE, ",unix-only,", ",mixed,"),
     )
     assert verify_forged(small_archive, tmp_path, *changes).exit_code == 0
-
-
-def test_set_with_tasks_left_out_is_not_proven(tmp_path):
-    made = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1))
-    study = json.loads(contents(archived(made, tmp_path / "a"))["study.json"]) | {"tasks": "all"}
-    (tmp_path / "b").mkdir()
-    change = replace_file("study.json", pretty_json(study).encode())
-    report = verify_forged(next((tmp_path / "a").iterdir()), tmp_path / "b", change)
-    assert report.exit_code == 3 and "are not this checkout's `all`" in "\n".join(report.lines())
 
 
 @pytest.fixture(scope="module")

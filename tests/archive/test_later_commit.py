@@ -80,4 +80,4 @@ def test_archive_of_an_earlier_commit_is_proven_where_the_judge_is_the_same(
     code, said = verified(checkout, archive)
     assert code == 0 and said.splitlines()[-1] == "PROVEN", said
     assert "note preregistrations/" in said and "code.analyse: not as registered" in said
-    assert "price, cost or temperature are not the policy's" in said
+    assert "study, policy and raw message give another price" in said

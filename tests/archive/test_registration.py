@@ -11,7 +11,6 @@ from fluency.analysis.decision_table import plan_for
 from fluency.archive import commands
 from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.registration import (
-    REGISTRATION_SCHEMA,
     design,
     deviations,
     preregister,
@@ -379,15 +378,10 @@ def test_an_edited_registration_is_refused(study, tasks, path):
 def test_what_is_no_registration_is_refused(study, tasks, path):
     text = path.read_text()
     for data, said in (
-        ("no json", "not a registration"),
-        ("[]", "not a registration"),
-        (text.replace('  "trials": 2', '  "trials": 2,\n  "trials": 2'), "not a registration"),
-        (
-            pretty_json(
-                with_self_hash(json.loads(text) | {"schema_version": REGISTRATION_SCHEMA + 1})
-            ),
-            "of schema ",
-        ),
+        ("no json", "is not JSON"),
+        ("[]", "not a registration of schema 1"),
+        (text.replace('  "trials": 2', '  "trials": 2,\n  "trials": 2'), "duplicate key"),
+        (text.replace('"schema_version": 1', '"schema_version": 2'), "not a registration of"),
     ):
         path.write_text(data)
         with pytest.raises(UserError, match=said):

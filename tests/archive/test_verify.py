@@ -81,7 +81,7 @@ def test_open_makes_what_was_packed(archive, tmp_path):
 
 def test_archived_words_cannot_steer_the_terminal(archive, tmp_path, capsys):
     change = record(SCORE, put("why", value="\u202e\u200b\x9b2J fine"))
-    assert commands.verify(rewritten(archive, tmp_path, change)) == 1
+    assert commands.verify(rewritten(archive, tmp_path, change, made_by="\x9b2J")) == 1
     assert not set("".join(capsys.readouterr())) & {"\u202e", "\u200b", "\x9b"}
 
 
@@ -89,9 +89,9 @@ FORMS = {
     "commit": ("\x1b[2J", "HEAD", "`c`", "c" * 41, ""),
     "utc_date": ("2026-02-30", "2026-11-22\n", "today", "2026-1-1"),
     "study": ("../up", "A", "a\n"),
-    "made_by": ("<b>", "\x1b"),
-    "code": ({"score": "x"}, {"a b": "0" * 64}),
-    "missing": (["../a/b/c"], ["a"]),
+    "made_by": (1, None),
+    "code": ({"score": "x"}, ["score"]),
+    "missing": ({}, [1]),
     "cells": (-1, "1", True),
     "dirty": ("no", 0),
     "schema_version": (0, 2),

@@ -34,8 +34,6 @@ MAX_YAML_BYTES = 64 << 10
 MAX_YAML_DEPTH = 12
 MAX_TASKS = 500
 MAX_CELLS = 50_000
-MAX_SILENT_MODELS = 10
-"""Models of an unfinished study that have no record yet."""
 IMAGE_FILE = "results/image.json"
 MAX_WORLDS = {TREE: 256 << 20, WORLD: 16 << 20}
 """Bytes of these files of all worlds, which are kept in memory."""
@@ -72,7 +70,6 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
             models.add(rest[1])
     size = len(files) * len(study.models) * len(study.shells) * study.trials
     silent = [model.alias for model in study.models if model.alias not in models]
-    few = not silent or (manifest.partial and len(silent) <= MAX_SILENT_MODELS)
     for holds, what in (
         (study.study == manifest.study, "it is not the study of the manifest"),
         (
@@ -80,10 +77,10 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
             f"{len(files):,} tasks and {size:,} cells; {MAX_TASKS} and {MAX_CELLS:,} are read",
         ),
         (
-            isinstance(study.tasks, str) or set(study.tasks) == files.keys(),
+            not isinstance(study.tasks, str) and set(study.tasks) == files.keys(),
             "the archived tasks are not those of the study",
         ),
-        (few, f"it holds no record of the model {', '.join(silent[:1])}"),
+        (manifest.partial or not silent, f"it holds no record of the models {silent}"),
     ):
         if not holds:
             raise ArchiveError(what, where=STUDY_FILE)

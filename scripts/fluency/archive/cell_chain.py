@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from math import isfinite
-from urllib.parse import urlsplit
 
 from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import VerifyReport
+from fluency.archive.pack import answer_name
 from fluency.archive.untrusted_json import parse_untrusted
 from fluency.common.clock import is_time, parse_time
 from fluency.core.records import Execution, Generation, ImageInfo, Result
@@ -21,7 +20,7 @@ from fluency.execution.execute import extraction_of, planned_runs
 from fluency.generation.budget import cost_of
 from fluency.generation.failure import Failure
 from fluency.generation.policies import resolve
-from fluency.generation.providers import PROVIDERS, read_reply
+from fluency.generation.providers import read_reply
 from fluency.generation.request import build_prompt, request_for
 from fluency.generation.store import answer_in
 
@@ -40,20 +39,21 @@ def check_cell(
     generation, execution, score = records
     if generation is None:
         return
-    checks = {}
     for stage, record in zip(RECORD_TYPES, records, strict=True):
-        checks[stage] = partial(report.check, f"results/{stage}/{cell.path}.json")
-        same = record is None or record.cell == cell
-        checks[stage](same, "it is the record of another cell")
-    _check_generation(archived, checks["generations"], generation, cell)
-    if execution:
-        _check_execution(archived, checks["executions"], generation, execution)
-        if not _is_after_answer(generation, execution):
-            what = "some executions are timed before their answers: a clock was set back"
-            report.add("note", "results/executions", what)
-    if score:
-        same = score.request_key == generation.answer.request_key
-        checks["scores"](same, "it judges another answer")
+        if record is None:
+            continue
+        check = partial(report.check, f"results/{stage}/{cell.path}.json")
+        check(record.cell == cell, "it is the record of another cell")
+        if record is generation:
+            _check_generation(archived, check, generation, cell)
+            continue
+        same = record.request_key == generation.answer.request_key  # type: ignore[union-attr]
+        check(same, "it is about another answer")
+        if record is execution:
+            _check_execution(archived, check, generation, execution)
+    if execution and not _is_after_answer(generation, execution):
+        what = "some executions are timed before their answers: a clock was set back"
+        report.add("note", "results/executions", what)
     task = archived.task_of[cell.task]
     if {generation.task_sha256, (score or generation).task_sha256} != {task.sha256}:
         what = f"records were made with another version of the task {task.id}"
@@ -65,85 +65,93 @@ def _check_generation(
 ) -> None:
     """Its answer is the stored one, to the request of the study, and says what the model's message says."""
     study, task, answer = archived.study, archived.task_of[cell.task], generation.answer
-    key, asked = answer.request_key, answer.request
-    name = f"answers/{key[:2]}/{key}.json"
+    asked, name = answer.request, answer_name(answer.request_key)
     document = parse_untrusted(archived.unpacked.read(name), name)
     try:
-        same = answer_in(document, key) == answer
+        same = answer_in(document, answer.request_key) == answer
         check(same, f"its answer is not the one in {name}")
     except (ValueError, KeyError, TypeError):
         check(False, f"{name} is not a stored answer, or hash, request and name do not fit")
-    words = (task.prompt.strip(), SHELLS[cell.shell].prompt_line)
-    holds = all(part in asked.prompt for part in words)
-    check(holds, "its prompt lacks the task or the line about the shell")
-    check(asked.trial == cell.trial, "its request is of another trial")
-    prompt = build_prompt(task.prompt, cell.shell)
-    check(asked.prompt == prompt, "the model was asked another prompt", "generate")
-    same = asked == request_for(study, cell, asked.prompt)
-    check(same, "the study asks another request", "generate")
-    policy = resolve(study.model(cell.model))
-    stated = (generation.cost_usd, generation.price, generation.temperature_requested)
-    made = (cost_of(policy, answer), policy.price, policy.temperature_requested)
-    check(stated == made, "price, cost or temperature are not the policy's", "generate")
-    in_time = _is_in_time(archived, answer.received_utc)
-    check(in_time, "it came after the archive's day, or at no time")
     numbers = (answer.latency_s, generation.cost_usd, answer.attempts - 1)
-    plausible = _are_plausible(*numbers, *dict(answer.usage).values())
-    check(plausible, "a time, count or cost is negative or infinite")
-    same = _is_server_of(archived, cell, answer.server)
-    check(same, "another server than the model's answered")
-    same = False
-    with suppress(Failure):
+    for holds, what in (
+        (
+            task.prompt.strip() in asked.prompt and SHELLS[cell.shell].prompt_line in asked.prompt,
+            "its prompt lacks the task or the line about the shell",
+        ),
+        (asked.trial == cell.trial, "its request is of another trial"),
+        (
+            _is_in_time(archived, answer.received_utc),
+            "it came after the archive's day, or at no time",
+        ),
+        (
+            _are_plausible(*numbers, *dict(answer.usage).values()),
+            "a time, count or cost is negative or infinite",
+        ),
+    ):
+        check(holds, what)
+    policy = resolve(study.model(cell.model))
+    made = {
+        "prompt": (asked.prompt, build_prompt(task.prompt, cell.shell)),
+        "request": (asked, request_for(study, cell, asked.prompt)),
+        "price": (generation.price, policy.price),
+        "cost": (generation.cost_usd, cost_of(policy, answer)),
+        "temperature": (generation.temperature_requested, policy.temperature_requested),
+    }
+    try:
         read = read_reply(asked, answer.raw)
-        names = ("outcome", "text", "stop_reason", "model_echoed", "usage")
-        same = all(getattr(read, name) == getattr(answer, name) for name in names)
-    what = "text, outcome or usage are not those of the raw message"
-    check(same, what, "generate")
-
-
-def _is_server_of(archived: ArchivedStudy, cell: Cell, server: str) -> bool:
-    """A service is asked at its own address; a user's own server may have moved."""
-    model = archived.study.model(cell.model)
-    if model.served_by == "embedded" or model.base_url:
-        return (server == "embedded") == (model.served_by == "embedded")
-    address, _ = PROVIDERS[model.wire].address(model, None, "base_url")
-    return server == (urlsplit(address).hostname or address)
+        for name in ("outcome", "text", "stop_reason", "model_echoed", "usage"):
+            made[name] = (getattr(answer, name), getattr(read, name))
+    except Failure as error:
+        made["message"] = (answer.raw, str(error))
+    for name, (stated, ours) in made.items():
+        check(stated == ours, f"study, policy and raw message give another {name}", "generate")
 
 
 def _check_execution(
     archived: ArchivedStudy, check: Check, generation: Generation, execution: Execution
 ) -> None:
     """The answer's command ran in the study's worlds, image and limits."""
-    study, cell = archived.study, generation.cell
-    in_time = _is_in_time(archived, execution.provenance.get("utc"))
-    in_time = in_time and _is_after_answer(generation, execution, timedelta(days=1))
-    check(in_time, "it ran more than a day before its answer, after the archive's day, or never")
-    same = execution.request_key == generation.answer.request_key
-    check(same, "it executed another answer")
+    study, cell, runs = archived.study, generation.cell, execution.runs
+    limits, timeout_s = study.sandbox.limits, execution.timeout_s
     same = execution.extraction == extraction_of(generation)
     check(same, "it ran another command", EXECUTING)
-    same = (execution.not_measured is None) == bool(execution.image.shells.get(cell.shell))
-    check(same, "whether it could be measured does not follow from its image")
     unrun = execution.not_measured or execution.unmeasured
     plan = [] if unrun else list(planned_runs(study, cell.shell, execution.extraction))
     wanted = {(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds}
-    ran = [(run.seed, run.condition, run.reading) for run in execution.runs]
+    ran = [(run.seed, run.condition, run.reading) for run in runs]
     same = len(ran) == len(set(ran)) and set(ran) == wanted
     check(same, "its runs are not the study's worlds and conditions", EXECUTING)
     task = archived.task_of[cell.task]
     worlds = {seed: archived.world(task, seed).sha256 for seed in study.seeds}
-    same = all(run.world_sha256 == worlds.get(run.seed) for run in execution.runs)
-    check(same, "it ran in other worlds")
-    limits, timeout_s = study.sandbox.limits, execution.timeout_s
-    same = execution.limits == limits and timeout_s == limits.timeout_s[cell.shell]
-    check(same, "its limits are not the study's")
-    same = is_archived_image(archived, execution.image)
-    check(same, "its image is not the one in results/image.json")
-    check(execution.attempts >= bool(execution.runs), "it ran without an attempt")
-    plausible = all(
-        is_result_plausible(run.result, timeout_s, limits.output_bytes) for run in execution.runs
-    )
-    check(plausible, "a time, size or ending contradicts itself or the limits")
+    for holds, what in (
+        (
+            _is_in_time(archived, execution.provenance.get("utc"))
+            and _is_after_answer(generation, execution, timedelta(days=1)),
+            "it ran more than a day before its answer, after the archive's day, or never",
+        ),
+        (
+            (execution.not_measured is None) == bool(execution.image.shells.get(cell.shell)),
+            "whether it could be measured does not follow from its image",
+        ),
+        (
+            all(run.world_sha256 == worlds.get(run.seed) for run in runs),
+            "it ran in other worlds",
+        ),
+        (
+            execution.limits == limits and timeout_s == limits.timeout_s[cell.shell],
+            "its limits are not the study's",
+        ),
+        (
+            is_archived_image(archived, execution.image),
+            "its image is not the one in results/image.json",
+        ),
+        (execution.attempts >= bool(runs), "it ran without an attempt"),
+        (
+            all(is_result_plausible(run.result, timeout_s, limits.output_bytes) for run in runs),
+            "a time, size or ending contradicts itself or the limits",
+        ),
+    ):
+        check(holds, what)
 
 
 def is_archived_image(archived: ArchivedStudy, image: ImageInfo) -> bool:

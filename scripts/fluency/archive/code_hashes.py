@@ -28,19 +28,21 @@ STAGES: Mapping[str, Stage] = {
     "image": Stage(("fluency.execution.image_content",)),
     "generate": Stage(
         (
-            *(f"fluency.generation.{name}" for name in ("generator", "request")),
-            *(f"fluency.generation.local_model.{name}" for name in ("server", "serve")),
+            "fluency.generation.generator",
+            "fluency.generation.request",
+            "fluency.generation.local_model.server",
+            "fluency.generation.local_model.serve",
         ),
         libraries=("anthropic", "openai"),
     ),
     # A list, else every edit of core would redo all executions. What else changes one is in the rule's param.
     "execute": Stage(
         files=(
-            *(
-                f"scripts/fluency/execution/{name}.py"
-                for name in ("execute", "extract", "protocol")
-            ),
-            *(f"scripts/fluency/execution/{name}.py" for name in ("isolation", "container")),
+            "scripts/fluency/execution/execute.py",
+            "scripts/fluency/execution/extract.py",
+            "scripts/fluency/execution/protocol.py",
+            "scripts/fluency/execution/isolation.py",
+            "scripts/fluency/execution/container.py",
             "scripts/fluency/core/grammar.py",
             "sandbox/seccomp/*",
         ),

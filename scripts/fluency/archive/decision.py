@@ -86,13 +86,12 @@ def _text(
 ) -> str:
     view = archived.view()
     analysis = analyse(to_frame(view.rows()), archived.study, archived.tasks)
-    registration: dict[str, Any] = {}
-    if path := archived.registration:
+    path, registration = archived.registration, dict[str, Any]()
+    if path:
         registration = {"file": f"{REGISTRATIONS}/{path.name}", **read_registration(path)}
     values: dict[str, Any] = {
         "title": " ".join(title.split()),
         "date": date,
-        "gate": archived.study.decision or registration.get("decision", ""),
         "study": archived.study,
         "question": question(analysis),
         "registered": registration_summary(view.provenance),
@@ -114,14 +113,10 @@ def _text(
         "plan": (analysis.plan["version"], analysis.plan_sha256),
         "models": [_lines(model) for model in analysis.models],
         "proposes": any(model.reading.band and not model.reading.edge for model in analysis.models),
-        "registration": registration or None,
-        "manifest": report.manifest,
-        "archive": report.path.name,
+        "registration": registration,
+        "report": report,
         "archive_word": _word(report.path),
         "record_word": _word(record),
-        "sha256": report.sha256,
-        "verification": report.verdict(),
-        "next_step": report.next_step if report.found["NOT CHECKED"] else "",
     }
     return render(TEMPLATE, values)
 

@@ -10,7 +10,7 @@ from fluency.archive.cell_chain import is_archived_image, is_result_plausible
 from fluency.archive.code_hashes import code_sha256
 from fluency.archive.findings import VerifyReport
 from fluency.archive.pack import LOCK_FILE, REGISTRATIONS
-from fluency.archive.registration import deviations, is_about_code, registered
+from fluency.archive.registration import is_about_code, with_registration
 from fluency.common.errors import UserError
 from fluency.core.provenance import Provenance
 from fluency.core.records import CONTROL_FILE, ControlRun, Execution, Generation, Score
@@ -160,29 +160,27 @@ def _check_registration(
     Code that changed after the registration, or after the table was made, contradicts nothing.
     """
     path, theirs = archived.registration, stated.registration
-    if path is None:
-        holds = theirs is None and not stated.deviations
-        report.check(where, holds, "it names a registration, the study none")
-        return
-    name = f"{REGISTRATIONS}/{path.name}"
-    own = registered(str(archived.study.preregistration), path)
-    same = theirs is not None and (
-        theirs.siblings.items() <= own.siblings.items()
-        and theirs.model_copy(update={"siblings": own.siblings}) == own
-    )
-    report.check(name, same, f"it is not the registration that {where} describes")
-    held = {file.name for file in path.parent.iterdir()}
-    for other in sorted(held - {path.name, *own.siblings}):
-        report.check(f"{REGISTRATIONS}/{other}", False, "nothing in the study names it")
-    if own.among:
-        report.add("note", name, f"it is {own.among}")
-    first = stated.first_answer_utc
-    found = deviations(archived.study, archived.tasks, path, first, archived.world)
-    if of_code := sorted(filter(is_about_code, {*found, *stated.deviations})):
-        report.add("note", name, f"code differs from the registered: {'; '.join(of_code)}")
+    made = Provenance(first_answer_utc=stated.first_answer_utc)
+    made = with_registration(made, archived.study, archived.tasks, path, archived.world)
+    if path and (own := made.registration):
+        name = f"{REGISTRATIONS}/{path.name}"
+        same = theirs is not None and (
+            theirs.siblings.items() <= own.siblings.items()
+            and theirs.model_copy(update={"siblings": own.siblings}) == own
+        )
+        report.check(name, same, f"it is not the registration that {where} describes")
+        held = {file.name for file in path.parent.iterdir()}
+        for other in sorted(held - {path.name, *own.siblings}):
+            report.check(f"{REGISTRATIONS}/{other}", False, "nothing in the study names it")
+        if own.among:
+            report.add("note", name, f"it is {own.among}")
+        if of_code := sorted(filter(is_about_code, {*made.deviations, *stated.deviations})):
+            report.add("note", name, f"code differs from the registered: {'; '.join(of_code)}")
+    else:
+        report.check(where, theirs is None, "it names a registration, the study none")
     found, said = (
-        [deviation for deviation in group if not is_about_code(deviation)]
-        for group in (found, stated.deviations)
+        [deviation for deviation in one.deviations if not is_about_code(deviation)]
+        for one in (made, stated)
     )
     what = f"the stated deviations are not those found ({'; '.join(found) or 'none'})"
     report.check(where, found == said, what, "generate")

@@ -20,10 +20,6 @@ SUFFIX = ".tar.zst"
 IMAGE = "image/image.tar"
 
 
-Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")]
-Version = Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,60}$")]
-CellPath = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*){1,3}$")]
-"""A cell's, or its first two parts: model and shell."""
 FILE_NAME = r"^[A-Za-z0-9_@+=,-][A-Za-z0-9_.@+=,-]*(/[A-Za-z0-9_@+=,-][A-Za-z0-9_.@+=,-]*)*$"
 """A relative path without `..` and hidden files."""
 MAX_NAME = 200
@@ -41,7 +37,7 @@ class Manifest(FrozenModel):
     """What an archive says of itself; `sha256` is of all the rest."""
 
     schema_version: Literal[1]
-    made_by: Version
+    made_by: str
     """Version of this project."""
     study: str = Field(pattern=STUDY_NAME)
     utc_date: Annotated[
@@ -53,14 +49,14 @@ class Manifest(FrozenModel):
     """nocommit: git could not tell."""
     dirty: bool
     """Whether the work tree held changes that the commit does not."""
-    private_tasks: list[Word]
+    private_tasks: list[str]
     """Tasks from outside the project; held in full."""
     cells: int = Field(ge=0)
-    not_measured: dict[CellPath, str]
+    not_measured: dict[str, str]
     """Model/shell -> why it could not be measured."""
-    missing: list[CellPath]
+    missing: list[str]
     """Cells without a score."""
-    code: dict[Word, Digest]
+    code: dict[str, Digest]
     """Stage -> SHA-256 of its code."""
     files: dict[FileName, FileFact]
     sha256: Digest

@@ -56,7 +56,8 @@ With a checkout of the project, without a key and without a network:
     make replay ARCHIVE=<this archive> STAGE=execute    run every command again in the sandbox
 
 Read the report that `make open` makes: the one in here is a copy that nothing checks.
-`study.json` is the merged configuration: `make run CONFIG=study.json` asks the same questions again.
+`study.json` is the merged configuration, its set of tasks as their ids: `make run CONFIG=study.json` asks the same
+questions again.
 """
 
 
@@ -102,6 +103,11 @@ def product_names(study: Study, names: Iterable[str]) -> set[str]:
     return set(filter(form.fullmatch, names))
 
 
+def answer_name(key: str) -> str:
+    """The name of an answer's file."""
+    return f"answers/{key[:2]}/{key}.json"
+
+
 def archive_files(view: StudyView, results: Path, answers: AnswerStore) -> dict[str, Source]:
     """Every file of an archive except its manifest, by name: the study's products and evidence.
 
@@ -110,7 +116,8 @@ def archive_files(view: StudyView, results: Path, answers: AnswerStore) -> dict[
     """
     study = view.study
     files: dict[str, Source] = {name: ROOT / source for source, name in PROJECT_FILES.items()}
-    files[STUDY_FILE] = pretty_json(study.model_dump(mode="json")).encode()
+    named = study.model_dump(mode="json") | {"tasks": [task.id for task in view.tasks]}
+    files[STUDY_FILE] = pretty_json(named).encode()
     files[README_FILE] = _README.encode()
     folders = {"sandbox": ROOT / "sandbox"} | {f"tasks/{one.id}": one.folder for one in view.tasks}
     for name, folder in folders.items():
@@ -134,7 +141,7 @@ def archive_files(view: StudyView, results: Path, answers: AnswerStore) -> dict[
                 what = "the answer store has lost this cell's answer"
                 where = f"{cell.path} ({path})"
                 raise UserError(what, where=where, hint="restore answers/ from a copy")
-            files[f"answers/{key[:2]}/{key}.json"] = path
+            files[answer_name(key)] = path
     return files | world_files(view.tasks, study.seeds, world_for)
 
 

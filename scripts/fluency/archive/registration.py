@@ -13,7 +13,7 @@ from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.untrusted_json import parse_untrusted
 from fluency.common.canonical import KEY, has_valid_self_hash, with_self_hash
 from fluency.common.clock import is_time, parse_time, utc_now
-from fluency.common.errors import ArchiveError, UserError
+from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256_file, write_atomic
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
@@ -29,17 +29,9 @@ from fluency.world import World
 
 REGISTRATION_SCHEMA = 1
 KIND = "pre-registration"
-_NOT_DESIGN = {
-    "kind",
-    "schema_version",
-    "registered_utc",
-    "commit",
-    "dirty",
-    "earlier_sha256",
-    KEY,
-}
+_MOMENT = ("kind", "schema_version", "registered_utc", "commit", "dirty", "earlier_sha256", KEY)
 """Keys that say what a registration is, when and where it was made."""
-_OF_CHECKOUT = {
+_OF_CHECKOUT = (
     "task_set",
     "prompt",
     "analysis",
@@ -47,16 +39,9 @@ _OF_CHECKOUT = {
     "sandbox_sha256",
     "protocol",
     "exclusions",
-}
+)
 """Keys of the design that this checkout decides, not the study."""
-_OF_MODEL = {
-    "served_by",
-    "base_url",
-    "wire",
-    "interface",
-    "region",
-    "project",
-}
+_OF_MODEL = {"served_by", "base_url", "wire", "interface", "region", "project"}
 _NOT_SAMPLING = {"model_id", "effort_default", "price", "expected_output_tokens", "note", "source"}
 """A policy's fields that change no request."""
 EXCLUSIONS = [
@@ -72,30 +57,25 @@ def read_registration(path: Path) -> dict[str, Any]:
     Raises:
         UserError: when it is missing, edited, of another schema, or of a time that has not passed.
     """
-    where, hint = str(path), "name the file that `make preregister` wrote"
+    hint = "name the file that `make preregister` wrote"
     try:
-        document = parse_untrusted(Path(path).read_bytes(), where)
+        document = parse_untrusted(Path(path).read_bytes(), str(path))
     except OSError as error:
         what = f"there is no such registration: {error.strerror}"
-        raise UserError(what, where=where, hint=hint) from None
-    except ArchiveError as error:
-        what = f"this is not a registration: {error.what}"
-        raise UserError(what, where=where, hint=hint) from None
-    if not isinstance(document, dict) or document.get("kind") != KIND:
-        raise UserError("this is not a registration", where=where, hint=hint)
-    version, made = document.get("schema_version"), document.get("registered_utc")
-    if version != REGISTRATION_SCHEMA:
-        what = f"the registration is of schema {version!r}, this version reads 1"
-        raise UserError(what, where=where, hint="update this project")
-    if not has_valid_self_hash(document):
+        raise UserError(what, where=str(path), hint=hint) from None
+    facts = document if isinstance(document, dict) else {}
+    made, what = facts.get("registered_utc"), ""
+    if (facts.get("kind"), facts.get("schema_version")) != (KIND, REGISTRATION_SCHEMA):
+        what = f"this is not a registration of schema {REGISTRATION_SCHEMA}"
+    elif not has_valid_self_hash(facts):
         what = f"the registration was edited after it was made: its {KEY} does not fit its content"
         hint = "take the file back from version control; what changed belongs into the study's file"
-        raise UserError(what, where=where, hint=hint)
-    if not (is_time(made) and "T" in str(made)) or parse_time(str(made)) > parse_time(utc_now()):
+    elif not (is_time(made) and "T" in str(made)) or parse_time(str(made)) > parse_time(utc_now()):
         what = f"its time of registration, {ascii(made)[:40]}, is not a time in the past"
         hint = "set this machine's clock right; if it is right, register again"
-        raise UserError(what, where=where, hint=hint)
-    return document
+    if what:
+        raise UserError(what, where=str(path), hint=hint)
+    return facts
 
 
 def design(
@@ -188,23 +168,25 @@ def preregister(
     return path
 
 
-def with_registration(provenance: Provenance, study: Study, tasks: Sequence[Task]) -> Provenance:
-    """The provenance with the registration that the study names and the deviations from it, if it names one."""
+def with_registration(
+    provenance: Provenance,
+    study: Study,
+    tasks: Sequence[Task],
+    path: Path | None = None,
+    world_for: Callable[[Task, int], World] = world_for,
+) -> Provenance:
+    """The provenance with the study's registration, if it names one, and the deviations from it.
+
+    Args:
+        path: the registration's file, where it is not in the project.
+    """
     if study.preregistration is None:
         return provenance
-    path = ROOT / study.preregistration
-    found = deviations(study, tasks, path, provenance.first_answer_utc)
-    return provenance.model_copy(
-        update={"registration": registered(study.preregistration, path), "deviations": found}
-    )
-
-
-def registered(name: str, path: Path) -> Registered:
-    """What a provenance says of the registration in `path`, which the study names `name`."""
+    path = path or ROOT / study.preregistration
     frozen = read_registration(path)
     others = {other.name: sha256_file(other) for other in siblings(path)}
-    return Registered(
-        path=name,
+    registration = Registered(
+        path=study.preregistration,
         sha256=sha256_file(path),
         utc=frozen["registered_utc"],
         commit=frozen["commit"],
@@ -212,6 +194,8 @@ def registered(name: str, path: Path) -> Registered:
         siblings=others,
         others_before=len(set(map(str, frozen.get("earlier_sha256", []))) - set(others.values())),
     )
+    found = deviations(study, tasks, path, provenance.first_answer_utc, world_for)
+    return provenance.model_copy(update={"registration": registration, "deviations": found})
 
 
 def siblings(path: Path) -> list[Path]:
@@ -243,11 +227,11 @@ def deviations(
 ) -> list[str]:
     """One sentence for each way in which the study is not the registered one."""
     document = read_registration(registration_path)
-    made, found = document["registered_utc"], []
+    made, late = document["registered_utc"], []
     if is_time(first_answer_utc) and parse_time(made) >= parse_time(str(first_answer_utc)):
         what = f"registered {made}, the first answer came {first_answer_utc}"
-        found.append(f"registered after the first answer: {what}")
-    return [*found, *_differences("", _frozen(document), design(study, tasks, world_for))]
+        late.append(f"registered after the first answer: {what}")
+    return [*late, *_differences("", _frozen(document), design(study, tasks, world_for))]
 
 
 def is_about_code(deviation: str) -> bool:
@@ -256,7 +240,7 @@ def is_about_code(deviation: str) -> bool:
 
 
 def _frozen(document: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in document.items() if key not in _NOT_DESIGN}
+    return {key: value for key, value in document.items() if key not in _MOMENT}
 
 
 def _differences(place: str, was: object, now: object, depth: int = 3) -> Iterator[str]:

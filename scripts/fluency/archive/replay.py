@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +15,12 @@ from fluency.archive.archived_study import (
     present_tasks,
     read_archived_study,
 )
-from fluency.archive.judge_again import EXTRA_MARKS, rescored
+from fluency.archive.judge_again import rescored
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import log_line
-from fluency.core.records import Execution, Score
 from fluency.core.study import Cell, read_study
-from fluency.core.table import CellRecords, Row, headline_runs, to_frame
+from fluency.core.table import CellRecords, Row, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.execute import execute_cell
@@ -32,20 +30,25 @@ from fluency.report.sentences import headline_of
 if TYPE_CHECKING:
     from fluency.execution.sandbox import Sandbox
 
+UNSTEADY = {
+    *("t_exec_s", "cpu_s", "attempts"),
+    *("peak_memory_bytes", "peak_processes", "written_bytes"),
+}
+"""Columns of a row that differ whenever a command runs again."""
+
 
 @dataclass(frozen=True)
 class CellDifference:
-    """A cell whose result changed.
+    """A cell whose row changed.
 
     Attributes:
-        pass_changed: whether it passes, and not only what it printed or why it failed.
+        pass_changed: whether it passes, and not only why it failed.
+        what: the columns that differ, or why the cell was not replayed.
     """
 
     cell: str
     pass_changed: bool
-    archived: str
-    now: str
-    details: str = ""
+    what: str
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,6 @@ class Replay:
 
     Attributes:
         before, after: a headline for each model.
-        rows: the new cells table.
     """
 
     heading: str
@@ -64,7 +66,6 @@ class Replay:
     notes: list[str]
     before: dict[str, str]
     after: dict[str, str]
-    rows: list[Row]
 
     def markdown(self) -> str:
         """The differences and the effect on the verdict."""
@@ -87,11 +88,8 @@ class Replay:
 
 
 def _table(differences: list[CellDifference]) -> list[str]:
-    rows = [
-        [code(one.cell), *(text(part, 300) for part in (one.archived, one.now, one.details))]
-        for one in differences
-    ]
-    return [table(["cell", "archived", "now", "details"], rows), ""] if rows else []
+    rows = [[code(one.cell), text(one.what, 900)] for one in differences]
+    return [table(["cell", "differences"], rows), ""] if rows else []
 
 
 def replay_archive(
@@ -115,27 +113,28 @@ def replay_archive(
         archived = read_archived_study(archive)
         if sandbox:
             _check_limits(archived, allowed)
-        ours = present_tasks(archived.task_of)
-        before, after, differences = [], [], []
+        tasks = present_tasks(archived.task_of)
+
+        def replayed(cell: Cell) -> tuple[Row, Row, CellDifference | None]:
+            return _replayed(archived, tasks.get(cell.task), sandbox, utc, cell)
+
+        before, after, differences = list[Row](), list[Row](), list[CellDifference]()
         with ThreadPoolExecutor(2) as pool:
-            replay = partial(_replay_cell, archived, ours, sandbox, utc)
-            for number, (old, new, difference) in enumerate(pool.map(replay, archived.cells), 1):
+            for number, (old, new, found) in enumerate(pool.map(replayed, archived.cells), 1):
                 before.append(old)
                 after.append(new)
-                differences += [difference] if difference else []
+                differences += [found] if found else []
                 if number % 100 == 0:
                     log_line(f"replayed {number:,} of {len(archived.cells):,} cells")
+        how = "Run again in the present image" if sandbox else "Scored again by the present checks"
         return Replay(
-            heading="Run again in the present image"
-            if sandbox
-            else "Scored again by the present checks",
+            heading=how,
             archive=path.name,
             cells=len(after),
             differences=differences,
-            notes=list(_notes(archived, ours, sandbox)),
+            notes=list(_notes(archived, tasks, sandbox)),
             before=_headlines(archived, before),
             after=_headlines(archived, after),
-            rows=after,
         )
 
 
@@ -146,15 +145,13 @@ def _check_limits(archived: ArchivedStudy, allowed: Collection[str]) -> None:
     if unknown := sorted(set(allowed) - ours.keys()):
         hint = f"the limits are {', '.join(ours)}"
         raise UserError(f"there is no limit {unknown[0]}", where="ALLOW", hint=hint)
-    larger = [
-        name for name in sorted(ours.keys() - set(allowed)) if _exceeds(theirs[name], ours[name])
-    ]
+    larger = {
+        name: f"{name} {json.dumps(theirs[name])} where this checkout gives {json.dumps(limit)}"
+        for name, limit in ours.items()
+        if name not in allowed and _exceeds(theirs[name], limit)
+    }
     if larger:
-        asked = [
-            f"{name} {json.dumps(theirs[name])} where this checkout gives {json.dumps(ours[name])}"
-            for name in larger
-        ]
-        what = f"it asks for higher limits than this checkout's: {'; '.join(asked)}"
+        what = f"it asks for higher limits than this checkout's: {'; '.join(larger.values())}"
         hint = f"if this machine can give that much, allow them by name: ALLOW={','.join(larger)}"
         raise UserError(what, where=archived.unpacked.path.name, hint=hint)
 
@@ -165,17 +162,13 @@ def _exceeds(theirs: Any, ours: Any) -> bool:
     return bool(theirs > ours)
 
 
-def _replay_cell(
-    archived: ArchivedStudy,
-    tasks: Mapping[str, Task],
-    sandbox: Sandbox | None,
-    utc: str,
-    cell: Cell,
+def _replayed(
+    archived: ArchivedStudy, task: Task | None, sandbox: Sandbox | None, utc: str, cell: Cell
 ) -> tuple[Row, Row, CellDifference | None]:
     """A cell's row before and after, and what differs; the archived row where the cell cannot be replayed."""
     records = archived.records(cell)
     generation, execution, _ = records
-    task, old = tasks.get(cell.task), archived.row(cell, records)
+    old = archived.row(cell, records)
     if task is None or generation is None or execution is None:
         return old, old, None
     try:
@@ -183,49 +176,13 @@ def _replay_cell(
             execution = execute_cell(archived.study, task, generation, sandbox, archived.world, utc)
         score = rescored(archived, task, generation, execution)
     except UserError as error:
-        return old, old, CellDifference(cell.path, False, "", f"not replayed: {error.what}")
-    new = CellRecords(generation, execution, score)
-    return old, archived.row(cell, new), _difference(cell, records, new)
-
-
-def _difference(cell: Cell, old: CellRecords, new: CellRecords) -> CellDifference | None:
-    was, now = old.score, new.score
-    if was is None or now is None:
-        return None
-    details = []
-    if None not in (was.passed, now.passed):
-        marks = [(name, getattr(was, name), getattr(now, name)) for name in EXTRA_MARKS]
-        details += [
-            f"{name} {_WORDS[one]}, now {_WORDS[two]}" for name, one, two in marks if one != two
-        ]
-    if old.execution and new.execution and new.execution is not old.execution:
-        details += _run_differences(old.execution, new.execution)
-    same = (was.passed, was.why, was.failure_class) == (now.passed, now.why, now.failure_class)
-    if same and not details:
-        return None
-    return CellDifference(
-        cell.path, was.passed != now.passed, _verdict(was), _verdict(now), "; ".join(details)
-    )
-
-
-_WORDS = {None: "n/a", True: "yes", False: "no"}
-
-
-def _verdict(score: Score) -> str:
-    if score.passed is None or score.passed:
-        return "pass" if score.passed else score.why
-    return f"fail, {score.failure_class}: {score.why}"
-
-
-def _run_differences(old: Execution, new: Execution) -> Iterator[str]:
-    """Exit codes and outputs that changed, of the runs that decide and are there in both."""
-    now = {run.seed: run.result for run in headline_runs(new.runs)}
-    for run in headline_runs(old.runs):
-        result = now.get(run.seed, run.result)
-        if result.exit_code != run.result.exit_code:
-            yield f"exit code in world {run.seed}: {run.result.exit_code}, now {result.exit_code}"
-        elif result.stdout != run.result.stdout:
-            yield f"output in world {run.seed}: {run.result.stdout.bytes} bytes, now {result.stdout.bytes}"
+        return old, old, CellDifference(cell.path, False, f"not replayed: {error.what}")
+    new = archived.row(cell, CellRecords(generation, execution, score))
+    was, now = old.model_dump(exclude=UNSTEADY), new.model_dump(exclude=UNSTEADY)
+    parts = [f"{key}: {was[key]}, now {now[key]}" for key in was if was[key] != now[key]]
+    if not parts:
+        return old, new, None
+    return old, new, CellDifference(cell.path, old.passed != new.passed, "; ".join(parts))
 
 
 def _headlines(archived: ArchivedStudy, rows: list[Row]) -> dict[str, str]:
@@ -236,23 +193,17 @@ def _headlines(archived: ArchivedStudy, rows: list[Row]) -> dict[str, str]:
 def _notes(
     archived: ArchivedStudy, ours: Mapping[str, Task], sandbox: Sandbox | None
 ) -> Iterator[str]:
-    for task in sorted(archived.tasks, key=lambda task: task.id):
+    for task in archived.tasks:
         mine = ours.get(task.id)
         if mine is None:
             yield f"task {task.id} is not in this checkout; its cells are left as archived"
-        else:
-            if mine.check_sha256 != task.check_sha256:
-                yield f"task {task.id} has another check than the archived one"
-            if any(
-                world_for(mine, seed).sha256 != archived.world(task, seed).sha256
-                for seed in archived.study.seeds
-            ):
-                yield f"this checkout makes other worlds for {task.id}; the archived ones were used"
-    if sandbox:
-        ran = (archived.records(cell).execution for cell in archived.cells)
-        before = next((execution.image for execution in ran if execution), None)
+            continue
+        if mine.check_sha256 != task.check_sha256:
+            yield f"task {task.id} has another check than the archived one"
+        seeds = archived.study.seeds
+        if any(world_for(mine, s).sha256 != archived.world(task, s).sha256 for s in seeds):
+            yield f"this checkout makes other worlds for {task.id}; the archived ones were used"
+    if sandbox and archived.image_file:
         for shell in archived.study.shells:
-            was, now = (
-                image.shells.get(shell) if image else None for image in (before, sandbox.image)
-            )
+            was, now = archived.image_file.image.shells.get(shell), sandbox.image.shells.get(shell)
             yield f"{shell}: archived {was or 'not in the image'}, now {now or 'not in the image'}"

@@ -27,7 +27,7 @@ MAX_DOCUMENT = 64 << 20
 """Bytes of a file that is read into memory."""
 MAX_DOCUMENTS = 1 << 30
 """Bytes of all files except the image, which is only hashed."""
-HINT = "get the archive again from where its hash is recorded"
+HINT = "get it again from where its hash is recorded; if the disk is full, set TMPDIR to another"
 
 
 @dataclass
@@ -64,56 +64,48 @@ class UnpackedArchive:
     def extracted(self, names: Iterable[str]) -> Path:
         """Write these files below `root`, which is returned."""
         for name in names:
+            path = self.root / name
             try:
-                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-                (self.root / name).write_bytes(self.read(name))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(self.read(name))
             except OSError as error:
-                what = f"it cannot be unpacked: {error.strerror}"
-                raise ArchiveError(what, where=name) from None
+                raise ArchiveError(f"it cannot be unpacked: {error}", where=name) from None
         return self.root
 
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[UnpackedArchive]:
-    """The archive in temporary files, removed at the end; ArchiveError if it is refused."""
+    """The archive in temporary files, removed at the end; ArchiveError if it is refused.
+
+    Only names that the manifest gives are taken, and its names cannot leave a folder.
+    """
     with (
         TemporaryDirectory(prefix="fluency-archive-", ignore_cleanup_errors=True) as folder,
         TemporaryFile(dir=folder) as contents,
     ):
         try:
-            yield unpack(Path(path), contents, Path(folder))
+            yield _unpack(Path(path), contents, Path(folder))
         except (TemplateError, *UNFORESEEN) as error:
             what = f"unexpected contents: {type(error).__name__}: {error}"
             hint = "if it is sound, this is a fault of this version: verify at its own commit"
             raise ArchiveError(what, where=str(path), hint=hint) from error
 
 
-def unpack(path: Path, contents: BinaryIO, root: Path) -> UnpackedArchive:
-    """Append the archive's files to `contents`.
-
-    Only names that the manifest gives are taken, and its names cannot leave a folder.
-    """
+def _unpack(path: Path, contents: BinaryIO, root: Path) -> UnpackedArchive:
     try:
         with path.open("rb") as raw:
-            return _unpack(path, raw, contents, root)
-    except ArchiveError as error:
-        hint = error.hint or HINT
-        raise ArchiveError(error.what, where=error.where or str(path), hint=hint) from None
-    except (tarfile.TarError, zstandard.ZstdError) as error:
-        what = f"it is damaged, or not an archive ({error})"
+            return _read(path, raw, contents, root)
+    except (tarfile.TarError, zstandard.ZstdError, OSError) as error:
+        what = f"it is damaged, not an archive, or cannot be unpacked: {error}"
         raise ArchiveError(what, where=str(path), hint=HINT) from None
-    except OSError as error:
-        what = f"the archive cannot be read, or not unpacked: {error.strerror}"
-        hint = "check the name; if the disk is full, set TMPDIR to a larger one"
-        raise ArchiveError(what, where=str(path), hint=hint) from None
 
 
-def _unpack(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> UnpackedArchive:
+def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> UnpackedArchive:
     reader = read_tar(raw)
     name, size, source = next(reader, ("", 0, raw))
     if name != MANIFEST_NAME or size > MAX_MANIFEST:
         what = f"it does not begin with a {MANIFEST_NAME} of at most {MAX_MANIFEST:,} bytes"
-        raise ArchiveError(what)
+        raise ArchiveError(what, where=str(path))
     manifest, hash_fits = read_manifest(source.read(), str(path))
     archive = UnpackedArchive(path, sha256_file(path), manifest, contents, root)
     if not hash_fits:
@@ -129,7 +121,8 @@ def _unpack(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> Unpack
             archive.places[name] = contents.tell(), size
             archive.unread.add(name)
             if contents.tell() + size > MAX_DOCUMENTS:
-                raise ArchiveError(f"its files hold more than {MAX_DOCUMENTS:,} bytes")
+                what = f"its files hold more than {MAX_DOCUMENTS:,} bytes"
+                raise ArchiveError(what, where=str(path))
         digest = hashlib.sha256()
         while chunk := source.read(CHUNK):
             digest.update(chunk)

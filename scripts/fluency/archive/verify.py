@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import yaml
 from pydantic import ValidationError
 
 from fluency.archive.archived_study import IMAGE_FILE, ArchivedStudy, read_archived_study
@@ -26,22 +24,20 @@ from fluency.archive.pack import (
     PRICES_FILE,
     PROJECT_FILES,
     README_FILE,
-    STUDY_FILE,
     missing_cells,
     product_names,
     unmeasured_shells,
 )
 from fluency.archive.unpack import UnpackedArchive, unpacked
 from fluency.common.clock import parse_time
-from fluency.common.errors import ArchiveError, UserError
-from fluency.common.git import blob_name, day_of, files_at, git
+from fluency.common.errors import ArchiveError
+from fluency.common.git import blob_name, day_of, files_at
 from fluency.common.terminal import log_line
 from fluency.core.provenance import ProvenanceCollector
 from fluency.core.records import CONTROL_FILE
 from fluency.core.schema import first_problem
 from fluency.core.table import Row
 from fluency.core.task_world import world_for
-from fluency.core.tasks import ALL, SETS, resolve_task_ids, task_folders
 from fluency.execution.image_content import SOURCES, content_sha256
 
 
@@ -64,7 +60,6 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
     with report.collecting_errors():
         check_commit(archive, report)
         archived = read_archived_study(archive)
-        check_tasks(archived, report)
         check_worlds(archived, report)
         check_image(archived, report)
         rows = check_cells(archived, report)
@@ -98,30 +93,6 @@ def check_commit(archive: UnpackedArchive, report: VerifyReport) -> None:
         if path in there and name.startswith(("sandbox/", "tasks/", *packed)):
             same = blob_name(archive.read(name)) == there[path]
             report.check(name, same, "it is not the file of the stated commit")
-
-
-def check_tasks(archived: ArchivedStudy, report: VerifyReport) -> None:
-    """The tasks of a study that names a set are the set's, here or at its commit."""
-    wanted, manifest = archived.study.tasks, archived.unpacked.manifest
-    if not isinstance(wanted, str):
-        return
-    try:
-        here = set(resolve_task_ids(wanted, task_folders()))
-    except UserError:
-        here = set()
-    there = set() if manifest.dirty else set_at(manifest.commit, wanted)
-    if archived.task_of.keys() not in (here, there):
-        what = f"its {len(archived.tasks)} tasks are not this checkout's `{wanted}` ({len(here)})"
-        report.add("NOT CHECKED", STUDY_FILE, what)
-
-
-def set_at(commit: str, name: str) -> set[str]:
-    """The tasks of a set at a commit; empty where git lacks it."""
-    files = files_at(commit)
-    if name == ALL:
-        return {path.split("/")[1] for path in files if re.fullmatch("tasks/[^/]+/task.yaml", path)}
-    sets = yaml.safe_load(git("show", f"{commit}:tasks/{SETS}") or b"") if files else None
-    return set(sets[name]["tasks"]) if sets and name in sets else set()
 
 
 def check_worlds(archived: ArchivedStudy, report: VerifyReport) -> None:
