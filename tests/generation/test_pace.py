@@ -36,9 +36,8 @@ from tests.waiting import wait_for
 
 def ask_all(generator, cells, threads=16) -> list[BaseException | None]:
     with ThreadPoolExecutor(threads) as pool:
-        return [
-            future.exception() for future in [pool.submit(ask, generator, cell) for cell in cells]
-        ]
+        futures = [pool.submit(ask, generator, cell) for cell in cells]
+        return [future.exception() for future in futures]
 
 
 def test_calls_in_flight_stay_within_the_bound_and_reach_it(endpoint, store):
@@ -52,9 +51,8 @@ def test_threads_that_wake_late_do_not_lower_the_rate(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     pace = Pace(45, 4, longest_pause_s=1)
-    monkeypatch.setattr(
-        pace._change, "wait", lambda seconds: clock.__setitem__(0, clock[0] + seconds + 0.25)
-    )
+    late = lambda seconds: clock.__setitem__(0, clock[0] + seconds + 0.25)  # noqa: E731
+    monkeypatch.setattr(pace._change, "wait", late)
     starts = []
     for _ in range(91):
         with pace.slot():
@@ -110,9 +108,8 @@ def test_waits_double_have_jitter_and_obey_the_service():
 )
 def test_who_is_served_on_the_users_own_machine_is_waited_for_longer(entry, patient):
     model = ModelConfig.model_validate({"alias": "m"} | entry)
-    assert (retry_policy_for(model).attempt_s, retry_policy_for(model).deadline_s) == (
-        (600, 1800) if patient else (120, 600)
-    )
+    policy = retry_policy_for(model)
+    assert (policy.attempt_s, policy.deadline_s) == ((600, 1800) if patient else (120, 600))
 
 
 @pytest.mark.parametrize(("wait", "worth"), [(13, True), (15, False)])
@@ -166,71 +163,52 @@ def test_the_next_call_starts_at_once_though_others_sleep_between_attempts():
 
 # ---------------------------------------------------------------- money
 
-DEAR = {
-    "input_usd_per_mtok": 0,
-    "output_usd_per_mtok": 10_000,
-    "dated": "2026-11-01",
-}  # a dollar for 100 tokens
+# A dollar for 100 tokens.
+DEAR = {"input_usd_per_mtok": 0, "output_usd_per_mtok": 10_000, "dated": "2026-11-01"}
 
 
 def dear_study(**budget):
-    return study_of(
-        {"alias": "m", "id": "claude-sonnet-4-6", "price": DEAR, "in_flight": 4}, budget=budget
-    )
+    entry = {"alias": "m", "id": "claude-sonnet-4-6", "price": DEAR, "in_flight": 4}
+    return study_of(entry, budget=budget)
 
 
 def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(endpoint, store):
-    endpoint.always(
-        Reply(body=message(usage={"input_tokens": 9, "output_tokens": 100}), first_byte_s=0.05)
-    )
+    usage = {"input_tokens": 9, "output_tokens": 100}
+    endpoint.always(Reply(body=message(usage=usage), first_byte_s=0.05))
     study = dear_study(stop_usd=5)
     generator = generator_of(study, store, endpoint)
     raised = ask_all(generator, cells_of(study, tasks=4))
     bought = len(endpoint.requests)
     assert 5 <= bought <= 5 + 4 - 1 and generator.budget.spent_usd == pytest.approx(bought)
     assert sum(isinstance(error, StopRun) for error in raised) == 24 - bought
-    assert (
-        "budget.stop_usd" in str(next(error for error in raised if error))
-        and verify(store)[0].total() == bought
-    )
+    assert "budget.stop_usd" in str(next(error for error in raised if error))
+    assert verify(store)[0].total() == bought
 
     same = generator_of(study, store, endpoint, spent_usd=float(bought))
-    assert (
-        sum(isinstance(error, StopRun) for error in ask_all(same, cells_of(study, tasks=4)))
-        == 24 - bought
-    )
+    again = ask_all(same, cells_of(study, tasks=4))
+    assert sum(isinstance(error, StopRun) for error in again) == 24 - bought
     assert len(endpoint.requests) == bought  # the study's budget, not the run's
 
     more = generator_of(dear_study(stop_usd=100), store, endpoint, spent_usd=float(bought))
     assert not any(ask_all(more, cells_of(study, tasks=4)))
-    assert len(endpoint.requests) == 24 == pytest.approx(more.budget.spent_usd), (
-        "what the store holds costs nothing"
-    )
+    # What the store holds costs nothing.
+    assert len(endpoint.requests) == 24 == pytest.approx(more.budget.spent_usd)
 
 
 BOUND_USD = 1024 / 100  # max_tokens at the price of DEAR
 WHOLE = json.dumps(message()).encode()
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        Reply(body=WHOLE, content_length=len(WHOLE) + 100),
-        Reply(
-            body=WHOLE + b" " * 40,
-            chunk_bytes=len(WHOLE),
-            chunk_s=3.0,
-            content_length=len(WHOLE) + 100,
-        ),
-    ],
-    ids=["cut", "too slow"],
-)
+TOO_SLOW = {"body": WHOLE + b" " * 40, "chunk_bytes": len(WHOLE), "chunk_s": 3.0}
+
+
+@pytest.mark.parametrize("how", [{"body": WHOLE}, TOO_SLOW], ids=["cut", "too slow"])
 def test_a_reply_that_is_complete_though_its_length_promised_more_is_the_answer(
-    reply, endpoint, store
+    how, endpoint, store
 ):
     study = dear_study(stop_usd=1000)
     generator = generator_of(study, store, endpoint, retry_policy=replace(QUICK, attempt_s=1.0))
-    endpoint.script(reply)
+    endpoint.script(Reply(content_length=len(WHOLE) + 100, **how))
     record = ask(generator, cells_of(study)[0])
     assert (record.answer.text, record.answer.attempts, len(endpoint.requests)) == ("ls -la", 1, 1)
     assert generator.budget.spent_usd == pytest.approx(record.cost_usd)
@@ -283,20 +261,16 @@ def test_while_the_first_call_waits_between_attempts_nobody_else_asks(
     study = study_of(SLOWER)
     endpoint.always(name)
     raised = ask_all(generator_of(study, store, endpoint), cells_of(study))
-    assert (
-        all(isinstance(error, StopRun) for error in raised) and len(endpoint.requests) == attempts
-    )
-    assert len(set(endpoint.prompts)) == 1
+    assert all(isinstance(error, StopRun) for error in raised)
+    assert len(endpoint.requests) == attempts and len(set(endpoint.prompts)) == 1
 
 
 def test_the_others_go_as_soon_as_the_first_is_answered(endpoint, store):
     study = study_of(SLOWER)
     endpoint.script("overloaded", "html", Reply(first_byte_s=0.2)).always(Reply(first_byte_s=0.1))
     assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study)))
-    assert (
-        len(set(endpoint.prompts[:3])) == 1
-        and endpoint.requests[3].at - endpoint.requests[2].at >= 0.2
-    )
+    assert len(set(endpoint.prompts[:3])) == 1
+    assert endpoint.requests[3].at - endpoint.requests[2].at >= 0.2
     assert endpoint.most_at_once > 1
 
 
@@ -333,12 +307,10 @@ def test_a_closed_terminal_ends_nothing(monkeypatch):
 def test_a_reply_that_nests_deeply_is_an_answer_or_asked_again_in_this_run(levels, endpoint, store):
     study = study_of()
     cell = cells_of(study)[0]
-    nested = json.dumps(message(usage={"input_tokens": 1, "output_tokens": 1, "x": 7})).replace(
-        "7", "[" * levels + "]" * levels
-    )
+    plain = json.dumps(message(usage={"input_tokens": 1, "output_tokens": 1, "x": 7}))
+    nested = plain.replace("7", "[" * levels + "]" * levels)
     endpoint.script(Reply(body=nested.encode()))
     record = ask(generator_of(study, store, endpoint), cell)
     assert record.answer.text == "ls -la" and len(endpoint.requests) == (2 if levels > 1000 else 1)
-    assert (DEEPER in json.dumps(record.answer.raw)) == (64 <= levels <= 1000) and verify(store)[
-        0
-    ].total() == 1
+    assert (DEEPER in json.dumps(record.answer.raw)) == (64 <= levels <= 1000)
+    assert verify(store)[0].total() == 1

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import groupby
 
 import pytest
 import yaml
@@ -37,9 +38,8 @@ def test_the_table_holds_every_model_with_price_and_temperature():
         assert policy.temperature_sent == (0.7 if takes else None)
         assert policy.headers == {"anthropic-version": "2023-06-01" if takes else "2026-10-21"}
         assert policy.price.output_usd_per_mtok > policy.price.input_usd_per_mtok > 0
-        assert policy.max_tokens >= (8192 if policy.effort else 1024) and not (
-            takes and policy.thinking
-        )
+        assert policy.max_tokens >= (8192 if policy.effort else 1024)
+        assert not (takes and policy.thinking)
 
 
 def test_always_thinking_models_are_given_room_and_the_lowest_effort():
@@ -51,21 +51,12 @@ def test_always_thinking_models_are_given_room_and_the_lowest_effort():
 
 
 def test_the_config_overlays_the_table():
-    policy = resolve(
-        model(
-            temperature="provider-default",
-            max_tokens=77,
-            effort="low",
-            price=PRICE,
-            extra_headers={"X-Team": "a"},
-        )
-    )
+    own = {"temperature": "provider-default", "max_tokens": 77, "effort": "low", "price": PRICE}
+    policy = resolve(model(extra_headers={"X-Team": "a"}, **own))
     assert (policy.temperature_sent, policy.max_tokens, policy.effort) == (None, 77, "low")
     assert policy.headers == {"anthropic-version": "2026-10-21", "x-team": "a"}
-    assert (
-        policy.price.input_usd_per_mtok == 1
-        and resolve(model(temperature=0)).temperature_sent == 0.0
-    )
+    assert policy.price.input_usd_per_mtok == 1
+    assert resolve(model(temperature=0)).temperature_sent == 0.0
 
 
 @pytest.mark.parametrize(
@@ -112,29 +103,18 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     assert body_of(request) == said | {"max_tokens": 1024, "temperature": 0.7}
     keys = {request_key(request), request_key(request_for(base, cell, "prompt "))}
     keys.add(request_key(request_for(base, replace(cell, trial=2), "prompt")))
-    changes = [
-        {"id": "claude-haiku-4-5"},
-        {"temperature": 0.6},
-        {"max_tokens": 5},
-        {"effort": "low"},
-    ]
-    changes += [
-        {"thinking": {"type": "disabled"}},
-        {"extra_body": {"top_k": 5}},
-        {"extra_headers": {"x": "y"}},
-    ]
+    changes = [{"id": "claude-haiku-4-5"}, {"temperature": 0.6}, {"max_tokens": 5}]
+    changes += [{"effort": "low"}, {"thinking": {"type": "disabled"}}]
+    changes += [{"extra_body": {"top_k": 5}}, {"extra_headers": {"x": "y"}}]
     changes += [{"wire": wire} for wire in ("chat", "bedrock", "vertex")]
     for entry in changes:
         other = study_of({"alias": "m", "id": "claude-sonnet-4-6"} | entry)
         keys.add(request_key(request_for(other, cell, "prompt")))
     assert len(keys) == 13
     # Nothing but the request counts: not the alias, the address, the price, the rate or the shell's name.
-    renamed = study_of(
-        {"alias": "n", "id": "claude-sonnet-4-6", "base_url": "http://x", "price": PRICE}
-    )
-    assert request_key(request_for(renamed, replace(cell, model="n"), "prompt")) == request_key(
-        request
-    )
+    entry = {"alias": "n", "id": "claude-sonnet-4-6", "base_url": "http://x", "price": PRICE}
+    renamed = request_for(study_of(entry), replace(cell, model="n"), "prompt")
+    assert request_key(renamed) == request_key(request)
 
 
 def test_keys_bought_today_are_found_tomorrow():
@@ -150,14 +130,8 @@ def test_the_order_mixes_the_shells_evenly_and_follows_the_seed():
     cells = sorted(cells_of(study, tasks=20), key=study.priority)
     first_half = [cell.shell for cell in cells[:100]].count("bash")
     assert 35 <= first_half <= 65
-    longest = max(
-        len(run)
-        for run in "".join(cell.shell[0] for cell in cells)
-        .replace("bp", "b p")
-        .replace("pb", "p b")
-        .split()
-    )
-    assert longest < 15
+    runs = (len(list(run)) for _, run in groupby(cell.shell for cell in cells))
+    assert max(runs) < 15
     other = study_of(trials=5, order_seed=1)
     assert cells != sorted(cells, key=other.priority)
     assert len(set(map(study.priority, cells))) == 200
@@ -169,21 +143,14 @@ OPUS = {"alias": "opus", "id": "claude-opus-4-7", "requests_per_minute": 45}
 
 @pytest.fixture
 def paid() -> Study:
-    return study_of(
-        OPUS, {"alias": "sonnet", "id": "claude-sonnet-4-6", "requests_per_minute": 45}, trials=5
-    )
+    sonnet = {"alias": "sonnet", "id": "claude-sonnet-4-6", "requests_per_minute": 45}
+    return study_of(OPUS, sonnet, trials=5)
 
 
 def bounds(study: Study, price_in: float, price_out: float) -> tuple[float, float]:
     """Dollars of one model's 200 calls, at least and at most, by hand: 2 to 6 bytes a token."""
-    size = (
-        sum(
-            len(build_prompt(task.prompt, shell).encode())
-            for task in TASKS
-            for shell in study.shells
-        )
-        * study.trials
-    )
+    prompts = [build_prompt(task.prompt, shell) for task in TASKS for shell in study.shells]
+    size = sum(len(prompt.encode()) for prompt in prompts) * study.trials
     calls = len(TASKS) * 2 * study.trials
     least = size / 6 * price_in / 1e6
     return least, ((size / 2 + 32 * calls) * price_in + calls * 1024 * price_out) / 1e6
@@ -194,10 +161,8 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
     assert made.calls == 400 and [model.calls for model in made.models] == [200, 200]
     for model, (price_in, price_out) in zip(made.models, [(5, 25), (3, 15)], strict=True):
         least, most = bounds(paid, price_in, price_out)
-        assert (
-            least < model.expected_usd < model.most_usd <= most * 1.0001
-            and model.most_usd >= most * 0.999
-        )
+        assert least < model.expected_usd < model.most_usd
+        assert most * 0.999 <= model.most_usd <= most * 1.0001
         assert model.minutes == pytest.approx(200 / 45)
     assert made.models[0].expected_usd < 5  # under $5 at Opus prices
     assert made.missing_keys == []
@@ -207,48 +172,33 @@ def test_the_readme_states_the_price_that_the_plan_computes():
     prices = []
     for name in ("study", "study-60", "study-demanding"):
         study = read_study(f"config/{name}.yaml")
-        made = estimate_cost(
-            Requests(study, load_tasks(study.tasks)), AnswerStore(TASKS[0].folder / "none"), ENVIRON
-        )
+        requests = Requests(study, load_tasks(study.tasks))
+        made = estimate_cost(requests, AnswerStore(TASKS[0].folder / "none"), ENVIRON)
         prices.append((f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}"))
-    stated = re.findall(
-        r"about \$([\d.]+), at most\s+\$(\d+\.\d+)",
-        (ROOT / "README.md").read_text(encoding="utf-8"),
-    )
-    assert stated == prices
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"about \$([\d.]+), at most\s+\$(\d+\.\d+)", readme) == prices
 
 
 def test_the_committed_study_costs_nothing():
     made = estimate_cost(Requests(read_study(), TASKS), AnswerStore(TASKS[0].folder / "none"), {})
     assert (made.most_usd, made.missing_keys) == (0, []) and "cost     nothing" in render_plan(made)
-    assert (
-        "of studies end with tasks too easy to tell by how much the shells differ"
-        in render_plan(made)
-    )
+    says = "of studies end with tasks too easy to tell by how much the shells differ"
+    assert says in render_plan(made)
 
 
 def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, store, endpoint):
     endpoint.answer = lambda prompt: "x" * 300  # a hundred tokens by the endpoint's count
-    fast = study_of(
-        OPUS | {"requests_per_minute": 1_000_000}, trials=5
-    )  # the rate is not part of a request
-    generator = generator_of(fast, store, endpoint)
-    cells = [cell for cell in paid.cells([task.id for task in TASKS]) if cell.model == "opus"]
-    prompts = {
-        (task.id, shell): build_prompt(task.prompt, shell)
-        for task in TASKS
-        for shell in paid.shells
-    }
+    # The rate is not part of a request.
+    fast = study_of(OPUS | {"requests_per_minute": 1_000_000}, trials=5)
+    generator, texts = generator_of(fast, store, endpoint), {task.id: task.prompt for task in TASKS}
+    cells = [cell for cell in paid.cells(list(texts)) if cell.model == "opus"]
     for cell in cells[:20]:
-        ask(generator, cell, prompts[cell.task, cell.shell])
+        ask(generator, cell, build_prompt(texts[cell.task], cell.shell))
     made = estimate_cost(Requests(paid, TASKS), store, ENVIRON)
     opus, sonnet = made.models
     assert (opus.at_hand, opus.calls, sonnet.at_hand) == (20, 180, 0)
-    assert (
-        opus.spent_usd
-        == pytest.approx(20 * (120 * 5 + 100 * 25) / 1e6)
-        == generator.budget.spent_usd
-    )
+    assert opus.spent_usd == generator.budget.spent_usd
+    assert opus.spent_usd == pytest.approx(20 * (120 * 5 + 100 * 25) / 1e6)
     assert opus.expected_usd == pytest.approx((opus.input_tokens * 5 + 180 * 100 * 25) / 1e6)
 
 
@@ -272,9 +222,8 @@ def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
 
 
 def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
-    assert {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells} == {
-        PREAMBLE
-    }
+    for shell in paid.shells:
+        assert build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] == PREAMBLE
     assert PREAMBLE == (
         "The current directory is the root of a Rust cargo workspace on a Linux machine. The usual "
         "Linux command-line tools are installed, interpreters of other languages are not. All "
@@ -294,8 +243,5 @@ def test_a_missing_key_is_said_only_where_there_is_something_to_ask(paid, store)
 def test_reasons_have_their_place(paid, store):
     reasons = {"generate": {"missing": 400}, "score": {"code has changed": 3, "missing": 400}}
     text = render_plan(estimate_cost(Requests(paid, TASKS), store, ENVIRON), reasons=reasons)
-    assert (
-        "generate: 400 to run" in text
-        and "score: 403 to run" in text
-        and "code has changed" in text
-    )
+    said = ("generate: 400 to run", "score: 403 to run", "code has changed")
+    assert all(words in text for words in said)

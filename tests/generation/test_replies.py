@@ -24,57 +24,23 @@ PLAIN = "ok thinking-first several-blocks unknown-block wrong-model no-usage odd
 ANSWERS = dict.fromkeys(
     f"{PLAIN} byte-order-mark large-numbers slow-first-byte slow-stream".split(), ("ok", "ls -la")
 )
-ANSWERS |= dict.fromkeys(["refusal", "refusal-bare"], ("refusal", "")) | {
-    "empty": ("empty", "  \n")
-}
 ANSWERS |= {
+    "refusal": ("refusal", ""),
+    "refusal-bare": ("refusal", ""),
+    "empty": ("empty", "  \n"),
+    "no-content": ("empty", ""),
     "truncated": ("truncated", "find . -na"),
     "thinking-only": ("truncated", ""),
-    "no-content": ("empty", ""),
+    "lone-surrogate": ("ok", "echo \N{REPLACEMENT CHARACTER} x"),
 }
-ANSWERS |= {"lone-surrogate": ("ok", "echo \N{REPLACEMENT CHARACTER} x")}
-SLOW = [
-    "never-first-byte",
-    "endless-stream",
-    "endless-headers",
-    "endless-1xx",
-]  # in the deadline's own tests
-BILLED = [
-    "reset-middle",
-    "short-body",
-    "error-in-200",
-    "html",
-    "no-message",
-    "json-list",
-    "nothing",
-    "not-a-number",
-]
-BILLED += [
-    "unknown-stop",
-    "no-stop-reason",
-    "beyond-bounds",
-    "deep",
-    "truncated-json",
-    "invalid-utf8",
-    "huge",
-]
-TROUBLES = [
-    "request-timeout",
-    "conflict",
-    "rate-limit",
-    "rate-limit-ms",
-    "rate-limit-nonsense",
-    "ramp-limit",
-]
-TROUBLES += [
-    "client-closed",
-    "server-error",
-    "not-implemented",
-    "bad-gateway",
-    "unavailable",
-    "gateway-timeout",
-]
-TROUBLES += ["overloaded", "reset-before", "reset-after"]
+# In the deadline's own tests.
+SLOW = ["never-first-byte", "endless-stream", "endless-headers", "endless-1xx"]
+BILLED = ["reset-middle", "short-body", "error-in-200", "html", "no-message", "json-list"]
+BILLED += ["nothing", "not-a-number", "unknown-stop", "no-stop-reason", "beyond-bounds", "deep"]
+BILLED += ["truncated-json", "invalid-utf8", "huge"]
+TROUBLES = ["request-timeout", "conflict", "rate-limit", "rate-limit-ms", "rate-limit-nonsense"]
+TROUBLES += ["ramp-limit", "client-closed", "server-error", "not-implemented", "bad-gateway"]
+TROUBLES += ["unavailable", "gateway-timeout", "overloaded", "reset-before", "reset-after"]
 THIS_CELL_ONLY = ["bad-request", "too-large", "unprocessable", "no-retry", "rate-limit-absurd"]
 STOPS_RUN = ["credit-balance", "bad-key", "payment", "forbidden", "spend-cap", "contract-cap"]
 STOPS_MODEL = ["not-found", "refused-temperature", "extra-inputs", "temperature-thinking"]
@@ -89,11 +55,9 @@ def test_every_behaviour_has_an_expectation():
 @pytest.fixture
 def two_models(endpoint, store):
     """A generator whose models have both answered once, and a fresh cell of the first and of the second."""
-    study = study_of(
-        {"alias": "a", "id": "claude-sonnet-4-6"}, {"alias": "b", "id": "claude-haiku-4-5"}
-    )
-    generator = generator_of(study, store, endpoint)
-    cells = cells_of(study)
+    names = {"a": "claude-sonnet-4-6", "b": "claude-haiku-4-5"}
+    study = study_of(*({"alias": alias, "id": name} for alias, name in names.items()))
+    generator, cells = generator_of(study, store, endpoint), cells_of(study)
     ask(generator, cells[0])
     ask(generator, cells[-1])
     endpoint.requests.clear()
@@ -109,9 +73,8 @@ def test_lasting_troubles_leave_the_cell_missing_and_the_others_alone(
     with pytest.raises(CallError) as caught:
         ask(generator, cells[0])
     assert not isinstance(caught.value, StopRun) and caught.value.hint
-    assert len(endpoint.requests) == (
-        3 if name in BILLED else 4
-    )  # a reply may have been billed: fewer attempts
+    # A reply may have been billed: fewer attempts.
+    assert len(endpoint.requests) == (3 if name in BILLED else 4)
     assert verify(store)[0].total() == 2
     endpoint.always(None)
     assert ask(generator, cells[0]).answer.outcome == "ok"
@@ -189,14 +152,8 @@ def test_a_name_or_certificate_that_does_not_hold_is_tried_once(url, endpoint, s
     assert "base_url" in caught.value.hint and "tried" not in caught.value.what
 
 
-ODD_PROXIES = [
-    "socks5://127.0.0.1:1",
-    "socks4://x",
-    "nonsense://x",
-    "http://[",
-    "http://user:secret@127.0.0.1:1",
-    "::",
-]
+ODD_PROXIES = ["socks5://127.0.0.1:1", "socks4://x", "nonsense://x", "http://[", "::"]
+ODD_PROXIES += ["http://user:secret@127.0.0.1:1"]
 PROXY_NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
 
 
@@ -206,11 +163,9 @@ def test_no_proxy_is_before_the_own_machine(proxy, host, endpoint, store, monkey
     for name in PROXY_NAMES:
         monkeypatch.setenv(name, proxy)
     monkeypatch.setenv("NO_PROXY", "[,::,*x")
-    study = study_of()
-    url = endpoint.url.replace("127.0.0.1", host)
-    assert ask(
-        generator_of(study, store, endpoint, base_urls={"sonnet": url}), cells_of(study)[0]
-    ).answer.text
+    urls = {"sonnet": endpoint.url.replace("127.0.0.1", host)}
+    generator = generator_of(study_of(), store, endpoint, base_urls=urls)
+    assert ask(generator, cells_of(generator.study)[0]).answer.text
 
 
 @pytest.mark.parametrize("proxy", ["socks5://me:secret@127.0.0.1:1", "nonsense://secret"])
@@ -248,9 +203,8 @@ def test_a_redirect_stops_the_model_and_names_its_target(endpoint, store):
     endpoint.script(Reply(307, b"", {"location": "https://elsewhere.example/v1/messages"}))
     generator = generator_of(study, store, endpoint)
     for cell in cells_of(study)[:2]:
-        with pytest.raises(
-            StopRun, match=r"redirects \(307\) to https://elsewhere.example/v1/messages"
-        ) as caught:
+        says = r"redirects \(307\) to https://elsewhere.example/v1/messages"
+        with pytest.raises(StopRun, match=says) as caught:
             ask(generator, cell)
         assert "base_url" in caught.value.hint
     assert len(endpoint.requests) == 1
@@ -264,10 +218,8 @@ def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, headers, end
     ask(generator, cells_of(generator.study)[0])
     endpoint.always(Reply(status, body, headers))
     tracemalloc.start()
-    with pytest.raises(
-        CallError,
-        match={200: "larger than 4 MB", 401: "the key was not accepted", 500: "500"}[status],
-    ):
+    says = {200: "larger than 4 MB", 401: "the key was not accepted", 500: "500"}[status]
+    with pytest.raises(CallError, match=says):
         ask(generator, cells_of(generator.study)[1])
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -277,11 +229,8 @@ def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, headers, end
 def test_a_compressed_reply_is_read_and_one_in_another_way_is_not(endpoint, store):
     body = json.dumps(message()).encode()
     generator = generator_of(study_of(), store, endpoint)
-    for encoding, sent in (
-        ("gzip", gzip.compress(body)),
-        ("br", b"\x0b\x02\x80"),
-        ("gzip", b"no gzip"),
-    ):
+    replies = [("gzip", gzip.compress(body)), ("br", b"\x0b\x02\x80"), ("gzip", b"no gzip")]
+    for encoding, sent in replies:
         endpoint.script(Reply(200, sent, {"content-encoding": encoding}))
     assert ask(generator, cells_of(generator.study)[0]).answer.attempts == 1
     assert ask(generator, cells_of(generator.study)[1]).answer.attempts == 3
@@ -290,10 +239,8 @@ def test_a_compressed_reply_is_read_and_one_in_another_way_is_not(endpoint, stor
 
 @pytest.mark.parametrize("status", [400, 404, 405, 413, 422])
 def test_a_service_that_says_try_again_is_obeyed(status, endpoint, store):
-    study = study_of()
-    endpoint.script(
-        error(status, "invalid_request_error", "temperature? not now", x_should_retry="true")
-    )
+    study, says = study_of(), "temperature? not now"
+    endpoint.script(error(status, "invalid_request_error", says, x_should_retry="true"))
     assert ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.attempts == 2
 
 
@@ -301,10 +248,8 @@ def test_a_service_that_says_try_again_is_obeyed(status, endpoint, store):
     ("status", "kind"), [(401, "authentication_error"), (403, "permission_error"), (402, None)]
 )
 def test_no_service_makes_a_run_go_on_without_key_or_money(status, kind):
-    assert (
-        from_error(status, {"type": kind, "message": "no"}, {"x-should-retry": "true"}).scope
-        == "run"
-    )
+    error = {"type": kind, "message": "no"}
+    assert from_error(status, error, {"x-should-retry": "true"}).scope == "run"
 
 
 def test_an_answer_from_a_services_cache_counts_as_the_most_it_can_cost(endpoint, store):
@@ -316,33 +261,25 @@ def test_an_answer_from_a_services_cache_counts_as_the_most_it_can_cost(endpoint
     assert costs == [None, None] and generator.budget.spent_usd > 2 * 1024 * 15 / 1e6
 
 
-# ---------------------------------------------------------------- entries that are not answers
-
 HARM = {
     "folder": lambda path: path.mkdir(),
     "link to itself": lambda path: path.symlink_to(path.name),
+    "file as its folder": lambda path: (path.parent.rmdir(), path.parent.write_text("")),
 }
 
 
-def a_file_as_its_folder(path):
-    path.parent.rmdir()
-    path.parent.write_text("")
-
-
-@pytest.mark.parametrize(
-    "harm", [*HARM.values(), a_file_as_its_folder], ids=[*HARM, "file as its folder"]
-)
+@pytest.mark.parametrize("harm", HARM)
 def test_an_odd_entry_is_named_and_not_asked_for(harm, endpoint, store, tmp_path, capsys):
     study = study_of()
     cells = cells_of(study)
     path = store.path(ask(generator_of(study, store, endpoint), cells[0]).answer.request_key)
     path.unlink()
-    harm(path)
+    HARM[harm](path)
     with pytest.raises(DamagedAnswer) as caught:
         ask(generator_of(study, store, endpoint), cells[0])
     assert caught.value.where == str(path) and "not asked for again" in caught.value.hint
     assert len(endpoint.requests) == 1
-    if harm is a_file_as_its_folder:
+    if harm == "file as its folder":
         return
     assert list(verify(store)[1]) == [str(path)]
     assert main(store=store) == 1 and str(path) in capsys.readouterr().out.splitlines()[-1]
@@ -352,16 +289,12 @@ def test_a_reply_that_another_request_got_is_no_answer(endpoint, store):
     """A gateway out of step sends each reply twice; ids alone repeat on some servers, texts alone on all."""
     study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 1})
     first, second = message("first", id="msg_1"), message("second", id="msg_1")
-    endpoint.script(
-        *(Reply(body=body) for body in (first, second, second, message("first", id="msg_2")))
-    )
+    bodies = (first, second, second, message("first", id="msg_2"))
+    endpoint.script(*(Reply(body=body) for body in bodies))
     generator = generator_of(study, store, endpoint)
     answers = [ask(generator, cell).answer for cell in cells_of(study)[:3]]
-    assert [(answer.text, answer.attempts) for answer in answers] == [
-        ("first", 1),
-        ("second", 1),
-        ("first", 2),
-    ]
+    got = [(answer.text, answer.attempts) for answer in answers]
+    assert got == [("first", 1), ("second", 1), ("first", 2)]
 
 
 def one_prompt(study, generator):

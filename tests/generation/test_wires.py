@@ -73,28 +73,17 @@ def test_what_is_sent_and_what_is_kept(wire, endpoint, store):
     assert (seen.body["temperature"], seen.body["max_tokens"]) == (0.7, 1024)
     assert (record.cell, record.temperature_requested) == (cell, 0.7)
     assert seen.headers["authorization"] == f"Bearer {KEY}"
-    version = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}.get(
-        study.models[0].wire
-    )
+    version = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}.get(wire)
     assert seen.body.get("anthropic_version") == version
     assert seen.headers.get("anthropic-version") == ("2023-06-01" if wire == "messages" else None)
     assert seen.body.get("model") == (study.models[0].id if wire in ("messages", "chat") else None)
     answer = record.answer
-    assert (answer.outcome, answer.text, answer.attempts, answer.request_id) == (
-        "ok",
-        "ls -la",
-        1,
-        "req_fake",
-    )
-    assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.server) == (
-        120,
-        2,
-        "127.0.0.1",
-    )
+    assert (answer.outcome, answer.text, answer.attempts) == ("ok", "ls -la", 1)
+    assert (answer.usage.input_tokens, answer.usage.output_tokens) == (120, 2)
+    assert (answer.request_id, answer.server) == ("req_fake", "127.0.0.1")
     assert answer.client.split()[0] == ("openai" if wire == "chat" else "anthropic")
     assert record.cost_usd == pytest.approx((120 * 3 + 2 * 15) / 1e6)
-    assert answer.request.wire == study.models[0].wire
-    assert answer.request.wire == wire
+    assert answer.request.wire == study.models[0].wire == wire
     assert ask(generator, cell) == record and len(endpoint.requests) == 1
 
 
@@ -172,10 +161,8 @@ def test_an_echoed_key_is_in_no_record_no_error_no_log_and_no_file(
             ask(generator, cell)
     assert "revoke" in caught.value.hint and len(endpoint.requests) == requests + 1
     assert generator.budget.spent_usd - before > 0.01
-    texts += [
-        str(caught.value),
-        *(path.read_text() for path in store.folder.rglob("*") if path.is_file()),
-    ]
+    files = [path for path in store.folder.rglob("*") if path.is_file()]
+    texts += [str(caught.value), *(path.read_text() for path in files)]
     everything = "\n".join([*texts, caplog.text, *capfd.readouterr()])
     assert KEY not in everything and KEY[10:30] not in everything
 
@@ -184,16 +171,11 @@ def test_an_echoed_key_is_in_no_record_no_error_no_log_and_no_file(
 def test_the_environment_decides_nothing(wire, endpoint, store, monkeypatch):
     urls = "OPENAI_BASE_URL ANTHROPIC_BASE_URL ANTHROPIC_BEDROCK_BASE_URL ANTHROPIC_VERTEX_BASE_URL HTTP_PROXY ALL_PROXY"
     odd = dict.fromkeys(urls.split(), "http://127.0.0.1:9") | {"ANTHROPIC_LOG": "debug"}
-    odd |= dict.fromkeys(
-        ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"], "sk-ant-theirs"
-    )
-    odd |= dict.fromkeys(
-        ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "AWS_REGION", "AWS_PROFILE", "CLOUD_ML_REGION"],
-        "theirs",
-    )
-    odd |= dict.fromkeys(
-        ["OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"], "x-theirs: 1\nanthropic-beta: theirs"
-    )
+    names = "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_PROFILE OPENAI_ORG_ID"
+    names += " OPENAI_PROJECT_ID AWS_REGION AWS_PROFILE CLOUD_ML_REGION"
+    odd |= dict.fromkeys(names.split(), "sk-ant-theirs")
+    headers = "OPENAI_CUSTOM_HEADERS ANTHROPIC_CUSTOM_HEADERS"
+    odd |= dict.fromkeys(headers.split(), "x-theirs: 1\nanthropic-beta: theirs")
     for name, value in odd.items():
         monkeypatch.setenv(name, value)
     study, generator = on(wire, store, endpoint)
@@ -238,11 +220,8 @@ def test_a_forced_call_is_the_answer_and_another_shape_is_none(wire, endpoint, s
 
 @every_wire
 def test_the_prompt_is_the_same_to_the_letter_and_one_tool_must_be_called(wire, endpoint, store):
-    schema = {
-        "type": "object",
-        "properties": {"command": {"type": "string"}},
-        "required": ["command"],
-    }
+    properties = {"command": {"type": "string"}}
+    schema = {"type": "object", "properties": properties, "required": ["command"]}
     for interface in ("reply", "tool"):
         study, generator = on(wire, store, endpoint, interface=interface)
         for cell in cells_of(study, 1)[::40]:
@@ -253,20 +232,15 @@ def test_the_prompt_is_the_same_to_the_letter_and_one_tool_must_be_called(wire, 
     sent = [body["tools"] for body in bodies[2:]]
     if wire == "chat":
         assert [body["tool_choice"] for body in bodies[2:]] == ["required"] * 2
-        sent = [
-            [{"input_schema": t["function"].pop("parameters"), **t["function"]} for t in tools]
-            for tools in sent
-        ]
+        called = [tool["function"] for (tool,) in sent]
+        sent = [[{"input_schema": tool.pop("parameters"), **tool}] for tool in called]
     else:
-        names = [body["tool_choice"] for body in bodies[2:]]
-        assert names == [
-            {"type": "tool", "name": n, "disable_parallel_tool_use": True}
-            for n in ("bash", "powershell")
-        ]
-    shells = [("bash", "Runs a Bash command."), ("powershell", "Runs a PowerShell 7 command.")]
-    assert sent == [
-        [{"name": name, "description": text, "input_schema": schema}] for name, text in shells
-    ]
+        forced = {"type": "tool", "disable_parallel_tool_use": True}
+        asked = [body["tool_choice"] for body in bodies[2:]]
+        assert asked == [forced | {"name": name} for name in ("bash", "powershell")]
+    shells = {"bash": "Runs a Bash command.", "powershell": "Runs a PowerShell 7 command."}
+    tools = [{"name": name, "description": text} for name, text in shells.items()]
+    assert sent == [[tool | {"input_schema": schema}] for tool in tools]
 
 
 def test_a_call_whose_arguments_are_no_json_is_none(endpoint, store):
@@ -278,12 +252,9 @@ def test_a_call_whose_arguments_are_no_json_is_none(endpoint, store):
 
 
 def test_a_model_that_thinks_cannot_be_made_to_call():
+    entry = {"interface": "tool", "temperature": 1.0, "thinking": {"type": "adaptive"}}
     with pytest.raises(UserError, match="a forced tool call cannot go with thinking"):
-        resolve(
-            study_on(
-                "messages", interface="tool", temperature=1.0, thinking={"type": "adaptive"}
-            ).models[0]
-        )
+        resolve(study_on("messages", **entry).models[0])
 
 
 # ------------------------------------------------------------ what only one wire has
@@ -300,20 +271,13 @@ def test_a_cloud_needs_its_place(wire, lacking, endpoint, store):
 
 def test_where_clouds_are():
     where = {wire: study_on(wire).models[0] for wire in ("bedrock", "vertex")}
-    assert PROVIDERS["bedrock"].address(where["bedrock"], None, "") == (
-        "https://bedrock-runtime.us-east-1.amazonaws.com",
-        "",
-    )
-    for region, host in (
-        ("europe-west1", "europe-west1-aiplatform"),
-        ("global", "aiplatform"),
-        ("us", "aiplatform.us.rep"),
-    ):
+    found, _ = PROVIDERS["bedrock"].address(where["bedrock"], None, "")
+    assert found == "https://bedrock-runtime.us-east-1.amazonaws.com"
+    hosts = {"europe-west1": "europe-west1-aiplatform", "global": "aiplatform"}
+    for region, host in (hosts | {"us": "aiplatform.us.rep"}).items():
         model = where["vertex"].model_copy(update={"region": region})
-        assert PROVIDERS["vertex"].address(model, None, "") == (
-            f"https://{host}.googleapis.com/v1",
-            "",
-        )
+        found, note = PROVIDERS["vertex"].address(model, None, "")
+        assert (found, note) == (f"https://{host}.googleapis.com/v1", "")
 
 
 @pytest.mark.parametrize(
@@ -513,13 +477,9 @@ def test_a_wire_of_another_kind_is_asked_retried_and_kept(endpoint, store, monke
     cell = cells_of(study)[0]
     record = ask(generator_of(study, store, endpoint), cell)
     assert record.answer.text == f"Answer for {cell.path}"
-    assert (record.answer.client, record.answer.server, record.answer.attempts) == (
-        "echo 1.0",
-        "nowhere",
-        2,
-    )
+    answer = record.answer
+    assert (answer.client, answer.server, answer.attempts) == ("echo 1.0", "nowhere", 2)
     assert record.answer.latency_s == 0.25 and record.cost_usd is not None
     assert ask(generator_of(study, store, endpoint), cell) == record
-    assert Echo.frames == ["generate", "_answer", "_attempts", "_call"], (
-        "none of them only passes on"
-    )
+    # None of them only passes on.
+    assert Echo.frames == ["generate", "_answer", "_attempts", "_call"]

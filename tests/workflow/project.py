@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from fluency.common.paths import ROOT
-from fluency.core.shells import SHELLS
+from fluency.core.shells import AS_DESIGNED, SHELLS
 from fluency.core.tasks import Task, load_tasks
 
 PARTS = (
@@ -20,6 +20,7 @@ PARTS = (
     "envs",
 )  # fmt: skip
 TASKS = ["session-tool-failures", "tree-size-bytes"]
+FLUENCY = [sys.executable, "-m", "fluency.cli"]
 CALLS = re.compile(r"^Study .*, (\d+) calls? to make\.$", re.M)
 PLANNED = re.compile(r"^(\w+): \d+ to run\n((?: +\d+  .+\n?)+)", re.M)
 REASON = re.compile(r"^ +(\d+)  (.+)$", re.M)
@@ -39,14 +40,8 @@ def reference_answer(prompt: str) -> str:
 
 
 def model(url: str, alias: str = "good", **over: object) -> dict[str, object]:
-    entry = {
-        "alias": alias,
-        "id": f"fake-{alias}",
-        "base_url": url,
-        "key_required": False,
-        "temperature": 0.7,
-    }
-    return entry | {"max_tokens": 256, "requests_per_minute": 100_000} | over
+    entry = {"alias": alias, "id": f"fake-{alias}", "base_url": url, "key_required": False}
+    return entry | {"temperature": 0.7, "max_tokens": 256, "requests_per_minute": 100_000} | over
 
 
 class Project:
@@ -55,18 +50,19 @@ class Project:
 
     @classmethod
     def make(cls, root: Path, **config: object) -> "Project":
-        """A fresh copy with `config/test.yaml` holding the given keys."""
+        """A fresh copy with `config/test.yaml` holding the given keys; PowerShell's answers run once."""
         root.mkdir(parents=True)
         for part in PARTS:
             source = ROOT / part
-            if source.is_dir():  # as a clone has it: nothing compiled yet
-                shutil.copytree(
-                    source, root / part, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
-                )
+            if source.is_dir():
+                # As a clone has it: nothing is compiled yet.
+                left_out = shutil.ignore_patterns("__pycache__", "*.egg-info")
+                shutil.copytree(source, root / part, ignore=left_out)
             else:
                 shutil.copy2(source, root / part)
         project = cls(root)
-        project.configure(study="test", trials=1, tasks=TASKS, **config)
+        short = {"study": "test", "trials": 1, "tasks": TASKS, "conditions": [AS_DESIGNED.name]}
+        project.configure(**short | config)
         return project
 
     def clone(self, root: Path) -> "Project":
@@ -90,20 +86,10 @@ class Project:
 
     def run_command(self, *arguments: str) -> list[str]:
         """The command line of `fluency run` for the test's study."""
-        return [
-            sys.executable,
-            "-m",
-            "fluency.cli",
-            "run",
-            "--configfile",
-            "config/test.yaml",
-            *arguments,
-        ]
+        return [*FLUENCY, "run", "--configfile", "config/test.yaml", *arguments]
 
     def environ(self, **extra: str) -> dict[str, str]:
-        clean = {
-            name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC")
-        }
+        clean = {name: os.environ[name] for name in os.environ if not name.startswith("ANTHROPIC")}
         return clean | {"PYTHONPATH": str(self.root / "scripts")} | extra
 
     def snakemake(
@@ -114,14 +100,9 @@ class Project:
 
     def fluency(self, command: str, *arguments: str, code: int | None = 0, stdin=None, **env: str):
         """Run one of our own commands on config/test.yaml in the same way."""
-        named = (
-            []
-            if command in ("verify", "replay", "decision")
-            else ["--configfile", "config/test.yaml"]
-        )
-        return self.run(
-            [sys.executable, "-m", "fluency.cli", command, *arguments, *named], code, env, stdin
-        )
+        of_archive = command in ("verify", "replay", "decision")
+        named = [] if of_archive else ["--configfile", "config/test.yaml"]
+        return self.run([*FLUENCY, command, *arguments, *named], code, env, stdin)
 
     def run(
         self, command: list[str], code: int | None, env: dict[str, str], stdin: str | None = None
