@@ -18,10 +18,8 @@ POWERSHELL = SHELLS["pwsh"]
 
 
 def aliases(name: str) -> dict[str, str]:
-    return {
-        each["Name"]: each["Definition"]
-        for each in json.loads((DATA / name).read_text(encoding="utf-8"))
-    }
+    recorded = json.loads((DATA / name).read_text(encoding="utf-8"))
+    return {each["Name"]: each["Definition"] for each in recorded}
 
 
 def test_windows_aliases_are_those_linux_lacks():
@@ -29,21 +27,11 @@ def test_windows_aliases_are_those_linux_lacks():
     windows, linux = aliases("pwsh_windows_aliases.json"), aliases("pwsh_aliases.json")
     more = {name: command for name, command in windows.items() if name not in linux}
     assert len(more) == 27
-    assert {
-        name: command for name, command in more.items() if command.lower() in cmdlets()
-    } == WINDOWS_ALIASES
-    assert set(more) - set(WINDOWS_ALIASES) == {
-        "gsv",
-        "sasv",
-        "spsv",
-        "cnsn",
-        "dnsn",
-        "ogv",
-        "shcm",
-    }
-    assert {name: linux[name] for name in windows.keys() & linux.keys()} == {
-        name: windows[name] for name in windows.keys() & linux.keys()
-    }
+    there = {name: command for name, command in more.items() if command.lower() in cmdlets()}
+    assert there == WINDOWS_ALIASES
+    windows_only = {"gsv", "sasv", "spsv", "cnsn", "dnsn", "ogv", "shcm"}
+    assert set(more) - set(WINDOWS_ALIASES) == windows_only
+    assert all(linux[name] == windows[name] for name in windows.keys() & linux.keys())
 
 
 def test_windows_profile_sets_each_alias_once():
@@ -65,25 +53,13 @@ def test_condition_has_fields_and_removes_existing_arguments(condition):
 @pytest.mark.parametrize(
     "command",
     [
-        "ls -Directory crates/",
-        "Get-Process | sort CPU -Descending",
-        "LS",
-        "& 'ls' a",
-        *["& { cat x }", '"$(ls | measure)"', "Get-ChildItem | % { cat $_ }", "$x = ls; $x.Count"],
+        "ls -Directory crates/", "Get-Process | sort CPU -Descending", "LS", "& 'ls' a", "& { cat x }",
+        '"$(ls | measure)"', "Get-ChildItem | % { cat $_ }", "$x = ls; $x.Count",
         # In doubt it is run.
-        *[
-            "foreach (",
-            "& $x",
-            '& "$tool/x"',
-            "Invoke-Expression $x",
-            "iex $x",
-            "Get-Alias ls",
-            "pwsh -Command $x",
-        ],
-        *["[scriptblock]::Create($x).Invoke()", ". ./more.ps1"],
-        "Get-Date # " + "x" * 9000,
+        "foreach (", "& $x", '& "$tool/x"', "Invoke-Expression $x", "iex $x", "Get-Alias ls", "pwsh -Command $x",
+        "[scriptblock]::Create($x).Invoke()", ". ./more.ps1", "Get-Date # " + "x" * 9000,
     ],
-)
+)  # fmt: skip
 def test_condition_applies_to_call_of_alias_or_doubt(command):
     assert condition_applies(WINDOWS, POWERSHELL, command)
 
@@ -97,9 +73,8 @@ def test_condition_applies_to_call_of_alias_or_doubt(command):
 )  # fmt: skip
 def test_condition_applies_not_without_call_of_alias(command):
     assert not condition_applies(WINDOWS, POWERSHELL, command)
-    assert condition_applies(CONDITIONS["no_unix_tools"], POWERSHELL, command), (
-        "which runs every answer"
-    )
+    # This one runs every answer.
+    assert condition_applies(CONDITIONS["no_unix_tools"], POWERSHELL, command)
 
 
 def test_references_call_no_windows_alias():
@@ -109,9 +84,6 @@ def test_references_call_no_windows_alias():
     assert all(reference.parses for reference in parsed)
     called = {call.name.lower() for reference in parsed for call in reference.calls}
     assert len(called) > 10 and not called & WINDOWS.only_for_calls
-    in_doubt = [
-        command for command in references if condition_applies(WINDOWS, POWERSHELL, command)
-    ]
-    assert in_doubt == [command for command in references if re.search(r"& \$\w+ ", command)], (
-        "which `make validate` runs under it"
-    )
+    # These `make validate` runs under it.
+    in_doubt = [each for each in references if condition_applies(WINDOWS, POWERSHELL, each)]
+    assert in_doubt == [each for each in references if re.search(r"& \$\w+ ", each)]

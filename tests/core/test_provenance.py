@@ -55,29 +55,20 @@ def test_provenance_states_what_was_measured(made):
     assert provenance.conditions == ["as_designed", "no_unix_tools"]
     assert provenance.worlds == {str(run.seed): [run.world_sha256] for run in execution.runs}
     assert provenance.task_sha256 == {"stale-lockfiles": made.tasks[0].sha256}
-    assert (provenance.started_utc, provenance.ended_utc) == (
-        "2026-11-22T01:02:03Z",
-        "2026-11-22T01:03:04Z",
-    )
+    assert provenance.started_utc == "2026-11-22T01:02:03Z"
+    assert provenance.ended_utc == "2026-11-22T01:03:04Z"
     assert provenance.start_up_s == {"bash": 0.5}
     assert (provenance.registration, provenance.deviations, provenance.decision) == (None, [], None)
     assert (provenance.commit, provenance.dirty) == git_state() and provenance.spent_usd == 0.0
     sent = provenance.sampling["model-2"]
     assert (sent.id, sent.echoed) == (["model-2"], ["model-2"])
-    assert (sent.temperature_requested, sent.temperature_sent, sent.max_tokens) == (
-        ["0.7"],
-        ["0.7"],
-        [512],
-    )
+    assert (sent.temperature_requested, sent.temperature_sent) == (["0.7"], ["0.7"])
+    assert sent.max_tokens == [512]
     assert (sent.thinking, sent.effort, sent.extra_body) == ([None], [], [{}])
     assert sent.headers == [answer.request.headers]
     assert (sent.wire, sent.server, sent.client) == (["chat"], ["embedded"], ["none"])
-    assert (sent.answers, sent.input_tokens, sent.output_tokens, sent.cost_usd) == (
-        4,
-        480,
-        120,
-        0.0,
-    )
+    assert (sent.answers, sent.input_tokens, sent.output_tokens) == (4, 480, 120)
+    assert sent.cost_usd == 0.0
     assert [price.output_usd_per_mtok for price in sent.price] == [0.0]
 
 
@@ -138,50 +129,30 @@ OTHERS = ["", "x", "../x", "A" * 64, "0" * 63, "0" * 64 + "\n", "\x1b[2J" + "0" 
 
 
 @pytest.mark.parametrize(
-    ("read", "place", "names"),
+    ("kind", "place", "names"),
     [
-        (
-            Generation.model_validate_json,
-            "/generations/",
-            ["request_key", "task_sha256", "received_utc"],
-        ),
-        (
-            Execution.model_validate_json,
-            "/executions/",
-            ["request_key", "world_sha256", "content_sha256", "packages_sha256"],
-        ),
-        (Score.model_validate_json, "/scores/", ["request_key", "task_sha256"]),
-        (
-            Provenance.model_validate_json,
-            "/provenance.json",
-            ["commit", "lock_sha256", "first_answer_utc", "ended_utc"],
-        ),
+        (Generation, "/generations/", ["request_key", "task_sha256", "received_utc"]),
+        (Execution, "/executions/", ["request_key", "world_sha256", "content_sha256", "packages_sha256"]),
+        (Score, "/scores/", ["request_key", "task_sha256"]),
+        (Provenance, "/provenance.json", ["commit", "lock_sha256", "first_answer_utc", "ended_utc"]),
     ],
-)
-def test_record_refuses_malformed_hash_or_time(read, place, names, made):
+)  # fmt: skip
+def test_record_refuses_malformed_hash_or_time(kind, place, names, made):
     text = next(path for path in made.results.rglob("*.json") if place in str(path)).read_text()
-    assert read(text)
+    assert kind.model_validate_json(text)
     for name in names:
+        before, value, after = re.split(rf'(?<="{name}": )("[^"]*"|null)', text, maxsplit=1)
+        assert value
         for other in map(json.dumps, OTHERS):
-            harmed = re.sub(
-                rf'("{name}": )("[^"]*"|null)',
-                lambda found, other=other: found[1] + other,
-                text,
-                count=1,
-            )
             with pytest.raises(ValueError):
-                read(harmed)
+                kind.model_validate_json(before + other + after)
 
 
 def test_generation_refuses_malformed_price(made):
     document = load_records(made.results, made.cells[0]).generation.model_dump(mode="json")
     price = {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 2.0, "dated": "2026-11-21"}
     assert Generation.model_validate(document | {"price": price})
-    for other in (
-        price | {"dated": None},
-        price | {"output_usd_per_mtok": -1},
-        price | {"more": 1},
-        {},
-    ):
+    for harm in ({"dated": None}, {"output_usd_per_mtok": -1}, {"more": 1}):
+        other = price | harm
         with pytest.raises(ValueError):
             Generation.model_validate(document | {"price": other})

@@ -335,9 +335,8 @@ def test_chat_learns_the_name_of_the_limit_from_the_refusal(endpoint, store):
     """Azure's, in its own words."""
     study, generator = on("chat", store, endpoint)
     words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-    endpoint.when(
-        lambda seen: "max_tokens" in seen.body, error(400, "invalid_request_error", words)
-    )
+    refusal = error(400, "invalid_request_error", words)
+    endpoint.when(lambda seen: "max_tokens" in seen.body, refusal)
     for cell in cells_of(study)[:2]:
         assert ask(generator, cell).answer.attempts == 1
     limits = [[name for name in seen.body if name.startswith("max_")] for seen in endpoint.requests]
@@ -347,12 +346,8 @@ def test_chat_learns_the_name_of_the_limit_from_the_refusal(endpoint, store):
 @pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
 def test_an_empty_account_behind_chat_ends_the_run(code, endpoint, store):
     study, generator = on("chat", store, endpoint)
-    endpoint.script(
-        Reply(
-            429,
-            {"error": {"message": "You exceeded your current quota", "type": code, "code": code}},
-        )
-    )
+    error = {"message": "You exceeded your current quota", "type": code, "code": code}
+    endpoint.script(Reply(429, {"error": error}))
     with pytest.raises(StopRun, match="the account's money is spent"):
         ask(generator, cells_of(study)[0])
 
@@ -381,9 +376,8 @@ def test_chat_reply_of_a_failing_service_is_no_answer(name):
     choice = {"message": {"content": "ls"}, "finish_reason": "stop"}
     with pytest.raises(Failure, match=words) as caught:
         chat.ChatProvider.read({"choices": [choice | over]}, None)
-    assert caught.value.billed and caught.value.scope == (
-        "cell" if "thoughts" in str(name) else "retry"
-    )
+    scope = "cell" if "thoughts" in str(name) else "retry"
+    assert caught.value.billed and caught.value.scope == scope
 
 
 @pytest.mark.parametrize("error", [BROKE, "it broke"])
@@ -406,34 +400,25 @@ def test_chat_reply_that_the_model_ended_is_an_answer(end, outcome):
 def test_a_model_that_takes_no_temperature_is_sent_none_and_its_record_says_so(endpoint, store):
     study = study_of({"alias": "opus", "id": "claude-opus-4-7"})
     record = ask(generator_of(study, store, endpoint), cells_of(study)[0])
-    assert {"temperature", "thinking", "output_config", "seed", "system"}.isdisjoint(
-        endpoint.requests[0].body
-    )
-    assert (record.answer.request.temperature, record.temperature_requested) == (
-        None,
-        "provider-default",
-    )
+    unsent = {"temperature", "thinking", "output_config", "seed", "system"}
+    assert unsent.isdisjoint(endpoint.requests[0].body)
+    assert record.answer.request.temperature is None
+    assert record.temperature_requested == "provider-default"
 
 
 def test_an_embedded_model_gets_no_key_and_a_seed_of_its_own(endpoint, store):
-    study = study_of(
-        {"alias": "qwen", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
-    )
-    started = []
-    generator = generator_of(
-        study, store, endpoint, address_of=lambda m: started.append(m) or endpoint.url
-    )
+    entry = {"alias": "qwen", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
+    study, started = study_of(entry), []
+    serve = lambda model: started.append(model) or endpoint.url  # noqa: E731
+    generator = generator_of(study, store, endpoint, address_of=serve)
     records = [ask(generator, cell) for cell in cells_of(study)[:3]]
-    assert len(started) == 1 and len({record.answer.request.seed for record in records}) == 3
-    assert [seen.body["seed"] for seen in endpoint.requests] == [
-        record.answer.request.seed for record in records
-    ]
+    seeds = [record.answer.request.seed for record in records]
+    assert len(started) == 1 and len(set(seeds)) == 3
+    assert [seen.body["seed"] for seen in endpoint.requests] == seeds
     assert KEY not in str([seen.headers for seen in endpoint.requests])
     assert all(record.cost_usd == 0 and record.answer.server == "embedded" for record in records)
-    assert all(
-        (record.answer.request.wire, record.answer.request.headers) == ("chat", {})
-        for record in records
-    )
+    requests = [record.answer.request for record in records]
+    assert all((request.wire, request.headers) == ("chat", {}) for request in requests)
 
 
 class Echo(sdk_provider.Provider):
@@ -460,9 +445,8 @@ class Echo(sdk_provider.Provider):
     def send(self, request, seconds):
         assert seconds > 1
         stack = traceback.extract_stack()
-        self.frames[:] = [
-            frame.name for frame in stack if frame.filename.startswith(f"{ROOT}/scripts/")
-        ]
+        own = f"{ROOT}/scripts/"
+        self.frames[:] = [frame.name for frame in stack if frame.filename.startswith(own)]
         if self.failures:
             self.failures -= 1
             raise Failure("busy", scope="retry")

@@ -190,7 +190,7 @@ def test_a_terminal_gets_bars_with_the_dollars_which_end_before_anything_else_is
             job(reporter, number, "generate")
         for _ in range(2):  # Snakemake says it again after every job
             reporter.handle(record("Will exit after finishing currently running jobs (scheduler)."))
-        fail(reporter, RunEnded("the run was told to end"))
+        fail(reporter, RunEnded("the run was ended by a signal"))
         reporter.handle(record(event="job_error", jobid=51, rule_name="generate"))
         reporter.close()
     shown = SGR.sub("", b"".join(written_to(leader)).decode())
@@ -202,10 +202,10 @@ def test_a_terminal_gets_bars_with_the_dollars_which_end_before_anything_else_is
     )
     assert len(answers[-1].rstrip()) <= 80 and "━" not in executions[-1]
     last = shown[shown.rindex("0/200") :].strip().splitlines()[1:]
-    assert last == ["Ending: what is under way may finish, and the next run continues."]
+    assert last == ["Ending: running jobs may finish, and the next run continues."]
 
 
-CUT = "Ending: what was under way did not end within 5 s and was cut.\n"
+CUT = "Ending: running jobs did not end within 5 s and were cut.\n"
 STARTING = "import time\nprint('up', flush=True)\ntime.sleep(60)"
 AT_WORK = """
 import signal, sys, time

@@ -4,11 +4,11 @@ UserError                a person's mistake, or a file that cannot be used: one 
 ├── ArchiveError         an archive that is refused
 ├── WorldError           two worlds of a task that must differ and do not (world/)
 ├── SandboxError         the cell is executed again
-│   └── ResultLost       the command had started; its cell is given up after some attempts
+│   └── ResultLost       the command had started; its cell is abandoned after some attempts
 └── CallError            one cell has no answer; the run goes on with the others
     └── StopRun          the whole run stops
         ├── ModelStop    this model is asked no more, the others are (generation/)
-        └── RunEnded     the run was told to end
+        └── RunEnded     the run was ended by a signal
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class StopRun(CallError):
 
 
 class RunEnded(StopRun):
-    """The run was told to end; nothing failed."""
+    """The run was ended by a signal; nothing failed."""
 
 
 class ArchiveError(UserError):

@@ -1,4 +1,4 @@
-"""What git knows of this checkout; None where git or the repository is missing."""
+"""What git knows of this checkout; None without git or a repository."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def git(*arguments: str) -> bytes | None:
 
 
 def git_state() -> tuple[str | None, bool | None]:
-    """The commit checked out, and whether the files differ from it; None where git does not know.
+    """The commit checked out, and whether the files differ from it; None if unknown.
 
     New files count among the code only.
     """

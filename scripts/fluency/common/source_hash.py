@@ -72,7 +72,7 @@ def _file_of(module: str, root: Path) -> Path | None:
 
 
 def _data_in(package: Path) -> set[Path]:
-    """Files in a package's folder, and in folders there that are no packages."""
+    """Files in a package's folder, and in folders there that are not packages."""
     folders = [
         f
         for f in package.iterdir()

@@ -110,7 +110,7 @@ def config_error(
 ) -> UserError:
     """The first problem of a validation as one sentence with file and key.
 
-    model: its keys, and those of its parts, are suggested for a mistyped one. page: the documentation of the keys.
+    model: its keys, and its parts' keys, are suggested for a mistyped one. page: the documentation of the keys.
     """
     problem = error.errors()[0]
     keys = [str(part) for part in problem["loc"] if not _UNION_BRANCH.fullmatch(str(part))]

@@ -56,14 +56,14 @@ class Registered(FrozenModel):
 
     @property
     def among(self) -> str:
-        """How many others there are; empty where there is none."""
+        """How many others there are; empty without others."""
         same = f"one of {len(self.siblings) + 1} registrations that name the same models and tasks"
         others = f"{plural(self.others_before, 'earlier registration')} of other models or tasks, or no longer there"
         said = {same: self.siblings, others: self.others_before}
         return "; ".join(text for text, number in said.items() if number)
 
     def precedes(self, first_answer_utc: UtcTime | None) -> bool | None:
-        """Whether it was made before the first answer came; None where either time is not known."""
+        """Whether it was made before the first answer came; None if either time is not known."""
         if self.utc is None:
             return None
         try:
@@ -154,7 +154,7 @@ class Provenance(FrozenModel):
     spent_usd: float | None = None
     """Of all answers with a price; null: none has one."""
     first_answer_utc: UtcTime | None = None
-    """Of the earliest answer; null: none has come, or older."""
+    """Of the earliest answer; null: no answer yet."""
     started_utc: UtcTime | None = None
     """The earliest answer or execution."""
     ended_utc: UtcTime | None = None
@@ -314,7 +314,7 @@ class ProvenanceCollector:
 
 
 def read_startup_times(results: Path) -> dict[str, float | None]:
-    """Shell -> seconds of an empty command, from `image.json`; empty where there is none."""
+    """Shell -> seconds of an empty command, from `image.json`; empty without that file."""
     path = Path(results) / "image.json"
     return read_json(path).get("start_up_s", {}) if path.exists() else {}
 

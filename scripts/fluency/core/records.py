@@ -263,7 +263,7 @@ class ImageInfo(FrozenModel):
     archives: dict[str, Digest] = Field(default_factory=dict)
     """Shell -> SHA-256 of the archive it was taken from, where it was from one."""
     unofficial: list[str] = Field(default_factory=list)
-    """Shells whose archive is not that of the official release that is pinned."""
+    """Shells whose archive is not the pinned official release."""
 
 
 class Execution(FrozenModel):

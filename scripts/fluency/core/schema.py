@@ -55,6 +55,6 @@ def write_record(path: Path, record: FrozenModel) -> None:
 
 
 class StrictModel(FrozenModel):
-    """What a person writes: a value of another type is an error, never converted (`true` is no number)."""
+    """What a person writes: a value of another type is an error, never converted (`true` is not a number)."""
 
     model_config = ConfigDict(strict=True)

@@ -17,7 +17,7 @@ class StudyView:
     """A study with its tasks and records.
 
     Attributes:
-        records: gives a cell's records, each None where the study is not finished.
+        records: gives a cell's records, each None until it is made.
     """
 
     study: Study

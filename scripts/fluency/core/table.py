@@ -130,7 +130,7 @@ PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
 
 
 class CellRecords(NamedTuple):
-    """The three records of a cell; None where there is none yet."""
+    """The three records of a cell; None until it is made."""
 
     generation: Generation | None
     execution: Execution | None

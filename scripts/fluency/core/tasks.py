@@ -43,7 +43,7 @@ PAGE = "docs/adding-a-task.md"
 
 
 def private_folder() -> Path | None:
-    """The absolute folder of private tasks; None where the environment names none."""
+    """The absolute folder of private tasks; None if the environment names no folder."""
     named = os.environ.get(PRIVATE_TASKS_VARIABLE)
     if not named:
         return None
@@ -78,7 +78,7 @@ def task_folders(root: Path = TASKS) -> dict[str, Path]:
 
 
 def task_folder(task_id: str) -> Path | None:
-    """The folder of a task, private or not; None if there is none."""
+    """The folder of a task, private or not; None if missing."""
     folders = (bank / task_id for bank in [TASKS, *_private(TASKS)])
     return next((folder for folder in folders if folder.is_dir()), None)
 
@@ -136,7 +136,7 @@ def task_sets(root: Path = TASKS) -> dict[str, TaskSet]:
 def resolve_task_ids(
     wanted: str | Sequence[str], there: Collection[str], root: Path = TASKS
 ) -> list[str]:
-    """The ids that a study's `tasks` asks for: `all` of `there`, those of a set, or the ids themselves."""
+    """The ids that a study's `tasks` asks for: `all` of `there`, a set's tasks, or the ids themselves."""
     if wanted == ALL:
         return list(there)
     where = "tasks"
@@ -157,7 +157,7 @@ def resolve_task_ids(
 
 
 def set_name(ids: Collection[str], root: Path = TASKS) -> str:
-    """The name of the set of exactly these tasks; empty if there is none."""
+    """The name of the set of exactly these tasks; empty if no set has them."""
     return next(
         (name for name, found in task_sets(root).items() if set(found.tasks) == set(ids)), ""
     )

@@ -20,7 +20,7 @@ class Budget:
         self._change = threading.Lock()
         self.spent_usd = before
         self.under_way_usd = 0.0
-        """The most that the calls under way can cost."""
+        """The most that the running calls can cost."""
 
     def add(self, dollars: float) -> None:
         """Count the cost of a call, with an answer or without."""
@@ -53,7 +53,7 @@ def cost_of(policy: Policy, answer: Answer) -> float | None:
     """An answer's cost in dollars by the tokens the service counted.
 
     None without a price, without a count (0 is none: every request and every text has tokens), and
-    where a cache was used, whose tokens have prices of their own.
+    where a cache was used, whose tokens have other prices.
     """
     usage = answer.usage
     if policy.price and policy.price.is_free:

@@ -141,5 +141,5 @@ def _minutes(model: ModelConfig, calls: int, answers: Sequence[Answer]) -> float
     return max(calls * latency / at_once / 60, calls / rate)
 
 
-def _mean(values: Iterable[float | None], otherwise: float) -> float:
-    return fmean([value for value in values if value is not None] or [otherwise])
+def _mean(values: Iterable[float | None], default: float) -> float:
+    return fmean([value for value in values if value is not None] or [default])

@@ -54,7 +54,7 @@ class Failure(Exception):
 
 
 def unreadable(what: str, body: bytes = b"") -> Failure:
-    """The failure of a reply that is no message, with its first 80 bytes."""
+    """The failure of a reply that is not a message, with its first 80 bytes."""
     start = body[:80].decode("ascii", "replace").replace("\n", " ").strip()
     return Failure(f"{what}{f': {start!r}' if start else ''}", scope="retry", billed=True)
 
@@ -134,7 +134,8 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 class RetryPolicy:
     """Seconds of an attempt and of all attempts of a cell; waits double from `first_wait_s` to `longest_wait_s`.
 
-    billed_attempts: the most where one may have been billed. lost_cells: so many in a row without an answer stop a run.
+    billed_attempts: the most where one may have been billed.
+    lost_cells: this number in a row without an answer stops a run.
     """
 
     attempt_s: float = 120.0
@@ -164,6 +165,6 @@ def wait_s(policy: RetryPolicy, failure: Failure, attempt: int) -> float:
 def worth_another_attempt(
     policy: RetryPolicy, failure: Failure, attempt: int, deadline: float, wait: float
 ) -> bool:
-    """Whether to try again after so many attempts and a wait, before the deadline (monotonic)."""
+    """Whether to try again after this number of attempts and a wait, before the deadline (monotonic)."""
     most = min(policy.attempts, policy.billed_attempts if failure.billed else policy.attempts)
     return failure.scope == "retry" and attempt < most and time.monotonic() + wait <= deadline

@@ -66,7 +66,7 @@ class Pace:
         return max(wait, 1.0) if self._running >= self._most else wait
 
     def pause(self, seconds: float) -> None:
-        """Start no call of this model for so long."""
+        """Start no call of this model for these seconds."""
         with self._change:
             self._pause_until = max(self._pause_until, time.monotonic() + seconds)
 

@@ -25,7 +25,7 @@ UNKNOWN = {
     "max_tokens": "8192  # room for a model that always thinks; others need 1024",
     "price": '{input_usd_per_mtok: 5, output_usd_per_mtok: 25, dated: "2026-09-30"}  # its own',
 }
-"""What a user can paste for a model that the table does not know; the price is that of Opus."""
+"""What a user can paste for a model that the table does not know; the price is Opus's."""
 KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "proxy-authorization", "cookie"})
 KEY_PLACEHOLDER = "$KEY"
 
@@ -53,7 +53,7 @@ class Policy:
     source: str = "config"
 
     def cost(self, input_tokens: float, output_tokens: float) -> float | None:
-        """Dollars for so many tokens; null where no price is known."""
+        """Dollars for these tokens; null where no price is known."""
         if (price := self.price) is None:
             return None
         sent = input_tokens * price.input_usd_per_mtok

@@ -37,7 +37,7 @@ class MessageParts:
 
 
 def decode(body: bytes) -> Any:
-    """The JSON value in a reply's body; Failure with `unreadable` if there is none."""
+    """The JSON value in a reply's body; `unreadable` if it is not JSON."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -46,7 +46,7 @@ class AnswerStore:
         return self.folder / key[:2] / f"{key}.json"
 
     def get(self, key: str) -> Answer | None:
-        """The answer, or None if there is none yet; DamagedAnswer if its file cannot be trusted."""
+        """The answer; None until it is there; DamagedAnswer if its file cannot be trusted."""
         return read_answer(self.path(key))
 
     def response_ids(self, keys: Iterable[str]) -> set[str]:
@@ -126,7 +126,7 @@ class AnswerStore:
 
 
 def read_answer(path: Path) -> Answer | None:
-    """The answer in a file whose name is its key, or None if there is none.
+    """The answer in a file whose name is its key; None if missing.
 
     DamagedAnswer if the file cannot be read, or hash, key and request do not fit together.
     """
@@ -148,7 +148,7 @@ def read_answer(path: Path) -> Answer | None:
 def answer_in(document: Any, key: str) -> Answer:
     """The answer in the document of an answer's file.
 
-    ValueError, KeyError or TypeError if it is none, or if its hash, the key and its request do not fit together.
+    ValueError, KeyError or TypeError if it is not an answer, or if its hash, the key and its request do not fit together.
     """
     body = document["answer"]
     if sha256(canonical_json(body)) != document["sha256"]:

@@ -139,7 +139,7 @@ class Pipeline:
 
     def _stop_asking(self) -> None:
         if generator := self.generator.made:
-            generator.stop(RunEnded("the run was told to end", hint="run again to continue"))
+            generator.stop(RunEnded("the run was ended by a signal", hint="run again to continue"))
 
     def _give_up(self) -> None:
         """Kill the containers and say what the calls that are cut may have cost; the process's end closes them."""

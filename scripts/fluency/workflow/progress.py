@@ -165,7 +165,7 @@ class ProgressReporter:
         if message.startswith((CANCELLED, ENDING)):
             self._bars.stop()
             if not self._ending:
-                self._print("Ending: what is under way may finish, and the next run continues.")
+                self._print("Ending: running jobs may finish, and the next run continues.")
             self._ending = True
         elif NOTHING in message:
             self._print(NOTHING_TO_DO)

@@ -125,14 +125,14 @@ def unset_rate_limit(workflow: Any) -> None:
 
 
 def end_on_signals(
-    told: Callable[[], None] | None = None, give_up: Callable[[], None] | None = None
+    on_signal: Callable[[], None] | None = None, give_up: Callable[[], None] | None = None
 ) -> None:
     """On SIGTERM start no job and let running jobs end.
 
     A thread does it, which a pipe wakes: the main thread may be blocked or have the scheduler's lock.
 
     Args:
-        told: called at once.
+        on_signal: called at once.
         give_up: called GRACE_S later, before the process ends; with it Ctrl-C counts too.
     """
     start_no_job = signal.getsignal(signal.SIGTERM)
@@ -142,10 +142,10 @@ def end_on_signals(
     came, signalled = os.pipe()
 
     def begin_to_end() -> None:
-        if told:
+        if on_signal:
             # The scheduler's own sentence comes when it looks for jobs again.
             logging.getLogger("snakemake.logging").info(ENDING)
-            told()
+            on_signal()
         start_no_job(signal.SIGTERM, None)
 
     def end() -> None:
@@ -197,7 +197,7 @@ def is_incomplete(product: str) -> bool:
 
 
 def mark_untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> None:
-    """Mark the untracked outputs as Snakemake marks those of a killed job, so that it reruns them."""
+    """Mark the untracked outputs as Snakemake marks a killed job's, so that it reruns them."""
     for name in untracked_outputs(loaded, keys):
         with suppress(OSError):  # Snakemake itself reports a folder that cannot be written
             write_atomic(_place("incomplete", name), '{"external_jobid": null}')
@@ -206,8 +206,8 @@ def mark_untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> None:
 def untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> list[str]:
     """Products without a record of how they were made, named as the rules name them.
 
-    Snakemake would keep them (results copied from elsewhere, a lost `.snakemake`), whatever the study, the checks or
-    the sandbox are now. A generation states its request: one that answers the study's is kept.
+    Snakemake would keep them (results copied from elsewhere, a lost `.snakemake`), even if the study, the checks or
+    the sandbox have changed. A generation states its request: one that answers the study's is kept.
     """
     folder = Path(RESULTS.name)
     generations = {str(record_path(folder, "generations", cell)): cell for cell in loaded.cells}

@@ -50,7 +50,7 @@ def run_snakemake(
 
     Ctrl-C reaches the command as SIGTERM, since Snakemake ignores it until its first job. A second Ctrl-C kills it,
     and so do END_S, unless its jobs are `on_nodes` of a cluster, or it is on one itself. If this process is killed,
-    the command gets SIGTERM: nobody would see what it goes on to pay for.
+    the command gets SIGTERM: what it goes on to pay for would not be seen.
 
     Returns:
         The exit code, 1 if the command was killed.
@@ -63,7 +63,7 @@ def run_snakemake(
 
     def cut(process: subprocess.Popen[bytes]) -> None:
         if process.poll() is None:
-            log_line(f"Ending: what was under way did not end within {END_S:g} s and was cut.")
+            log_line(f"Ending: running jobs did not end within {END_S:g} s and were cut.")
             process.kill()
 
     def count(number: int, _frame: object) -> None:

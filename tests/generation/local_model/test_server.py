@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -78,16 +79,11 @@ def test_a_seed_gives_its_text_again_whatever_is_asked_between_or_at_once(small_
 def test_the_temperature_is_honoured_and_the_reply_is_a_completion(small_server, client_of):
     client = client_of(small_server)
     reply = ask(client, max_tokens=5)
-    assert (reply.choices[0].message.role, reply.choices[0].finish_reason) == (
-        "assistant",
-        "length",
-    )
-    assert (reply.model, reply.usage.completion_tokens) == ("smollm2-135m-instruct", 5) and text(
-        reply
-    )
-    assert reply.usage.prompt_tokens == 34, (
-        "by the template that the weights bring: answers' seeds stand on it"
-    )
+    choice = reply.choices[0]
+    assert (choice.message.role, choice.finish_reason) == ("assistant", "length")
+    assert (reply.model, reply.usage.completion_tokens) == ("smollm2-135m-instruct", 5)
+    # By the template in the weights, on which the answers of a seed depend.
+    assert text(reply) and reply.usage.prompt_tokens == 34
     assert len({text(ask(client, seed=seed, temperature=0)) for seed in (1, 2)}) == 1
     assert len({text(ask(client, seed=seed, temperature=1.5)) for seed in (1, 2)}) == 2
 
@@ -99,9 +95,8 @@ GOOD = {"model": "m", "max_tokens": 2, "messages": [{"role": "user", "content": 
 
 def post(server, body, path="/v1/chat/completions"):
     connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=60)
-    connection.request(
-        "POST" if body else "GET", path, json.dumps(body), {"content-type": "application/json"}
-    )
+    headers = {"content-type": "application/json"}
+    connection.request("POST" if body else "GET", path, json.dumps(body), headers)
     response = connection.getresponse()
     value = json.loads(response.read())
     connection.close()
@@ -129,9 +124,8 @@ def test_a_bad_request_is_a_400_that_says_why_and_hurts_nobody(small_server, bod
 def start_run(small_weights, code=RUN):
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
     command = [sys.executable, "-c", code, str(small_weights)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, env=environment, **pipes)
     address, child = json.loads(process.stdout.readline())
     return process, address, child
 
@@ -148,9 +142,8 @@ def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):
 
 
 def test_a_fork_that_ends_does_not_take_the_server_along(small_weights):
-    fork = (
-        "import os\npid = os.fork()\nif pid == 0: sys.exit(0)\nos.waitpid(pid, 0); time.sleep(30)"
-    )
+    fork = "import os\npid = os.fork()\nif pid == 0: sys.exit(0)\n"
+    fork += "os.waitpid(pid, 0); time.sleep(30)"
     process, address, child = start_run(small_weights, RUN + fork)
     try:
         time.sleep(1.5)
@@ -238,31 +231,8 @@ def test_memory_short_by_a_byte_is_refused():
 
 
 PROGRAMS = {
-    "bash": {
-        "find",
-        "grep",
-        "ls",
-        "awk",
-        "sed",
-        "cd",
-        "for",
-        "cat",
-        "jq",
-        "curl",
-        "ps",
-        "wc",
-        "git",
-        "cargo",
-        "echo",
-    },
-    "pwsh": {
-        "get-childitem",
-        "get-content",
-        "select-string",
-        "get-process",
-        "invoke-webrequest",
-        "foreach-object",
-    },
+    "bash": r"\b(find|grep|ls|awk|sed|cd|for|cat|jq|curl|ps|wc|git|cargo|echo)\b",
+    "pwsh": r"get-(childitem|content|process)|select-string|invoke-webrequest|foreach-object",
 }
 
 
@@ -272,4 +242,4 @@ def test_the_default_model_answers_a_task_with_a_command_of_the_shell(default_se
     for shell, programs in PROGRAMS.items():
         reply = ask(client, build_prompt(task.prompt, shell), temperature=0, max_tokens=64)
         command = extract(text(reply)).lenient or ""
-        assert programs & set(command.lower().replace("|", " ").split()), command
+        assert re.search(programs, command.lower()), command

@@ -75,7 +75,7 @@ class EmbeddedServer:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env=environment,
-                start_new_session=True,  # no Ctrl-C from the terminal: the run still collects answers under way
+                start_new_session=True,  # no Ctrl-C from the terminal: the run still collects the running answers
             )
             atexit.register(self.stop)
             assert child.stdout is not None  # it is a pipe

@@ -21,7 +21,7 @@ PROVIDERS: dict[str, type[Provider]] = {
 
 
 def read_reply(request: Request, message: Any) -> MessageParts:
-    """A decoded reply to a request, read by the request's wire; Failure if it is none."""
+    """A decoded reply to a request, read by the request's wire; Failure if it is not an answer."""
     return PROVIDERS[request.wire].read(message, request.tool)
 
 

@@ -128,7 +128,7 @@ def _check_empty(choice: dict[str, Any], reply: dict[str, Any]) -> None:
 
 
 def _calls(calls: Any) -> list[tuple[Any, Any]]:
-    """Names and arguments of the calls; None for arguments that are no JSON."""
+    """Names and arguments of the calls; None for arguments that are not JSON."""
     found: list[tuple[Any, Any]] = []
     for call in calls if isinstance(calls, list) else []:
         called = dict_or_empty(dict_or_empty(call).get("function"))

@@ -48,7 +48,7 @@ class Reply:
 class Provider:
     """A connection for one model with one key; safe for threads. A subclass for each wire.
 
-    Its calls run in an event loop of their own, where a deadline can end them at any point.
+    Its calls run in a separate event loop, where a deadline can end them at any point.
     """
 
     sdk_name: str
@@ -208,7 +208,7 @@ class Provider:
             return self._sdk.DefaultAsyncHttpxClient(trust_env=not is_local, **options)
         except (ImportError, ValueError, self._http.InvalidURL) as error:
             no_socks = isinstance(error, ImportError)
-            kind = "SOCKS is not supported" if no_socks else "it is no address of a proxy"
+            kind = "SOCKS is not supported" if no_socks else "it is not a proxy's address"
             where = "environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY"
             hint = "write http://host:port, unset them, or put the model's host into NO_PROXY"
             raise UserError(
@@ -276,7 +276,7 @@ def load_sdk(name: str = "anthropic") -> tuple[Any, Any]:
     # They log headers, in which a service may echo the key.
     for logger in (name, "httpx2", "httpcore2"):
         logging.getLogger(logger).setLevel(logging.WARNING)
-    # Else each garbage collection visits 150,000 objects, which delays all calls under way by 0.1 s.
+    # Else each garbage collection visits 150,000 objects, which delays all running calls by 0.1 s.
     gc.freeze()
     return sdk, http
 
@@ -288,7 +288,10 @@ def clear_environment() -> None:
 
 
 def check_address(url: str, where: str) -> str:
-    """The address without a slash at its end; UserError if it is none, or holds what belongs into the environment."""
+    """The address without a slash at its end.
+
+    UserError if it is not an address, or holds what belongs into the environment.
+    """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         what, hint = f"this is not an address: {url}", "write http://host:port or https://host"
