@@ -330,8 +330,7 @@ def test_intent_of_rejects_changes_and_several_commands(shell, command):
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["grep 'a;b' f", 'awk "{ a; b }" f', r"find . -exec x {} \;", "ls 2>&1 | head"],
+    "command", ["grep 'a;b' f", 'awk "{ a; b }" f', r"find . -exec x {} \;", "ls 2>&1 | head"]
 )
 def test_is_single_ignores_quoted_separators(command):
     assert is_single(BASH, command) and not is_single(BASH, f"{command} ; b")

@@ -12,8 +12,7 @@ _SPAN = re.compile(r"(`+)([^`\n]+)\1")
 _TAGGED = re.compile(r"^(?:bash|sh|shell|console|powershell|pwsh|ps1) +(?=\S)", re.IGNORECASE)
 _PROMPT = re.compile(r"(?:\$|PS(?: [^\n>]*)?>) +(?=\S)")
 _THINKING = re.compile(
-    r".*(?:</think(?:ing)?>|\[/THINK\])|<think(?:ing)?>|\[THINK\]",
-    re.DOTALL | re.IGNORECASE,
+    r".*(?:</think(?:ing)?>|\[/THINK\])|<think(?:ing)?>|\[THINK\]", re.DOTALL | re.IGNORECASE
 )
 _NESTED = 3
 _LOOSE = r"(?!`|[\w+-]+[ \t]*\r?$).*"

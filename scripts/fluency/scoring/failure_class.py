@@ -33,14 +33,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fluency.core.grammar import parse
-from fluency.core.records import (
-    THINKING,
-    Extraction,
-    FailureClass,
-    Outcome,
-    Result,
-    changed_paths,
-)
+from fluency.core.records import THINKING, Extraction, FailureClass, Outcome, Result, changed_paths
 from fluency.core.shells import Shell, other_dialect
 from fluency.scoring import commands
 from fluency.scoring.checks import quoted
