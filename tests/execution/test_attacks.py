@@ -27,6 +27,7 @@ DEADLINE_S = 3.0
 # Beyond the deadline: container start, world, and killing everything, with another suite on the same two processors.
 MARGIN_S = 25.0
 MIB = 1 << 20
+AT_ONCE = 4
 FORGED = (
     '{"protocol": 1, "nonce": null, "result": {"exit_code": 0, "signal": null, "timed_out": false, "spawn_error": null,'
     ' "stdout": {"data": "Zm9yZ2Vk", "bytes": 6}, "stderr": {"data": "", "bytes": 0}, "wall_s": 0.1, "used": {},'
@@ -118,13 +119,9 @@ BASH = [
     Attack("floods-the-service",
         'for i in $(seq 20); do curl -s -o /dev/null "http://127.0.0.1:8765/[1-400]" & done; wait', intact,
         ("http",)),
-    Attack(
-        "breaks-the-service",
+    Attack("breaks-the-service",
         "for i in $(seq 80); do exec {s}<>/dev/tcp/127.0.0.1/8765; printf 'GET / HTTP/9\\r\\nX: ' >&$s; done;"
-        " head -c 200000 /dev/zero >&$s; echo done",
-        lambda r: says("done")(r) and r.helpers_intact,
-        ("http",),
-    ),
+        " head -c 200000 /dev/zero >&$s; echo done", lambda r: says("done")(r) and intact(r), ("http",)),
     Attack("lifts-its-own-doom", "echo -1000 > /proc/self/oom_score_adj", refused),
     # --- changes the world; what it may do to its own folder is in test_working_folder.py
     Attack("removes-everything", "rm -rf --no-preserve-root / 2>/dev/null; echo gone", lambda r: intact(r), BOTH),
@@ -157,65 +154,35 @@ BASH = [
 ]  # fmt: skip
 PWSH = [
     # Without threads to be had .NET may also end by a signal.
-    Attack(
-        "fork-bomb",
-        "while ($true) { Start-Process /opt/tools/bin/sleep 60 }",
-        lambda r: r.exit_code != 0,
-    ),
-    Attack(
-        "floods-stdout",
-        "while ($true) { [Console]::Out.Write('x' * 1mb) }",
-        lambda r: cut("stdout")(r),
-    ),
+    Attack("fork-bomb", "while ($true) { Start-Process /opt/tools/bin/sleep 60 }", lambda r: r.exit_code != 0),
+    Attack("floods-stdout", "while ($true) { [Console]::Out.Write('x' * 1mb) }", lambda r: cut("stdout")(r)),
     Attack("sleeps", "Start-Sleep 1000", timed_out),
     Attack("reads-stdin", "[Console]::In.ReadToEnd().Length", says("0")),
-    Attack(
-        "allocates-8-gb",
-        "$a = @(); while ($true) { $a += ,(,1 * 100mb) }",
-        lambda r: r.exit_code != 0,
-    ),
-    Attack(
-        "kills-everything",
-        "Get-Process | Stop-Process -Force -ErrorAction Ignore; 'x'",
-        intact,
-        BOTH,
-    ),
+    Attack("allocates-8-gb", "$a = @(); while ($true) { $a += ,(,1 * 100mb) }", lambda r: r.exit_code != 0),
+    Attack("kills-everything", "Get-Process | Stop-Process -Force -ErrorAction Ignore; 'x'", intact, BOTH),
     Attack("reads-the-runner", "Get-Content /opt/fluency/runner.py -ErrorAction Stop", refused),
-    Attack(
-        "prints-a-result",
-        f"'{FORGED}'; exit 3",
-        lambda r: r.exit_code == 3 and r.stdout.data == FORGED + "\n",
-    ),
-    Attack(
-        "asks-the-network", "Invoke-WebRequest http://192.0.2.1/ -TimeoutSec 2 | Out-Null", refused
-    ),
+    Attack("prints-a-result", f"'{FORGED}'; exit 3", lambda r: r.exit_code == 3 and r.stdout.data == FORGED + "\n"),
+    Attack("asks-the-network", "Invoke-WebRequest http://192.0.2.1/ -TimeoutSec 2 | Out-Null", refused),
     Attack("one-megabyte-of-command", "'" + "x" * MIB + "'", lambda r: bool(r.spawn_error)),
-    Attack(
-        "background-child",
-        "Start-Job { Start-Sleep 900 } | Out-Null; 'done'",
-        lambda r: not r.timed_out,
-    ),
-    Attack(
-        "asks-the-kernel-by-netlink",
-        "[Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces().Count",
-        refused,
-    ),
-]
+    Attack("background-child", "Start-Job { Start-Sleep 900 } | Out-Null; 'done'", lambda r: not r.timed_out),
+    Attack("asks-the-kernel-by-netlink",
+        "[Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces().Count", refused),
+]  # fmt: skip
 
 
 def mount(sandbox: Sandbox, run: Callable[..., Result], attack: Attack) -> tuple[Result, float]:
     began = time.monotonic()
-    deadline = DEADLINE_S if run is bash else 3 * DEADLINE_S
-    return run(
-        sandbox, attack.command, *attack.needs, timeout_s=deadline, limits=attack.limits
-    ), time.monotonic() - began
+    within = {"timeout_s": DEADLINE_S * (1 if run is bash else 3), "limits": attack.limits}
+    result = run(sandbox, attack.command, *attack.needs, **within)
+    return result, time.monotonic() - began
 
 
 @pytest.fixture(scope="module")
 def outcomes(sandbox, tmp_path_factory):
-    """All of bash's attacks once, at the sandbox's parallelism."""
-    with ThreadPoolExecutor(sandbox.parallel) as pool:
-        futures = {attack.name: pool.submit(mount, sandbox, bash, attack) for attack in BASH}
+    """All of bash's attacks once, several at a time."""
+    crowded = Sandbox(sandbox._engine, sandbox.image, AT_ONCE)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        futures = {attack.name: pool.submit(mount, crowded, bash, attack) for attack in BASH}
     return {name: future.exception() or future.result() for name, future in futures.items()}
 
 
@@ -251,10 +218,9 @@ def test_an_execution_finds_nothing_of_another(sandbox):
 
 
 def test_two_at_once_do_not_see_each_other(sandbox):
+    writes = "for i in $(seq 20); do echo $i > /tmp/shared; sleep 0.1; done; echo end"
     with ThreadPoolExecutor(2) as pool:
-        writer = pool.submit(
-            bash, sandbox, "for i in $(seq 20); do echo $i > /tmp/shared; sleep 0.1; done; echo end"
-        )
+        writer = pool.submit(bash, sandbox, writes)
         reader = pool.submit(bash, sandbox, "sleep 1; ls -A /tmp; pgrep -c sleep")
     assert writer.result().stdout.data == "end\n" and reader.result().stdout.data == "0\n"
 
@@ -325,13 +291,9 @@ def test_an_answer_that_kills_the_runner_has_failed(sandbox):
         if result.lost is not None:
             break
     assert result.lost == "the memory limit ended the runner itself" and result.used.oom_killed
-    assert (result.exit_code, result.stdout.bytes) == (
-        None,
-        0,
-    ) and 0 < result.wall_s < 10 + MARGIN_S
-    assert len(result.processes) == len(SMALL.processes), (
-        "the facts were reported before the command began"
-    )
+    assert (result.exit_code, result.stdout.bytes) == (None, 0)
+    assert 0 < result.wall_s < 10 + MARGIN_S
+    assert len(result.processes) == len(SMALL.processes), "reported before the command began"
     verdict = judge(TASK, result, ["1"])
     headline = [HeadlineRun(11, result, verdict)]
     found = classify("ok", Extraction(strict=UNDOOMED, lenient=UNDOOMED), SHELLS["bash"], headline)

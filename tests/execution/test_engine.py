@@ -68,9 +68,7 @@ def test_run_build_without_the_helper_of_a_credential_store(sandbox, docker_conf
     engine.client().remove_image(tag, noprune=True)
 
 
-@pytest.mark.parametrize(
-    "url", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:1", "nonsense://x"]
-)
+@pytest.mark.parametrize("url", ["unix:///nowhere/d.sock", "tcp://127.0.0.1:1", "nonsense://x"])
 def test_ensure_engine_docker_host_without_engine(url, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", url)
     with pytest.raises(SandboxError) as caught:
@@ -83,9 +81,8 @@ def test_ensure_engine_docker_host_without_engine(url, monkeypatch):
 def test_find_engine_that_may_not_be_used(sandbox, monkeypatch, tmp_path):
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     tmp_path.chmod(0o700)
-    monkeypatch.setenv(
-        "XDG_RUNTIME_DIR", str(tmp_path)
-    )  # another user's, closed to us, as is root's Podman's
+    # Another user's folder, closed to us, as is root's Podman's.
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     if not Path("/var/run/docker.sock").exists():
         pytest.skip("the engine here listens elsewhere")
     said = as_nobody(find_engine)

@@ -42,23 +42,16 @@ def study_with(conditions: list[str]) -> Study:
     ],
 )  # fmt: skip
 def test_planned_runs_by_shell_and_study(shell, conditions, runs):
-    assert list(planned_runs(study_with(conditions), shell, SAME)) == [
-        ("strict", "ls", run) for run in runs
-    ]
+    planned = planned_runs(study_with(conditions), shell, SAME)
+    assert list(planned) == [("strict", "ls", run) for run in runs]
 
 
 def test_planned_runs_lenient_reading_as_designed_only():
-    prose = Extraction(strict="try `ls`", lenient="ls")
-    runs = [
-        (reading, condition)
-        for reading, _, condition in planned_runs(study_with(BOTH), "pwsh", prose)
-    ]
-    assert runs == [
-        ("strict", "as_designed"),
-        ("strict", "no_unix_tools"),
-        ("lenient", "as_designed"),
-    ]
-    assert list(planned_runs(study_with(BOTH), "pwsh", Extraction(strict=None, lenient=None))) == []
+    prose, study = Extraction(strict="try `ls`", lenient="ls"), study_with(BOTH)
+    strict = [("strict", "try `ls`", condition) for condition in BOTH]
+    found = list(planned_runs(study, "pwsh", prose))
+    assert found == [*strict, ("lenient", "ls", "as_designed")]
+    assert list(planned_runs(study, "pwsh", Extraction(strict=None, lenient=None))) == []
 
 
 def test_planned_runs_aliases_only_where_called():
@@ -103,15 +96,10 @@ class OneCell:
     def execute(self, *errors: SandboxError) -> Execution:
         self.sandbox.errors = list(errors)
         generation = self.made.results / "generations" / f"{self.cell.path}.json"
-        wildcards = SimpleNamespace(
-            **{name: str(value) for name, value in asdict(self.cell).items()}
-        )
-        self.pipeline.execute(
-            wildcards,
-            Rule([str(generation)]),
-            [str(self.output)],
-            log=[str(self.made.root / "log")],
-        )
+        cell = {name: str(value) for name, value in asdict(self.cell).items()}
+        files = Rule([str(generation)]), [str(self.output)]
+        log = [str(self.made.root / "log")]
+        self.pipeline.execute(SimpleNamespace(**cell), *files, log=log)
         return read_record(Execution, self.output)
 
 
@@ -155,9 +143,8 @@ def test_execute_gives_up_after_three_attempts(one):
     assert record.unmeasured == why
     ran = one.sandbox.ran
     one.output.unlink()
-    assert one.execute().unmeasured == record.unmeasured and one.sandbox.ran == ran, (
-        "not tried again"
-    )
+    assert one.execute().unmeasured == record.unmeasured
+    assert one.sandbox.ran == ran, "not tried again"
     row, notes = outcome(one)
     assert (row.status, row.passed, row.reason, row.attempts) == ("missing", None, why, 3)
     assert f"abandoned after the 3rd attempt: {why}" in notes
@@ -169,9 +156,8 @@ def test_execute_counts_anew_for_another_image(one):
             one.execute(ended())
     one.execute(ended())
     assert one.execute().unmeasured
-    one.sandbox.works.image = one.sandbox.works.image.model_copy(
-        update={"content_sha256": "e" * 64}
-    )
+    image = one.sandbox.works.image
+    one.sandbox.works.image = image.model_copy(update={"content_sha256": "e" * 64})
     assert (one.execute().attempts, one.execute().unmeasured) == (1, None)
 
 

@@ -31,10 +31,8 @@ LONG = 100_000
 
 
 def test_the_command_arrives_byte_for_byte(sandbox):
-    result = bash(sandbox, "tr '\\0' '\\n' < /proc/$$/cmdline | tail -n +5; :\n# " + HARD)
-    assert (
-        result.stdout.data == "tr '\\0' '\\n' < /proc/$$/cmdline | tail -n +5; :\n# " + HARD + "\n"
-    )
+    command = "tr '\\0' '\\n' < /proc/$$/cmdline | tail -n +5; :\n# " + HARD
+    assert bash(sandbox, command).stdout.data == command + "\n"
 
 
 def test_quoted_text_and_100_kb_come_back_unchanged(sandbox):
@@ -54,21 +52,13 @@ def test_powershell_gets_the_same_bytes(sandbox):
 
 
 def test_the_environment_is_exactly_the_agreed_one(sandbox):
-    result = bash(
-        sandbox, "tr '\\0' '\\n' < /proc/$$/environ | sort; pwd; id -un; umask; hostname; date +%Z"
-    )
+    environment = "tr '\\0' '\\n' < /proc/$$/environ | sort"
+    result = bash(sandbox, f"{environment}; pwd; id -un; umask; hostname; date +%Z")
     variables = (
         "DOTNET_EnableDiagnostics=0 HOME=/home/agent LANG=C.UTF-8 LC_ALL=C.UTF-8 NO_COLOR=1 "
         "PATH=/opt/tools/bin:/opt/tools/bash POWERSHELL_TELEMETRY_OPTOUT=1 POWERSHELL_UPDATECHECK=Off TERM=dumb TZ=UTC"
     )
-    assert result.stdout.data.split() == [
-        *variables.split(),
-        "/work",
-        "agent",
-        "0022",
-        "sandbox",
-        "UTC",
-    ]
+    assert result.stdout.data.split() == f"{variables} /work agent 0022 sandbox UTC".split()
 
 
 NOT_INSTALLED = "cargo rustc rustup rustfmt rustdoc git perl python python2 python3 pip pip3 pwsh"
@@ -83,10 +73,8 @@ def test_the_tools_are_there(sandbox):
     found = bash(sandbox, f"for t in {tools} rg bash sh; do type -P $t >/dev/null || echo $t; done")
     assert found.stdout.data == "rg\n"  # in no package of the list: the loop can fail
     assert text(bash(sandbox, "awk --version | head -c 7")) == "GNU Awk"
-    summed = bash(
-        sandbox,
-        "printf '1\\n2\\n' | paste -sd+ | bc; printf A | xxd -p; echo '<a>x</a>' | xmllint --xpath '//a' -",
-    )
+    use = "printf '1\\n2\\n' | paste -sd+ | bc; printf A | xxd -p; echo '<a>x</a>' | xmllint --xpath '//a' -"
+    summed = bash(sandbox, use)
     assert summed.stdout.data == "3\n41\n<a>x</a>\n"
 
 
@@ -96,16 +84,12 @@ def test_image_has_no_other_interpreter_to_run(sandbox):
     anywhere = (
         f"find / -regextype posix-extended -regex '.*/({names})' -executable ! -type d 2>/dev/null"
     )
-    found = set(bash(sandbox, anywhere).stdout.data.split()) - {
-        "/opt/tools/pwsh/pwsh",
-        "/opt/microsoft/powershell/7/pwsh",
-    }
+    own = {"/opt/tools/pwsh/pwsh", "/opt/microsoft/powershell/7/pwsh"}
+    found = set(bash(sandbox, anywhere).stdout.data.split()) - own
     assert {path.rpartition("/")[2] for path in found} == {"sed"}, found
     for way in ("", "/lib64/ld-linux-x86-64.so.2 "):
         closed = bash(sandbox, f"{way}/opt/fluency/python3 -c 'print(1)'")
-        assert (closed.stdout.data, closed.exit_code in (126, 127)) == ("", True), (
-            closed.stderr.data
-        )
+        assert closed.stdout.data == "" and closed.exit_code in (126, 127)
         assert "denied" in closed.stderr.data
 
 
@@ -115,29 +99,20 @@ def test_image_has_every_program_of_the_references(sandbox):
         for shell, references in task.references.items():
             grammar = SHELLS[shell].grammar
             for parsed in (parse(grammar, reference) for reference in references):
-                called = {
-                    name for call in parsed.calls for name in programs_of(call, grammar)
-                } - set(parsed.functions)
-                wanted |= {
-                    name
-                    for name in called
-                    if "$" not in name  # known only when it runs
-                    and (grammar == BASH or not (is_cmdlet(name) or RANGE.fullmatch(name)))
-                }
+                called = {name for call in parsed.calls for name in programs_of(call, grammar)}
+                for name in called - set(parsed.functions):
+                    own = grammar != BASH and (is_cmdlet(name) or RANGE.fullmatch(name))
+                    wanted |= set() if own or "$" in name else {name}
     assert {"find", "awk", "jq", "ps", "curl"} <= wanted
-    lacking = bash(
-        sandbox,
-        f"for t in {shlex.join(sorted(wanted))} rg; do type -- $t >/dev/null 2>&1 || echo $t; done",
-    )
+    names = shlex.join([*sorted(wanted), "rg"])
+    lacking = bash(sandbox, f"for t in {names}; do type -- $t >/dev/null 2>&1 || echo $t; done")
     assert lacking.stdout.data == "rg\n"
 
 
 def test_without_unix_tools_the_path_is_empty(sandbox):
     result = bash(sandbox, "echo $PATH; ls; echo $?", condition="no_unix_tools")
     assert result.stdout.data == "/opt/empty\n127\n"
-    assert result.stderr.data == "bash: line 1: ls: command not found\n", (
-        "under its own name, not its path"
-    )
+    assert result.stderr.data == "bash: line 1: ls: command not found\n", "not by its path"
 
 
 @pytest.mark.pwsh
@@ -152,9 +127,8 @@ def test_windows_aliases_profile_in_home(sandbox):
     assert bash(sandbox, command).stdout.data == ""
     owner, *lines = bash(sandbox, command, condition="windows_aliases").stdout.data.splitlines()
     assert owner == "agent ./.config/powershell/profile.ps1"
-    assert lines == [
-        f"Set-Alias {n} {c} -Scope Global -Option AllScope" for n, c in WINDOWS_ALIASES.items()
-    ]
+    every = " -Scope Global -Option AllScope"
+    assert lines == [f"Set-Alias {name} {of}{every}" for name, of in WINDOWS_ALIASES.items()]
 
 
 @pytest.mark.pwsh
@@ -166,9 +140,8 @@ def test_windows_aliases_in_powershell(sandbox):
     plain = pwsh(sandbox, "Get-ChildItem -Directory | Sort-Object -Descending | % Name")
     assert windows.stdout.data.splitlines()[3:] == plain.stdout.data.splitlines()
     every = f"(Get-Alias -Name {', '.join(WINDOWS_ALIASES)}).Definition"
-    assert pwsh(sandbox, every, condition="windows_aliases").stdout.data.splitlines() == list(
-        WINDOWS_ALIASES.values()
-    )
+    defined = pwsh(sandbox, every, condition="windows_aliases").stdout.data.splitlines()
+    assert defined == list(WINDOWS_ALIASES.values())
     assert pwsh(sandbox, "ls -Directory").exit_code != 0, "as designed it is Unix's own ls"
 
 
@@ -176,36 +149,28 @@ def test_windows_aliases_in_powershell(sandbox):
 def test_powershell_start_is_silent(sandbox):
     silent = pwsh(sandbox, "exit 0", condition="windows_aliases")
     assert (silent.exit_code, silent.stdout.data, silent.stderr.data) == (0, "", "")
-    result = pwsh(
-        sandbox,
-        "[Environment]::GetCommandLineArgs() -join ' '; $env:POWERSHELL_TELEMETRY_OPTOUT; exit 3",
-    )
+    result = pwsh(sandbox, "[Environment]::GetCommandLineArgs() -join ' '; exit 3")
     assert "-NoProfile -NonInteractive -Command" in result.stdout.data and result.exit_code == 3
 
 
 def test_both_streams_exit_code_and_signal(sandbox):
     result = bash(sandbox, "echo out; echo err >&2; exit 42")
-    assert (result.stdout.data, result.stderr.data, result.exit_code, result.signal) == (
-        "out\n",
-        "err\n",
-        42,
-        None,
-    )
-    assert (
-        bash(sandbox, "exit 255").exit_code == 255 and bash(sandbox, "kill -TERM $$").signal == 15
-    )
+    assert (result.stdout.data, result.stderr.data) == ("out\n", "err\n")
+    assert (result.exit_code, result.signal) == (42, None)
+    assert bash(sandbox, "exit 255").exit_code == 255
+    assert bash(sandbox, "kill -TERM $$").signal == 15
     assert bash(sandbox, "no-such-command").exit_code == 127
 
 
 def test_streams_are_cut_and_counted(sandbox):
     limits = Limits(output_bytes=1024)
     result = bash(sandbox, "seq 1 100000; head -c 1025 /dev/zero >&2", limits=limits)
-    assert (result.stdout.bytes, result.stdout.truncated, len(result.stdout.raw())) == (
+    assert (result.stdout.bytes, len(result.stdout.raw()), result.stderr.bytes) == (
         588_895,
-        True,
         1024,
+        1025,
     )
-    assert (result.stderr.bytes, result.stderr.truncated) == (1025, True)
+    assert result.stdout.truncated and result.stderr.truncated
     exact = bash(sandbox, "head -c 1024 /dev/zero", limits=limits)
     assert (exact.stdout.bytes, exact.stdout.truncated) == (1024, False)
 
@@ -230,10 +195,8 @@ def test_the_deadline_ends_it(sandbox):
 
 
 def test_what_it_used_is_told(sandbox):
-    result = bash(
-        sandbox,
-        "head -c 8M /dev/zero > /tmp/a; head -c 40M /dev/zero | tail -n 1 | wc -c; sleep 1 & sleep 1",
-    )
+    writes = "head -c 8M /dev/zero > /tmp/a; head -c 40M /dev/zero | tail -n 1 | wc -c"
+    result = bash(sandbox, f"{writes}; sleep 1 & sleep 1")
     assert 8 << 20 <= result.used.written_bytes < 9 << 20
     assert result.used.peak_memory_bytes is None or result.used.peak_memory_bytes > 40 << 20
     assert result.used.peak_processes is None or 4 <= result.used.peak_processes < 20
@@ -242,9 +205,8 @@ def test_what_it_used_is_told(sandbox):
 
 def test_tree_is_the_worlds(sandbox):
     now = time.time()
-    result = bash(
-        sandbox, "find . -printf '%P\\t%s\\t%y\\t%T@\\n' | sort; od -An -tx1 'with space.txt'"
-    )
+    listing = "find . -printf '%P\\t%s\\t%y\\t%T@\\n' | sort"
+    result = bash(sandbox, f"{listing}; od -An -tx1 'with space.txt'")
     lines = result.stdout.data.splitlines()
     assert lines.pop() == " 00 ff"
     found = {line.split("\t")[0] or ".": line.split("\t")[1:] for line in lines}
@@ -259,17 +221,15 @@ def test_tree_is_the_worlds(sandbox):
 def test_the_facts_are_what_the_command_sees(sandbox):
     command = "for p in $(pgrep -u vox); do read -r _ rss _ < /proc/$p/statm; echo $p $(ps -o ppid=,comm= -p $p) $rss; done"
     result = bash(sandbox, command, "processes")
-    seen = {int(line.split()[0]): line.split()[1:] for line in result.stdout.data.splitlines()}
-    assert seen == {
-        p.pid: [str(p.ppid), p.name, str(p.rss_bytes // 4096)] for p in result.processes
-    }
+    facts = [(p.pid, p.ppid, p.name, p.rss_bytes // 4096) for p in result.processes]
+    lines = [" ".join(map(str, fact)) for fact in facts]
+    assert sorted(result.stdout.data.splitlines()) == sorted(lines)
     by_args = {tuple(p.args): p for p in result.processes}
     worker, scheduler = by_args["--queue", "alpha"], by_args["--config", "a b"]
     assert worker.ppid == scheduler.pid and worker.name == "vox-worker"
     # A mebibyte less than it took: what a kernel may not have counted yet (processes.py).
-    assert (
-        worker.rss_bytes >= 29 << 20 > max(p.rss_bytes for p in result.processes if p is not worker)
-    )
+    others = [p.rss_bytes for p in result.processes if p is not worker]
+    assert worker.rss_bytes >= 29 << 20 > max(others)
     relay = next(p for p in result.processes if p.name == "vox-relay")
     assert by_args[("",)].ppid == relay.pid and relay.ppid == scheduler.pid
     assert result.helpers_intact and not result.leftover
@@ -278,9 +238,8 @@ def test_the_facts_are_what_the_command_sees(sandbox):
 def test_helpers_sleep_and_nobody_is_a_zombie(sandbox):
     command = "(sleep 0.1 &); sleep 0.4; ps -eo stat= | cut -c1 | sort | uniq -c | tr -s ' '; ps -o args= -C vox-sched"
     result = bash(sandbox, command, "processes")
-    assert " Z" not in result.stdout.data and result.stdout.data.endswith(
-        "vox-sched --config a b\n"
-    )
+    assert " Z" not in result.stdout.data
+    assert result.stdout.data.endswith("vox-sched --config a b\n")
     private = bash(sandbox, "cat /proc/$(pgrep -x vox-sched)/environ", "processes")
     assert private.exit_code == 1 and private.stdout.data == ""
 
@@ -288,6 +247,20 @@ def test_helpers_sleep_and_nobody_is_a_zombie(sandbox):
 def test_only_what_a_task_needs_is_started(sandbox):
     result = bash(sandbox, "pgrep -c vox; curl -s http://127.0.0.1:8765/api/crates; echo $?")
     assert result.stdout.data == "0\n7\n" and result.processes == [] and result.http_requests == []
+
+
+REQUESTS = """\
+GET /api/crates 200
+GET /dl/latest 302
+GET /dl/store/1 200
+GET /dl/latest 302
+GET /none 404
+POST /api/crates 405
+HEAD /dl/store/1 200
+GET /api/crates?page=2 200
+GET /api/crates 200
+GET /api/crates 200
+""".splitlines()
 
 
 def test_service_answers_and_logs(sandbox):
@@ -309,26 +282,9 @@ def test_service_answers_and_logs(sandbox):
         "404 text/plain; charset=utf-8",
         "405",
     ]
-    assert result.stdout.data.splitlines() == [
-        *answers,
-        f"Content-Length: {len(body)}",
-        crates,
-        *kept,
-    ]
-    first = [
-        "GET /api/crates 200",
-        "GET /dl/latest 302",
-        "GET /dl/store/1 200",
-        "GET /dl/latest 302",
-        "GET /none 404",
-    ]
-    then = [
-        "POST /api/crates 405",
-        "HEAD /dl/store/1 200",
-        "GET /api/crates?page=2 200",
-        *["GET /api/crates 200"] * 2,
-    ]
-    assert [f"{r.method} {r.path} {r.status}" for r in result.http_requests] == first + then
+    answers += [f"Content-Length: {len(body)}", crates, *kept]
+    assert result.stdout.data.splitlines() == answers
+    assert [f"{r.method} {r.path} {r.status}" for r in result.http_requests] == REQUESTS
 
 
 def test_service_bodies_jobs_and_entity_tags(sandbox):
@@ -361,9 +317,8 @@ def test_the_image_says_what_it_is(sandbox):
     image = sandbox.image
     assert image.shells["bash"].startswith("5.")
     assert len(image.packages_sha256) == len(image.content_sha256) == 64
-    assert (
-        text(bash(sandbox, "sha256sum < /opt/packages.txt | cut -c1-64")) == image.packages_sha256
-    )
+    packages = text(bash(sandbox, "sha256sum < /opt/packages.txt | cut -c1-64"))
+    assert packages == image.packages_sha256
     json.dumps(sandbox.engine)
     assert {"name", "version", "cgroup", "storage"} <= set(sandbox.engine)
 
@@ -379,16 +334,15 @@ def lasting(result: Result) -> str:
     """The document without what may differ: times, process ids, memory."""
     document = result.model_dump(exclude={"wall_s", "used"})
     document["processes"] = sorted([p["name"], p["args"]] for p in document["processes"])
-    return canonical_json(
-        document | {"oom_killed": result.used.oom_killed, "written": result.used.written_bytes}
-    )
+    return canonical_json([document, result.used.oom_killed, result.used.written_bytes])
 
 
 def test_thirty_times_the_same(sandbox):
+    def once(_: int) -> str:
+        return lasting(bash(sandbox, COMMAND, "processes", "http"))
+
     with ThreadPoolExecutor(sandbox.parallel) as pool:
-        documents = list(
-            pool.map(lambda _: lasting(bash(sandbox, COMMAND, "processes", "http")), range(TIMES))
-        )
+        documents = list(pool.map(once, range(TIMES)))
     assert len(set(documents)) == 1, sorted(set(documents), key=documents.count)[:2]
     assert '"exit_code":5' in documents[0] and "vox-worker" in documents[0]
 
@@ -417,16 +371,11 @@ def by_key(facts: list[ProcessFact]) -> dict[str, tuple]:
     def key(pid: int) -> str:
         return keys.get(pid, "ended")
 
-    return {
-        fact.args[0]: (
-            fact.name,
-            key(fact.ppid),
-            key(fact.session),
-            fact.threads,
-            [key(int(a)) for a in fact.args[1:]],
-        )
-        for fact in facts
-    }
+    def known(fact: ProcessFact) -> tuple:
+        given = [key(int(pid)) for pid in fact.args[1:]]
+        return fact.name, key(fact.ppid), key(fact.session), fact.threads, given
+
+    return {fact.args[0]: known(fact) for fact in facts}
 
 
 def test_helpers_are_started_as_planned(sandbox):
@@ -444,15 +393,11 @@ def test_helpers_are_started_as_planned(sandbox):
     main, ended = str(facts["main"].pid), facts["adopted"].args[1]
     assert ended.startswith(main) and ended != main
     assert len(str(facts["late"].pid)) == len(str(facts["adopted"].pid)) + 1
-    assert (
-        facts["pool"].rss_bytes
-        > 18 << 20
-        > max(fact.rss_bytes for key, fact in facts.items() if key != "pool")
-    )
+    largest_other = max(fact.rss_bytes for key, fact in facts.items() if key != "pool")
+    assert facts["pool"].rss_bytes > 18 << 20 > largest_other
 
     *threads, zombies = result.stdout.data.split("\n")[:-1]
     pool = facts["pool"].pid
-    assert [line.split() for line in threads] == [
-        [str(pool), name] for name in ("vox-pool", "vox-pool", "io-1", "io-2")
-    ]
+    names = ("vox-pool", "vox-pool", "io-1", "io-2")
+    assert [line.split() for line in threads] == [[str(pool), name] for name in names]
     assert zombies == "0" and result.helpers_intact

@@ -46,9 +46,8 @@ def session_of(
     sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20
 ) -> ContainerSession:
     """A container whose runner is replaced by a script."""
-    config = container_config(
-        sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"])
-    )
+    measures = isolation(LIMITS, sandbox.engine["name"])
+    config = container_config(sandbox.image.image_id, container.LABELS, measures)
     config["Entrypoint"] = ["/usr/bin/bash", "-c", script]
     return run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s)
 
@@ -80,14 +79,11 @@ def test_canary_finds_garbled_output(sandbox, monkeypatch):
     ("script", "why"),
     [
         ("trap '' TERM; sleep 600", "did not end within 2 s"),
-        (
-            'printf \'{"protocol": 1, "nonce": "x", "result": {"exit_code": 0, "st\'',
-            "no whole result document",
-        ),
+        ('printf \'{"protocol": 1, "nonce": "x", "result": {"exit_code": 0, "st\'', "no whole result document"),
         ("echo it hurts >&2; exit 3", "exit code 3, "),
         ("yes", "more than a result can hold"),
     ],
-)
+)  # fmt: skip
 def test_read_result_lost_before_the_start(sandbox, script, why):
     with pytest.raises(SandboxError, match=why):
         pretend(sandbox, script, within_s=2 if "sleep" in script else 20, most_bytes=100_000)
@@ -124,23 +120,19 @@ def test_read_result_container_ended_from_outside(sandbox, how):
     def end() -> bool:
         for found in own_containers(sandbox._engine):
             if sleeps(found):
-                if how == "long ago":  # more events ago than Docker remembers
-                    client.pause(found)
-                    for number in range(260):
-                        client.rename(found, f"{found[:12]}-{number}")
-                else:
-                    getattr(client, how)(
-                        found, **({"force": True} if how == "remove_container" else {})
-                    )
+                options = {"force": True} if how == "remove_container" else {}
+                getattr(client, "pause" if how == "long ago" else how)(found, **options)
+                # More events than Docker remembers.
+                for number in range(260 if how == "long ago" else 0):
+                    client.rename(found, f"{found[:12]}-{number}")
                 return True
         return False
 
     def sleeps(container: str) -> bool:
         """Its script has said its first line by then."""
         with contextlib.suppress(docker.errors.APIError):
-            return any(
-                line[-1].startswith("sleep") for line in client.top(container)["Processes"] or []
-            )
+            lines = client.top(container)["Processes"] or []
+            return any(line[-1].startswith("sleep") for line in lines)
         return False
 
     ended = threading.Thread(target=lambda: wait_for(end))
@@ -164,9 +156,7 @@ def test_run_lost_result_needs_sane_canary(sandbox, monkeypatch):
     lost = known.model_copy(update={"lost": "why"})
     answers = [lost, known.model_copy(update={"exit_code": 1})]
     monkeypatch.setattr(sandbox, "_run", lambda invocation, measures=None: answers.pop(0))
-    with pytest.raises(
-        ResultLost, match="why, and then: a command with a known result gave another"
-    ):
+    with pytest.raises(ResultLost, match="why, and then: a command with a known result gave"):
         bash(sandbox, "echo")
     monkeypatch.undo()
     assert bash(sandbox, "echo sane").stdout.data == "sane\n"
@@ -180,10 +170,8 @@ def test_a_runner_that_fails_names_its_reason(sandbox):
 
 def test_a_deleted_image(sandbox):
     client, tag = sandbox._engine.client(), "agent-shell-sandbox:to-be-deleted"
-    for _ in client.build(
-        fileobj=io.BytesIO(f"FROM {sandbox.image.image_id}\nLABEL x=y\n".encode()), tag=tag, rm=True
-    ):
-        pass
+    source = io.BytesIO(f"FROM {sandbox.image.image_id}\nLABEL x=y\n".encode())
+    list(client.build(fileobj=source, tag=tag, rm=True))
     image_id = client.inspect_image(tag)["Id"]
     other = Sandbox(sandbox._engine, sandbox.image.model_copy(update={"image_id": image_id}), 1)
     assert bash(other, "echo there").stdout.data == "there\n"
@@ -226,12 +214,11 @@ def test_a_daemon_that_dies_in_the_middle(sandbox, tmp_path, monkeypatch):
 def test_canary_finds_limits_not_in_force(sandbox, monkeypatch):
     """As rootless Podman on control groups v1 does, which takes the limits and forgets them."""
     for forgotten in ({"memory", "no-swap"}, {"pids"}):
-        monkeypatch.setattr(
-            "fluency.execution.isolation.isolation",
-            lambda *given, less=forgotten: {
-                k: v for k, v in isolation(*given).items() if k not in less
-            },
-        )
+
+        def less(*given, without=forgotten):
+            return isolation(*given) | {name: {} for name in without}
+
+        monkeypatch.setattr("fluency.execution.isolation.isolation", less)
         with pytest.raises(SandboxError, match="does not enforce the limits") as caught:
             sandbox.canary(LIMITS)
         assert "control groups v2" in caught.value.hint

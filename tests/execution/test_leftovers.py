@@ -93,9 +93,8 @@ class HangingEngine:
         with contextlib.suppress(OSError), connection, socket.socket(socket.AF_UNIX) as behind:
             behind.connect(self._behind)
             answered = threading.Event()
-            threading.Thread(
-                target=self._copy, args=(behind, connection, answered), daemon=True
-            ).start()
+            answers = (behind, connection, answered)
+            threading.Thread(target=self._copy, args=answers, daemon=True).start()
             waited = False
             while piece := connection.recv(PIECE):
                 first = piece.partition(b"\r\n")[0]
@@ -137,13 +136,11 @@ def _only_this_one_hurries(client: Client, call: str, monkeypatch: pytest.Monkey
     """A bound of 2 s for the call that is held back, and of 60 s for those that a busy engine takes its time for."""
     send = client.send
     client.timeout = 2
-    monkeypatch.setattr(
-        client,
-        "send",
-        lambda request, **more: send(
-            request, **(more if call in request.url else more | {"timeout": 60})
-        ),
-    )
+
+    def patient(request, **more):
+        return send(request, **(more if call in request.url else more | {"timeout": 60}))
+
+    monkeypatch.setattr(client, "send", patient)
 
 
 @pytest.mark.parametrize("call", ["/containers/create", "/attach?", "/start"])

@@ -68,13 +68,10 @@ def test_powershell_source_damaged(tmp_path, monkeypatch):
     (tmp_path / "empty.tar.gz").touch()
     (tmp_path / "flipped.tar.gz").write_bytes(whole[:-8] + b"12345678")
     archive(tmp_path / "other.tar.gz", name="bin/zsh")
-    damaged = "it is damaged or holds no pwsh"
-    refused = dict.fromkeys(
-        [f"{name}.tar.gz" for name in ("cut", "text", "empty", "flipped", "other")], damaged
-    )
-    for given, why in (
-        refused | {"nowhere": "No such file or directory", "folder": "Is a directory"}
-    ).items():
+    names = [f"{name}.tar.gz" for name in ("cut", "text", "empty", "flipped", "other")]
+    refused = dict.fromkeys(names, "it is damaged or holds no pwsh")
+    refused |= {"nowhere": "No such file or directory", "folder": "Is a directory"}
+    for given, why in refused.items():
         monkeypatch.setenv(powershell.VARIABLE, str(tmp_path / given))
         with pytest.raises(SandboxError) as caught:
             powershell_source()
@@ -127,16 +124,10 @@ def test_ensure_image_powershell_that_does_not_run(sandbox, tmp_path, monkeypatc
 NAME = powershell.release_name()
 
 
-@pytest.fixture
-def release(tmp_path, monkeypatch) -> Path:
-    (tmp_path / "release").mkdir()
-    path = archive(tmp_path / "release" / NAME)
-    held = {NAME: sha256_file(path)}
+def test_powershell_source_in_the_projects_folder(tmp_path, monkeypatch):
+    release = archive(tmp_path / NAME)
+    held = {NAME: sha256_file(release)}
     monkeypatch.setattr(powershell, "pinned", lambda: held)
-    return path
-
-
-def test_powershell_source_beside_the_makefile(release, tmp_path):
     assert powershell.powershell_source() is None
     (tmp_path / "beside").mkdir()
     archive(tmp_path / "beside" / NAME, "#!/bin/sh\n# another build\n")
@@ -147,6 +138,5 @@ def test_powershell_source_beside_the_makefile(release, tmp_path):
 
 def test_pinned_releases_of_both_processors():
     assert len(powershell.pinned()) == len(set(powershell.pinned().values())) == 2
-    assert (
-        "x64" if os.uname().machine == "x86_64" else "arm64"
-    ) in NAME and NAME in powershell.INSTALL_HINT
+    assert ("x64" if os.uname().machine == "x86_64" else "arm64") in NAME
+    assert NAME in powershell.INSTALL_HINT

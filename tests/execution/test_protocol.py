@@ -20,10 +20,9 @@ RESULT = {
     "leftover": ["sleep"], "helpers_intact": True,
 }  # fmt: skip
 HELPERS = [{"pid": 7, "name": "vox-a", "ppid": 1, "rss_bytes": 4096, "args": ["--x"]}]
-START = (
-    json.dumps({"protocol": RUNNER_PROTOCOL, "nonce": NONCE, "processes": HELPERS}).encode() + b"\n"
-)
-DOCUMENT = {"protocol": RUNNER_PROTOCOL, "nonce": NONCE, "result": RESULT, "inside_s": 0.3}
+HEAD = {"protocol": RUNNER_PROTOCOL, "nonce": NONCE}
+START = json.dumps(HEAD | {"processes": HELPERS}).encode() + b"\n"
+DOCUMENT = HEAD | {"result": RESULT, "inside_s": 0.3}
 WHOLE = json.dumps(DOCUMENT).encode()
 
 
@@ -57,32 +56,26 @@ def test_what_is_sent_is_a_size_a_header_and_the_tar():
 
 def test_a_whole_document_is_a_result():
     result = decode(START + WHOLE, NONCE)
-    assert (
-        result.stdout.raw() == b"\xffx"
-        and result.stdout.truncated
-        and result.stdout.encoding == "base64"
-    )
-    assert (
-        not result.stderr.truncated
-        and result.processes[0].args == ["--x"]
-        and result.leftover == ["sleep"]
-    )
+    assert (result.stdout.raw(), result.stdout.encoding) == (b"\xffx", "base64")
+    assert result.stdout.truncated and not result.stderr.truncated
+    assert result.processes[0].args == ["--x"] and result.leftover == ["sleep"]
 
 
 @pytest.mark.parametrize(
     ("document", "says"),
     [
-        *[
-            (data, "no whole result")
-            for data in (b"", b"\xff\xfe", b"Segmentation fault\n", WHOLE[:-20], WHOLE * 2)
-        ],
-        *[(data, "another protocol") for data in (b"[]", DOCUMENT | {"protocol": 0})],
-        *[(DOCUMENT | {"nonce": nonce}, "another execution") for nonce in ("b" * 32, None)],
+        (b"", "no whole result"),
+        (b"\xff\xfe", "no whole result"),
+        (b"Segmentation fault\n", "no whole result"),
+        (WHOLE[:-20], "no whole result"),
+        (WHOLE * 2, "no whole result"),
+        (b"[]", "another protocol"),
+        (DOCUMENT | {"protocol": 0}, "another protocol"),
+        (DOCUMENT | {"nonce": "b" * 32}, "another execution"),
+        (DOCUMENT | {"nonce": None}, "another execution"),
         (DOCUMENT | {"error": "Traceback\nOSError: disk"}, "runner failed: OSError: disk"),
-        *[
-            (data, "agreed form")
-            for data in ({"protocol": RUNNER_PROTOCOL, "nonce": NONCE}, DOCUMENT | {"result": None})
-        ],
+        ({"protocol": RUNNER_PROTOCOL, "nonce": NONCE}, "agreed form"),
+        (DOCUMENT | {"result": None}, "agreed form"),
         (DOCUMENT | {"result": RESULT | {"wall_s": "soon"}}, "agreed form"),
         (DOCUMENT | {"result": RESULT | {"stdout": {"data": "%", "bytes": 1}}}, "agreed form"),
         (DOCUMENT | {"result": RESULT | {"used": {"disk": 1}}}, "agreed form"),

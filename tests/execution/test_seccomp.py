@@ -1,6 +1,7 @@
 """The seccomp profile is the default less the list, and a container sees every reduction refused."""
 
 import errno
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -44,10 +45,8 @@ def granted(rules: list[dict[str, Any]], **wanted: bool) -> set[str]:
     }
 
 
-TO_ALL, TO_SOME = (
-    granted(DEFAULT["syscalls"], for_capability=False),
-    granted(DEFAULT["syscalls"], for_capability=True),
-)
+TO_ALL = granted(DEFAULT["syscalls"], for_capability=False)
+TO_SOME = granted(DEFAULT["syscalls"], for_capability=True)
 OURS = granted(json.loads(measures.profile())["syscalls"], for_capability=False)
 
 
@@ -59,22 +58,16 @@ def test_default_profile_is_the_named_file():
 def test_profile_is_default_less_the_list():
     assert set(named("removed")) == TO_ALL - OURS and OURS <= TO_ALL and set(named("kept")) <= OURS
     assert not set(named("never")) & (TO_ALL | TO_SOME)
-    assert '"caps"' not in measures.profile(), (
-        "the filter does not depend on the container's capabilities"
-    )
+    assert '"caps"' not in measures.profile(), "it does not depend on capabilities"
     rules = json.loads(measures.profile())
     assert rules["defaultAction"] == "SCMP_ACT_ERRNO" and rules["defaultErrnoRet"] == errno.EPERM
-    assert [machine["subArchitectures"] for machine in rules["archMap"]] == [[]] * len(
-        DEFAULT["archMap"]
-    )
+    assert len(rules["archMap"]) == len(DEFAULT["archMap"])
+    assert not any(machine["subArchitectures"] for machine in rules["archMap"])
 
 
 def test_capabilities_grant_no_further_calls():
-    asked = {
-        cap
-        for rule in DEFAULT["syscalls"]
-        for cap in (rule.get("includes") or {}).get("caps") or []
-    }
+    includes = [rule.get("includes") or {} for rule in DEFAULT["syscalls"]]
+    asked = {cap for include in includes for cap in include.get("caps") or []}
     given = {f"CAP_{name}" for name in isolation(Limits(), "docker")["few-capabilities"]["CapAdd"]}
     assert len(asked) > 8 and not asked & given
 
@@ -85,35 +78,30 @@ def test_profile_is_what_the_tool_makes():
 
 # ------------------------------------------------------------ in a container
 
-SPECIAL = {
-    "clone": [NEW_USER_NAMESPACE],
-    "personality": [8],
-    "userfaultfd": [1 << 20 | 1],
-    "sync": [],
-}
-SPECIAL["process_vm_readv"] = [-1, 0, 0, 0, 0, 0]
+SPECIAL = {"clone": [NEW_USER_NAMESPACE], "personality": [8], "userfaultfd": [1 << 20 | 1]}
+SPECIAL |= {"sync": [], "process_vm_readv": [-1, 0, 0, 0, 0, 0]}
 """Arguments by which the kernel itself gets as far as it can without harm; for the others -1 is as good as any."""
 
 
 def probes() -> list[tuple[str, str, list[int]]]:
     """(label, system call, arguments) of everything that must be refused, and sockets of every family."""
-    calls = sorted(
-        {*named("removed"), *named("never"), *(TO_SOME - OURS), "clone", "clone3", "personality"}
-    )
-    found = [(name, name, SPECIAL.get(name, [-1] * 6)) for name in calls]
-    found += [(f"socket {family}", "socket", [family, NOT_THERE, 0]) for family in FAMILIES]
-    found += [
-        (f"socketpair {family}", "socketpair", [family, NOT_THERE, 0, 0]) for family in FAMILIES
-    ]
-    found += [
-        (f"protocol {family} {protocol}", "socket", [family, NOT_THERE, protocol])
-        for family in INTERNET
-        for protocol in PROTOCOLS
-    ]
-    found += [
-        ("the upper half", "socket", [1 << 32 | 40, NOT_THERE, 0]),
-        ("asks", "personality", [0xFFFFFFFF]),
-    ]
+    calls = {
+        *named("removed"),
+        *named("never"),
+        *(TO_SOME - OURS),
+        "clone",
+        "clone3",
+        "personality",
+    }
+    found = [(name, name, SPECIAL.get(name, [-1] * 6)) for name in sorted(calls)]
+    for family in FAMILIES:
+        found.append((f"socket {family}", "socket", [family, NOT_THERE, 0]))
+        found.append((f"socketpair {family}", "socketpair", [family, NOT_THERE, 0, 0]))
+    for family, protocol in itertools.product(INTERNET, PROTOCOLS):
+        given = [family, NOT_THERE, protocol]
+        found.append((f"protocol {family} {protocol}", "socket", given))
+    found.append(("the upper half", "socket", [1 << 32 | 40, NOT_THERE, 0]))
+    found.append(("asks", "personality", [0xFFFFFFFF]))
     return [*found, ("i386", "i386", []), ("x32", "x32", [])]
 
 
@@ -132,21 +120,14 @@ Answers = dict[str, Any]
 def answered(sandbox) -> Callable[[str | None], Answers]:
     """What became of every probe in a container with all measures but another seccomp profile, or with all."""
     client, every = sandbox._engine.client(), isolation(LIMITS, sandbox.engine["name"])
-    every = {
-        name: part
-        for name, part in every.items()
-        if name not in ("removed-at-its-end", "no-log-on-the-host")
-    }
+    for name in ("removed-at-its-end", "no-log-on-the-host"):
+        del every[name]
 
     def answer(instead: str | None = None) -> Answers:
         options = every | ({"seccomp": {"SecurityOpt": [f"seccomp={instead}"]}} if instead else {})
         probe = ["/opt/fluency/python3", "-I", "-S", "-c", PROBE, json.dumps(probes())]
-        config = {
-            "Image": sandbox.image.image_id,
-            "User": "0:0",
-            "Entrypoint": probe,
-            "HostConfig": host_config(options),
-        }
+        config = {"Image": sandbox.image.image_id, "User": "0:0", "Entrypoint": probe}
+        config["HostConfig"] = host_config(options)
         container = client.create_container_from_config(config)["Id"]
         try:
             client.start(container)
@@ -165,22 +146,17 @@ def test_profile_refuses_each_reduction(sandbox, answered):
     ours = answered()
     refused = {label for label, became in ours.items() if became == errno.EPERM}
     absent = {label for label, became in ours.items() if became is None}
-    assert {label: ours[label] for label in ours.keys() - refused - absent - ALLOWED - ABIS} == {
-        "clone3": errno.ENOSYS
-    }
+    other = ours.keys() - refused - absent - ALLOWED - ABIS
+    assert {label: ours[label] for label in other} == {"clone3": errno.ENOSYS}
     assert not refused & ALLOWED and not absent & ALLOWED
-    assert not {ours[abi] for abi in ABIS} & {0, errno.ENOSYS}, (
-        "such a call ends the process on every kernel"
-    )
+    # Such a call ends the process on every kernel.
+    assert not {ours[abi] for abi in ABIS} & {0, errno.ENOSYS}
     # Where the host itself refuses (a sysctl, a filter around the engine), taking the profile away shows nothing.
     if sandbox.engine["name"] == "podman":
         return
     default, bare = answered(json.dumps(DEFAULT)), answered("unconfined")
-    taken = {
-        *named("removed"),
-        "personality",
-        *(label for label in ours if label.startswith(("socket ", "protocol "))),
-    }
+    taken = {label for label in ours if label.startswith(("socket ", "protocol "))}
+    taken |= {*named("removed"), "personality"}
     seen = {label for label in taken & refused if default[label] != errno.EPERM}
     assert taken & refused - seen <= {label for label in taken if bare[label] == errno.EPERM}
     assert len(seen) > 70, seen
@@ -188,10 +164,9 @@ def test_profile_refuses_each_reduction(sandbox, answered):
 
 @pytest.mark.engine
 def test_profile_applies_to_a_command(sandbox):
-    said = bash(
-        sandbox,
-        "setarch linux32 true; sync && echo synced; sync -f / 2>/dev/null || echo alone; (trap '' USR1; mkfifo /tmp/f; nice ls -d /tmp)",
-    )
+    syncs = "sync && echo synced; sync -f / 2>/dev/null || echo alone"
+    command = f"setarch linux32 true; {syncs}; (trap '' USR1; mkfifo /tmp/f; nice ls -d /tmp)"
+    said = bash(sandbox, command)
     assert said.stdout.data == "synced\nalone\n/tmp\n"
     assert "failed to set personality to linux32: Operation not permitted" in said.stderr.data
     assert sandbox.engine["seccomp_profile"] == measures.profile_sha256()
@@ -207,9 +182,8 @@ def test_profile_that_the_engine_does_not_take(sandbox, monkeypatch, text):
     other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
     why = other.dropped["seccomp"]
     assert "seccomp profile" in why and other.engine["seccomp_profile"] == measures.ENGINE_DEFAULT
-    assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n", (
-        "the engine's own profile holds"
-    )
+    # The engine's own profile holds.
+    assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n"
     if text != "{":
         return
     lines = {line.thing: line for line in doctor._known_command(sandbox._engine, sandbox.image)}

@@ -14,10 +14,8 @@ LOOP = 'for d in */ ./; do [ -f "$d/{}" ] && echo "$d"; done'
 def test_bash_loop_that_ends_in_false_test_exits_1(sandbox):
     trapped = bash(sandbox, LOOP.format("main.rs"))
     assert (trapped.stdout.data, trapped.exit_code) == ("src/\n", 1)
-    lucky = bash(sandbox, LOOP.format("README.md"))
-    assert (lucky.stdout.data, lucky.exit_code) == ("./\n", 0), (
-        "the same loop, where the last folder passes the test"
-    )
+    lucky = bash(sandbox, LOOP.format("README.md"))  # the last folder passes the test
+    assert (lucky.stdout.data, lucky.exit_code) == ("./\n", 0)
 
 
 @pytest.mark.engine
@@ -32,11 +30,9 @@ def test_powershell_loop_that_ends_in_false_test_exits_0(sandbox):
 
 @pytest.mark.engine
 def test_bash_messages_are_english_in_any_locale(sandbox):
-    for language in ("", "LC_ALL=de_DE.UTF-8 ", "LC_ALL= LANG=fr_FR.UTF-8 "):
-        said = bash(
-            sandbox,
-            f"{language}ls nothing; {language}date -d 2026-01-05 '+%A %B'; {language}sort <<< $'b\\na\\nB'",
-        )
+    for language in ("", "LC_ALL=de_DE.UTF-8", "LC_ALL= LANG=fr_FR.UTF-8"):
+        commands = ("ls nothing", "date -d 2026-01-05 '+%A %B'", "sort <<< $'b\\na\\nB'")
+        said = bash(sandbox, ";".join(f"{language} {command}" for command in commands))
         assert "No such file or directory" in said.stderr.data
         assert said.stdout.data == "Monday January\nB\na\nb\n"
 
@@ -44,10 +40,8 @@ def test_bash_messages_are_english_in_any_locale(sandbox):
 @pytest.mark.engine
 @pytest.mark.pwsh
 def test_powershell_messages_are_english(sandbox):
-    said = pwsh(
-        sandbox,
-        "Get-Item nothing; (Get-Date 2026-01-05).ToString('dddd MMMM'); (1234.5).ToString()",
-    )
+    day = "(Get-Date 2026-01-05).ToString('dddd MMMM')"
+    said = pwsh(sandbox, f"Get-Item nothing; {day}; (1234.5).ToString()")
     assert "Cannot find path" in said.stderr.data and said.stdout.data == "Monday January\n1234.5\n"
 
 

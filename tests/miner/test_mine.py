@@ -429,17 +429,9 @@ TOKEN = st.text(string.ascii_letters + string.digits, min_size=24, max_size=60).
     lambda text: any(c.isdigit() for c in text) and any(c.isalpha() for c in text)
 )
 AROUND = [
-    "{}",
-    " {} ",
-    "'{}'",
-    '"{}"',
-    "({})",
-    "grep {} log | head",
-    "see {}, please",
-    "a={}",
-    "{}: x",
+    "{}", " {} ", "'{}'", '"{}"', "({})", "grep {} log | head", "see {}, please", "a={}", "{}: x",
     "[{}]",
-]
+]  # fmt: skip
 AROUND += ["find . -name x; {}", "Über '{}'", "a\nb {}", "--flag ({})"]
 HOST = st.tuples(NAME, st.sampled_from(["com", "internal", "co.uk", "corp", "dev", "io"])).map(
     ".".join

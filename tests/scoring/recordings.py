@@ -32,13 +32,8 @@ def result(
     stdout: bytes | str = b"", exit_code: int | None = 0, stderr: str = "", **fields: Any
 ) -> Result:
     raw = stdout.encode() if isinstance(stdout, str) else stdout
-    return Result(
-        exit_code=exit_code,
-        stdout=Stream.of(raw),
-        stderr=Stream.of(stderr.encode()),
-        wall_s=0.2,
-        **fields,
-    )
+    streams = {"stdout": Stream.of(raw), "stderr": Stream.of(stderr.encode())}
+    return Result(exit_code=exit_code, wall_s=0.2, **streams, **fields)
 
 
 def task_with(
@@ -46,22 +41,15 @@ def task_with(
 ) -> Task:
     """A task that is nothing but its checks."""
     about = {"id": "made-up", "category": "file-inspection", "fixture": "none", "fairness": "none"}
-    source = {
+    about |= {
         "provenance": "written",
         "provenance_note": "for a test",
         "prompt": "Print what the test expects.",
     }
-    commands = {
-        "references": {"bash": ["true"], "pwsh": ["$null"]},
-        "wrong": {"bash": ["false"], "pwsh": ["exit 1"]},
-    }
-    return Task(
-        structure=Structure(line=line, lines=lines, **structure),
-        content=content,
-        **about,
-        **source,
-        **commands,
-    )
+    about["references"] = {"bash": ["true"], "pwsh": ["$null"]}
+    about["wrong"] = {"bash": ["false"], "pwsh": ["exit 1"]}
+    structure = Structure(line=line, lines=lines, **structure)
+    return Task(structure=structure, content=content, **about)
 
 
 def read_lines(name: str) -> list[dict]:
@@ -81,16 +69,8 @@ def recorded() -> list[Recorded]:
             streams = {key: _stream(usual.pop(key)) for key in ("stdout", "stderr")}
             printed = Result(**usual, **streams, wall_s=0.2)
             passed = int(world) in line["passes"]
-            found.append(
-                Recorded(
-                    tasks[name],
-                    int(world),
-                    **about,
-                    result=printed,
-                    expected=expected,
-                    passed=passed,
-                )
-            )
+            judged = {"result": printed, "expected": expected, "passed": passed}
+            found.append(Recorded(tasks[name], int(world), **about, **judged))
     return found
 
 

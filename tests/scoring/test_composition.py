@@ -22,11 +22,8 @@ def test_parse_agrees_with_powershells_parser(line):
     found = parse("pwsh", line["command"])
     assert [call.name for call in found.calls] == [command["name"] for command in line["commands"]]
     assert found.parses == (not line["parse_errors"])
-    types = {
-        "cmdlet" if command["type"] in ("Cmdlet", "Alias") else "program"
-        for command in line["commands"]
-    }
-    kinds = {(): "no-commands", ("cmdlet",): "cmdlets-only", ("program",): "unix-only"}
+    types = {command["type"] in ("Cmdlet", "Alias") for command in line["commands"]}
+    kinds = {(): "no-commands", (True,): "cmdlets-only", (False,): "unix-only"}
     kind = kinds.get(tuple(types), "mixed") if found.parses else "does-not-parse"
     assert composition_of("pwsh", line["command"]).made_of == kind
 
@@ -47,24 +44,17 @@ def test_parse_accepts_what_bash_accepts():
     """On one text the grammar is stricter: bash looks inside backticks only when it runs them."""
     bash = [line for line in recorded() if line.shell == "bash" and line.kind != "other-dialect"]
     commands = sorted({line.command for line in bash})
-    script = "".join(
-        f"bash -n -c {shlex.quote(command)} 2>/dev/null; echo $?\n" for command in commands
-    )
-    done = subprocess.run(["bash"], input=script, capture_output=True, text=True)
-    codes = done.stdout.split()
-    wrong = [
-        command
-        for command, code in zip(commands, codes, strict=True)
-        if parse("bash", command).parses != (code == "0")
-    ]
+    checks = (f"bash -n -c {shlex.quote(command)} 2>/dev/null; echo $?\n" for command in commands)
+    done = subprocess.run(["bash"], input="".join(checks), capture_output=True, text=True)
+    accepted = [code == "0" for code in done.stdout.split()]
+    pairs = zip(commands, accepted, strict=True)
+    wrong = [command for command, accepts in pairs if parse("bash", command).parses != accepts]
     assert wrong == ['awk "/^```bash/{p=1;next} /^```/{p=0} p" docs/runbook.md']
 
 
 def test_composition_of_bash_references():
-    references = {
-        line.command for line in recorded() if (line.shell, line.kind) == ("bash", "reference")
-    }
-    found = [composition_of("bash", command) for command in references]
+    bash = [line for line in recorded() if (line.shell, line.kind) == ("bash", "reference")]
+    found = [composition_of("bash", command) for command in {line.command for line in bash}]
     other = [made for made in found if made.made_of != "unix-only"]
     assert all("mkdir" in made.commands for made in other), "a function of PowerShell too"
     assert len(found) > 250 and len(other) < 10
@@ -83,12 +73,7 @@ def test_composition_of_bash_references():
         ("pwsh", "python3 -c 'print(1)'", "delegation", ["python3"]),
         ("pwsh", "function Get-It { ls } Get-It", "unix-only", ["ls", "Get-It"]),
         ("pwsh", "& $tool x", "no-commands", []),
-        (
-            "pwsh",
-            "1..9 | % { $_ }; foreach ($i in 0..$n) { $i }; 0..($n - 1)",
-            "cmdlets-only",
-            ["%"],
-        ),
+        ("pwsh", "1..9 | % { $_ }; foreach ($i in 0..$n) { $i }; 0..($n - 1)", "cmdlets-only", ["%"]),
         (
             "pwsh",
             "Microsoft.PowerShell.Utility\\Get-Date",
@@ -143,7 +128,7 @@ def test_composition_of_bash_references():
         ("pwsh", "Get-Command python3", "cmdlets-only", ["Get-Command"]),
         ("bash", "", "no-commands", []),
     ],
-)
+)  # fmt: skip
 def test_composition_of(shell, command, made_of, commands):
     found = composition_of(shell, command)
     assert (found.made_of, found.commands) == (made_of, commands)
@@ -160,13 +145,8 @@ def test_alias_names_and_cmdlets_as_recorded():
     recorded_aliases = {each["Name"].lower(): each["Definition"] for each in aliases}
     assert alias_names() == recorded_aliases
     assert {target.lower() for target in recorded_aliases.values()} <= cmdlets()
-    known = {
-        command["name"]
-        for line in PARSED
-        for command in line["commands"]
-        if command["type"] == "Cmdlet"
-    }
-    assert all(is_cmdlet(name) for name in known)
+    called = [command for line in PARSED for command in line["commands"]]
+    assert all(is_cmdlet(command["name"]) for command in called if command["type"] == "Cmdlet")
     assert not any(
         map(
             is_cmdlet,
@@ -176,24 +156,10 @@ def test_alias_names_and_cmdlets_as_recorded():
 
 
 def test_is_interpreter():
-    names = [
-        "bash",
-        "/bin/sh",
-        "python3.11",
-        "perl",
-        "node",
-        "cmd.exe",
-        "PowerShell",
-        "pwsh",
-        "ruby",
-    ]
-    assert all(map(is_interpreter, names))
-    assert not any(
-        map(
-            is_interpreter,
-            ["awk", "sed", "jq", "find", "basename", "shuf", "sha256sum", "nodes", "phpunit"],
-        )
-    )
+    names = "bash /bin/sh python3.11 perl node cmd.exe PowerShell pwsh ruby"
+    assert all(map(is_interpreter, names.split()))
+    others = "awk sed jq find basename shuf sha256sum nodes phpunit"
+    assert not any(map(is_interpreter, others.split()))
 
 
 @given(
@@ -206,23 +172,9 @@ def test_composition_of_any_text(shell, command):
 
 
 NASTY = [
-    "a|",
-    "(",
-    "-d'x' ",
-    '"`',
-    ") , a",
-    "@{",
-    "a\n",
-    "-a,b,",
-    " -oa,b",
-    ",aa",
-    "'",
-    '"',
-    "\\",
-    "-",
-    " ",
-    "$x:",
-]
+    "a|", "(", "-d'x' ", '"`', ") , a", "@{", "a\n", "-a,b,", " -oa,b", ",aa", "'", '"', "\\", "-",
+    " ", "$x:",
+]  # fmt: skip
 NASTY += [
     "<+",
     "++=",

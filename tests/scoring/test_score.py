@@ -37,16 +37,14 @@ COMMAND = "find crates/vox-corpus -type f -printf '%s\\n' | awk '{s+=$1} END {pr
 
 
 def generation(reply=COMMAND, outcome="ok", shell="bash", task=TASK):
-    request = Request(
-        model_id="m", prompt="p", max_tokens=100, temperature=0.7, protocol=1, trial=1
-    )
+    asked = {"model_id": "m", "prompt": "p", "max_tokens": 100, "protocol": 1, "trial": 1}
+    request = Request(**asked, temperature=0.7)
     said = {"outcome": outcome, "text": reply, "raw": {}, "usage": Usage(), "latency_s": 1.0}
     by = {"received_utc": "2026-11-22T00:00:00Z", "server": "embedded", "client": "anthropic"}
     answer = Answer(request_key="ab" * 32, request=request, **said, **by)
     unpaid = {"cost_usd": None, "price": None, "temperature_requested": 0.7, "provenance": {}}
-    return Generation(
-        cell=Cell("m", shell, task.id, 1), answer=answer, task_sha256=task.sha256, **unpaid
-    )
+    cell = Cell("m", shell, task.id, 1)
+    return Generation(cell=cell, answer=answer, task_sha256=task.sha256, **unpaid)
 
 
 def run(seed, each, condition="as_designed", reading="strict", task=TASK):
@@ -69,24 +67,17 @@ def right(**fields):
     return [run(seed, result(RIGHT[seed], **fields)) for seed in SEEDS]
 
 
+def verdicts(score):
+    return score.passed, score.exit_ok, score.structural_pass, score.content_ok
+
+
 def test_score_cell_right_in_both_worlds():
     score = score_cell(TASK, generation(), execution(right()), world_for, seeds=SEEDS)
-    assert (
-        score.passed
-        and score.structural_pass
-        and score.exit_ok
-        and score.content_ok
-        and score.lenient_passed
-    )
-    assert (score.failure_class, score.why, score.side_effects) == (
-        None,
-        "Right in every world.",
-        [],
-    )
-    assert score.no_unix_tools_passed is None
-    assert [(world.seed, world.expected, world.wall_s) for world in score.worlds] == [
-        (seed, [RIGHT[seed].strip()], 0.2) for seed in SEEDS
-    ]
+    assert verdicts(score) == (True,) * 4 and score.lenient_passed
+    assert (score.failure_class, score.why) == (None, "Right in every world.")
+    assert score.no_unix_tools_passed is None and score.side_effects == []
+    found = [(world.seed, world.expected, world.wall_s) for world in score.worlds]
+    assert found == [(seed, [RIGHT[seed].strip()], 0.2) for seed in SEEDS]
     assert (score.make_up.made_of, score.make_up.commands) == ("unix-only", ["find", "awk"])
     assert score.task_sha256 == TASK.sha256 and score.provenance["code_sha256"] == CODE
     assert score.provenance["check_sha256"] == TASK.check_sha256
@@ -94,21 +85,10 @@ def test_score_cell_right_in_both_worlds():
 
 def test_score_cell_sensitivities_differ():
     failed = score_cell(TASK, generation(), execution(right(exit_code=1)), world_for)
-    assert (failed.passed, failed.exit_ok, failed.structural_pass, failed.content_ok) == (
-        False,
-        False,
-        False,
-        True,
-    )
-    empty = score_cell(
-        TASK, generation(), execution([run(seed, result("")) for seed in SEEDS]), world_for
-    )
-    assert (empty.passed, empty.exit_ok, empty.structural_pass, empty.content_ok) == (
-        False,
-        True,
-        False,
-        False,
-    )
+    assert verdicts(failed) == (False, False, False, True)
+    runs = [run(seed, result("")) for seed in SEEDS]
+    empty = score_cell(TASK, generation(), execution(runs), world_for)
+    assert verdicts(empty) == (False, True, False, False)
 
 
 def test_score_cell_stopped_helpers():
@@ -120,21 +100,17 @@ def test_score_cell_stopped_helpers():
 
 
 def test_score_cell_side_effects_of_passing_answer():
-    score = score_cell(
-        TASK, generation(), execution(right(tree_changed=True, leftover=["sleep"])), world_for
-    )
-    assert score.passed
-    assert score.side_effects == [
-        "the working folder was changed",
-        "processes were left running: sleep",
-    ]
+    runs = right(tree_changed=True, leftover=["sleep"])
+    score = score_cell(TASK, generation(), execution(runs), world_for)
+    changed, left = score.side_effects
+    assert score.passed and changed == "the working folder was changed"
+    assert left == "processes were left running: sleep"
 
 
 def test_score_cell_lenient_reading():
     made = generation(f"Use this:\n```bash\n{COMMAND}\n```")
-    failing = [
-        run(seed, result("", 127, "bash: line 1: Use: command not found\n")) for seed in SEEDS
-    ]
+    complaint = "bash: line 1: Use: command not found\n"
+    failing = [run(seed, result("", 127, complaint)) for seed in SEEDS]
     lenient = [run(seed, result(RIGHT[seed]), reading="lenient") for seed in SEEDS]
     score = score_cell(TASK, made, execution([*failing, *lenient], made), world_for, seeds=SEEDS)
     assert (score.passed, score.lenient_passed, score.failure_class) == (False, True, "format")
@@ -156,24 +132,17 @@ def test_score_cell_condition_that_does_not_apply():
     asked = {"seeds": SEEDS, "conditions": list(CONDITIONS)}
 
     def under_aliases(command, runs, **how):
-        made = generation(command, shell="pwsh")
-        return score_cell(
-            TASK, made, execution(runs, made), world_for, **(asked | how)
-        ).windows_aliases_passed
+        made = generation(command, shell="bash" if command == "find ." else "pwsh")
+        score = score_cell(TASK, made, execution(runs, made), world_for, **(asked | how))
+        return score.windows_aliases_passed
 
     wrong = [run(seed, result("1\n")) for seed in SEEDS]
     again = [run(seed, result(RIGHT[seed]), condition="windows_aliases") for seed in SEEDS]
     assert under_aliases("Get-Date", right()) is True and under_aliases("Get-Date", wrong) is False
     assert under_aliases("ls", right()) is None, "it applies and was not run"
     assert under_aliases("ls", [*wrong, *again]) is True
-    assert under_aliases("Get-Date", right(), conditions=["as_designed"]) is None, (
-        "it was not asked for"
-    )
-    made = generation("find .")
-    assert (
-        score_cell(TASK, made, execution(right(), made), world_for, **asked).windows_aliases_passed
-        is None
-    )
+    assert under_aliases("Get-Date", right(), conditions=["as_designed"]) is None, "not asked for"
+    assert under_aliases("find .", right()) is None, "Bash has no such condition"
 
 
 @pytest.mark.parametrize(
@@ -188,34 +157,19 @@ def test_score_cell_condition_that_does_not_apply():
 )
 def test_score_cell_reply_without_command(outcome, reply, failure):
     made = generation(reply, outcome, shell="pwsh")
-    score = score_cell(
-        TASK, made, execution([], made), world_for, seeds=SEEDS, conditions=list(CONDITIONS)
-    )
-    assert (score.passed, score.structural_pass, score.exit_ok, score.content_ok) == (False,) * 4
-    assert (score.lenient_passed, score.no_unix_tools_passed, score.windows_aliases_passed) == (
-        False,
-    ) * 3
+    asked = {"seeds": SEEDS, "conditions": list(CONDITIONS)}
+    score = score_cell(TASK, made, execution([], made), world_for, **asked)
+    under = (score.lenient_passed, score.no_unix_tools_passed, score.windows_aliases_passed)
+    assert (*verdicts(score), *under) == (False,) * 7
     assert (score.failure_class, score.make_up, score.worlds) == (failure, None, [])
     assert score_cell(TASK, made, execution([], made), world_for).no_unix_tools_passed is None
 
 
 def test_score_cell_unmeasured_shell():
     made = generation("Get-ChildItem", shell="pwsh")
-    score = score_cell(
-        TASK,
-        made,
-        execution([], made, not_measured="the image holds no PowerShell"),
-        world_for,
-        seeds=SEEDS,
-    )
-    assert (
-        score.passed
-        is score.structural_pass
-        is score.exit_ok
-        is score.content_ok
-        is score.lenient_passed
-        is None
-    )
+    unmeasured = execution([], made, not_measured="the image holds no PowerShell")
+    score = score_cell(TASK, made, unmeasured, world_for, seeds=SEEDS)
+    assert (*verdicts(score), score.lenient_passed) == (None,) * 5
     assert (score.failure_class, score.not_measured) == (None, "the image holds no PowerShell")
     assert score.why == "Not measured: the image holds no PowerShell."
     assert score.make_up.made_of == "cmdlets-only"
@@ -223,17 +177,12 @@ def test_score_cell_unmeasured_shell():
 
 def test_score_cell_make_up_follows_the_shell():
     made = generation('awk "/^```/" Cargo.toml')
-    assert (
-        score_cell(TASK, made, execution(right(), made), world_for).make_up.made_of == "unix-only"
-    )
-    broken = [
-        run(seed, result("", 2, "bash: -c: line 1: syntax error near unexpected token `)'\n"))
-        for seed in SEEDS
-    ]
-    assert (
-        score_cell(TASK, generation(), execution(broken), world_for).make_up.made_of
-        == "does-not-parse"
-    )
+    score = score_cell(TASK, made, execution(right(), made), world_for)
+    assert score.make_up.made_of == "unix-only"
+    complaint = "bash: -c: line 1: syntax error near unexpected token `)'\n"
+    broken = [run(seed, result("", 2, complaint)) for seed in SEEDS]
+    score = score_cell(TASK, generation(), execution(broken), world_for)
+    assert score.make_up.made_of == "does-not-parse"
 
 
 @pytest.mark.parametrize(
@@ -243,12 +192,9 @@ def test_score_cell_make_up_follows_the_shell():
         (execution(right(), cell=Cell("m", "pwsh", TASK.id, 1)), None),
         (execution(right()[:1]), SEEDS),
         (execution([*right(), *right()]), SEEDS),
-        (
-            execution([each.model_copy(update={"world_sha256": "0" * 64}) for each in right()]),
-            SEEDS,
-        ),
+        (execution([each.model_copy(update={"world_sha256": "0" * 64}) for each in right()]), SEEDS),
     ],
-)
+)  # fmt: skip
 def test_score_cell_unrelated_records(records, seeds):
     with pytest.raises(UserError):
         score_cell(TASK, generation(), records, world_for, seeds=seeds)

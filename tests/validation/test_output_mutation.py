@@ -43,17 +43,13 @@ def test_tally_in_other_worlds():
     ("name", "weaker", "survivor"),
     [
         ("changelog-releases", {"content": "set"}, "swapped"),
-        (
-            "crates-using-reqwest",
-            {"content": "paths", "structure": Structure(line=r"^\S.*$")},
-            "names as paths",
-        ),
+        ("crates-using-reqwest", {"content": "paths", "structure": Structure(line=r"^\S.*$")}, "names as paths"),
         ("fetch-top-crates", {"content": "hex"}, ""),
         ("session-tool-failures", {"content": "json"}, "permuted"),
         ("largest-rust-files", {"content": "set"}, "absolute paths"),
         ("broken-doc-links", {"content": "set"}, "absolute paths"),
     ],
-)
+)  # fmt: skip
 def test_variants_notice_other_rule(name, weaker, survivor):
     """The mutants are made for the task as it is and judged by a rule that is not its own."""
     task = TASKS[name]

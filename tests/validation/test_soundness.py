@@ -129,14 +129,8 @@ def test_slowest_s_counts_references_only() -> None:
 
 @pytest.mark.parametrize(
     ("slowest", "deadline", "least", "short"),
-    [
-        (0.2, 30, 30, False),
-        (3.0, 30, 30, False),
-        (3.01, 30, 30.1, True),
-        (5, 50, 50, False),
-        (0.1, 29, 30, True),
-    ],
-)
+    [(0.2, 30, 30, False), (3.0, 30, 30, False), (3.01, 30, 30.1, True), (5, 50, 50, False), (0.1, 29, 30, True)],
+)  # fmt: skip
 def test_deadline_sentence_follows_slowest_reference(
     slowest: float, deadline: float, least: float, short: bool
 ) -> None:
@@ -296,11 +290,8 @@ def test_check_world_pair_one_parity() -> None:
 
 @pytest.mark.parametrize(
     ("needs", "answer"),
-    [
-        ([], lambda *_: ["always"]),
-        (["processes"], lambda _, facts: [p.name for p in facts if p.name == "vox-sched"]),
-    ],
-)
+    [([], lambda *_: ["always"]), (["processes"], lambda _, facts: [p.name for p in facts if p.name == "vox-sched"])],
+)  # fmt: skip
 def test_check_world_pair_shared_answer(needs, answer) -> None:
     same = SimpleNamespace(id="same", needs=needs, folder=PILOT_TASKS[0].folder, expected=answer)
     with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):

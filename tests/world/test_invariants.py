@@ -153,42 +153,27 @@ def test_check_world_refuses_short_or_repeated_list():
         (lambda b: b.file("docs/crlf.sh", b"a\r\nb\n"), "LF only"),
         (lambda b: b.file("docs/lf.md", "a\n", crlf=True), "or `crlf` and CRLF"),
         *[
-            (
-                lambda b, name=name: b.file(f"docs/{name}", "x", any_name=True),
-                "printable ASCII names only",
-            )
+            (lambda b, name=name: b.file(f"docs/{name}", "x", any_name=True), "printable ASCII names only")
             for name in ("a\\b", "a\tb", "?/../b")
         ],
         (lambda b: b.folder("docs/[id]"), "plain ASCII names only"),
         (lambda b: b.file("docs/new.md", "a", age_days=6.5), "no age near seven days"),
         (lambda b: b.route("/readyz", 200, {}), "one route a path"),
-        (
-            lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})) for _ in range(2)],
-            "one route a path",
-        ),
+        (lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})) for _ in range(2)], "one route a path"),
         (lambda b: b.route("/readyz", 200, {}, when=When(query={"q": "a"})), "one route a path"),
-        (
-            lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})), b.finish()],
-            "every request comes last",
-        ),
+        (lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})), b.finish()], "every request comes last"),
         *[
-            (
-                lambda b, name=name: b.process(HelperSpec("x", name)),
-                "process names of at most 15 characters",
-            )
+            (lambda b, name=name: b.process(HelperSpec("x", name)), "process names of at most 15 characters")
             for name in ("", "v" * 16)
         ],
         *[
-            (
-                lambda b, name=name: b.process(HelperSpec("x", "vox-x", threads=(name,))),
-                "threads have plain names",
-            )
+            (lambda b, name=name: b.process(HelperSpec("x", "vox-x", threads=(name,))), "threads have plain names")
             for name in ("io 1", "sixteen-letters-", "io\x1f1")
         ],
         (lambda b: b.process(HelperSpec("x", "vox-x", parent="nobody")), "its parent comes first"),
         (lambda b: b.process(HelperSpec("sched", "vox-x")), "one process a key"),
     ],
-)
+)  # fmt: skip
 def test_builder_refuses_what_no_world_may_hold(add, invariant):
     with pytest.raises(WorldError, match=invariant):
         add(Builder.extending(build_world(24), "test"))
