@@ -29,11 +29,15 @@ class Recorded(NamedTuple):
 
 
 def result(
-    stdout: bytes | str = b"", exit_code: int | None = 0, stderr: str = "", **fields: Any
+    stdout: bytes | str = b"",
+    exit_code: int | None = 0,
+    stderr: str = "",
+    wall_s: float = 0.2,
+    **fields: Any,
 ) -> Result:
     raw = stdout.encode() if isinstance(stdout, str) else stdout
     streams = {"stdout": Stream.of(raw), "stderr": Stream.of(stderr.encode())}
-    return Result(exit_code=exit_code, wall_s=0.2, **streams, **fields)
+    return Result(exit_code=exit_code, wall_s=wall_s, **streams, **fields)
 
 
 def task_with(

@@ -33,24 +33,16 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_page_shows_the_answers(followed: Path) -> None:
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")}
     command = [sys.executable, "look.py"]
-    done = subprocess.run(
-        command, cwd=followed, env=environ, capture_output=True, text=True, check=True
-    )
-    assert (
-        done.stdout == (followed / "look.txt").read_text(encoding="utf-8")
-        and done.stdout.count("\n") == 2
-    )
+    printed = subprocess.check_output(command, cwd=followed, env=environ, text=True)
+    assert printed == (followed / "look.txt").read_text(encoding="utf-8")
+    assert printed.count("\n") == 2
 
 
 def test_further_task_leaves_other_worlds_alone(followed: Path) -> None:
     (added,) = load_tasks(root=followed / "tasks")
     brought = dict(world_for(added, 11).files.items() - build_world(11).files.items())
-    assert set(brought) == {
-        "deploy/local.env",
-        "deploy/notes.txt",
-        "deploy/production.env",
-        "deploy/staging.env",
-    }
+    names = ("local.env", "notes.txt", "production.env", "staging.env")
+    assert sorted(brought) == [f"deploy/{name}" for name in names]
     for task in load_tasks():
         assert not brought.items() & world_for(task, 11).files.items(), task.id
 

@@ -10,7 +10,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import PILOT
-from fluency.core.task_world import planned_processes, world_for
+from fluency.core.task_world import expected_in, world_for
 from fluency.core.tasks import load_tasks
 from tests.scoring.recordings import DATA, read_lines
 
@@ -29,32 +29,20 @@ PROMPTS = {
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 def test_pilot_task_has_the_pinned_texts_worlds_and_answers(task) -> None:
     worlds = {str(seed): world_for(task, seed) for seed in (11, 24)}
-    plans = {
-        seed: planned_processes(world) if "processes" in task.needs else []
-        for seed, world in worlds.items()
-    }
-    assert PINNED[task.id] == {
-        "prompt_sha256": task.prompt_sha256,
-        "check_sha256": task.check_sha256,
-        "sha256": task.sha256,
+    hashes = {name: getattr(task, name) for name in ("prompt_sha256", "check_sha256", "sha256")}
+    assert PINNED[task.id] == hashes | {
         "worlds": {seed: world.sha256 for seed, world in worlds.items()},
-        "answers": {seed: task.expected(world, plans[seed]) for seed, world in worlds.items()},
+        "answers": {seed: expected_in(task, int(seed)) for seed in worlds},
     }
 
 
 def test_pilot_has_tasks_of_four_categories_and_three_origins() -> None:
     assert set(PINNED) == {task.id for task in TASKS}
-    assert Counter(task.category for task in TASKS) == {
-        "file-inspection": 7,
-        "text-processing": 7,
-        "process-introspection": 3,
-        "network-fetch": 3,
-    }
-    assert Counter(task.provenance for task in TASKS) == {
-        "design": 3,
-        "allowlist": 5,
-        "written": 12,
-    }
+    categories = {"file-inspection": 7, "text-processing": 7}
+    categories |= {"process-introspection": 3, "network-fetch": 3}
+    assert Counter(task.category for task in TASKS) == categories
+    origins = {"design": 3, "allowlist": 5, "written": 12}
+    assert Counter(task.provenance for task in TASKS) == origins
 
 
 def test_pilot_task_needs_what_its_category_says() -> None:
@@ -86,18 +74,14 @@ def test_pilot_references_are_different_single_lines(task) -> None:
         fetches = task.category == "network-fetch"
         expected = 3 if fetches and (task.id, shell) != ("fetch-redirect-sha256", "pwsh") else 2
         assert len(task.references[shell]) == expected
-        in_the_folder = [
-            c for c in task.references[shell] if re.search(r"(-o|-OutFile|Set-Content) \w+\.\w", c)
-        ]
-        assert bool(in_the_folder) is fetches and not any("/tmp" in command for command in commands)
+        into_a_file = re.compile(r"(-o|-OutFile|Set-Content) \w+\.\w")
+        assert any(map(into_a_file.search, task.references[shell])) is fetches
+        assert not any("/tmp" in command for command in commands)
 
 
 def test_pilot_prompts_name_no_shell_and_no_program() -> None:
-    for task in TASKS:
-        words = task.prompt.lower()
-        assert not any(
-            word in words for word in ("bash", "powershell", "pwsh", "cmdlet", "grep", "awk")
-        )
+    names = re.compile("bash|powershell|pwsh|cmdlet|grep|awk", re.IGNORECASE)
+    assert not any(names.search(task.prompt) for task in TASKS)
 
 
 @pytest.mark.parametrize("name", PROMPTS)

@@ -9,15 +9,8 @@ from fluency.core.study import Limits
 from fluency.core.tasks import load_tasks, task_sets
 from fluency.execution.execute import missing_shell_reason
 from fluency.validation.probes import Prober
-from tools.command_mutants import (
-    Mutant,
-    mutants,
-    page_of,
-    page_path,
-    plan_of,
-    read_kinds,
-    survivors_of,
-)
+from tools import command_mutants as tool
+from tools.command_mutants import Mutant, page_path, plan_of, read_kinds
 
 TASKS = load_tasks()
 WITHOUT = {
@@ -29,12 +22,8 @@ PAGES = {"bash": ("full",), "pwsh": ("easy-20", "full-60")}
 """The sets that the published results hold in full."""
 
 
-def load_ids(name: str) -> list[str]:
-    return task_sets()[name].tasks
-
-
 def made(command: str, shell: str = "bash") -> set[tuple[str, str]]:
-    return {(operator, mutant) for mutant, operator in mutants(command, shell).items()}
+    return {(operator, mutant) for mutant, operator in tool.mutants(command, shell).items()}
 
 
 @pytest.mark.parametrize(
@@ -123,15 +112,14 @@ def test_page_holds_these_mutants_and_explains_every_survivor(shell: str) -> Non
     for name, (count, killed, equivalent, left_out, rest) in of_tasks.items():
         assert (count, rest) == (planned[name], 0), f"{name}: run `make mutants` again"
         assert count == killed + equivalent + left_out, name
-    wanted = {task for name in PAGES[shell] for task in load_ids(name)} - WITHOUT[shell]
+    wanted = {task for name in PAGES[shell] for task in task_sets()[name].tasks} - WITHOUT[shell]
     assert wanted <= set(of_tasks)
 
 
 def test_page_of_survivor_without_a_reason() -> None:
     planned = [Mutant("t", "bash", "drop-flag", text) for text in "abcd"]
-    page = page_of(
-        planned, planned[1:], {("t", "c"): "equivalent", ("t", "d"): "left-out"}, (11, 24)
-    )
+    kinds = {("t", "c"): "equivalent", ("t", "d"): "left-out"}
+    page = tool.page_of(planned, planned[1:], kinds, (11, 24))
     assert "| t | 4 | 1 | 1 | 1 | 1 | 33% |" in page
 
 
@@ -143,5 +131,5 @@ def test_survivors_of_sample_are_the_explained_mutants(shell: str, sandbox) -> N
     page, kinds = page_path(shell).read_text(encoding="utf-8"), read_kinds()
     tasks = [task for task in TASKS if f"\n| {task.id} |" in page]
     sample = plan_of(tasks, [shell])[::149]
-    survivors = survivors_of(sample, Prober(sandbox, tasks, Limits()), (11, 24))
+    survivors = tool.survivors_of(sample, Prober(sandbox, tasks, Limits()), (11, 24))
     assert survivors == [mutant for mutant in sample if (mutant.task, mutant.command) in kinds]

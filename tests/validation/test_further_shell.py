@@ -7,12 +7,12 @@ import pytest
 import yaml
 
 from fluency.common.paths import TASKS
-from fluency.core.records import Result, Stream
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
 from fluency.validation.probes import first_probes, further_probes, must_fail_probes
 from fluency.validation.validate import validate
+from tests.scoring.recordings import result
 from tools.command_mutants import plan_of
 
 SEEDS = (11, 24)
@@ -22,9 +22,8 @@ REFERENCE = "print -l **/*(.) | wc -l"
 @pytest.fixture
 def tasks(tmp_path, monkeypatch):
     """Two tasks, one of which has a reference in a further shell of Bash's grammar."""
-    monkeypatch.setitem(
-        SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="zsh", short_title="zsh")
-    )
+    zsh = replace(SHELLS["bash"], name="zsh", title="zsh", short_title="zsh")
+    monkeypatch.setitem(SHELLS, "zsh", zsh)
     for name in ("tree-size-bytes", "crate-versions"):
         values = yaml.safe_load((TASKS / name / "task.yaml").read_text(encoding="utf-8"))
         if name == "tree-size-bytes":
@@ -51,25 +50,19 @@ class RightReferences:
             for command in task.references.get(invocation.shell, ())
         }
         printed = "".join(f"{line}\n" for line in answers.get(invocation.command, ()))
-        return Result(
-            exit_code=0, stdout=Stream.of(printed.encode()), stderr=Stream.of(b""), wall_s=0.1
-        )
+        return result(printed, wall_s=0.1)
 
 
 def proven(tasks, shells):
-    report = validate(
-        [], SEEDS, RightReferences(tasks, shells), repeats=2, root=tasks[0].folder.parent
-    )
+    right, root = RightReferences(tasks, shells), tasks[0].folder.parent
+    report = validate([], SEEDS, right, repeats=2, root=root)
     return report, [(row[0], row[1], row[-1]) for row in report.rows]
 
 
 def test_validate_further_shell(tasks):
     report, rows = proven(tasks, [*DESIGN_SHELLS, "zsh"])
-    both = [
-        (task, shell, "sound")
-        for shell in ("bash", "pwsh")
-        for task in ("crate-versions", "tree-size-bytes")
-    ]
+    two = ("crate-versions", "tree-size-bytes")
+    both = [(task, shell, "sound") for shell in ("bash", "pwsh") for task in two]
     assert rows == [*both, ("tree-size-bytes", "zsh", "sound")], report.text()
     assert report.deadlines[-1].startswith("zsh: slowest reference 0.10 s")
 
@@ -78,10 +71,8 @@ def test_validate_image_without_further_shell(tasks):
     report, rows = proven(tasks, DESIGN_SHELLS)
     assert report.sound and rows[-1] == ("tree-size-bytes", "zsh", "not validated")
     assert report.not_validated == {"zsh": "the sandbox image holds no zsh"}
-    assert (
-        "zsh: not validated, because" in report.text()
-        and f"{len(rows) - 1} of {len(rows)} rows sound" in report.text()
-    )
+    assert "zsh: not validated, because" in report.text()
+    assert f"{len(rows) - 1} of {len(rows)} rows sound" in report.text()
 
 
 def test_probes_of_task_without_reference(tasks):

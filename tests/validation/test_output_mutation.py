@@ -13,7 +13,7 @@ from tools import output_mutants
 from tools.output_mutants import PAGE, SEEDS, page_of, tally, variants
 
 TASKS = {task.id: task for task in load_tasks()}
-SAMPLE = {task.id: task for task in load_tasks(PILOT)}
+SAMPLE = load_tasks(PILOT)
 """For what takes long."""
 
 
@@ -26,17 +26,12 @@ def tallied(name):
 @pytest.mark.parametrize("name", TASKS)
 def test_tally_kills_wrong_and_accepts_right(name):
     found = tallied(name)
-    assert (
-        found.survivors == []
-        and found.killed == found.wrong >= 36
-        and found.accepted == found.right >= 20
-    )
+    assert found.survivors == [] and found.killed == found.wrong >= 36
+    assert found.accepted == found.right >= 20
 
 
 def test_tally_in_other_worlds():
-    assert {name: tally(task, (7, 30)).survivors for name, task in SAMPLE.items()} == {
-        name: [] for name in SAMPLE
-    }
+    assert not any(tally(task, (7, 30)).survivors for task in SAMPLE)
 
 
 @pytest.mark.parametrize(
@@ -57,18 +52,15 @@ def test_variants_notice_other_rule(name, weaker, survivor):
     noticed = []
     for seed in SEEDS:
         expected = task.expected(world_for(task, seed), planned_processes(world_for(task, seed)))
-        noticed += [
-            v.name
-            for v in variants(task, expected)
-            if judge(other, v.result, expected).passed != v.must_pass
-        ]
-    assert any(survivor in each for each in noticed)
+        for each in variants(task, expected):
+            if judge(other, each.result, expected).passed != each.must_pass:
+                noticed.append(each.name)
+    assert any(survivor in name for name in noticed)
 
 
 def test_kill_table_is_current(monkeypatch):
     monkeypatch.setattr(output_mutants, "tally", lambda task, seeds: tallied(task.id))
     text = PAGE.read_text(encoding="utf-8")
     assert page_of(list(TASKS.values())) == text, "run: python -m tools.output_mutants"
-    assert re.search(
-        rf"^\| all \| {len(TASKS)} \| (\d+) \| \1 \| 100.0 % \| (\d+) \| \2 \|$", text, re.M
-    )
+    last = rf"^\| all \| {len(TASKS)} \| (\d+) \| \1 \| 100.0 % \| (\d+) \| \2 \|$"
+    assert re.search(last, text, re.M)

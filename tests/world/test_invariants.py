@@ -188,9 +188,8 @@ def test_builder_takes_declared_crlf_and_names():
     builder.file("docs/cut", "no line feed")
     builder.process(HelperSpec("long", "v" * 15))
     world = builder.finish()
-    assert world.files[name] == b"a\r\nb\n" and {"docs/[id]", "docs/[id]/host:8080"} <= set(
-        world.dirs
-    )
+    assert world.files[name] == b"a\r\nb\n"
+    assert {"docs/[id]", "docs/[id]/host:8080"} <= set(world.dirs)
     assert (world.files["docs/nothing"], world.files["docs/cut"]) == (b"", b"no line feed")
 
 
@@ -199,13 +198,8 @@ def test_world_has_no_upper_case_suffix():
 
 
 PLAIN = HelperSpec("a", "vox-a", ("--x", "1"), "b", 3, 4)
-FURTHER = {
-    "threads": ("io-1", ""),
-    "own_session": True,
-    "subreaper": True,
-    "ends": True,
-    "ids": "another-digit",
-}
+FURTHER = {"threads": ("io-1", ""), "ids": "another-digit"}
+FURTHER |= dict.fromkeys(("own_session", "subreaper", "ends"), True)
 
 
 def sha(helper: HelperSpec) -> str:
