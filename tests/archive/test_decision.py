@@ -57,16 +57,13 @@ def test_the_record_holds_what_a_decision_needs(record, archive, made):
     assert "\n\n\n\n" not in text
 
 
-def test_a_record_is_never_written_over(record, archive):
-    with pytest.raises(UserError, match="a record of this name"):
-        write_decision(
-            archive, "Which shell should prompts name", record.parent, utc_date="2026-11-23"
-        )
-
-
-def test_a_title_is_needed(archive, tmp_path):
-    with pytest.raises(UserError, match="needs a title"):
-        write_decision(archive, " ?! ", tmp_path)
+def test_record_needs_a_title_and_is_never_written_over(record, archive):
+    for title, said in (
+        ("Which shell should prompts name", "record of this name"),
+        (" ?! ", "needs a title"),
+    ):
+        with pytest.raises(UserError, match=said):
+            write_decision(archive, title, record.parent, utc_date="2026-11-23")
 
 
 def test_a_title_cannot_leave_the_folder_or_break_the_page(archive, tmp_path):
