@@ -145,9 +145,8 @@ def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
         return _lines(SimpleNamespace(model="m", reading=verdict, words=words))
 
     sure, unsure, unfinished = lines(True), lines(False), lines(True, provisional=True)
-    assert (
-        unfinished["changes"].startswith("Nothing yet") and "missing runs" in unfinished["changes"]
-    )
+    assert unfinished["changes"].startswith("Nothing yet")
+    assert "missing runs" in unfinished["changes"]
     assert (sure["changes"], sure["stays"]) == (words[band].changes, words[band].stays)
     assert "could not rest on it" in unsure["changes"]
     edge = lines(False, provisional=True, edge="ceiling")

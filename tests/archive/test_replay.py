@@ -29,10 +29,8 @@ def no_model(monkeypatch):
 def test_nothing_differs_by_the_same_checks(archive):
     replay = replay_archive(archive)
     assert (replay.differences, replay.cells, replay.before) == ([], 8, replay.after)
-    assert (
-        "0 of 8 cells pass or fail differently" in replay.markdown()
-        and "unchanged" in replay.markdown()
-    )
+    assert "0 of 8 cells pass or fail differently" in replay.markdown()
+    assert "unchanged" in replay.markdown()
 
 
 def test_another_check_shows_in_cells_and_verdict(archive, monkeypatch, tmp_path, capsys):

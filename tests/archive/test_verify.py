@@ -164,10 +164,8 @@ def test_an_archive_made_without_git_says_so(made, tmp_path, monkeypatch, capsys
         monkeypatch.setattr(commands, name, place)
     monkeypatch.setattr(commands, "git_state", lambda: (None, None))
     loaded = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, view=made.view)
-    assert (
-        "-nocommit" in commands.pack_study(loaded).name
-        and "is named `nocommit`" in capsys.readouterr().err
-    )
+    assert "-nocommit" in commands.pack_study(loaded).name
+    assert "is named `nocommit`" in capsys.readouterr().err
 
 
 def test_the_image_goes_in_when_asked(made, tmp_path):

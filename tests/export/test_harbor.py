@@ -45,14 +45,10 @@ def test_harbor_folders_have_harbors_form(written):
     }
     for folder in written.iterdir():
         config = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
-        assert (
-            config["task"]["name"] == f"agent-shell-fluency/{folder.name}"
-            and config["schema_version"] == "1.4"
-        )
-        assert (
-            config["artifacts"] == ["/answer"]
-            and config["verifier"]["environment_mode"] == "separate"
-        )
+        assert config["task"]["name"] == f"agent-shell-fluency/{folder.name}"
+        assert config["schema_version"] == "1.4"
+        assert config["artifacts"] == ["/answer"]
+        assert config["verifier"]["environment_mode"] == "separate"
         assert READY in config["environment"]["healthcheck"]["command"]
         assert READY in (folder / "environment" / "stage.py").read_text(encoding="utf-8")
         for name in (
@@ -74,11 +70,9 @@ def test_harbor_instruction_is_the_prompt_and_names_the_file(written):
             text = (written / f"{task.id}-{shell.name}" / "instruction.md").read_text(
                 encoding="utf-8"
             )
-            assert (
-                task.prompt.strip() in text
-                and "`/answer/command`" in text
-                and "Output only" not in text
-            )
+            assert task.prompt.strip() in text
+            assert "`/answer/command`" in text
+            assert "Output only" not in text
             assert shell.prompt_line.split(".")[0] in text
 
 
@@ -124,7 +118,5 @@ def test_harbor_rewards_the_oracle_alone(written, sandbox):
             assert checked.task.endswith("-pwsh") and sandbox.why_missing("pwsh") in checked.skipped
         else:
             assert checked.rewards == WANTED, (checked.task, checked.why)
-            assert (
-                "no answer in" in checked.why["no agent"]
-                and json.loads(checked.why["oracle"])["passed"]
-            )
+            assert "no answer in" in checked.why["no agent"]
+            assert json.loads(checked.why["oracle"])["passed"]

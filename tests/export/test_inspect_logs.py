@@ -169,9 +169,8 @@ def test_log_leaves_unmeasured_cells_out_of_rates(found, odd):
     assert refused["scores"]["passed"]["explanation"] == "The model declined to answer."
     failed_cell = samples[FAILED.path]
     assert "engine went away" in failed_cell["error"] and failed_cell["scores"] == {}
-    assert (
-        samples[UNJUDGED.path]["error"] == "no score yet" and samples[UNJUDGED.path]["scores"] == {}
-    )
+    assert samples[UNJUDGED.path]["error"] == "no score yet"
+    assert samples[UNJUDGED.path]["scores"] == {}
     assert {failed_cell["status"], samples[UNJUDGED.path]["status"]} == {"missing"}
     absent = [sample for path, sample in samples.items() if "/pwsh/" in path]
     assert Counter(s["status"] for s in absent) == {"not_measured": 8}

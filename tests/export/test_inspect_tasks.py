@@ -30,13 +30,10 @@ def test_inspect_judges_answers_as_a_study_does(ran):
         task.references["bash"][0],
     ]
     assert scores["tree-size-bytes/bash"] == ["I", "The model declined to answer.", None]
-    assert (
-        scores["crates-without-readme/bash"][0] == "I"
-        and "World 11" in scores["crates-without-readme/bash"][1]
-    )
-    assert ran["bash"]["status"] == "success" and ran["bash"]["metrics"][
-        "accuracy"
-    ] == pytest.approx(1 / 3)
+    assert scores["crates-without-readme/bash"][0] == "I"
+    assert "World 11" in scores["crates-without-readme/bash"][1]
+    assert ran["bash"]["status"] == "success"
+    assert ran["bash"]["metrics"]["accuracy"] == pytest.approx(1 / 3)
 
 
 def test_inspect_gives_no_score_for_missing_shell(ran, sandbox):
@@ -48,8 +45,6 @@ def test_inspect_gives_no_score_for_missing_shell(ran, sandbox):
 
 def test_inspect_repeats_recorded_verdicts(ran):
     found = ran["agreement"]
-    assert (
-        found["commands"] >= 11
-        and found["verdicts"] == 2 * found["commands"]
-        and found["differences"] == []
-    )
+    assert found["commands"] >= 11
+    assert found["verdicts"] == 2 * found["commands"]
+    assert found["differences"] == []
