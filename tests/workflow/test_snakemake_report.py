@@ -1,0 +1,24 @@
+"""Snakemake's own report shows what the Snakefile marks as results."""
+
+import zipfile
+from pathlib import PurePosixPath
+
+import pytest
+
+pytestmark = pytest.mark.engine
+
+
+def test_snakemake_report_shows_report_table_explorer_and_figures(finished, tmp_path):
+    project = finished.clone(tmp_path / "project")
+    folder = project.root / "results" / "test"
+    (folder / "figures" / "one.svg").write_text("<svg/>")  # without PowerShell there is no other
+    project.snakemake("--report", "shown.zip")
+    with zipfile.ZipFile(project.root / "shown.zip") as shown:
+        found = {
+            PurePosixPath(name).name: shown.read(name)
+            for name in shown.namelist()
+            if "/data/raw/" in name
+        }
+    files = [folder / name for name in ("cells.csv", "report.md", "explorer.html")]
+    files += (folder / "figures").glob("*.svg")
+    assert found == {file.name: file.read_bytes() for file in files}
