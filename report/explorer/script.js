@@ -390,7 +390,7 @@
   const note = (text) => write(make("p", { class: "note" }), text);
   const coloured = (cell) => (node, text) => highlight(node, text, grammars[cell.shell]);
   const unbroken = (node, text) => highlight(node, text, "prose");
-  const noCommand = (view) => note(view.reply ? "There is none in the reply." : "Nothing has been asked yet.");
+  const noCommand = (view) => note(view.reply ? "The reply holds no command." : "Nothing has been asked yet.");
   const cellLink = (cell, text) => linkTo(cell.path, { "aria-label": plain(`${nameOf(cell)}: ${verdictOf(cell)}`) }, markOf(kindOf(cell), cell.state), make("span", {}, text));
   const related = (title, links) => links.length ? make("nav", { class: "related", "aria-label": title }, make("span", {}, `${title}: `), ...links) : null;
 
@@ -508,7 +508,7 @@
       return draw(place);
     }
     if ($("cell").open) $("cell").close();
-    if (path) tell(`There is no cell ${plain(path)} in this study.`);
+    if (path) tell(`This study has no cell ${plain(path)}.`);
     else if (unknown.length) tell(`${$("count").textContent}; nothing in this study is ${plain(unknown.join(" or "))}`);
     return null;
   };

@@ -100,15 +100,15 @@ def test_another_contrast_has_its_own_words(tmp_path: Path) -> None:
         text,
     )
     assert "Zsh better →" in words(figures["gaps"])
-    assert "### What the answers are made of" in text
+    assert "### What the answers consist of" in text
     assert ["shell", "made of", "answers", "passed"] in headers(text)
     assert re.search(
         r"\| Bash ahead by 10 pp or more +\| mild evidence to prefer Bash prompts", text
     )
     assert "without Unix tools" not in text
     everything = text + "".join(map(words, figures.values()))
-    told = [line for line in everything.splitlines() if "PowerShell" in line or "pwsh" in line]
-    assert told == []
+    named = [line for line in everything.splitlines() if "PowerShell" in line or "pwsh" in line]
+    assert named == []
 
 
 def test_gap_ignores_the_order_of_a_configuration() -> None:

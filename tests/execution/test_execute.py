@@ -121,7 +121,7 @@ def test_execute_records_the_attempt(one):
     assert (record.attempts, record.unmeasured) == (3, None) and record.runs
     row, notes = outcome(one)
     assert (row.status, row.attempts) == ("measured", 3)
-    assert "measured at the 3rd attempt: the engine or somebody outside ended the others" in notes
+    assert "measured at the 3rd attempt: the others were interrupted from outside" in notes
 
 
 def test_execute_counts_no_attempt_before_the_start(one):

@@ -17,7 +17,7 @@ PATIENCE_S = 60.0
 
 
 def find_chromium() -> str | None:
-    """The browser's program; installed by apt-get if there is none and this process may."""
+    """The browser's program; installed by apt-get if missing and this process may."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     if found or not (hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get")):
         return found
@@ -174,14 +174,14 @@ class Page:
         return base64.b64decode(self.call("Page.printToPDF")["data"])
 
     def accessible(self, role: str | None = None) -> list[dict[str, Any]]:
-        """What assistive technology is told: role and name of each node it meets."""
+        """What assistive technology reads: role and name of each node it meets."""
         nodes = self.call("Accessibility.getFullAXTree")["nodes"]
-        told = [
+        found = [
             {"role": node["role"]["value"], "name": node.get("name", {}).get("value", ""), "focusable": any(p["name"] == "focusable" for p in node.get("properties", []))}
             for node in nodes
             if not node["ignored"]
         ]  # fmt: skip
-        return [node for node in told if role in (None, node["role"])]
+        return [node for node in found if role in (None, node["role"])]
 
     def troubles(self) -> list[str]:
         """Uncaught exceptions, console errors, policy violations, dialogs, and any request but the file itself."""

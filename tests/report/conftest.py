@@ -14,7 +14,7 @@ def browser() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
         pytest.skip(
-            "there is no Chromium here and this user may not install it (apt-get install chromium)"
+            "Chromium is missing and this user may not install it (apt-get install chromium)"
         )
     with Browser(program) as started:
         yield started

@@ -1,4 +1,4 @@
-"""The facts beside a cell: sizes in the right unit, and the way a command ended."""
+"""The facts of a cell: sizes in the right unit, and the way a command ended."""
 
 import pytest
 
@@ -47,11 +47,11 @@ def test_run_facts_state_how_a_command_ended(how: dict, ended: str) -> None:
 
 def test_facts_leave_out_the_ordinary() -> None:
     assert set(facts(exit_code=0)) == {"Ended", "Time to run"}
-    told = facts(
+    shown = facts(
         exit_code=0, helpers_intact=False, tree_changed=True, leftover=["sleep"], spawn_error="why"
     )
-    assert told["Helper processes harmed"] == told["Working folder changed"] == "yes"
-    assert (told["Left running"], told["Not started"]) == ("sleep", "why")
+    assert shown["Helper processes harmed"] == shown["Working folder changed"] == "yes"
+    assert (shown["Left running"], shown["Not started"]) == ("sleep", "why")
 
 
 def test_run_facts_list_changed_paths() -> None:

@@ -184,7 +184,7 @@ def base(tmp_path_factory) -> str:
 
 
 def executor(**other) -> Executor:
-    """The stand-in of the sandbox, in which something is otherwise."""
+    """The stand-in of the sandbox, with other facts."""
     made = Executor(load_tasks(SMALL.tasks), ("bash", "pwsh"))
     made.image = made.image.model_copy(update=other.get("image", {}))
     made.engine = made.engine | other.get("engine", {})

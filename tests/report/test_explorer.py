@@ -137,7 +137,7 @@ def test_page_details_are_narrow_beyond_the_limit(monkeypatch) -> None:
 
 
 def test_page_escapes_its_header():
-    """A study's name cannot hold such signs today; the page does not rest on that."""
+    """A study's name cannot hold such signs today; the page does not rely on that."""
     html = page(
         {"study": "<b onclick='x'>", "models": [["<b>", "x"]], "shells": []},
         "[]",

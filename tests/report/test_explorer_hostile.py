@@ -1,4 +1,4 @@
-"""Nothing a model wrote may run, load, hide or pretend, whichever field it is in."""
+"""Nothing a model wrote may run, load, hide or pretend, in any field."""
 
 import re
 from urllib.parse import quote, urlencode
@@ -90,7 +90,7 @@ def test_explorer_ignores_a_hostile_address(write, new_page) -> None:
         page = new_page()
         page.open(path, address)
         assert not page.run("document.getElementById('cell').open")
-        assert "There is no cell" in page.run("document.getElementById('count').textContent")
+        assert "This study has no cell" in page.run("document.getElementById('count').textContent")
         assert page.run("window.canary") is None
 
 

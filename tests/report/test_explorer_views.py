@@ -99,7 +99,7 @@ def test_explorer_names_an_unknown_address(write, new_page) -> None:
         r"[12](?: of 2)? cells; nothing in this study is Model opus", page.run(COUNT)
     )
     page.open(path, "opus/stale-lockfiles-0")
-    page.wait(f"{COUNT} === 'There is no cell opus/stale-lockfiles-0 in this study.'")
+    page.wait(f"{COUNT} === 'This study has no cell opus/stale-lockfiles-0.'")
 
 
 def test_explorer_links_related_cells(write, new_page) -> None:
@@ -187,7 +187,7 @@ def test_explorer_states_attempts(write, new_page) -> None:
     page = new_page()
     page.open(write(with_records(made, change)), f"{FIRST}/2")
     assert "passed, measured at the 2nd attempt" in page.run(TITLE)
-    assert "measured at the 2nd attempt: the engine or somebody outside" in page.run(
+    assert "measured at the 2nd attempt: the others were interrupted" in page.run(
         f"{DIALOG}.textContent"
     )
     page.press("p")
@@ -216,14 +216,14 @@ PAPER = f"""
 
 
 def on_paper(page) -> dict:
-    """What stands on paper, told while the page is styled for it by a browser that is set to dark."""
+    """What paper shows, in a browser that is set to dark."""
     dark = [{"name": "prefers-color-scheme", "value": "dark"}]
     page.call("Emulation.setEmulatedMedia", media="print", features=dark)
     page.run("dispatchEvent(new Event('beforeprint'))")
-    told = page.run(PAPER)
+    shown = page.run(PAPER)
     page.run("dispatchEvent(new Event('afterprint'))")
     page.call("Emulation.setEmulatedMedia", media="screen", features=dark)
-    return told
+    return shown
 
 
 def test_explorer_prints_an_opened_cell(write, new_page) -> None:
@@ -231,9 +231,9 @@ def test_explorer_prints_an_opened_cell(write, new_page) -> None:
     page = new_page(height=600)
     page.open(write(made), f"{FIRST}/1")
     before = page.run(f"{DIALOG}.innerHTML")
-    told = on_paper(page)
+    shown = on_paper(page)
     nothing = {"cut": [], "controls": 0, "table": False, "closed": 0, "modal": False}
-    assert told == nothing | {"ground": "rgb(255, 255, 255)"}
+    assert shown == nothing | {"ground": "rgb(255, 255, 255)"}
     assert len(re.findall(rb"/Type /Page\b", page.print())) > 2
     assert page.run(f"[{DIALOG}.matches(':modal'), {DIALOG}.innerHTML]") == [True, before]
     assert page.run("location.hash") == f"#{FIRST}/1"
@@ -243,8 +243,8 @@ def test_explorer_prints_an_opened_cell(write, new_page) -> None:
 def test_explorer_prints_the_filtered_table(write, new_page) -> None:
     page = new_page()
     page.open(write(make_explorer(2, 20, 5)), "?model=qwen-3b&text=find")
-    told = on_paper(page)
-    assert (told["controls"], told["table"], told["ground"]) == (0, True, "rgb(255, 255, 255)")
+    shown = on_paper(page)
+    assert (shown["controls"], shown["table"], shown["ground"]) == (0, True, "rgb(255, 255, 255)")
     assert page.run("document.getElementById('chosen').getClientRects().length") == 0
     page.call("Emulation.setEmulatedMedia", media="print")
     assert page.run("document.getElementById('chosen').innerText") == "(Find: find; Model: qwen-3b)"

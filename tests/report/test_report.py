@@ -50,7 +50,7 @@ PROVENANCE = Provenance(
 def report(
     tmp_path: Path, passes, study=None, tasks=TASKS, provenance=None, altered=None, **more
 ) -> str:
-    """altered: takes a row and its number, and gives what is otherwise in it."""
+    """altered: takes a row and its number, and gives its other values."""
     study = study or make_study()
     rows = make_rows(study, tasks, passes, **more)
     if altered:
@@ -125,7 +125,7 @@ def test_report_without_passes(
     assert "## Where the shells" not in report(tmp_path, lambda cell: True)
     for line in (
         "One trial of each task: no pass@k.",
-        "No run passed, so there is no time of a passing command.",
+        "No run passed, so no passing command has a time.",
     ):
         assert line in text
     assert (
@@ -159,7 +159,7 @@ STATES = {
     "nothing": (
         {"passes": lambda cell: None},
         ["0 of 200 runs measured", "nothing was measured in Bash yet (100 cells planned)"],
-        ["There is no answer yet", r"no generation yet \(100\)"],
+        ["No answers yet", r"no generation yet \(100\)"],
         0,
     ),
     "few tasks": ({"tasks": make_tasks(8)}, ["8 of 8 tasks were measured in both shells; a verdict needs 15"],

@@ -47,7 +47,7 @@ EIGHT: Counts = [(4, (0, 1)), (4, (4, 5)), (6, (5, 5)), (6, (0, 0))]
 FLOOR: Counts = [(20, (0, 0))]
 EASY: Counts = [(7, (4, 5)), (13, (5, 5))]
 MISSING: Counts = [(6, (0, -1)), (3, (0, 1)), (11, (5, 5))]
-"""A negative count: so many passes, and the first trial is missing."""
+"""A negative count: that number of passes, and the first trial is missing."""
 
 
 def study_analysis(*models: Counts, shells=("bash", "pwsh")) -> Analysis:
@@ -394,7 +394,7 @@ def test_printed_page_has_the_paths(tmp_path: Path) -> None:
 
 
 def analysis_lacking(bash: int, pwsh: int) -> Analysis:
-    """Of a model that passes every third trial alone; so many failures lack a program, by shell."""
+    """Of a model that passes every third trial alone; a number of failures lack a program, by shell."""
     study, left = make_study(), {"bash": bash, "pwsh": pwsh}
     rows = make_rows(study, TASKS, lambda cell: cell.trial == 3)
     for place, row in enumerate(rows):

@@ -32,9 +32,9 @@ class MadeOfLine:
 
 @dataclass(frozen=True)
 class ShellComposition:
-    """What the answers of one shell are made of; `answers` is the denominator of the shares.
+    """What one shell's answers consist of; `answers` is the denominator of the shares.
 
-    An answer is classified from its text, so those of a shell that could not be executed are too.
+    An answer is classified from its text, so answers in a shell that could not run are classified too.
     """
 
     answers: int
@@ -76,7 +76,7 @@ class FailureLine:
 
 
 def composition(rows: pd.DataFrame, shell: str) -> ShellComposition:
-    """What one model's answers in one shell are made of."""
+    """What one model's answers in one shell consist of."""
     answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
     lines = []
     for kind in get_args(MadeOf):
@@ -147,7 +147,7 @@ class AskingOrder:
         late: Late answers by shell.
         runs: Parts between pauses of half an hour.
         days_apart: By how many days the challenger was asked after the baseline, on average;
-            None where one of them was not.
+            None if one of them was not asked.
     """
 
     answers: int

@@ -33,11 +33,11 @@ class GapEstimate:
         sd: Standard deviation of the per-task differences.
         fixed: Half-width of the interval for exactly these tasks; None with a single trial.
         bounds: The gap if all missing trials had gone against the challenger, or for it.
-        needed: Tasks that would answer each question; None where the spread is zero.
+        needed: Tasks that would answer each question; None if all tasks differ alike.
         differing_bound: Clopper-Pearson upper limit of the share of tasks that differ.
         tasks_out: Gaps with one task left out.
         categories_out: Gaps with one category left out.
-        flat: The tasks that can tell nothing.
+        flat: The tasks without information.
     """
 
     paired: PairedRates
@@ -95,7 +95,7 @@ class TableReading:
 
     Attributes:
         band: Its row; None exactly where `refused` says why.
-        refused: Why there is no verdict.
+        refused: Reasons against a verdict.
         provisional: Whether the missing cells could change the row.
         edge: The edge that both shells are at, so that the row is only a label.
         supported: Whether the interval lies in the row.
@@ -142,7 +142,7 @@ def apply_table(
 def refusals(
     outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]
 ) -> tuple[str, ...]:
-    """Why there is no verdict; empty if there is one."""
+    """Reasons against a verdict; empty if there is one."""
     reasons = []
     for shell in outcomes.contrast:
         title = SHELLS[shell].title

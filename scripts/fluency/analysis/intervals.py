@@ -44,7 +44,7 @@ def task_interval(
 
     Args:
         differences: One for each task.
-        near_edge: Whether a rate that they are made of is near 0 or 1.
+        near_edge: Whether a rate behind them is near 0 or 1.
         reach: The largest difference there can be: 1 of two rates, 2 of two gaps.
     """
     size, centre = len(differences), mean(differences)
@@ -72,7 +72,7 @@ def task_sd(differences: Sequence[Fraction]) -> float:
 def fixed_task_halfwidth(outcomes: Outcomes, paired: PairedRates) -> float | None:
     """Half-width of the 95 % interval for exactly these tasks, from the trials' noise alone.
 
-    None where a task has one trial, which does not show its own noise.
+    None if a task has one trial, which does not show its own noise.
     """
     places = [outcomes.tasks.index(task) for task in paired.tasks]
     cells = [

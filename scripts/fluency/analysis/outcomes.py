@@ -61,7 +61,7 @@ class PoolingError(ValueError):
 
 
 def one_model(rows: pd.DataFrame) -> str:
-    """The alias all rows share; PoolingError if they share none, or if there are no rows."""
+    """The alias all rows share; PoolingError without one, or without rows."""
     aliases = sorted(map(str, rows["model"].unique()))
     if len(aliases) != 1:
         raise PoolingError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
@@ -209,7 +209,7 @@ def mean(values: Sequence[Fraction]) -> Fraction:
 
 
 def pair_by_task(outcomes: Outcomes) -> PairedRates | None:
-    """The tasks that enter the comparison, or None if there are none."""
+    """The tasks that enter the comparison; None without any."""
     contrasted = (outcomes.baseline, outcomes.challenger)
     kept = well_measured(outcomes.min_trials, *contrasted)
     if not kept:

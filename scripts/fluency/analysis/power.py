@@ -57,7 +57,7 @@ class SampleSizes:
     """Tasks of the same kind and number of trials that answer a question in 80 % of studies.
 
     Attributes:
-        ahead: Who is ahead, at a true gap of 10 points; as many show 10 or more at one of 20.
+        ahead: Who is ahead, at a true gap of 10 points; the same number shows 10 or more at 20.
         no_difference: That the gap is less than 5 points either way, at a true gap of 0.
     """
 
@@ -68,7 +68,7 @@ class SampleSizes:
 def sample_sizes(spread: float) -> SampleSizes | None:
     """The sizes by the standard deviation of the per-task differences, of one.
 
-    None where it is 0, which is not certainty.
+    None if it is 0, which is not certainty.
     """
     if spread <= 0:
         return None
@@ -114,7 +114,7 @@ def outlook(rate: float, tasks: int, trials: int, studies: int = 4000) -> Outloo
 
 
 def outlook_lines(study: Study, tasks: int) -> list[str]:
-    """What may come of a study of so many tasks; nothing where it compares no shells."""
+    """What a study of this number of tasks can find; nothing if it compares no shells."""
     rate = study.assume
     if not set(gap_shells(study.shells)) <= set(study.shells):
         return []
@@ -151,7 +151,7 @@ def power_text(spreads: Mapping[str, float], tasks: int, trials: int) -> str:
     sources = {f"results of {name}": _constant(spread) for name, spread in spreads.items()}
     if not sources:
         sources = scenario_spreads(trials)
-        lines.append("There are no results of both shells yet: scenarios are assumed.")
+        lines.append("No results of both shells yet: scenarios are assumed.")
         lines += [f"  {s.name}: {s.words}" for s in SCENARIOS.values()]
     rows = [HEADS, *size_rows(sources, tasks)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

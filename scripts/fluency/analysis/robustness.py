@@ -44,7 +44,7 @@ class BriefEstimate:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The gap under another definition of a pass; None where no task was measured so in both shells."""
+    """The gap under another definition of a pass; None if no task was measured so in both shells."""
 
     key: str
     label: str
@@ -65,7 +65,7 @@ class FlatTasks:
 
 
 def leave_out(paired: PairedRates, part_of: Mapping[str, str]) -> LeaveOut | None:
-    """Leave each part of the tasks out in turn, by task -> part; None where all are of one."""
+    """Leave each part of the tasks out in turn, by task -> part; None if there is one part."""
     parts = list(dict.fromkeys(part_of[task] for task in paired.tasks))
     if len(parts) < 2:
         return None
@@ -79,7 +79,7 @@ def leave_out(paired: PairedRates, part_of: Mapping[str, str]) -> LeaveOut | Non
 
 
 def flat_tasks(paired: PairedRates) -> FlatTasks:
-    """The tasks that can tell nothing about the shells."""
+    """The tasks that were always passed, and never."""
     always, never = (
         tuple(
             task

@@ -46,8 +46,8 @@ class ModelAnalysis:
     Attributes:
         tallies: Of the study's shells, as are `composition` and `silent`.
         marks: By (task, shell), one a trial, see `trial_marks`.
-        rates: Of every shell in report order; None where no task has enough measured trials.
-        gap: None where no task was measured in both contrasted shells; `reading` says why.
+        rates: Of every shell in report order; None if no task has enough measured trials.
+        gap: None if no task was measured in both contrasted shells; `reading` says why.
         without: The gap without the tasks that lean to a shell.
         sets: The gap of each named set that is a part of the study's tasks.
     """
@@ -76,7 +76,7 @@ class ModelAnalysis:
         return band_words(self.outcomes.contrast)
 
     def under(self, condition: Condition) -> BriefEstimate | None:
-        """The gap where a shell's answers ran again under a condition; None where that was not measured."""
+        """The gap where a shell's answers ran again under a condition; None if that was not measured."""
         return next(
             (line.estimate for line in self.sensitivities if line.key == condition.name), None
         )

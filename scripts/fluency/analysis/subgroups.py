@@ -135,7 +135,7 @@ def rate_changes(
     Args:
         first: One model's outcomes.
         second: Others over the same tasks and contrast: another alias, or another study.
-        shells: Those to compare; those of the contrast without any.
+        shells: Those to compare; by default the contrast.
 
     Raises:
         PoolingError: The outcomes have other tasks or another contrast.

@@ -103,7 +103,7 @@ def _notes(execution: Execution | None) -> list[str]:
         [f"this shell is not measured: {execution.not_measured}"] if execution.not_measured else []
     )
     if repeated := attempt(execution.attempts, not execution.unmeasured):
-        why = execution.unmeasured or "the engine or somebody outside ended the others"
+        why = execution.unmeasured or "the others were interrupted from outside"
         missing.append(f"{repeated}: {why}")
     return [*missing, *fence, *execution.extraction.notes]
 
@@ -223,7 +223,7 @@ def generation_facts(generation: Generation | None) -> list[list[str]]:
 
 
 def score_facts(score: Score | None) -> list[list[str]]:
-    """What the answer is made of, and whether it would pass by other definitions."""
+    """What the answer consists of, and whether it would pass by other definitions."""
     if score is None:
         return []
     made = score.make_up

@@ -149,13 +149,13 @@ def paired_models(a: Sequence[str], b: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
-    """A study by its name, its folder or its cells table; UserError if there is none."""
+    """A study by its name, its folder or its cells table; UserError without one."""
     places = (Path(name), Path(name) / "cells.csv", Path(results) / name / "cells.csv")
     path = next((path for path in places if path.is_file()), None)
     if path is None:
         known = sorted(file.parent.name for file in Path(results).glob("*/cells.csv"))
         raise UserError(
-            "there is no such study",
+            "no such study",
             where=name,
             hint=f"name a study or a cells.csv; studies with results: {', '.join(known) or 'none'}",
         )
@@ -168,7 +168,7 @@ def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
 
 
 def _run_facts(study: StudyTable, names: Mapping[str, str]) -> dict[str, str]:
-    """How a study was run; `names` are those of the compared models."""
+    """How a study was run; `names` has the compared models."""
     known: dict[str, Any] = {"tasks": len(study.tasks), "trials": int(study.frame["trial"].max())}
     if study.provenance:
         known |= study.provenance.model_dump(mode="json", exclude=NOT_A_SETTING)

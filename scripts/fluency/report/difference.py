@@ -38,7 +38,7 @@ class Difference(NamedTuple):
     extra: int
 
     def shortened(self, most: int) -> Difference:
-        """At most so many rows, lines that differ before lines that do not, in their order."""
+        """At most `most` rows, lines that differ before lines that do not, in their order."""
         if len(self.rows) <= most:
             return self
         ranked = sorted(range(len(self.rows)), key=lambda at: (self.rows[at].op == "=", at))
@@ -118,7 +118,7 @@ def _json_output(text: str, content: str) -> list[str]:
 def _is_deep(text: str) -> bool:
     """Whether brackets are nested deeper than DEEPEST; those in strings count too, which only costs the indent.
 
-    Indenting writes as many blanks before each line as it is deep: a short text would grow by its square, and a
+    Indenting repeats blanks for each level: a short text would grow by its square, and a
     number such as 1e999999 by its digits.
     """
     depth = 0

@@ -112,7 +112,7 @@ def _by_role(model: ModelAnalysis) -> list[str]:
 def draw_tasks(model: ModelAnalysis) -> Drawing | None:
     """The rates of all shells for each task that tells something, the challenger's largest lead first.
 
-    Left out, with their number: tasks passed always or never in every shell. None where no other is left.
+    Left out, with their number: tasks passed always or never in every shell. None if no task is left.
     """
     outcomes, shells = model.outcomes, _by_role(model)
     rows: list[dict[str, Any]] = []

@@ -147,7 +147,7 @@ def judged(model: ModelAnalysis, reading: TableReading) -> str:
 
 
 def refusal(model: ModelAnalysis) -> str:
-    """Why there is no verdict, and what was measured still."""
+    """Why no verdict is given, and what was measured."""
     seen = "; ".join(
         f"{SHELLS[shell].title} passed {rate.passes} of {rate.scored} runs"
         for shell in model.tallies
@@ -397,7 +397,7 @@ def registration_summary(provenance: Provenance) -> tuple[str, str]:
         return "Registered", "at a time that the registration does not say."
     tree = {None: "", True: ", with uncommitted changes", False: ", with no uncommitted change"}
     commit = f"at commit {made.commit}{tree[made.dirty]}" if made.commit else "at an unknown commit"
-    came = f"the first answer came {first}." if first else "no answer has come yet."
+    came = f"the first answer came {first}." if first else "no answer yet."
     among = f" It is {made.among}." if made.among else ""
     in_advance = {True: " in advance", False: ", but not in advance", None: ""}
     return f"Registered{in_advance[made.precedes(first)]}", (

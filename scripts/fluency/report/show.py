@@ -169,7 +169,7 @@ def _no_such_cell(cell: Cell, results: Path) -> UserError:
     }
     if not there:
         return UserError(
-            "there are no records yet", where=str(results), hint="`make demo` measures some cells"
+            "no records yet", where=str(results), hint="`make demo` measures some cells"
         )
     wanted = tuple(map(str, astuple(cell)))
     nouns = ("model", "shell", "task", "trial")
@@ -179,7 +179,7 @@ def _no_such_cell(cell: Cell, results: Path) -> UserError:
         known = get_close_matches(wanted[depth], known, 5, 0.4) or known
     named = ", ".join(known[:12]) + (f", … ({len(known)} in all)" if len(known) > 12 else "")
     return UserError(
-        f"there is no record of this {nouns[depth]}",
+        f"no record of this {nouns[depth]}",
         where=cell.path,
         hint=f"{'/'.join(wanted[:depth]) or results} has: {named}",
     )
