@@ -40,16 +40,6 @@ def pairs(*counts: tuple[int, int]):
     return from_counts(dict(zip([task.id for task in TASKS], counts, strict=True)))
 
 
-def test_supported_where_the_interval_lies_in_the_row() -> None:
-    flat = [(5, 5), (0, 0)] * 8
-    near = one(pairs(*flat, *[(4, 5), (5, 4)] * 2))
-    assert near.reading.band == "falsified" and near.reading.supported
-    wide = one(pairs(*flat, *[(0, 5), (5, 0)] * 2))
-    assert wide.reading.band == "falsified" and not wide.reading.supported
-    ahead = one(pairs(*[(1, 4), (1, 3)] * 10))
-    assert ahead.reading.supported and ahead.gap.size == "ten-or-more"
-
-
 def test_claims_at_an_edge_name_only_who_is_ahead() -> None:
     """Sixty tasks, three answers each: PowerShell all, Bash 170 of 180, the ten in five tasks."""
     tasks = make_tasks(60)
@@ -198,30 +188,6 @@ def test_sensitivities_differ_by_definition() -> None:
     }
     scored = {line.key: line.estimate.paired.challenger_rate.scored for line in model.sensitivities}
     assert (scored["no_refusals"], scored["no_unix_tools"]) == (80, 100)
-
-
-def test_sensitivities_of_missing_programs_bound_the_gap() -> None:
-    """PowerShell passes four of five trials and Bash three; of Bash's failures one a task is the room's."""
-    rows = [
-        row.model_copy(
-            update={
-                "failure_class": None
-                if row.passed
-                else "missing-program"
-                if own
-                else "silent-wrong"
-            }
-        )
-        for row in make_rows(STUDY, TASKS, from_counts({task.id: (3, 4) for task in TASKS}))
-        for own in [row.shell == "bash" and row.trial == 5]
-    ]
-    lines = {
-        line.key: line.estimate.paired
-        for line in analyse(to_frame(rows), STUDY, TASKS).models[0].sensitivities
-    }
-    left_out, passed = lines["missing_left_out"], lines["missing_passed"]
-    assert (left_out.gap, left_out.baseline_rate.scored) == (Fraction(4, 5) - Fraction(3, 4), 80)
-    assert (passed.gap, passed.baseline_rate.scored) == (Fraction(0), 100)
 
 
 def test_composition_has_its_denominators() -> None:

@@ -94,7 +94,7 @@ def test_power_text_has_a_row_for_each_scenario() -> None:
 
 def test_power_states_the_reports_own_number(tmp_path, capsys) -> None:
     study, tasks = make_study(), load_tasks(PILOT)
-    assert main(study, tmp_path) == 0 and "no results of both shells" in capsys.readouterr().out
+    assert main(study, tmp_path) == 0 and "No results of both shells" in capsys.readouterr().out
     rows = make_rows(study, tasks, random_passes())
     write_table(tmp_path / "synthetic" / "cells.csv", rows)
     (model,) = analyse(to_frame(rows), study, tasks).models

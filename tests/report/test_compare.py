@@ -1,4 +1,4 @@
-"""`make compare`: the change between two studies, against other people's formulas and on odd pairs of studies."""
+"""`make compare`: the change between two studies, and what was run differently."""
 
 import shutil
 from dataclasses import replace
@@ -7,10 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from scipy.stats import ttest_rel
 
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS as TASKS_FOLDER
@@ -40,63 +37,10 @@ def study(
     )
 
 
-def dice(seed, lift=0.0):
+def dice(seed):
     rng = np.random.default_rng(seed)
-    rates = {
-        shell: np.clip(rng.beta(0.8, 0.6, len(TASKS)) + lift, 0, 1) for shell in ("bash", "pwsh")
-    }
-    draws = {shell: rng.random((len(TASKS), 6)) for shell in rates}
-    return lambda model, shell, task, trial: bool(
-        draws[shell][task, trial - 1] < rates[shell][task]
-    )
-
-
-def rates(passes, shell, trials=5):
-    return np.array(
-        [
-            sum(passes("one", shell, t, n) for n in range(1, trials + 1)) / trials
-            for t in range(len(TASKS))
-        ]
-    )
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_compare_change_agrees_with_scipy(tmp_path, seed) -> None:
-    old, new = dice(seed), dice(seed + 100, 0.15)
-    study(tmp_path, "old", old)
-    study(tmp_path, "new", new)
-    (model,) = compare("old", "new", tmp_path).models
-    by_what = {change.what: change for change in model.changes}
-    assert list(by_what) == ["bash", "pwsh", "gap"]
-    before, after = ({s: rates(p, s) for s in ("bash", "pwsh")} for p in (old, new))
-    for what, x, y in (
-        ("bash", before["bash"], after["bash"]),
-        ("pwsh", before["pwsh"], after["pwsh"]),
-        ("gap", before["pwsh"] - before["bash"], after["pwsh"] - after["bash"]),
-    ):
-        change = by_what[what]
-        assert float(change.change) == pytest.approx((y - x).mean())
-        assert (float(change.before), float(change.after)) == pytest.approx((x.mean(), y.mean()))
-        expected = ttest_rel(y, x).confidence_interval(0.95)
-        rates_are_apart = all(0.1 < side.mean() < 0.9 for side in (x, y)) or what == "gap"
-        if rates_are_apart:
-            assert tuple(map(float, change.interval)) == pytest.approx(
-                (expected.low, expected.high), abs=0.00051
-            )
-        steps = np.rint((y - x) * 5).astype(int)
-        assert change.differing == np.count_nonzero(steps)
-
-
-@settings(deadline=None, max_examples=15)
-@given(st.integers(0, 10**6))
-def test_compare_swapped_turns_every_sign(tmp_path_factory, seed) -> None:
-    folder = tmp_path_factory.mktemp("swap")
-    study(folder, "x", dice(seed))
-    study(folder, "y", dice(seed + 1))
-    there, back = (compare(*names, folder).models[0] for names in (("x", "y"), ("y", "x")))
-    for one, other in zip(there.changes, back.changes, strict=True):
-        assert one.change == -other.change
-        assert tuple(one.interval) == pytest.approx((-other.interval.high, -other.interval.low))
+    passed = {shell: rng.random((len(TASKS), 6)) < 0.6 for shell in ("bash", "pwsh")}
+    return lambda model, shell, task, trial: bool(passed[shell][task, trial - 1])
 
 
 def test_compare_with_itself_shows_no_change(tmp_path) -> None:

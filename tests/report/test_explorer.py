@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fluency.core.study import Cell
 from fluency.report import explorer
 from fluency.report.cell_view import NARROW, ViewSize, cell_view, excerpt
-from fluency.report.difference import MOST, difference
+from fluency.report.difference import MOST, MOST_JSON, difference
 from fluency.report.explorer import PageHeader, page, page_details, script_json
 from fluency.scoring import checks
 from fluency.scoring.checks import content_problem as check
@@ -86,6 +86,17 @@ def test_difference_of_hostile_outputs(content, printed) -> None:
     assert json.loads(script_json([list(row) for row in found.rows])) is not None
 
 
+@pytest.mark.parametrize(
+    "printed",
+    [b"[" * 900 + b"1" + b"]" * 900, b"[" + b"1," * MOST_JSON + b"1]"],
+    ids=["deep", "long"],
+)
+def test_difference_does_not_indent_deep_or_long_json(printed) -> None:
+    """Indented, its size would grow by the square of its depth."""
+    found = difference([1], printed, "json")
+    assert [row.text for row in found.rows if row.op == "+"] == [printed.decode()]
+
+
 def test_difference_of_long_outputs_is_counted_in_full() -> None:
     printed = "".join(f"line {n}\n" for n in range(50_000)).encode()
     found = difference(["line 3", "nowhere"], printed, "set")
@@ -100,10 +111,6 @@ def test_script_json_holds_no_markup_and_the_same_value(value) -> None:
     text = script_json(value)
     assert json.loads(text) == value
     assert text.isascii() and not set(text) & set("<>&")
-
-
-def test_script_json_escapes_lone_surrogates() -> None:
-    assert script_json("\ud800<") == '"\\ud800\\u003c"'
 
 
 @pytest.mark.parametrize("size", [0, 1, 99, 100, 101, 5_000])

@@ -8,7 +8,7 @@ import pytest
 
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
-from tests.report.explorer_factory import FAILURES, make_explorer, make_study
+from tests.report.explorer_factory import FAILURES, make_explorer
 
 FIRST = "qwen-0.5b/bash/stale-lockfiles-0"
 LINE = "qwen-0.5b/stale-lockfiles-0"
@@ -238,14 +238,6 @@ def test_explorer_of_many_cells_is_fast(write, new_page) -> None:
     assert (
         page.run("document.querySelectorAll('*').length") < 10_000
     )  # a cell's texts are drawn when it is opened
-
-
-def test_explorer_of_a_study_without_records(write, new_page) -> None:
-    states = dict.fromkeys((f"{FIRST}/1", f"{FIRST}/1".replace("bash", "pwsh")), "missing")
-    page = new_page()
-    page.open(write(make_explorer(1, 1, 1, states=states)), f"{FIRST}/1")
-    assert "Nothing has been asked yet" in page.run(f"{DIALOG}.textContent")
-    assert make_study().study in page.run("document.title")
 
 
 def test_explorer_states_what_was_left_out(write, new_page) -> None:

@@ -78,19 +78,6 @@ def test_explorer_history_of_an_opened_cell(write, new_page) -> None:
     assert page.run("history.length") == steps + 2  # the cell and the one beside it, both ahead now
 
 
-def test_explorer_opens_by_address(write, new_page) -> None:
-    page = new_page()
-    page.open(
-        write(make_explorer(2, 2, 2, states={f"{FIRST}/1": "passed"})), f"{FIRST}/1?result=passed"
-    )
-    assert page.run(TITLE).startswith("qwen-0.5b, Bash, stale-lockfiles-0, trial 1")
-    click(page, "qwen-3b")
-    page.wait(f"{TITLE}.startsWith('qwen-3b')")
-    page.press("Escape")
-    page.wait("location.hash === '#?result=passed'")
-    assert not page.run(f"{DIALOG}.open")
-
-
 def test_explorer_names_an_unknown_address(write, new_page) -> None:
     path = write(make_explorer(1, 1, 1, states={f"{FIRST}/1": "passed"}))
     page = new_page()
@@ -100,20 +87,6 @@ def test_explorer_names_an_unknown_address(write, new_page) -> None:
     )
     page.open(path, "opus/stale-lockfiles-0")
     page.wait(f"{COUNT} === 'This study has no cell opus/stale-lockfiles-0.'")
-
-
-def test_explorer_links_related_cells(write, new_page) -> None:
-    page = new_page()
-    page.open(write(make_explorer(3, 2, 2)), f"{FIRST}/2")
-    links = [node["name"] for node in page.accessible("link")]
-    assert [name.split(":")[0] for name in links] == [
-        "qwen-0.5b, PowerShell 7, stale-lockfiles-0, trial 2",
-        "qwen-3b, Bash, stale-lockfiles-0, trial 2",
-        "opus-4-7, Bash, stale-lockfiles-0, trial 2",
-        "all trials of both shells",
-    ]
-    page.press("Tab", "Tab", "Enter")
-    page.wait(f"{TITLE}.includes('qwen-3b, Bash')")
 
 
 def test_explorer_task_shows_both_shells(write, new_page) -> None:

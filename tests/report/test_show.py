@@ -5,11 +5,8 @@ import unicodedata
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from fluency.common.errors import UserError
-from fluency.common.words import escape_controls
 from fluency.core.schema import write_record
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, record_path
@@ -90,17 +87,6 @@ def test_show_escapes_hostile_text(results, state) -> None:
     assert "\\x1b[31mred" in text and "\\u202e" in text and "\\x00" in text
     coloured = printed(CELL, folder, Terminal())
     assert "\x1b[2J" not in coloured and "\x1b]" not in coloured and "\x07" not in coloured
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.text())
-def test_escape_controls_leaves_visible_text(text) -> None:
-    seen = escape_controls(text)
-    assert all(
-        c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-        for c in seen
-    )
-    assert escape_controls(seen) == seen
 
 
 @pytest.mark.parametrize(
