@@ -76,7 +76,7 @@ def test_a_title_cannot_leave_the_folder_or_break_the_page(archive, tmp_path):
 
 def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
     forged = rewritten(archive, tmp_path, edit_of(SCORE, put("passed", value=False)))
-    with pytest.raises(UserError, match="no decision may rest on this archive"):
+    with pytest.raises(UserError, match="no decision may be based on this archive"):
         write_decision(forged, "title", tmp_path / "d")
     assert not (tmp_path / "d").exists()
 
@@ -148,6 +148,6 @@ def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
     assert unfinished["changes"].startswith("Nothing yet")
     assert "missing runs" in unfinished["changes"]
     assert (sure["changes"], sure["stays"]) == (words[band].changes, words[band].stays)
-    assert "could not rest on it" in unsure["changes"]
+    assert "so no change can be based on it" in unsure["changes"]
     edge = lines(False, provisional=True, edge="ceiling")
     assert edge["changes"].startswith("Nothing is proposed: these tasks are too easy to tell")

@@ -89,7 +89,7 @@ def pattern(files: dict[str, bytes]) -> None:
 FORGERIES: dict[str, tuple[Change, int, str]] = {
     # what is altered: the change, the exit code, what is said
     "study": (text("study.json", '"trials": 1', '"trials": 2'), 1, "`cells` is not the size"),
-    "a set with tasks left out": (record("study.json", put("tasks", value="all")), 1, "the archived tasks are not those of the study"),
+    "a set with tasks left out": (record("study.json", put("tasks", value="all")), 1, "the archived tasks are not the study's"),
     "another study": (record("study.json", put("study", value="other")), 1, "it is not the study"),
     "lock file": (flip("envs/requirements.lock"), 1, "envs/requirements.lock"),
     "prices left out": (drop("prices/policies.yaml"), 1, "does not hold it"),
@@ -245,7 +245,7 @@ def test_files_of_a_known_clean_commit_are_compared(small, tmp_path):
     said = "sandbox/README.md: it is not the file of the stated commit"
     assert tracked and said in map(str, report.altered)
     early = verify_forged(path, tmp_path / "x", utc_date="2020-01-01")
-    assert "its day is before that of its commit" in str(early.altered)
+    assert "its day is before its commit's" in str(early.altered)
 
 
 DOCUMENTS = (

@@ -115,7 +115,7 @@ def _policy_only(words: BandWords, baseline: Shell, challenger: Shell) -> BandWo
     policy, name = challenger.policy, baseline.short_title
     return replace(
         words,
-        reading=f"the {policy} stance rests on policy and parsing; do not extend it to code generation",
+        reading=f"the {policy} stance is based on policy and parsing; do not extend it to code generation",
         option=f"**Keep {policy} as policy only**: {name} ahead by {DIRECTION_PP} points or more; "
         "not to be extended to code generation.",
         changes=f"The {policy} stance is from now on argued from policy and parsing alone, "
@@ -160,7 +160,7 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
             "missing": [
                 "the model could not be asked",
                 "the sandbox failed before the command started",
-                "the engine or somebody outside ended it, three times at most",
+                "the engine or an outside action ended it, three times at most",
             ],
         },
         "task_enters": "at least ceil(trials / 2) measured trials in both shells",

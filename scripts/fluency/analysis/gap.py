@@ -62,7 +62,7 @@ class GapEstimate:
 
     @property
     def edge(self) -> plan.Edge | None:
-        """The edge that both shells are at, where the tasks cannot tell by how much they differ."""
+        """The edge that both shells are at, where the tasks cannot show how much they differ."""
         return plan.common_edge(self.paired.rates)
 
     @property

@@ -1,6 +1,6 @@
 """pass@k: any of k trials passes, with k the study's number of trials.
 
-With as many trials as k the estimator of Chen et al. (2021), arXiv 2107.03374, is one bit a task; a task with fewer
+With k trials the estimator of Chen et al. (2021), arXiv 2107.03374, is one bit a task; a task with fewer
 measured trials has none.
 """
 

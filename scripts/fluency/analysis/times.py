@@ -101,7 +101,7 @@ def _first(cells: pd.DataFrame, trials: int) -> float | None:
 def time_to_first_pass(task: Sequence[Trial], trials: int) -> float | None:
     """Seconds to the first pass as if trials ran one after another; infinite if none passes before the horizon.
 
-    None if a trial before the first pass is missing or has no time, and those before it do not reach the horizon:
+    None if a trial before the first pass is missing or has no time, and the trials before it do not reach the horizon:
     then the sum is not known.
     """
     total = 0.0

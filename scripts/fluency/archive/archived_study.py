@@ -78,7 +78,7 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
         ),
         (
             not isinstance(study.tasks, str) and set(study.tasks) == files.keys(),
-            "the archived tasks are not those of the study",
+            "the archived tasks are not the study's",
         ),
         (manifest.partial or not silent, f"it holds no record of the models {silent}"),
     ):

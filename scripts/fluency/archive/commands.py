@@ -35,7 +35,7 @@ _REGISTERED = """{path}
 Put this into the study's file:
   preregistration: {name}
   decision: {decision}
-A clock can be set, so let somebody else see the registration before the first answer:
+A clock can be set, so let a third party see the registration before the first answer:
   git add {name} && git commit -m "Register {name}" && git push
 docs/archive.md says how to sign it."""
 
@@ -92,7 +92,7 @@ def verify(archive: Path, record: Path | None = None) -> int:
     stated = recorded_sha256(record) if record else ""
     report = verify_archive(archive)
     if stated:
-        what = f"it is not the archive that {record} rests on, whose SHA-256 is {stated}"
+        what = f"it is not the archive that {record} is based on, whose SHA-256 is {stated}"
         report.check(archive.name, stated == report.sha256, what)
     print_lines(report.lines())
     return report.exit_code

@@ -59,7 +59,7 @@ def write_decision(
     with unpacked(Path(archive)) as files:
         report, archived = verify_unpacked(files)
         if archived is None or report.altered:
-            what = f"no decision may rest on this archive: {report.altered[0]}"
+            what = f"no decision may be based on this archive: {report.altered[0]}"
             hint = "`make verify` lists everything that does not hold"
             raise UserError(what, where=str(archive), hint=hint)
         write_atomic(path, _text(archived, title, date, report, path))
@@ -139,7 +139,7 @@ def _lines(model: ModelAnalysis) -> dict[str, str]:
     else:
         changes, stays = model.words[band].changes, model.words[band].stays
         if not model.reading.supported:
-            changes = f"By the table: {changes} But the interval does not support it, and a change could not rest on it."
+            changes = f"By the table: {changes} But the interval does not support it, so no change can be based on it."
     return {
         "model": model.model,
         "headline": headline_of(model),

@@ -86,7 +86,7 @@ def check_commit(archive: UnpackedArchive, report: VerifyReport) -> None:
         report.add("note", where, what)
         return
     is_later = (day_of(manifest.commit) or "") <= manifest.utc_date
-    report.check(where, is_later, "its day is before that of its commit")
+    report.check(where, is_later, "its day is before its commit's")
     packed = {name: path for path, name in PROJECT_FILES.items()}
     for name in archive.places:
         path = packed.get(name, name)

@@ -110,7 +110,7 @@ def _by_role(model: ModelAnalysis) -> list[str]:
 
 
 def draw_tasks(model: ModelAnalysis) -> Drawing | None:
-    """The rates of all shells for each task that tells something, the challenger's largest lead first.
+    """The rates of all shells for each task that distinguishes them, the challenger's largest lead first.
 
     Left out, with their number: tasks passed always or never in every shell. None if no task is left.
     """

@@ -75,7 +75,7 @@ def run_on_cluster(
 
 
 def slice_processors(profile: str) -> int:
-    """How many processors a slice has, by its profile; UserError if there is no such profile."""
+    """How many processors a slice has, by its profile; UserError if the profile does not exist."""
     there = sorted({path.parent.name for path in PROFILES.glob("*/profile.yaml")} - {"default"})
     if profile not in there:
         hint = f"name one of {there}"
