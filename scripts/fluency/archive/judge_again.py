@@ -9,14 +9,14 @@ from fluency.archive.archived_study import STATED, ArchivedStudy
 from fluency.archive.cell_chain import is_archived_image, is_result_plausible
 from fluency.archive.code_hashes import code_sha256
 from fluency.archive.findings import VerifyReport
-from fluency.archive.pack import LOCK_FILE, REGISTRATIONS
+from fluency.archive.pack import LOCK_FILE, REGISTRATIONS, table_text
 from fluency.archive.registration import is_about_code, with_registration
 from fluency.common.errors import UserError
 from fluency.core.provenance import Provenance
 from fluency.core.records import CONTROL_FILE, ControlRun, Execution, Generation, Score
 from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell
-from fluency.core.table import CellRecords, Row, to_frame
+from fluency.core.table import CellRecords, Row
 from fluency.core.tasks import Task
 from fluency.scoring.score_cell import score_cell
 from fluency.scoring.verdict import judge
@@ -129,8 +129,7 @@ def check_table(archived: ArchivedStudy, report: VerifyReport, rows: Sequence[Ro
     """`cells.csv` is what this code makes of the records: compared as bytes, never parsed."""
     where = f"{archived.products}/cells.csv"
     if where in archived.unpacked.places:
-        made = to_frame(list(rows)).to_csv(index=False, lineterminator="\n").encode()
-        same = archived.unpacked.read(where) == made
+        same = archived.unpacked.read(where) == table_text(rows).encode()
         report.check(where, same, "it does not say what the records say", "gather")
 
 

@@ -90,10 +90,14 @@ def require_complete(study: Study, rows: Sequence[Row], products: Path, partial:
             what, where = f"{absent[0]} has not been made", str(products)
         hint = "`make run` finishes the study; PARTIAL=1 packs it as it is, and its name says so"
         raise UserError(what, where=where, hint=hint)
-    made = to_frame(list(rows)).to_csv(index=False, lineterminator="\n")
-    if table.is_file() and table.read_text(encoding="utf-8") != made:
+    if table.is_file() and table.read_text(encoding="utf-8") != table_text(rows):
         hint = "`make run` makes the table and the report again"
         raise UserError("the table does not say what the records say", where=str(table), hint=hint)
+
+
+def table_text(rows: Sequence[Row]) -> str:
+    """The bytes of `cells.csv`."""
+    return to_frame(list(rows)).to_csv(index=False, lineterminator="\n")
 
 
 def product_names(study: Study, names: Iterable[str]) -> set[str]:

@@ -24,8 +24,8 @@ from fluency.core.table import CellRecords, Row, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.execute import execute_cell
-from fluency.report.markdown import code, table, text
 from fluency.report.sentences import headline_of
+from fluency.report.templates import render
 
 if TYPE_CHECKING:
     from fluency.execution.sandbox import Sandbox
@@ -69,27 +69,7 @@ class Replay:
 
     def markdown(self) -> str:
         """The differences and the effect on the verdict."""
-        changed = [one for one in self.differences if one.pass_changed]
-        others = [one for one in self.differences if not one.pass_changed]
-        lines = [f"# {self.heading}", "", f"Archive {code(self.archive)}. No model was asked.", ""]
-        lines += [f"- {text(note, 500)}" for note in self.notes] + [""] * bool(self.notes)
-        lines += [f"{len(changed)} of {self.cells} cells pass or fail differently.", ""]
-        lines += _table(changed)
-        lines += [f"{len(others)} further cells differ without that changing.", ""]
-        lines += [*_table(others), "## Effect on the verdict", ""]
-        for alias, before in self.before.items():
-            after, model = self.after[alias], f"**{text(alias, 60)}**"
-            if before == after:
-                lines.append(f"- {model}: unchanged. {text(before, 4000)}")
-            else:
-                lines.append(f"- {model} archived: {text(before, 4000)}")
-                lines.append(f"- {model} now: {text(after, 4000)}")
-        return "\n".join(lines) + "\n"
-
-
-def _table(differences: list[CellDifference]) -> list[str]:
-    rows = [[code(one.cell), text(one.what, 900)] for one in differences]
-    return [table(["cell", "differences"], rows), ""] if rows else []
+        return render("replay.md.j2", vars(self))
 
 
 def replay_archive(
