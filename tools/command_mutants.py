@@ -233,9 +233,9 @@ _EXPLANATION = """\
 Each Bash reference, or the first PowerShell reference of each task, gets one small fault at a time: a flag dropped, a
 comparison flipped, a number changed, case ignored, a stage of the pipeline, a negation or an anchor removed. Every
 mutant is judged like an answer and is *killed* if it fails in at least one world. A survivor is *equivalent* if no
-output could distinguish it from the reference, *left out* if only a world that is excluded on purpose could, mostly
-because the prompt does not decide the case. Any other survivor shows that a world lacks a trap. The kill rate is of the
-mutants that are not equivalent. A task whose references have nothing to change has no mutants.
+output could distinguish it from the reference. It is *left out* if a trap could that no world holds: the prompt does
+not decide the case, such data are not written, or the trap is still missing. The kill rate is of the mutants that are
+not equivalent. A task whose references have nothing to change has no mutants.
 
 Survivors and their reasons are in `tests/data/mutant_survivors.yaml`. `make mutants` writes this page,
 `python -m tools.command_mutants SHELL SET` the page of one shell and set.
