@@ -26,59 +26,30 @@ REQUESTS: list[tuple[str, str, bool]] = [
 
 def write_lines(path: Path, records: list[Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        "".join(
-            f"{record if isinstance(record, str) else json.dumps(record)}\n" for record in records
-        )
-    )
+    lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
+    path.write_text("".join(f"{line}\n" for line in lines))
     return path
 
 
 def claude_code(folder: Path, requests=REQUESTS, shell: str = "Bash") -> Path:
-    common = {
-        "sessionId": "s1",
-        "uuid": "u",
-        "cwd": HOME,
-        "version": "2.0.0",
-        "userType": "external",
-    }
+    def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
+        about = {"sessionId": "s1", "cwd": HOME, "version": "2.0.0", "userType": "external"}
+        return about | {"type": role, "message": {"role": role, "content": content}} | more
+
     records: list[Any] = [
         {"type": "summary", "summary": "x", "leafUuid": "u", "sessionId": "s1"},
-        {
-            **common,
-            "type": "user",
-            "isMeta": True,
-            "message": {"role": "user", "content": "Caveat: ignore"},
-        },
-        {
-            **common,
-            "type": "user",
-            "message": {"role": "user", "content": "<command-name>/clear</command-name>"},
-        },
+        said("user", "Caveat: ignore", isMeta=True),
+        said("user", "<command-name>/clear</command-name>"),
         "{broken",
     ]
     for number, (text, command, ok) in enumerate(requests):
         use = {"type": "tool_use", "id": f"toolu_{number}", "name": shell}
         use["input"] = {"command": command, "description": text}
-        result = {
-            "type": "tool_result",
-            "tool_use_id": f"toolu_{number}",
-            "content": "out",
-            "is_error": not ok,
-        }
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": "out"}
         records += [
-            {
-                **common,
-                "type": "user",
-                "message": {"role": "user", "content": [{"type": "text", "text": "go on"}]},
-            },
-            {**common, "type": "assistant", "message": {"role": "assistant", "content": [use]}},
-            common
-            | {
-                "type": "user",
-                "message": {"role": "user", "content": [result]},
-                "toolUseResult": {"stdout": ""},
-            },
+            said("user", [{"type": "text", "text": "go on"}]),
+            said("assistant", [use]),
+            said("user", [result | {"is_error": not ok}], toolUseResult={"stdout": ""}),
         ]
     return write_lines(folder / "claude/-home-zaphodb/11111111-2222.jsonl", records)
 
@@ -87,45 +58,28 @@ def codex(folder: Path, requests=REQUESTS) -> Path:
     def item(kind: str, **payload: Any) -> dict[str, Any]:
         return {"timestamp": "2026-08-01T00:00:00Z", "type": kind, "payload": payload}
 
-    scaffolding = [{"type": "input_text", "text": "<environment_context>cwd</environment_context>"}]
+    def prompt(text: str) -> dict[str, Any]:
+        content = [{"type": "input_text", "text": text}]
+        return item("response_item", type="message", role="user", content=content)
+
     records: list[Any] = [
         item("session_meta", id="1", cwd=HOME, cli_version="1"),
         item("turn_context", turn_id="1", model="m", cwd=HOME),
-        item("response_item", type="message", role="user", content=scaffolding),
+        prompt("<environment_context>cwd</environment_context>"),
         "\x00\x01 not json",
     ]
     for number, (text, command, ok) in enumerate(requests):
-        call_id = f"call_{number}"
+        name, given = "shell", {"command": ["bash", "-lc", command], "workdir": HOME}
         if number % 2:
             name, given = "exec_command", {"cmd": command}
-        else:
-            name, given = "shell", {"command": ["bash", "-lc", command], "workdir": HOME}
+        call = {"name": name, "arguments": json.dumps(given)}
+        of_call, code = {"call_id": f"call_{number}"}, 0 if ok else 1
         records += [
-            item(
-                "response_item",
-                type="message",
-                role="user",
-                content=[{"type": "input_text", "text": text}],
-            ),
+            prompt(text),
             item("event_msg", type="user_message", message=text),
-            item(
-                "response_item",
-                type="function_call",
-                name=name,
-                arguments=json.dumps(given),
-                call_id=call_id,
-            ),
-            item(
-                "event_msg",
-                type="exec_command_end",
-                call_id=call_id,
-                stdout="",
-                stderr="",
-                exit_code=0 if ok else 1,
-            ),
-            item(
-                "response_item", type="function_call_output", call_id=call_id, output="Exit code: 0"
-            ),
+            item("response_item", type="function_call", **call, **of_call),
+            item("event_msg", type="exec_command_end", stdout="", exit_code=code, **of_call),
+            item("response_item", type="function_call_output", output="Exit code: 0", **of_call),
         ]
     return write_lines(folder / "codex/2026/08/01/rollout-2026-08-01-1.jsonl", records)
 
@@ -135,38 +89,24 @@ def _gemini_messages(requests) -> list[dict[str, Any]]:
     for number, (text, command, ok) in enumerate(requests):
         call = {"id": f"run_{number}", "name": "run_shell_command", "args": {"command": command}}
         call["status"] = "success" if ok else "error"
-        messages += [
-            {"id": f"u{number}", "timestamp": "t", "type": "user", "content": [{"text": text}]},
-            {
-                "id": f"g{number}",
-                "timestamp": "t",
-                "type": "gemini",
-                "content": "done",
-                "toolCalls": [call],
-            },
-        ]
+        asked = {"id": f"u{number}", "type": "user", "content": [{"text": text}]}
+        answered = {"id": f"g{number}", "type": "gemini", "content": "done", "toolCalls": [call]}
+        messages += [asked, answered]
     return messages
 
 
-def gemini(folder: Path, requests=REQUESTS, extra: list[Any] = []) -> Path:  # noqa: B006
-    head = {
-        "sessionId": "s",
-        "projectHash": "h",
-        "startTime": "t",
-        "kind": "main",
-        "directories": [HOME],
-    }
-    records = [head, *_gemini_messages(requests), {"$set": {"lastUpdated": "t"}}, "[1, 2", *extra]
+GEMINI_HEAD = {"sessionId": "s", "projectHash": "h", "startTime": "t", "kind": "main"}
+
+
+def gemini(folder: Path, requests=REQUESTS) -> Path:
+    head = GEMINI_HEAD | {"directories": [HOME]}
+    records = [head, *_gemini_messages(requests), {"$set": {"lastUpdated": "t"}}, "[1, 2"]
     return write_lines(folder / "gemini/h/chats/session-t-12345678.jsonl", records)
 
 
 def gemini_document(folder: Path, requests=REQUESTS) -> Path:
-    path = folder / "gemini/h/chats/session-old.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        json.dumps({"sessionId": "s", "projectHash": "h", "messages": _gemini_messages(requests)})
-    )
-    return path
+    document = GEMINI_HEAD | {"messages": _gemini_messages(requests)}
+    return write_lines(folder / "gemini/h/chats/session-old.json", [document])
 
 
 def opencode(folder: Path, requests=REQUESTS) -> Path:
@@ -179,28 +119,18 @@ def opencode(folder: Path, requests=REQUESTS) -> Path:
         "CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);"
     )
 
-    def add(number: int, role: str, part: dict[str, Any] | str) -> None:
-        message = f"msg_{number:04d}_{role == 'assistant'}"
+    def add(number: int, role: str, part: str) -> None:
+        name = f"msg_{number:04d}_{role == 'assistant'}"
         document = json.dumps({"role": role, "path": {"cwd": HOME, "root": HOME}})
-        database.execute("INSERT INTO message VALUES (?, 's', ?)", (message, document))
-        data = part if isinstance(part, str) else json.dumps(part)
-        database.execute(
-            "INSERT INTO part VALUES (?, ?, 's', ?)", (f"prt_{message}", message, data)
-        )
+        database.execute("INSERT INTO message VALUES (?, 's', ?)", (name, document))
+        database.execute("INSERT INTO part VALUES (?, ?, 's', ?)", (f"prt_{name}", name, part))
 
     for number, (text, command, ok) in enumerate(requests):
-        add(number, "user", {"type": "text", "text": text})
-        state = {
-            "status": "completed",
-            "input": {"command": command, "description": text},
-            "output": "",
-        }
-        state["metadata"] = {"exit": 0 if ok else 1}
-        add(
-            number,
-            "assistant",
-            {"type": "tool", "tool": "bash", "callID": f"oc_{number}", "state": state},
-        )
+        add(number, "user", json.dumps({"type": "text", "text": text}))
+        state = {"status": "completed", "input": {"command": command, "description": text}}
+        state |= {"output": "", "metadata": {"exit": 0 if ok else 1}}
+        call = {"type": "tool", "tool": "bash", "callID": f"oc_{number}", "state": state}
+        add(number, "assistant", json.dumps(call))
     add(9999, "user", "{torn")
     database.commit()
     database.close()

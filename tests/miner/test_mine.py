@@ -6,6 +6,7 @@ import string
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -23,18 +24,15 @@ from fluency.miner.redact import GENERIC_NAMES, redact, user_names
 from fluency.miner.transcripts import requests_in
 from tests.miner import logs
 
-EXPECTED = {
-    "file-inspection": 1,
-    "text-processing": 2,
-    "process-introspection": 1,
-    "network-fetch": 1,
-}
+EXPECTED = dict.fromkeys(CATEGORIES, 1) | {"text-processing": 2}
+LEFT = dict.fromkeys(("failed", "more than one command", "runs something else"), 1)
+CANDIDATES = ["file-list-sort-take", "network-fetch", "process-processes"]
+CANDIDATES += ["text-search", "text-search-count"]
 
 
 def everything_below(folder: Path) -> str:
-    return "\n".join(
-        f"{path.name}\n{path.read_text()}" for path in sorted(folder.rglob("*")) if path.is_file()
-    )
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return "\n".join(f"{path.name}\n{path.read_text()}" for path in files)
 
 
 @pytest.mark.parametrize("name", logs.FORMATS)
@@ -42,25 +40,11 @@ def test_mine_finds_same_candidates_in_each_format(name, tmp_path):
     logs.FORMATS[name](tmp_path / "logs")
     report = mine([tmp_path / "logs"], tmp_path / "out")
     assert report.tally["files"] == 1
-    assert report.tally["commands"] == len(logs.REQUESTS) and dict(report.categories) == EXPECTED
-    assert dict(report.rejected) == {
-        "failed": 1,
-        "more than one command": 1,
-        "runs something else": 1,
-    }
+    assert report.tally["commands"] == len(logs.REQUESTS)
+    assert (dict(report.categories), dict(report.rejected)) == (EXPECTED, LEFT)
     assert report.tally["malformed lines"] == (0 if name.endswith("old") else 1)
-    files = {
-        "text-search-count",
-        "text-search",
-        "file-list-sort-take",
-        "process-processes",
-        "network-fetch",
-    }
-    assert (
-        set(report.candidates)
-        == files
-        == {path.parent.name for path in (tmp_path / "out").glob("*/task.yaml")}
-    )
+    drafts = sorted(path.parent.name for path in (tmp_path / "out").glob("*/task.yaml"))
+    assert sorted(report.candidates) == drafts == CANDIDATES
     written = everything_below(tmp_path / "out").lower()
     assert "grep -rn todo " in written and "| wc -l" in written, "public text is kept"
     for canary in logs.CANARIES:
@@ -74,18 +58,15 @@ def test_mine_draft_is_refused_by_loader(tmp_path):
     draft = yaml.safe_load((folder / "task.yaml").read_text())
     assert draft["draft"] is True and "expected" not in json.dumps(draft)
     assert draft["prompt"] == "List the five largest files"
-    assert (
-        draft["seen"]["commands"] == {"bash": [logs.REQUESTS[1][1]]}
-        and not (folder / "answer.py").exists()
-    )
+    assert draft["seen"]["commands"] == {"bash": [logs.REQUESTS[1][1]]}
+    assert not (folder / "answer.py").exists()
     with pytest.raises(UserError):
         load_task(folder)
 
 
 def test_mine_table_counts_categories_and_candidates(tmp_path):
-    often = [("Count lines", f"wc -l src/{n}.rs", True) for n in range(6)] + [
-        ("Size", "du -sb src", True)
-    ] * 2
+    often = [("Count lines", f"wc -l src/{n}.rs", True) for n in range(6)]
+    often += [("Size", "du -sb src", True)] * 2
     logs.claude_code(tmp_path / "logs", [*often, *logs.REQUESTS])
     mine([tmp_path / "logs"], tmp_path / "out")
     page = (tmp_path / "out/README.md").read_text()
@@ -108,13 +89,10 @@ def test_mine_leaves_out_prompt_with_several_commands(tmp_path):
     path = logs.codex(tmp_path / "logs", [("Look around", "ls", True), ("Count", "wc -l a", True)])
     lines = path.read_text().splitlines()
     second = next(line for line in lines if '"call_1"' in line and "function_call" in line)
-    path.write_text(
-        "\n".join([*lines, second.replace("call_1", "call_2").replace("wc -l a", "wc -l b")]) + "\n"
-    )
+    logs.write_lines(path, [*lines, second.replace("call_1", "call_2").replace("-l a", "-l b")])
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.candidates == ["file-list"] and dict(report.rejected) == {
-        "one of several for its prompt": 2
-    }
+    assert report.candidates == ["file-list"]
+    assert dict(report.rejected) == {"one of several for its prompt": 2}
 
 
 def test_mine_keeps_edited_draft_and_repeats_page(tmp_path):
@@ -189,16 +167,13 @@ def test_mine_reads_default_places_or_several_arguments(tmp_path, monkeypatch, c
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     assert default_places() == []
-    logs.claude_code(tmp_path / "x").rename(_folder(tmp_path / ".claude/projects/p") / "1.jsonl")
-    logs.codex(tmp_path / "x").rename(
-        _folder(tmp_path / ".codex/sessions/2026") / "rollout-1.jsonl"
-    )
-    logs.gemini(tmp_path / "x").rename(
-        _folder(tmp_path / ".gemini/tmp/h/chats") / "session-1.jsonl"
-    )
-    logs.opencode(tmp_path / "x").rename(
-        _folder(tmp_path / ".local/share/opencode") / "opencode.db"
-    )
+    for make, place in {
+        logs.claude_code: ".claude/projects/p/1.jsonl",
+        logs.codex: ".codex/sessions/2026/rollout-1.jsonl",
+        logs.gemini: ".gemini/tmp/h/chats/session-1.jsonl",
+        logs.opencode: ".local/share/opencode/opencode.db",
+    }.items():
+        make(tmp_path / "x").rename(_folder((tmp_path / place).parent) / Path(place).name)
     assert main([Path("")], tmp_path / "out") == 0
     assert "Files with shell commands: 4 " in capsys.readouterr().out
     one, two = logs.claude_code(tmp_path / "a a").parent, logs.codex(tmp_path / "b").parent
@@ -241,9 +216,7 @@ def test_mine_opens_no_socket_and_starts_no_program(tmp_path):
     touched, _ = run_watched([tmp_path / "logs", tmp_path / "out"], prefix)
     assert touched == "[]" and (tmp_path / "out/README.md").is_file()
     if not prefix:
-        pytest.skip(
-            f"no socket was used, but a namespace without a network is not permitted here: {probe.stderr}"
-        )
+        pytest.skip(f"no socket was used; no namespace without a network here: {probe.stderr}")
 
 
 def test_mine_memory_is_bounded(tmp_path):
@@ -257,11 +230,9 @@ def test_mine_memory_is_bounded(tmp_path):
             number = 0
             while stream.tell() < megabytes * 1_000_000:
                 number += 1
-                for line in records[-3 * len(logs.REQUESTS) :]:
-                    stream.write(
-                        line.replace("toolu_", f"toolu_{number}_").replace("src", f"src{number}")
-                        + "\n"
-                    )
+                text = "\n".join([*records[-3 * len(logs.REQUESTS) :], ""])
+                text = text.replace("toolu_", f"toolu_{number}_").replace("src", f"src{number}")
+                stream.write(text)
                 stream.write(result.replace('"out"', json.dumps("output " * 20_000)) + "\n")
         peaks[name] = run_watched([path.parent, tmp_path / f"out-{name}"])[1]
     assert peaks["large"] - peaks["small"] < 25_000, peaks
@@ -307,21 +278,11 @@ SEVERAL = [
 
 
 LEFT_OUT = [("bash", command) for command in (*CHANGES, *SEVERAL, "echo hello", "")]
-LEFT_OUT += [
-    ("pwsh", command)
-    for command in (
-        "ls | % { Remove-Item $_ }",
-        "ls | % { $_.Delete() }",
-        "ls | % Delete",
-        "ls | % { $_.IsReadOnly = $true }",
-        "[IO.File]::Delete('x')",
-        "ls | % { & $x }",
-        "Remove-Item x",
-        "irm h -Method Post",
-        "iwr h -OutFile f",
-        "ls; ls",
-    )
-]
+POWERSHELL = [
+    "ls | % { Remove-Item $_ }", "ls | % { $_.Delete() }", "ls | % Delete", "ls | % { $_.IsReadOnly = $true }",
+    "[IO.File]::Delete('x')", "ls | % { & $x }", "Remove-Item x", "irm h -Method Post", "iwr h -OutFile f", "ls; ls",
+]  # fmt: skip
+LEFT_OUT += [("pwsh", command) for command in POWERSHELL]
 
 
 @pytest.mark.parametrize(("shell", "command"), LEFT_OUT)
@@ -402,10 +363,10 @@ SESSIONS = {
 @pytest.mark.parametrize("name", SESSIONS)
 def test_mine_session_of_current_agents(name, tmp_path):
     report = mine([ROOT / "tests/data/miner" / f"{name}.jsonl"], tmp_path)
-    shells: dict[str, int] = {}
+    shells = Counter[str]()
     for path in tmp_path.glob("*/task.yaml"):
-        for shell, commands in yaml.safe_load(path.read_text())["seen"]["commands"].items():
-            shells[shell] = shells.get(shell, 0) + len(commands)
+        seen = yaml.safe_load(path.read_text())["seen"]["commands"]
+        shells.update({shell: len(commands) for shell, commands in seen.items()})
     assert (shells, dict(report.rejected)) == SESSIONS[name]
 
 
@@ -418,24 +379,21 @@ def test_redact_takes_linear_time(repeated):
         redact(repeated * times)
         return time.process_time() - started
 
-    assert min(seconds(6_400) for _ in range(3)) < 16 * max(
-        min(seconds(800) for _ in range(3)), 0.02
-    )
+    few, many = (min(seconds(times) for _ in range(3)) for times in (800, 6_400))
+    assert many < 16 * max(few, 0.02)
 
 
 LETTERS = string.ascii_lowercase
 NAME = st.text(LETTERS, min_size=5, max_size=12).map(lambda text: f"q{text}z")
-TOKEN = st.text(string.ascii_letters + string.digits, min_size=24, max_size=60).filter(
-    lambda text: any(c.isdigit() for c in text) and any(c.isalpha() for c in text)
-)
+LETTERS_OR_DIGITS = st.text(string.ascii_letters + string.digits, min_size=24, max_size=60)
+TOKEN = LETTERS_OR_DIGITS.filter(lambda text: not text.isalpha() and not text.isdigit())
 AROUND = [
     "{}", " {} ", "'{}'", '"{}"', "({})", "grep {} log | head", "see {}, please", "a={}", "{}: x",
     "[{}]",
 ]  # fmt: skip
 AROUND += ["find . -name x; {}", "Über '{}'", "a\nb {}", "--flag ({})"]
-HOST = st.tuples(NAME, st.sampled_from(["com", "internal", "co.uk", "corp", "dev", "io"])).map(
-    ".".join
-)
+ENDINGS = st.sampled_from(["com", "internal", "co.uk", "corp", "dev", "io"])
+HOST = st.tuples(NAME, ENDINGS).map(".".join)
 PRIVATE = {
     "the name in a home folder": (
         NAME,
@@ -513,10 +471,8 @@ def test_redact_keeps_plain_commands(text):
 
 def test_redact_replaces_session_folder():
     folder = "/home/zaphod/heart-of-gold"
-    assert (
-        redact(f"ls {folder}/src {folder} {folder}-two/x", (), folder)
-        == "ls src . ~/heart-of-gold-two/x"
-    )
+    text = redact(f"ls {folder}/src {folder} {folder}-two/x", (), folder)
+    assert text == "ls src . ~/heart-of-gold-two/x"
 
 
 def test_user_names_skips_generic_names():
