@@ -26,15 +26,11 @@ from tests.waiting import wait_for
 LIMITS = Limits()
 
 
-def bash(
-    sandbox: Sandbox, command: str, *needs: str, timeout_s=20.0, limits=LIMITS, **options
-) -> Result:
+def bash(sandbox: Sandbox, command: str, *needs: str, timeout_s=20.0, limits=LIMITS, **options):
     return sandbox.run(Invocation("bash", command, SMALL, limits, timeout_s, needs, **options))
 
 
-def pwsh(
-    sandbox: Sandbox, command: str, *needs: str, timeout_s=30.0, limits=LIMITS, **options
-) -> Result:
+def pwsh(sandbox: Sandbox, command: str, *needs: str, timeout_s=30.0, limits=LIMITS, **options):
     return sandbox.run(Invocation("pwsh", command, SMALL, limits, timeout_s, needs, **options))
 
 
@@ -79,13 +75,8 @@ def of_the_sandbox(name: str) -> ModuleType:
     return module
 
 
-AGES = {
-    ".": 3600.0,
-    "src": 86400.0,
-    "src/main.rs": 10 * 86400.0,
-    "README.md": 60.0,
-    "with space.txt": 5.0,
-}
+AGES = {".": 3600.0, "src": 86400.0, "src/main.rs": 10 * 86400.0, "README.md": 60.0}
+AGES["with space.txt"] = 5.0
 
 
 def packed(files: dict[str, bytes], dirs: tuple[str, ...], modes: dict[str, int]) -> bytes:
@@ -105,42 +96,25 @@ def packed(files: dict[str, bytes], dirs: tuple[str, ...], modes: dict[str, int]
 
 def small_world() -> SimpleNamespace:
     """Three files, five helpers in a tree of two, five routes; the shape of fluency.world.World."""
-    files = {
-        "README.md": b"# read me\n",
-        "src/main.rs": b"fn main() {}\n",
-        "with space.txt": b"\x00\xff",
-    }
-
-    def route(path: str, status: int, headers: dict[str, str], body: bytes) -> Route:
-        return Route("GET", path, status, headers, body)
-
-    def helper(
-        key: str, name: str, *args: str, parent: str | None = None, rss: int = 0, virt: int = 0
-    ):
-        return HelperSpec(key, name, args, parent, rss, virt)
-
-    finds = {
-        "findings": (Finding("fault$", {"code": "V1"}),),
-        "job": Job("/lint/", "j", ("first\n", "then\n")),
-    }
+    files = {"README.md": b"# read me\n", "src/main.rs": b"fn main() {}\n"}
+    files["with space.txt"] = b"\x00\xff"
+    store = {"Content-Type": "application/octet-stream"}
+    finds = {"findings": (Finding("fault$", {"code": "V1"}),)}
+    finds["job"] = Job("/lint/", "j", ("first\n", "then\n"))
+    crates = {"Content-Type": "application/json"}
     http = (
-        route("/api/crates", 200, {"Content-Type": "application/json"}, b'{"crates": []}\n'),
-        route("/dl/latest", 302, {"Location": "/dl/store/1"}, b""),
-        route(
-            "/dl/store/1",
-            200,
-            {"Content-Type": "application/octet-stream"},
-            bytes(range(256)) * 300,
-        ),
-        route("/doc", 200, {"X-Tag": "1", "ETag": 'W/"a"'}, b"text\n"),
+        Route("GET", "/api/crates", 200, crates, b'{"crates": []}\n'),
+        Route("GET", "/dl/latest", 302, {"Location": "/dl/store/1"}, b""),
+        Route("GET", "/dl/store/1", 200, store, bytes(range(256)) * 300),
+        Route("GET", "/doc", 200, {"X-Tag": "1", "ETag": 'W/"a"'}, b"text\n"),
         Route("POST", "/lint", 422, {}, f"{JOB} {FINDINGS}\n".encode(), **finds),
     )
     processes = (
-        helper("sched", "vox-sched", "--config", "a b", rss=4),
-        helper("w1", "vox-worker", "--queue", "alpha", parent="sched", rss=30),
-        helper("w2", "vox-worker", "--queue", "beta", rss=5),
-        helper("relay", "vox-relay", parent="sched"),
-        helper("lspd", "vox-lspd", "", parent="relay", virt=3000),
+        HelperSpec("sched", "vox-sched", ("--config", "a b"), rss_mb=4),
+        HelperSpec("w1", "vox-worker", ("--queue", "alpha"), "sched", rss_mb=30),
+        HelperSpec("w2", "vox-worker", ("--queue", "beta"), rss_mb=5),
+        HelperSpec("relay", "vox-relay", (), "sched", rss_mb=0),
+        HelperSpec("lspd", "vox-lspd", ("",), "relay", rss_mb=0, virt_mb=3000),
     )
     tree = {"tar": packed(files, ("src",), {}), "ages": AGES, "files": files, "dirs": ("src",)}
     return SimpleNamespace(seed=1, sha256="0" * 64, http=http, processes=processes, **tree)
@@ -163,10 +137,8 @@ def as_nobody(question) -> str:
             os.setegid(65534)
             os.seteuid(65534)
             question()
-        except SandboxError as error:
-            text = str(error)
         except BaseException as error:
-            text = repr(error)
+            text = str(error) if isinstance(error, SandboxError) else repr(error)
         finally:
             os.write(write, text.encode())
             os._exit(0)

@@ -12,7 +12,7 @@ from fluency.core.records import ImageInfo
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.execution.image import build_arguments, forget_other_image
 from fluency.execution.image_content import content_sha256
-from fluency.execution.powershell import archive_origin, pinned
+from fluency.execution.powershell import archive_origin, pinned, release_name
 
 FIRST = SHELLS[DESIGN_SHELLS[0]]
 
@@ -30,9 +30,8 @@ def current_hash() -> str:
 
 def test_content_hash_with_one_more_shell(monkeypatch):
     before = current_hash()
-    monkeypatch.setitem(
-        SHELLS, "zsh", replace(FIRST, name="zsh", argv=("/usr/bin/zsh", "-c"), packages=("zsh",))
-    )
+    zsh = replace(FIRST, name="zsh", argv=("/usr/bin/zsh", "-c"), packages=("zsh",))
+    monkeypatch.setitem(SHELLS, "zsh", zsh)
     assert current_hash() != before and build_arguments()["SHELLS"].endswith(" zsh=/usr/bin/zsh")
     assert build_arguments()["SHELL_PACKAGES"].endswith(" zsh")
 
@@ -51,13 +50,8 @@ def test_dockerfile_defaults_are_the_shells():
     assert dict(re.findall(r'^ARG (SHELL\w+)="(.*)"$', text, re.MULTILINE)) == build_arguments()
 
 
-FACTS = {
-    "image_id": "i",
-    "content_sha256": "c" * 64,
-    "base": "b",
-    "architecture": "a",
-    "packages_sha256": "d" * 64,
-}
+FACTS = {"image_id": "i", "content_sha256": "c" * 64, "packages_sha256": "d" * 64}
+FACTS |= {"base": "b", "architecture": "a"}
 INFO = ImageInfo(shells={"bash": "5.2", "pwsh": "7.6.5"}, **FACTS)
 
 
@@ -70,10 +64,7 @@ def test_forget_other_image_by_shells(tmp_path, pwsh, kept):
     assert record.exists() is kept
 
 
-X64, ARM64 = (
-    next(digest for name, digest in pinned().items() if machine in name)
-    for machine in ("x64", "arm64")
-)
+X64, ARM64 = (pinned()[release_name(machine)] for machine in ("amd64", "arm64"))
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,8 @@ from tests.execution.run_it import bash, pwsh
 from tests.execution.test_isolation import PROBES, TIGHT, run
 from tests.waiting import wait_for
 
-pytestmark = [
-    pytest.mark.engine,
-    pytest.mark.skipif(
-        os.geteuid() != 0 or not shutil.which("podman"),
-        reason="no podman is installed, or not root",
-    ),
-]
+CANNOT = os.geteuid() != 0 or not shutil.which("podman")
+pytestmark = [pytest.mark.engine, pytest.mark.skipif(CANNOT, reason="needs root and podman")]
 UNRAISED = '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n'
 # The name space of the test's engine has no other interface, and Podman gives no resolver.
 NOT_HERE = {"no-network", "no-resolver"}
@@ -38,9 +33,8 @@ NOT_HERE = {"no-network", "no-resolver"}
 def podman(sandbox) -> Iterator[Sandbox]:
     """The same image on a podman of the test's own."""
     # Podman refuses a runroot of more than 50 characters, which a worker's temporary folder has.
-    with tempfile.TemporaryDirectory(
-        prefix="podman-", dir="/tmp", ignore_cleanup_errors=True
-    ) as name:
+    short = {"prefix": "podman-", "dir": "/tmp", "ignore_cleanup_errors": True}
+    with tempfile.TemporaryDirectory(**short) as name:
         yield from podman_in(sandbox, Path(name))
 
 
@@ -51,11 +45,8 @@ def podman_in(sandbox: Sandbox, folder: Path) -> Iterator[Sandbox]:
         patch.setenv("DOCKER_HOST", url)
         (folder / "containers.conf").write_text(UNRAISED)
         patch.setenv("CONTAINERS_CONF", str(folder / "containers.conf"))
-        service = subprocess.Popen(
-            ["unshare", "--net", "podman", *storage, "system", "service", "--time=0", url],
-            stdout=log,
-            stderr=log,
-        )
+        command = ["unshare", "--net", "podman", *storage, "system", "service", "--time=0", url]
+        service = subprocess.Popen(command, stdout=log, stderr=log)
         try:
             wait_for((folder / "podman.sock").exists, 60)
             engine = find_engine()
@@ -100,9 +91,8 @@ def test_the_isolation_holds(podman, probe):
 def test_attacks_end_where_they_end_elsewhere(podman):
     assert bash(podman, ":(){ :|:& };:; sleep 60", timeout_s=3).timed_out
     assert bash(podman, "head -c 2G /dev/zero | tail -n 1", limits=TIGHT).used.oom_killed
-    assert bash(
-        podman, "trap '' TERM; setsid sleep 600 & kill -TERM $$; while :; do :; done", timeout_s=3
-    ).timed_out
+    deaf = "trap '' TERM; setsid sleep 600 & kill -TERM $$; while :; do :; done"
+    assert bash(podman, deaf, timeout_s=3).timed_out
     assert bash(podman, "echo > README.md; rm -rf / 2>/dev/null; ls | wc -l").stdout.data == "0\n"
     assert bash(podman, "echo next; pgrep -c sleep").stdout.data == "next\n0\n"
     wait_for(lambda: not podman._engine.client().containers(all=True))

@@ -140,36 +140,31 @@ def test_check_world_refuses_short_or_repeated_list():
         check_world(WORLD, TALLY | {"crate-versions": ["vox-db 1.2.3"] * 2})
 
 
+NOT_PLAIN = ("caf\u00e9.md", "a\nb.md", "../x.md", "a:b")
+NOT_NAMES = ("docs/a\\b", "docs/a\tb", "docs/?/../b")
+
+
 @pytest.mark.parametrize(
     ("add", "invariant"),
     [
-        *[
-            (lambda b, name=name: b.file(f"docs/{name}", "x"), "plain ASCII names only")
-            for name in ("caf\u00e9.md", "a\nb.md", "../x.md", "a:b")
-        ],
+        *[(lambda b, name=name: b.file(f"docs/{name}", "x"), "plain ASCII names only") for name in NOT_PLAIN],
         (lambda b: b.file("Cargo.toml", "x"), "one entry a path"),
         (lambda b: b.file("crates", "x"), "one entry a path"),
         (lambda b: b.file("docs/crlf.md", "a\r\n"), "LF only"),
         (lambda b: b.file("docs/crlf.sh", b"a\r\nb\n"), "LF only"),
         (lambda b: b.file("docs/lf.md", "a\n", crlf=True), "or `crlf` and CRLF"),
-        *[
-            (lambda b, name=name: b.file(f"docs/{name}", "x", any_name=True), "printable ASCII names only")
-            for name in ("a\\b", "a\tb", "?/../b")
-        ],
+        *[(lambda b, name=name: b.file(name, "x", any_name=True), "printable ASCII names only") for name in NOT_NAMES],
         (lambda b: b.folder("docs/[id]"), "plain ASCII names only"),
         (lambda b: b.file("docs/new.md", "a", age_days=6.5), "no age near seven days"),
         (lambda b: b.route("/readyz", 200, {}), "one route a path"),
         (lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})) for _ in range(2)], "one route a path"),
         (lambda b: b.route("/readyz", 200, {}, when=When(query={"q": "a"})), "one route a path"),
         (lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})), b.finish()], "every request comes last"),
-        *[
-            (lambda b, name=name: b.process(HelperSpec("x", name)), "process names of at most 15 characters")
-            for name in ("", "v" * 16)
-        ],
-        *[
-            (lambda b, name=name: b.process(HelperSpec("x", "vox-x", threads=(name,))), "threads have plain names")
-            for name in ("io 1", "sixteen-letters-", "io\x1f1")
-        ],
+        (lambda b: b.process(HelperSpec("x", "")), "process names of at most 15 characters"),
+        (lambda b: b.process(HelperSpec("x", "v" * 16)), "process names of at most 15 characters"),
+        (lambda b: b.process(HelperSpec("x", "vox-x", threads=("io 1",))), "threads have plain names"),
+        (lambda b: b.process(HelperSpec("x", "vox-x", threads=("sixteen-letters-",))), "threads have plain names"),
+        (lambda b: b.process(HelperSpec("x", "vox-x", threads=("io\x1f1",))), "threads have plain names"),
         (lambda b: b.process(HelperSpec("x", "vox-x", parent="nobody")), "its parent comes first"),
         (lambda b: b.process(HelperSpec("sched", "vox-x")), "one process a key"),
     ],

@@ -135,15 +135,4 @@ class Cluster:
         self.succeeded += request.ok is True
         self.shells[request.shell] += 1
         if request.command not in {example.command for example in self.examples}:
-            self.examples.append(request)
-            # The texts make the order definite.
-            self.examples.sort(
-                key=lambda one: (
-                    one.ok is not True,
-                    not one.described,
-                    len(one.text),
-                    one.text,
-                    one.command,
-                )
-            )
-            del self.examples[EXAMPLES:]
+            self.examples = sorted([*self.examples, request], key=ShellRequest.rank)[:EXAMPLES]

@@ -52,7 +52,6 @@ class Report:
         drafts_kept: drafts that existed and were not overwritten.
     """
 
-    out: Path
     tally: Counter[str] = field(default_factory=Counter)
     categories: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
@@ -77,9 +76,8 @@ def main(logs: Sequence[Path], out: Path) -> int:
     named = ", ".join(map(str, places)) or "nothing: no agent has transcripts in its usual place"
     print_lines([f"mine: reading {named}"])
     report = mine(places, out)
-    kept = f" ({report.drafts_kept} existing drafts were kept)" if report.drafts_kept else ""
-    found = f"{len(report.candidates)} candidates in {report.out}{kept}"
-    print_lines([*report.text().splitlines(), f"{found}; the table is {report.out / 'README.md'}"])
+    found = f"{len(report.candidates)} candidates in {out}, {report.drafts_kept} drafts kept"
+    print_lines([*report.text().splitlines(), f"{found}; the table is {out / 'README.md'}"])
     return 0
 
 
@@ -91,7 +89,7 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
     Raises:
         UserError: no transcript has a shell command.
     """
-    report, clusters = Report(Path(out)), dict[Intent, Cluster]()
+    report, clusters = Report(), dict[Intent, Cluster]()
     names, seen = _own_names(), set[int]()
     for path in _files(paths):
         before = len(seen)
@@ -115,7 +113,7 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
         of_category = [cluster for cluster in ranked if cluster.intent.category == category]
         chosen += of_category[:CANDIDATES_A_CATEGORY]
     for cluster in chosen:
-        path = report.out / cluster.intent.slug / "task.yaml"
+        path = out / cluster.intent.slug / "task.yaml"
         if path.exists():  # someone may be working on it
             report.drafts_kept += 1
         else:
@@ -129,7 +127,7 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
         shells={**shells, UNKNOWN: "unknown shell"},
         rejected=sorted((-count, why) for why, count in report.rejected.items()),
     )
-    write_atomic(report.out / "README.md", table)
+    write_atomic(out / "README.md", table)
     return report
 
 
@@ -170,7 +168,8 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 def _own_names() -> set[str]:
     """This user's and this machine's names, which are removed everywhere."""
-    names = {os.uname().nodename, os.uname().nodename.split(".")[0], Path.home().name}
+    machine = os.uname().nodename
+    names = {machine, machine.split(".")[0], Path.home().name}
     with contextlib.suppress(KeyError, OSError):
         names.add(getpass.getuser())
     return names - GENERIC_NAMES

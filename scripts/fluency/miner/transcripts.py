@@ -67,6 +67,10 @@ class ShellRequest:
     call_id: str
     ok: bool | None = None
 
+    def rank(self) -> tuple[object, ...]:
+        """The place of a request among examples: success, a description, brevity; the texts make it definite."""
+        return not self.ok, not self.described, len(self.text), self.text, self.command
+
 
 @dataclass
 class _Session:
