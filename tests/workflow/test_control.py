@@ -1,5 +1,7 @@
 """The control of a study: what must pass passes, what must fail fails, and a broken sandbox or check shows."""
 
+import re
+
 import pytest
 
 from fluency.core.records import CONTROL_FILE, Control, read_control
@@ -27,11 +29,8 @@ def control(controlled) -> Control:
 
 
 def test_references_pass_and_wrong_commands_do_not(control, sandbox):
-    assert (
-        [run.task for run in control.of(SHELL, "reference")]
-        == TASKS
-        == [r.task for r in control.of(SHELL, "wrong")]
-    )
+    for kind in ("reference", "wrong"):
+        assert [run.task for run in control.of(SHELL, kind)] == TASKS
     assert all(run.as_it_must for run in control.runs) and unexpected_controls(control) == []
     absent = {name for name, version in sandbox.image.shells.items() if not version}
     assert set(control.not_measured) == absent & {"bash", "pwsh"}
@@ -39,10 +38,8 @@ def test_references_pass_and_wrong_commands_do_not(control, sandbox):
 
 def test_the_report_has_it_under_its_own_heading_and_in_no_rate(controlled, control):
     report = (controlled.root / "results" / "test" / "report.md").read_text()
-    assert (
-        "## Control: commands that no model wrote" in report
-        and "| references that passed |" in report
-    )
+    assert "## Control: commands that no model wrote" in report
+    assert re.search(r"\| Bash +\| +2 of 2 \| +0 of 2 \|", report)
     table = (controlled.root / "results" / "test" / "cells.csv").read_text()
     assert "control" not in table and len(table.splitlines()) == 1 + 4
 
