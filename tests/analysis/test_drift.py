@@ -74,9 +74,7 @@ def test_asking_order_of_parallel_work_is_kept(workers: int) -> None:
         free[worker] += took
     rows = [
         row.model_copy(
-            update={
-                "asked_utc": f"{(datetime(2026, 5, 1) + timedelta(seconds=at)).isoformat()}Z",
-            }
+            update={"asked_utc": f"{(datetime(2026, 5, 1) + timedelta(seconds=at)).isoformat()}Z"}
         )
         for row in make_rows(FIVE_TRIALS, TWENTY, passes)
         for at in [round(times[Cell(row.model, row.shell, row.task, row.trial)])]

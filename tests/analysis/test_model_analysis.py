@@ -49,52 +49,6 @@ def test_claims_at_an_edge_name_only_who_is_ahead() -> None:
     assert (gap.edge, gap.ahead, gap.size, gap.supported) == ("ceiling", None, "open", False)
 
 
-@pytest.mark.parametrize("mark", [True, False])
-def test_interval_of_equal_tasks_has_a_width(mark: bool) -> None:
-    model = one(lambda cell: mark)
-    assert model.gap.interval == (Fraction(-68, 1000), Fraction(68, 1000))
-    assert not model.reading.supported and model.gap.flat.informative == 0
-    assert model.gap.differing_bound == pytest.approx(0.168, abs=0.0005)
-
-
-PWSH_LACKS = "PowerShell 7 was not measured: the sandbox image holds no PowerShell 7"
-REFUSED = {
-    "nothing measured": (
-        lambda cell: None,
-        STUDY,
-        TASKS,
-        "nothing was measured in Bash yet (100 cells planned)",
-    ),
-    "no PowerShell": (
-        lambda cell: "not_measured" if cell.shell == "pwsh" else True,
-        STUDY,
-        TASKS,
-        PWSH_LACKS,
-    ),
-    "one shell": (
-        lambda cell: True,
-        make_study(shells=("bash",)),
-        TASKS,
-        "PowerShell 7 is not part of this study",
-    ),
-    "few tasks": (
-        lambda cell: True,
-        STUDY,
-        make_tasks(14),
-        "14 of 14 tasks were measured in both shells; a verdict needs 15",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refusals_say_why(name: str) -> None:
-    passes, study, tasks, why = REFUSED[name]
-    model = one(passes, study, tasks)
-    assert model.reading.band is None
-    assert model.reading.refused[0].startswith(why)
-    assert model.failures == (), "what was not measured is no failure"
-
-
 def test_refusals_above_a_tenth_missing() -> None:
     def lacking(count: int):
         lost = [task.id for task in TASKS[:count]]

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
 import pandas as pd
@@ -35,15 +35,11 @@ from fluency.generation.request import build_prompt
 COMMANDS = {
     "bash": [
         "find crates/vox-ml-cli -type f -mtime -7 -size +10240c",
-        'for d in crates/*/; do if [ -f "$d/Cargo.lock" ] && [ "$d/Cargo.toml" -nt "$d/Cargo.lock" ]; then basename "$d"; fi; done',
         "grep -h '^version = ' crates/*/Cargo.toml | awk -F'\"' '{print $2}' | sort | uniq -c  # count",
-        "curl -fsSL http://127.0.0.1:8085/crates.json | jq -r '.crates | sort_by(-.downloads) | .[:3][].name'",
     ],
     "pwsh": [
-        "Get-ChildItem crates/vox-ml-cli -Recurse -File | Where-Object { $_.LastWriteTime -gt (Get-Date).AddDays(-7) -and $_.Length -gt 10240 } | ForEach-Object FullName",
-        'Get-ChildItem crates -Directory | Where-Object { (Test-Path "$_/Cargo.lock") -and -not (Test-Path "$_/README.md") } | ForEach-Object Name',
+        "Get-ChildItem crates -Recurse -File | Where-Object { $_.Length -gt 10240 } | ForEach-Object FullName",
         "Select-String -Path crates/*/Cargo.toml -Pattern '^version = \"(.+)\"' | ForEach-Object { $_.Matches[0].Groups[1].Value } # versions",
-        "(Invoke-RestMethod http://127.0.0.1:8085/crates.json).crates | Sort-Object downloads -Descending | Select-Object -First 3 | ForEach-Object name",
     ],
 }
 FAILURES: tuple[FailureClass, ...] = get_args(FailureClass)
@@ -84,13 +80,7 @@ def make_task(number: int, name: str | None = None, content: str = "paths") -> T
 def make_study(
     models: int = 2, trials: int = 5, name: str = "made-up", shells: tuple[str, ...] = DESIGN_SHELLS
 ) -> Study:
-    names = [
-        "qwen-0.5b",
-        "qwen-3b",
-        "opus-4-7",
-        "sonnet-4-6",
-        *(f"model-{n}" for n in range(5, 99)),
-    ]
+    names = ["qwen-0.5b", "qwen-3b", "opus-4-7", *(f"model-{n}" for n in range(4, 99))]
     named = [{"alias": alias, "id": f"{alias}-instruct-2026"} for alias in names[:models]]
     return Study.model_validate(
         {"study": name, "trials": trials, "shells": list(shells), "models": named}
@@ -109,13 +99,7 @@ def make_cell(
     state = state or rng.choice(
         ["passed"] * 14 + ["silent-wrong"] * 4 + ["non-zero-exit"] * 3 + list(FAILURES)
     )
-    name = {
-        "model": cell.model,
-        "shell": cell.shell,
-        "task": cell.task,
-        "trial": cell.trial,
-        "category": task.category,
-    }
+    name = {**asdict(cell), "category": task.category}
     if state in ("missing", "not_measured"):
         return CellRecords(None, None, None), Row(
             **name, status=state, reason=text or "the image holds no PowerShell"

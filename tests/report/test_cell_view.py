@@ -5,7 +5,7 @@ import pytest
 from fluency.core.records import Paths, Result, Stream, TreeChanges, Used
 from fluency.core.study import Cell
 from fluency.core.table import CellRecords
-from fluency.report.cell_view import bytes_text, cell_view, generation_facts, run_facts, score_facts
+from fluency.report.cell_view import bytes_text, cell_view, run_facts
 from tests.report.explorer_factory import make_explorer
 
 CELL = Cell("qwen-0.5b", "bash", "stale-lockfiles-0", 1)
@@ -64,31 +64,6 @@ def test_run_facts_list_changed_paths() -> None:
     said = facts(exit_code=0, tree_changed=True, changes=changes)["Working folder changed"]
     assert said.startswith("60 created: f00, f01, ")
     assert said.endswith("f19, …; 1 removed: a\nb; 61.4 kB written; not all of it was looked at")
-
-
-def test_facts_have_plain_labels() -> None:
-    made = make_explorer(1, 1, 1, states={CELL.path: "passed"})
-    records = made.load(CELL)
-    of_answer = [label for label, _ in generation_facts(records.generation)]
-    of_score = [label for label, _ in score_facts(records.score)]
-    words = [
-        "Outcome",
-        "Model",
-        "Temperature",
-        "Tokens",
-        "Cost",
-        "Time to answer",
-        "Asked of",
-        "Received",
-    ]
-    assert of_answer == words
-    passes = [
-        "Exit 0 and structure",
-        "Exit 0",
-        "Output right, any exit",
-        "Passed when read leniently",
-    ]
-    assert of_score == ["Made of", "Commands", *passes]
 
 
 def test_cell_view_of_an_unjudged_command() -> None:

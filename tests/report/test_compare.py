@@ -212,9 +212,7 @@ def test_compare_shows_a_third_shell(tmp_path, monkeypatch) -> None:
     assert "| task-03" in text and "Zsh 5 change, pp" in text
 
 
-def test_compare_without_provenance_escapes_hostile_names(
-    tmp_path,
-) -> None:
+def test_compare_without_provenance_escapes_hostile_names(tmp_path) -> None:
     hostile = "<img src=x onerror=alert(1)> | [a](javascript:b) `c` \x1b[2J\u202e"
     study(tmp_path, "old", dice(1))
     study(tmp_path, "new", dice(1), tasks=[hostile, *TASKS[1:]])

@@ -117,9 +117,7 @@ def test_report_first_page_order_and_length(tmp_path: Path) -> None:
     assert "65.0 % (65/100)" in lines[2]
 
 
-def test_report_without_passes(
-    tmp_path: Path,
-) -> None:
+def test_report_without_passes(tmp_path: Path) -> None:
     text = report(tmp_path, lambda cell: False, make_study(trials=1))
     assert "## What could change" not in text
     assert "## Where the shells" not in report(tmp_path, lambda cell: True)
@@ -257,11 +255,6 @@ def test_report_states_worlds_temperature_and_versions(tmp_path: Path) -> None:
     assert "Temperature 0.7. " in made and "Bash 5.2.15, PowerShell 7.6.5. Not measured" in made
 
 
-def test_report_describes_contamination(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes())
-    assert "are public, so a model may have been trained on them" in text.split("## Provenance")[1]
-
-
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory) -> str:
     """The report of a study without anything out of the ordinary."""
@@ -340,30 +333,26 @@ def test_report_states_attempts_and_side_effects(tmp_path: Path) -> None:
     assert "attempt." not in undisturbed and "working folder, which" not in undisturbed
 
 
-def test_report_has_the_leaning_table(
-    tmp_path: Path,
-) -> None:
+def test_report_has_the_leaning_table(tmp_path: Path) -> None:
     leaning = make_tasks(leans=("bash", "pwsh", "neutral"))
     text = report(tmp_path, random_passes(), tasks=leaning)
     assert "| left out: tasks that lean to |" in text.split("## Sensitivities")[1].split("\n## ")[0]
     assert "No task is declared to lean" not in text
 
 
-def test_report_states_its_limits(
-    usual: str,
-) -> None:
+def test_report_states_its_limits(usual: str) -> None:
+    said = usual.split("## Provenance")[1]
     for words in (
         "one-shot",
         "safe to run",
         "own language instead of a shell",
         "not a random sample",
+        "are public, so a model may have been trained on them",
+        "of 20 tasks (no named set), 3 come from the design document, 5 from",
+        "Exploratory: no registration.",
+        f"Analysis plan version {VERSION}, SHA-256",
     ):
-        assert words in usual.split("## Provenance")[1]
-    assert "of 20 tasks (no named set), 3 come from the design document, 5 from" in usual
-    assert (
-        "Exploratory: no registration." in usual
-        and f"Analysis plan version {VERSION}, SHA-256" in usual
-    )
+        assert words in said
 
 
 def test_report_is_deterministic(tmp_path: Path) -> None:

@@ -45,7 +45,6 @@ OPEN: Counts = [(2, (3, 1)), (18, (2, 2))]
 LEAD: Counts = [(4, (0, 4)), (4, (2, 3)), (12, (3, 3))]
 EIGHT: Counts = [(4, (0, 1)), (4, (4, 5)), (6, (5, 5)), (6, (0, 0))]
 FLOOR: Counts = [(20, (0, 0))]
-EASY: Counts = [(7, (4, 5)), (13, (5, 5))]
 MISSING: Counts = [(6, (0, -1)), (3, (0, 1)), (11, (5, 5))]
 """A negative count: that number of passes, and the first trial is missing."""
 
@@ -136,15 +135,9 @@ MODELS: list[tuple[Counts, str]] = [
         "wrote a working command in 42 of 100 Bash and 38 of 100 PowerShell runs: PowerShell −4.0 "
         "points (95 % interval −9.8 to +1.8). Who is ahead is open; the gap is less than 10 points.",
     ),
-    (LEAD, "PowerShell is ahead; whether by 10 points or more is open."),
     (MISSING, "On what was measured: PowerShell is ahead"),
-    (
-        [(19, (5, 5)), (1, (4, 5))],
-        "Who is ahead is open; these tasks are too easy to tell by how much the shells differ.",
-    ),
-    ([(19, (0, 0)), (1, (1, 0))], "these tasks are too hard to tell by how much"),
-    ([(20, (5, 4))], "Bash is ahead, by 10 points or more."),
 ]
+"""The claims of every interval are in test_claims.py."""
 
 
 @pytest.mark.parametrize(("counts", "said"), MODELS)
