@@ -587,7 +587,7 @@
   let waiting = 0;
   $("text").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filtered, 120, true); });
   addEventListener("hashchange", follow);
-  // On paper nothing is folded, and the dialog is no layer above the page, which would end with the first sheet.
+  // On paper nothing is folded, and the dialog is not a layer above the page, which would end with the first sheet.
   let wasFolded = [];
   const onPaper = (paper) => {
     if (paper) wasFolded = [...document.querySelectorAll("details:not([open])")];

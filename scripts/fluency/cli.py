@@ -106,7 +106,7 @@ SEEDS = click.Option(
 )
 DECISION = click.Option(["--decision"], default="", help="The decision the study is for.")
 RECORD = click.Option(
-    ["--record"], type=Path, metavar="FILE", help="The decision record that rests on it."
+    ["--record"], type=Path, metavar="FILE", help="The decision record that is based on it."
 )
 STAGE = click.Option(
     ["--stage"], type=click.Choice(["score", "execute"]), default="score", help="The first stage."

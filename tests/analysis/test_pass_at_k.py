@@ -14,7 +14,7 @@ def test_pass_k_counts_complete_tasks_only() -> None:
     bash = ShellPasses((5, 2, 0, 1, 3, 1, 0, 0, 0, 0, 4), (5,) * 10 + (4,))
     pwsh = ShellPasses((1, 5, 2, 0, 0, 0, 0, 0, 0, 0, 5), (5,) * 11)
     found = pass_k(contrasted(bash, pwsh))
-    # All counts differ, so that none can stand for another.
+    # All counts differ, so that no count can replace another.
     assert (
         found.both,
         found.challenger_only,

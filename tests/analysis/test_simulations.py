@@ -1,4 +1,4 @@
-"""The simulated figures: the pages show them, a row comes out again, the methods are the report's."""
+"""The simulated figures: the pages show them, a row is reproduced, the methods are the report's."""
 
 import json
 

@@ -46,15 +46,15 @@ def test_name_that_could_leave_the_folder_is_refused(name, tmp_path):
     write_tar(tmp_path / "y", {MANIFEST_NAME: manifest_bytes({**FACTS, **fact})})
     assert "does not fit the schema" in refusal(tmp_path / "y")
     if len(name) < 100 and name:
-        told = refusal(squeeze(tar_of([(plain(name, 1), b"x")]), tmp_path / "z"))
-        assert "the manifest does not name" in told and "\x1b" not in told
+        said = refusal(squeeze(tar_of([(plain(name, 1), b"x")]), tmp_path / "z"))
+        assert "the manifest does not name" in said and "\x1b" not in said
 
 
 @pytest.mark.parametrize("kind", [*b"123456S"])
 def test_read_tar_refuses_what_is_no_plain_file(kind, tmp_path):
     member = plain("a", type=bytes([kind]), linkname="/etc/passwd" if kind in b"12" else "")
-    told = refusal(squeeze(tar_of([(member, b"")]), tmp_path / "x"))
-    assert "a is not a plain file" in told
+    said = refusal(squeeze(tar_of([(member, b"")]), tmp_path / "x"))
+    assert "a is not a plain file" in said
 
 
 @pytest.mark.parametrize("kind", [*b"LKxg"])
@@ -151,8 +151,8 @@ def test_folder_that_cannot_be_removed_costs_no_verdict(tmp_path, monkeypatch):
 def test_cut_archive_is_refused(keep, tmp_path):
     path = ours({"a": b"some text " * 500}, tmp_path / "x")
     path.write_bytes(path.read_bytes()[:keep])
-    told = refusal(path)
-    assert "damaged" in told or "does not begin with a MANIFEST" in told
+    said = refusal(path)
+    assert "damaged" in said or "does not begin with a MANIFEST" in said
 
 
 def test_what_is_not_an_archive_is_refused(tmp_path):

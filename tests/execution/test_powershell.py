@@ -32,7 +32,7 @@ esac
 def kept(tmp_path, monkeypatch) -> Path:
     """A cache of the test's own, and no archive given."""
     monkeypatch.setattr(powershell, "KEPT_FOLDER", tmp_path / "kept")
-    monkeypatch.setattr(powershell, "ROOT", tmp_path / "beside")
+    monkeypatch.setattr(powershell, "ROOT", tmp_path / "project")
     monkeypatch.delenv(powershell.VARIABLE, raising=False)
     return tmp_path / "kept"
 
@@ -46,7 +46,7 @@ def archive(path: Path, script: str = STAND_IN, name: str = "./pwsh") -> Path:
 
 
 def test_powershell_source_is_kept(tmp_path, monkeypatch):
-    assert powershell_source() is None, "without an archive there is none"
+    assert powershell_source() is None, "without an archive it has no source"
     given = archive(tmp_path / "given.tar.gz")
     monkeypatch.setenv(powershell.VARIABLE, str(given))
     source = powershell_source()
@@ -129,10 +129,10 @@ def test_powershell_source_in_the_projects_folder(tmp_path, monkeypatch):
     held = {NAME: sha256_file(release)}
     monkeypatch.setattr(powershell, "pinned", lambda: held)
     assert powershell.powershell_source() is None
-    (tmp_path / "beside").mkdir()
-    archive(tmp_path / "beside" / NAME, "#!/bin/sh\n# another build\n")
+    (tmp_path / "project").mkdir()
+    archive(tmp_path / "project" / NAME, "#!/bin/sh\n# another build\n")
     assert powershell.powershell_source() is None, "of another content it must be named"
-    (tmp_path / "beside" / NAME).write_bytes(release.read_bytes())
+    (tmp_path / "project" / NAME).write_bytes(release.read_bytes())
     assert powershell.powershell_source() == sha256_file(release)
 
 

@@ -44,8 +44,8 @@ def test_explorer_shows_hostile_fields_as_text(write, new_page, state, view) -> 
         == 0
     )
     links = page.run("[...document.querySelectorAll('[href]')].map((e) => e.getAttribute('href'))")
-    beside = [PATHS[0], LINES[1]] if view == "cell" else [PATHS[0], PATHS[2]]
-    assert links == ["report.md", *(f"#{place}" for place in (*LINES, *beside))]
+    neighbours = [PATHS[0], LINES[1]] if view == "cell" else [PATHS[0], PATHS[2]]
+    assert links == ["report.md", *(f"#{place}" for place in (*LINES, *neighbours))]
     assert page.run("document.querySelectorAll('script').length") == 3
     shown = page.run("document.getElementById('cell').textContent")
     # Command, its outcome, why, each stream, the expected answer, the notes, the provenance: all show it whole.
@@ -118,7 +118,7 @@ def test_explorer_policy_stops_injected_markup(write, browser) -> None:
     assert page.run("window.canary") is None
     assert page.run("getComputedStyle(document.body).display") == "block"
     assert any("Content Security Policy" in trouble for trouble in page.troubles())
-    # In a task of its own: what the protocol evaluates directly is exempt from the policy.
+    # In a separate task: what the protocol evaluates directly is exempt from the policy.
     attempt = "(done) => setTimeout(() => { try { document.body.innerHTML = '<b>x</b>'; done('ran'); } catch (error) { done(String(error)); } })"
     assert "TrustedHTML" in page.run(f"new Promise({attempt})")
     page.close()

@@ -75,7 +75,7 @@ def test_explorer_history_of_an_opened_cell(write, new_page) -> None:
     assert not page.run(f"{DIALOG}.open") and page.run("history.state.steps") is None
     page.run("history.back()")
     page.wait(f"{COUNT} === '24 cells'")
-    assert page.run("history.length") == steps + 2  # the cell and the one beside it, both ahead now
+    assert page.run("history.length") == steps + 2  # the cell and its neighbour, both ahead now
 
 
 def test_explorer_names_an_unknown_address(write, new_page) -> None:

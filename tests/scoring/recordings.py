@@ -15,7 +15,7 @@ HANGING_S = 3
 
 
 class Recorded(NamedTuple):
-    """One command in one world. `failure_class` is that of the command in both."""
+    """One command in one world. `failure_class` is the command's in both."""
 
     task: Task
     world: int

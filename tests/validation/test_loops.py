@@ -1,6 +1,6 @@
 """A task's natural loop that ends in a test, `[ … ] && echo`, ends with status 0 in every world.
 
-Its status is that of its last test, so the element visited last must belong to the answer. Loops in the order of the
+Its last test decides its status, so the element visited last must belong to the answer. Loops in the order of the
 file system (`find`, `grep -r`) are not tested.
 """
 

@@ -70,7 +70,7 @@ SLEEP = f"sleep 61{os.getpid()}"  # no other's
 def end_from_outside(client) -> bool:
     """Kill the container in which the command runs; False if it does not run.
 
-    The engine is not asked which processes a container has: beside a storm of processes in another
+    The engine is not asked which processes a container has: next to a storm of processes in another
     test's container, that takes longer than the command.
     """
     for process in Path("/proc").glob("[0-9]*"):

@@ -114,7 +114,7 @@ def test_cells_under_way_are_limited_to_those_in_flight():
 
 @pytest.mark.parametrize(("in_flight", "apart"), [(1, 0), (4, 4)])
 def test_cells_are_asked_in_the_planned_order(in_flight, apart, tmp_path):
-    """Exactly with one call in flight; else nobody is overtaken by more than those in flight."""
+    """Exactly with one call in flight; else a cell is overtaken by those in flight at most."""
     with Endpoint(lambda prompt: "true", delay_s=0.05) as endpoint:
         models = [model(endpoint.url, "good", in_flight=in_flight)]
         project = noop_project(tmp_path / "project", models, 20)

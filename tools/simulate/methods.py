@@ -44,7 +44,7 @@ def ahead(found: Studies) -> np.ndarray:
 
 
 def at_an_edge(found: Studies) -> np.ndarray:
-    """Where both shells pass nearly all runs, or both hardly any."""
+    """Where both shells pass nearly all runs, or almost none."""
     rates = pass_rates(found)
     return (rates.max(axis=0) <= float(FLOOR)) | (rates.min(axis=0) >= float(CEILING))
 
