@@ -110,9 +110,7 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_it_ends_at_a_declared_limit_in_little_memory_and_leaves_nothing(
-    kind, small_archive, tmp_path, monkeypatch
-):
+def test_hostile_archive_ends_at_declared_limit(kind, small_archive, tmp_path, monkeypatch):
     make_hostile, limit = HOSTILE[kind]
     path = make_hostile(small_archive, tmp_path)
     folder = tmp_path / "tmp"
@@ -129,7 +127,7 @@ def test_the_measure_sees_what_is_taken():
     assert said == str(256 * MIB) and grown > 250 * MIB
 
 
-def test_values_are_counted_outside_of_strings_only(monkeypatch):
+def test_parse_untrusted_counts_values_outside_strings(monkeypatch):
     monkeypatch.setattr(parsing, "MAX_VALUES", 6)
     for text in (r'["\\", "a,[{\",,,,,,,,,,,,", "\\\","]', '{"a,,,,,,,,,": [1, 2, 3]}'):
         assert parse_untrusted(text.encode(), "x") == json.loads(text)

@@ -66,7 +66,7 @@ def test_record_needs_a_title_and_is_never_written_over(record, archive):
             write_decision(archive, title, record.parent, utc_date="2026-11-23")
 
 
-def test_a_title_cannot_leave_the_folder_or_break_the_page(archive, tmp_path):
+def test_record_title_is_made_harmless(archive, tmp_path):
     path = write_decision(
         archive, "../../evil\n# <b>big</b>", tmp_path / "d", utc_date="2026-11-23"
     )
@@ -81,7 +81,7 @@ def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
     assert not (tmp_path / "d").exists()
 
 
-def test_record_from_an_unchecked_archive_says_so_at_its_top(archive, tmp_path):
+def test_record_of_unchecked_archive_says_so(archive, tmp_path):
     """Forged scores whose code hashes were forged with them."""
     facts = {"code": dict.fromkeys(code_hashes(), "f" * 64)}
     forged = rewritten(archive, tmp_path, edit_of(SCORE, put("passed", value=False)), **facts)
@@ -116,9 +116,7 @@ def test_an_archives_name_is_only_a_name(archive, tmp_path):
 
 
 @pytest.mark.parametrize(("edge", "proposed"), [(None, True), ("floor", False), ("ceiling", False)])
-def test_a_table_proposes_only_where_a_band_is_a_finding(
-    edge, proposed, archive, tmp_path, monkeypatch
-):
+def test_record_proposes_only_supported_band(edge, proposed, archive, tmp_path, monkeypatch):
     def judged(*args):
         # Verified by now: the rebuilt report had its own conclusion.
         monkeypatch.setattr("fluency.archive.decision.decides", lambda analysis: "")
@@ -135,7 +133,7 @@ def test_a_table_proposes_only_where_a_band_is_a_finding(
 
 
 @pytest.mark.parametrize("band", BANDS)
-def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
+def test_unresolved_verdict_changes_nothing(band, monkeypatch):
     monkeypatch.setattr("fluency.archive.decision.headline_of", lambda model: "headline")
 
     words = band_words(DESIGN_SHELLS)

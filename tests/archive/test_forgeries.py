@@ -291,7 +291,7 @@ def test_score_that_cannot_be_made_is_altered(small_archive, monkeypatch):
     assert report.verdict("scores") == "ALTERED"
 
 
-def test_study_forged_as_a_whole_differs_by_its_hash_alone(small_archive, tmp_path):
+def test_wholly_forged_study_differs_by_hash(small_archive, tmp_path):
     """Answers that were never given, run through the real pipeline, are consistent: the note says so."""
     study = make_study(("stale-lockfiles",), trials=1)
     forged = make(tmp_path / "forged", study, reply=lambda task, cell: task.wrong[cell.shell][0])
@@ -300,7 +300,7 @@ def test_study_forged_as_a_whole_differs_by_its_hash_alone(small_archive, tmp_pa
     assert report.sha256 != sha256(small_archive.read_bytes())
 
 
-def test_verify_compares_the_hash_of_a_decision_record(small_archive, tmp_path, capsys):
+def test_verify_compares_record_hash(small_archive, tmp_path, capsys):
     record_ = write_decision(small_archive, "Which", tmp_path)
     assert commands.verify(small_archive, record_) == 0
     (tmp_path / "x").mkdir()

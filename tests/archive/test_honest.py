@@ -62,7 +62,7 @@ def test_study_without_powershell_is_complete_and_proven(tmp_path):
     assert any(line.startswith("not measured: m/pwsh: ") for line in report.lines())
 
 
-def test_private_task_is_held_in_full_and_checked_where_it_is(tmp_path, monkeypatch):
+def test_private_task_is_held_in_full(tmp_path, monkeypatch):
     """Answers that were asked for, and executed, before its check was edited stay proven."""
     bank = tmp_path / "bank"
     shutil.copytree(ROOT / "tasks" / TASKS[1], bank / "my-own")
@@ -96,7 +96,7 @@ def test_only_products_and_evidence_are_packed(tmp_path):
     assert not [name for name in report.manifest.files if others.search(name)]
 
 
-def test_stopped_and_resumed_study_is_proven_without_products_and_with_them(tmp_path):
+def test_stopped_and_resumed_study_is_proven(tmp_path):
     """Twelve of sixteen cells had no answer yet, and got it five hours later."""
     shape: dict[str, Any] = {"trials": 4, "models": [MODEL]}
     made = made_from(tmp_path, **shape)

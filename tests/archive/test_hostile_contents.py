@@ -75,7 +75,7 @@ def ends(path: Path) -> str:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_value_of_another_kind_ends_in_a_verdict(place, small_archive, tmp_path):
+def test_value_of_another_type_ends_in_verdict(place, small_archive, tmp_path):
     """Two kinds a place, in turns, so that each kind meets some twelve places."""
     name, key = PLACES[place]
     first = 2 * list(PLACES).index(place)
@@ -94,7 +94,7 @@ def test_a_value_of_another_kind_ends_in_a_verdict(place, small_archive, tmp_pat
         lambda files: files.update({find(files, "tasks/.*/answer.py"): b"\xff"}),
     ],
 )
-def test_what_is_no_text_ends_in_a_verdict(change, small_archive, tmp_path):
+def test_unusable_text_ends_in_verdict(change, small_archive, tmp_path):
     assert ends(rewritten(small_archive, tmp_path, change)) == "ALTERED"
 
 
@@ -110,7 +110,7 @@ def sparse(size: int) -> bytes:
     return bytes(block) + bytes(1024)
 
 
-def test_a_member_that_claims_more_than_its_tar_is_refused(tmp_path):
+def test_tree_refuses_member_larger_than_tar(tmp_path):
     member = tarfile.TarInfo("big")
     member.size = 5 << 30
     with pytest.raises(tarfile.ReadError, match="unexpected end"):
@@ -208,18 +208,18 @@ def sentence_of(work: Callable[[Path], object], path: Path) -> str:
 
 
 @pytest.mark.parametrize(("work", "examples"), [(replayed, 12), (decided, 8), (opened, 4)])
-def test_archive_forged_at_random_is_used_or_refused(work, examples, small_archive, tmp_path):
+def test_random_forgery_is_used_or_refused(work, examples, small_archive, tmp_path):
     forge_at_random(small_archive, tmp_path, examples, partial(sentence_of, work))
 
 
-def test_verify_of_an_archive_forged_at_random_ends_in_a_verdict(small_archive, tmp_path):
+def test_verify_of_random_forgery_ends_in_verdict(small_archive, tmp_path):
     forge_at_random(small_archive, tmp_path, EXAMPLES, ends)
 
 
 @pytest.mark.parametrize(
     "task", ["strayed-jobs", "busy-threads", "descendants-with-depth", "worker-queues"]
 )
-def test_the_processes_of_a_world_come_back_from_its_files(task):
+def test_load_world_restores_processes(task):
     (task,) = load_tasks([task])
     world = world_for(task, 11)
     files = world_files([task], [11], world_for)

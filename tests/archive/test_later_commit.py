@@ -59,9 +59,7 @@ def verified(checkout: Path, archive: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_archive_of_an_earlier_commit_is_proven_where_the_judge_is_the_same(
-    checkout, tmp_path, monkeypatch
-):
+def test_archive_of_earlier_commit_is_proven_by_same_judge(checkout, tmp_path, monkeypatch):
     """Prices, the report, the set and the analysis changed: notes, and no contradiction."""
     two = {"two": TaskSet(description="for a test", tasks=TWO)}
     monkeypatch.setattr(bank, "task_sets", lambda *_: two)

@@ -34,7 +34,7 @@ def define(monkeypatch):
     return define
 
 
-def test_archive_of_a_set_names_its_tasks_and_is_proven_when_the_set_has_grown(define, tmp_path):
+def test_archive_of_set_names_its_tasks(define, tmp_path):
     define(TWO)
     made = make(tmp_path / "study", make_study("two", trials=1))
     report = (made.results / "made-up/report.md").read_text()

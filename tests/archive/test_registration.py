@@ -141,7 +141,7 @@ DECIDES_NOTHING = {
 }  # fmt: skip
 
 
-def test_every_configuration_key_is_frozen_or_decides_no_number(tmp_path):
+def test_registration_freezes_every_key_that_decides(tmp_path):
     """A new key fails here until one of the two tables has it; in the first table it must be compared."""
     for _, part, _ in SECTIONS:
         decides, free = DECIDES.get(part, {}).keys(), DECIDES_NOTHING.get(part, {}).keys()
@@ -183,16 +183,14 @@ def test_every_key_of_the_design_is_compared(study, tasks, path):
 @pytest.mark.parametrize(
     ("registered", "late"), [("2026-11-22T01:02:03Z", False), ("2026-11-22T01:02:04Z", True)]
 )
-def test_a_registration_after_the_first_answer_is_a_deviation(
-    registered, late, study, tasks, tmp_path
-):
+def test_late_registration_is_deviation(registered, late, study, tasks, tmp_path):
     path = preregister(study, tasks, DECISION, tmp_path, utc=registered)
     said = f"registered after the first answer: registered {registered}, the first answer came {FIRST_ANSWER}"
     assert deviations(study, tasks, path, FIRST_ANSWER) == ([said] if late else [])
     assert deviations(study, tasks, path) == [], "without an answer nothing came first"
 
 
-def test_the_report_says_in_advance_only_where_it_holds(tmp_path):
+def test_report_says_whether_registered_in_advance(tmp_path):
     """Registered after the answers and gathered again: the report and the record say so."""
     study = make_study(("stale-lockfiles",), trials=1, decision=DECISION)
     made = make(tmp_path, study)
@@ -252,7 +250,7 @@ def test_study_names_how_many_registrations_ask_the_same(tmp_path):
         assert "it is not the registration that" in str(forged.altered), forged.altered
 
 
-def test_registering_prints_how_to_prove_the_order(tmp_path, monkeypatch, capsys):
+def test_preregister_prints_how_to_prove_order(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(commands, "ROOT", tmp_path)
     study = make_study(TASKS)
     ready = SimpleNamespace(study=study, tasks=load_tasks(study.tasks))
@@ -265,7 +263,7 @@ def test_registering_prints_how_to_prove_the_order(tmp_path, monkeypatch, capsys
     assert ("No commit holds the code" in said) == (commit is None or bool(dirty))
 
 
-def test_registration_is_for_a_decision_and_is_never_written_over(study, tasks, path):
+def test_preregister_needs_decision_and_never_overwrites(study, tasks, path):
     first, folder = path.read_bytes(), path.parent
     assert preregister(study, tasks, DECISION, folder, utc="2026-11-22T09:00:00Z") == path
     for decision, said in (("another", "already"), ("  ", "for a decision")):
@@ -274,7 +272,7 @@ def test_registration_is_for_a_decision_and_is_never_written_over(study, tasks, 
     assert path.read_bytes() == first
 
 
-def test_registration_that_is_damaged_edited_or_of_no_past_time_is_refused(study, tasks, path):
+def test_read_registration_refuses_damage_edits_and_future(study, tasks, path):
     text = path.read_text()
     frozen = json.loads(text)
     refused = [

@@ -33,7 +33,7 @@ def test_nothing_differs_by_the_same_checks(archive):
     assert "unchanged" in replay.markdown()
 
 
-def test_another_check_shows_in_cells_and_verdict(archive, monkeypatch, tmp_path, capsys):
+def test_replay_with_another_check_shows_differences(archive, monkeypatch, tmp_path, capsys):
     """The present check of a task decides, here one that finds every output of a task wrong; a file has what is printed."""
 
     def strict(task, result, expected):
@@ -74,7 +74,7 @@ class Newer(Executor):
         return result
 
 
-def test_commands_run_anew_show_what_a_newer_image_changes(archive, made):
+def test_replay_shows_changes_of_newer_image(archive, made):
     executor = Newer(made.tasks, ("bash", "pwsh"))
     shells = {"bash": "5.3.0", "pwsh": "7.7.0"}
     executor.image = executor.image.model_copy(update={"shells": shells, "image_id": "sha256:new"})
@@ -100,7 +100,7 @@ LARGER = {
 }  # fmt: skip
 
 
-def test_limits_above_this_checkouts_are_refused_unless_allowed_by_name(tmp_path):
+def test_replay_refuses_higher_limits(tmp_path):
     limits = {"sandbox": {"limits": LARGER}}
     study = make(
         tmp_path / "s", make_study(("stale-lockfiles",), trials=1, shells=["bash"], **limits)
@@ -132,7 +132,7 @@ def test_no_altered_file_is_replayed(archive, tmp_path):
         replay_archive(forged)
 
 
-def test_a_failing_sandbox_leaves_the_cell_as_archived_and_says_so(archive, made):
+def test_replay_with_failing_sandbox_keeps_archived_cell(archive, made):
     class Broken(Executor):
         def run(self, _: Invocation) -> Result:
             raise SandboxError("the engine went away")
@@ -142,7 +142,7 @@ def test_a_failing_sandbox_leaves_the_cell_as_archived_and_says_so(archive, made
     assert all("the engine went away" in d.what for d in replay.differences)
 
 
-def test_a_task_with_another_check_is_named_and_judged_by_the_present_one(archive, tmp_path):
+def test_replay_judges_by_present_check(archive, tmp_path):
     trap = tmp_path / "sprung"
     change = text(
         "tasks/stale-lockfiles/answer.py",
@@ -156,7 +156,7 @@ def test_a_task_with_another_check_is_named_and_judged_by_the_present_one(archiv
 
 
 @pytest.mark.engine
-def test_a_real_sandbox_makes_and_replays_the_same(sandbox, tmp_path):
+def test_replay_in_real_sandbox_repeats_results(sandbox, tmp_path):
     held = [shell for shell in ("bash", "pwsh") if sandbox.image.shells.get(shell)]
     study = make_study(
         ("stale-lockfiles", "tree-size-bytes"),
@@ -172,6 +172,6 @@ def test_a_real_sandbox_makes_and_replays_the_same(sandbox, tmp_path):
     assert [d for d in replay.differences if d.pass_changed] == []
 
 
-def test_limits_are_refused_where_nothing_runs(archive):
+def test_replay_of_scores_refuses_limits(archive):
     with pytest.raises(UserError, match="ALLOW=memory_mb: limits count only where commands run"):
         replay_in_words(archive, "score", ["memory_mb"])

@@ -38,7 +38,7 @@ NAMES = ("/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a\\b", "a\x1bb", "n
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_name_that_could_leave_the_folder_is_refused(name, tmp_path):
+def test_unsafe_name_is_refused(name, tmp_path):
     """By the writer, in a manifest, and in a header."""
     with pytest.raises(UserError, match="cannot be archived"):
         ours({name: b"x"}, tmp_path / "x")
@@ -136,7 +136,7 @@ def test_limits_of_files_and_bytes_hold(tmp_path, monkeypatch):
     assert "unpacks to more than 1,048,576 bytes" in refusal(path)
 
 
-def test_folder_that_cannot_be_removed_costs_no_verdict(tmp_path, monkeypatch):
+def test_unremovable_folder_keeps_verdict(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise OSError(errno.EBUSY, "busy")
 

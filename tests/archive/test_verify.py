@@ -64,7 +64,7 @@ def test_long_list_says_how_many_more():
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-def test_open_prints_the_whole_verification_where_asked(verbose, archive, tmp_path, capsys):
+def test_open_verbose_prints_whole_verification(verbose, archive, tmp_path, capsys):
     assert commands.open_archive(archive, tmp_path / "opened", verbose=verbose, show=False) == 0
     printed = capsys.readouterr().out
     assert ("SHA-256" in printed) == verbose and "PROVEN" in printed and "explorer.html" in printed
@@ -126,7 +126,7 @@ def test_it_holds_all_that_a_reader_needs(archive):
     assert len([name for name in names if name.startswith("answers/")]) == 8
 
 
-def test_an_incomplete_study_is_refused_unless_it_says_so(tmp_path):
+def test_incomplete_study_needs_partial(tmp_path):
     study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1))
     page = study.results / "made-up" / "report.md"
     kept = page.read_bytes()

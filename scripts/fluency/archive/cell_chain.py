@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from math import isfinite
 
@@ -50,10 +50,7 @@ def check_cell(
         same = record.request_key == generation.answer.request_key  # type: ignore[union-attr]
         check(same, "it is about another answer")
         if record is execution:
-            _check_execution(archived, check, generation, execution)
-    if execution and not _is_after_answer(generation, execution):
-        what = "some executions are timed before their answers: a clock was set back"
-        report.add("note", "results/executions", what)
+            _check_execution(archived, report, check, generation, execution)
     task = archived.task_of[cell.task]
     if {generation.task_sha256, (score or generation).task_sha256} != {task.sha256}:
         what = f"records were made with another version of the task {task.id}"
@@ -80,7 +77,7 @@ def _check_generation(
         ),
         (asked.trial == cell.trial, "its request is of another trial"),
         (
-            _is_in_time(archived, answer.received_utc),
+            _time(answer.received_utc) < _end_of_day(archived),
             "it came after the archive's day, or at no time",
         ),
         (
@@ -108,25 +105,33 @@ def _check_generation(
 
 
 def _check_execution(
-    archived: ArchivedStudy, check: Check, generation: Generation, execution: Execution
+    archived: ArchivedStudy,
+    report: VerifyReport,
+    check: Check,
+    generation: Generation,
+    execution: Execution,
 ) -> None:
     """The answer's command ran in the study's worlds, image and limits."""
     study, cell, runs = archived.study, generation.cell, execution.runs
     limits, timeout_s = study.sandbox.limits, execution.timeout_s
+    ran = _time(execution.provenance.get("utc"))
+    answered = _time(generation.answer.received_utc)
+    if ran < answered:
+        what = "some executions are timed before their answers: a clock was set back"
+        report.add("note", "results/executions", what)
     same = execution.extraction == extraction_of(generation)
     check(same, "it ran another command", EXECUTING)
     unrun = execution.not_measured or execution.unmeasured
     plan = [] if unrun else list(planned_runs(study, cell.shell, execution.extraction))
     wanted = {(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds}
-    ran = [(run.seed, run.condition, run.reading) for run in runs]
-    same = len(ran) == len(set(ran)) and set(ran) == wanted
+    made = [(run.seed, run.condition, run.reading) for run in runs]
+    same = len(made) == len(set(made)) and set(made) == wanted
     check(same, "its runs are not the study's worlds and conditions", EXECUTING)
     task = archived.task_of[cell.task]
     worlds = {seed: archived.world(task, seed).sha256 for seed in study.seeds}
     for holds, what in (
         (
-            _is_in_time(archived, execution.provenance.get("utc"))
-            and _is_after_answer(generation, execution, timedelta(days=1)),
+            answered - timedelta(days=1) <= ran < _end_of_day(archived),
             "it ran more than a day before its answer, after the archive's day, or never",
         ),
         (
@@ -159,19 +164,13 @@ def is_archived_image(archived: ArchivedStudy, image: ImageInfo) -> bool:
     return archived.image_file is None or archived.image_file.image == image
 
 
-def _is_in_time(archived: ArchivedStudy, time: object) -> bool:
-    """Whether something was done by the end of the archive's day."""
-    day = parse_time(archived.unpacked.manifest.utc_date)
-    return is_time(time) and parse_time(str(time)) < day + timedelta(days=1)
+def _time(stated: object) -> datetime:
+    """The time that a record states; one that no check accepts, if it states none."""
+    return parse_time(str(stated)) if is_time(stated) else datetime.max.replace(tzinfo=UTC)
 
 
-def _is_after_answer(
-    generation: Generation, execution: Execution, tolerance: timedelta = timedelta()
-) -> bool:
-    ran, answered = execution.provenance.get("utc"), generation.answer.received_utc
-    if not (is_time(ran) and is_time(answered)):
-        return False
-    return parse_time(str(ran)) + tolerance >= parse_time(answered)
+def _end_of_day(archived: ArchivedStudy) -> datetime:
+    return parse_time(archived.unpacked.manifest.utc_date) + timedelta(days=1)
 
 
 def _are_plausible(*numbers: float | None) -> bool:

@@ -73,7 +73,6 @@ def manifest_bytes(values: dict[str, Any]) -> bytes:
 
 def read_manifest(data: bytes, where: str) -> tuple[Manifest, bool]:
     """A manifest from its bytes, and whether its own hash fits; ArchiveError if it is not one."""
-    where = f"{where}: {MANIFEST_NAME}"
     manifest = parse_record(Manifest, data, where)
     return manifest, has_valid_self_hash(parse_untrusted(data, where))
 

@@ -47,7 +47,7 @@ _NOT_SAMPLING = {"model_id", "effort_default", "price", "expected_output_tokens"
 EXCLUSIONS = [
     "a task enters a model's gap only with enough measured trials in both shells, as the plan's `task_enters` says",
     "a cell that could not be measured is missing, never failed, and is measured by a later run",
-    "no task, model, trial or answer is left out for what came out of it",
+    "no task, model, trial or answer is excluded because of its result",
 ]
 
 

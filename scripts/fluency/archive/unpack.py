@@ -106,7 +106,7 @@ def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> Unpacked
     if name != MANIFEST_NAME or size > MAX_MANIFEST:
         what = f"it does not begin with a {MANIFEST_NAME} of at most {MAX_MANIFEST:,} bytes"
         raise ArchiveError(what, where=str(path))
-    manifest, hash_fits = read_manifest(source.read(), str(path))
+    manifest, hash_fits = read_manifest(source.read(), f"{path}: {MANIFEST_NAME}")
     archive = UnpackedArchive(path, sha256_file(path), manifest, contents, root)
     if not hash_fits:
         what = "its own hash does not fit: it was edited after the archive was made"

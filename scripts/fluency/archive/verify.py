@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -29,6 +30,7 @@ from fluency.archive.pack import (
     unmeasured_shells,
 )
 from fluency.archive.unpack import UnpackedArchive, unpacked
+from fluency.archive.world_files import world_folder
 from fluency.common.clock import parse_time
 from fluency.common.errors import ArchiveError
 from fluency.common.git import blob_name, day_of, files_at
@@ -99,11 +101,12 @@ def check_worlds(archived: ArchivedStudy, report: VerifyReport) -> None:
     """Each world gives its hash, and the generator makes the same."""
     for task in archived.tasks:
         for seed in archived.study.seeds:
-            folder, world = archived.index[task.id][str(seed)], archived.world(task, seed)
-            report.check(folder, world.seed == seed, "it is of another seed")
+            world = archived.world(task, seed)
+            check = partial(report.check, world_folder(world))
+            check(world.seed == seed, "it is of another seed")
             if task.id in archived.judged_here and "score" in report.same_code:
                 same = world_for(task, seed).sha256 == world.sha256
-                report.check(folder, same, f"the generator makes another world for {task.id}")
+                check(same, f"the generator makes another world for {task.id}")
 
 
 def check_image(archived: ArchivedStudy, report: VerifyReport) -> None:
