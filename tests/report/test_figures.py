@@ -39,6 +39,17 @@ def texts(svg: str) -> list[str]:
     return ["".join(node.itertext()) for node in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
+def axis(svg: str) -> tuple[float, float, float]:
+    """The lowest tick's value and place, and the pixels of one unit."""
+    ticks = {
+        float(words.replace("−", "-")): float(node.attrib["x"])
+        for node in ElementTree.fromstring(svg).iter(f"{SVG}text")
+        if node.get("class") == "middle" and re.fullmatch(r"[+−]?\d+", words := node.text or "")
+    }
+    low, high = min(ticks), max(ticks)
+    return low, ticks[low], (ticks[high] - ticks[low]) / (high - low)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_figure_has_words_and_loads_nothing(kind: tuple[str, str]) -> None:
     drawing = usual()[1][kind]
@@ -59,16 +70,10 @@ def test_gaps_figure_draws_what_it_says(is_at_edge) -> None:
         "less than 5",
         "← Bash better  ·  gap in points  ·  PowerShell better →",
     } <= {*texts(svg)}
-    ticks = {
-        float("".join(node.itertext()).replace("−", "-")): float(node.attrib["x"])
-        for node in ElementTree.fromstring(svg).iter(f"{SVG}text")
-        if re.fullmatch(r"[+−]?\d+", "".join(node.itertext()))
-    }
-    low, high = min(ticks), max(ticks)
-    scale = (ticks[high] - ticks[low]) / (high - low)
+    low, at_low, scale = axis(svg)
 
     def points(x: str | float) -> float:
-        return low + (float(x) - ticks[low]) / scale
+        return low + (float(x) - at_low) / scale
 
     lines, bars = nodes(svg, "line", "interval"), nodes(svg, "rect", "grey")
     diamonds = nodes(svg, "path", "mark-0") + nodes(svg, "path", "mark-1")
@@ -146,8 +151,9 @@ def test_failures_figure_joins_rare_classes(monkeypatch) -> None:
     drawing = found["failures", "model-x"]
     assert drawing.alt == f"How runs of model-x failed, Bash / PowerShell: {'; '.join(shown)}."
     rects = [node for k in "01" for node in nodes(drawing.svg, "rect", f"mark-{k}")]
-    bars = [float(node["width"]) for node in rects if float(node["y"]) > 50]  # below the legend
+    scale = axis(drawing.svg)[2]  # below the legend a bar is a count of 35 runs
+    bars = [float(node["width"]) / scale for node in rects if float(node["y"]) > 50]
     numbers = [by_class[name][shell] for shell in ("bash", "pwsh") for name in (first, second)]
-    assert bars == pytest.approx([n * max(bars) / max(numbers) for n in numbers], abs=0.1)
+    assert bars == pytest.approx([100 * number / 35 for number in numbers], abs=0.01)
     assert {FAILURES[first][1], "1 further class", "Bash", "PowerShell"} <= {*texts(drawing.svg)}
     assert ("failures", "model-x") not in drawings(lambda cell: True)[1]
