@@ -22,18 +22,10 @@ def make_tasks(count: int = 20, prefix: str = "task", leans=(None,)) -> list[Sim
     origins = ["design"] * 3 + ["allowlist"] * 5 + ["written"] * max(count - 8, 0)
     made = []
     for i in range(count):
-        about = {
-            "category": kinds[i],
-            "lean": leans[i % len(leans)],
-            "provenance": origins[i],
-            "sha256": f"{i:064x}",
-        }
+        about = {"category": kinds[i], "lean": leans[i % len(leans)], "provenance": origins[i]}
+        about |= {"id": f"{prefix}-{i + 1:02d}", "version": 1, "sha256": f"{i:064x}"}
         prompt = f"Do the thing number {i} and print it."
-        made.append(
-            SimpleNamespace(
-                id=f"{prefix}-{i + 1:02d}", version=1, private=False, prompt=prompt, **about
-            )
-        )
+        made.append(SimpleNamespace(private=False, prompt=prompt, **about))
     return made
 
 
@@ -62,12 +54,8 @@ def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:
         if mark is None:
             rows.append(Row(**base, status="missing", reason="no generation yet"))
         elif mark == "not_measured":
-            reason = "the sandbox image holds no PowerShell 7"
-            rows.append(
-                Row(
-                    **base, status="not_measured", reason=reason, outcome="ok", command="Get-Item x"
-                )
-            )
+            absent = {"status": mark, "reason": "the sandbox image holds no PowerShell 7"}
+            rows.append(Row(**base, **absent, outcome="ok", command="Get-Item x"))
         else:
             asked = datetime(2026, 5, 1, 10) + timedelta(seconds=order[cell])
             values = measured(cell, bool(mark), rng) | {"asked_utc": f"{asked.isoformat()}Z"}
@@ -78,42 +66,21 @@ def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:
 def measured(cell, mark: bool, rng: random.Random) -> dict:
     pwsh = cell.shell == "pwsh"
     failing = "non-zero-exit" if rng.random() < 0.4 else "silent-wrong"
-    made_of = (
-        rng.choice(["cmdlets-only", "cmdlets-only", "mixed", "unix-only"]) if pwsh else "unix-only"
-    )
-    right, printed = (
-        mark or failing == "silent-wrong",
-        "Get-ChildItem Where-Object" if pwsh else "find sort",
-    )
+    kinds = ["cmdlets-only", "cmdlets-only", "mixed", "unix-only"]
+    made_of = rng.choice(kinds) if pwsh else "unix-only"
+    right = mark or failing == "silent-wrong"
+    printed = "Get-ChildItem Where-Object" if pwsh else "find sort"
     command = "Get-ChildItem crates | Where-Object Length" if pwsh else "find crates -type f | sort"
-    verdicts = {
-        "status": "measured",
-        "passed": mark,
-        "structural_pass": right,
-        "exit_ok": right,
-        "content_ok": mark,
-    }
-    verdicts |= {"lenient_passed": mark, "windows_aliases_passed": mark if pwsh else None}
+    verdicts = {"status": "measured", "passed": mark, "content_ok": mark, "lenient_passed": mark}
+    verdicts |= {"structural_pass": right, "exit_ok": right}
+    verdicts |= {"windows_aliases_passed": mark if pwsh else None}
     verdicts |= {"no_unix_tools_passed": (mark and made_of == "cmdlets-only") if pwsh else None}
-    verdicts |= {
-        "worlds_passed": 2 if mark else 0,
-        "worlds_run": 2,
-        "failure_class": None if mark else failing,
-    }
+    verdicts |= {"worlds_passed": 2 if mark else 0, "worlds_run": 2}
+    verdicts |= {"failure_class": None if mark else failing}
     verdicts |= {"why": "" if mark else f"world 11: {failing}"}
-    answer = {
-        "made_of": made_of,
-        "commands": printed,
-        "outcome": "ok",
-        "command": command,
-        "input_tokens": 90,
-    }
-    answer |= {
-        "output_tokens": 20,
-        "cost_usd": 0.0007,
-        "temperature_sent": "0.7",
-        "model_echoed": f"{cell.model}-id",
-    }
+    answer = {"made_of": made_of, "commands": printed, "outcome": "ok", "command": command}
+    answer |= {"input_tokens": 90, "output_tokens": 20, "cost_usd": 0.0007}
+    answer |= {"temperature_sent": "0.7", "model_echoed": f"{cell.model}-id"}
     times = {"t_gen_s": round(1 + rng.random(), 3), "timed_out": False}
     times |= {"t_exec_s": round((0.45 if pwsh else 0.03) * (1 + rng.random()), 4)}
     return verdicts | answer | times

@@ -38,9 +38,8 @@ class Reply:
     chunk_s: float = 0.0
     content_length: int | None = None
     drip: tuple[bytes, bytes] | None = None  # sent in place of a reply: once, then again and again
-    reset: str | None = (
-        None  # "before" the body was read, "after" it was read, "middle" of the reply
-    )
+    reset: str | None = None
+    """Before the body was read, after it was read, or in the middle of the reply."""
 
 
 @dataclass
@@ -62,13 +61,8 @@ class Seen:
 
 def message(text: str = "ls -la", *, model: str = "fake", **over: Any) -> dict[str, Any]:
     """A message as the API sends it; `over` replaces fields, and None takes one out."""
-    value = {
-        "id": "msg_fake",
-        "type": "message",
-        "role": "assistant",
-        "model": model,
-        "stop_reason": "end_turn",
-    }
+    value = {"id": "msg_fake", "type": "message", "role": "assistant", "model": model}
+    value |= {"stop_reason": "end_turn"}
     value |= {"content": [{"type": "text", "text": text}], "stop_sequence": None}
     value |= {"usage": {"input_tokens": 120, "output_tokens": max(1, len(text) // 3)}} | over
     return {name: item for name, item in value.items() if item is not _LEFT_OUT}
@@ -80,12 +74,8 @@ _PATH = re.compile(
     r"/v1/messages|(?P<chat>/v1/chat/completions)|/model/[^/]+/invoke"
     r"|/v1/projects/[^/]+/locations/[^/]+/publishers/anthropic/models/[^/]+:rawPredict"
 )
-_FINISHED = {
-    "end_turn": "stop",
-    "max_tokens": "length",
-    "refusal": "content_filter",
-    "tool_use": "tool_calls",
-}
+_FINISHED = {"end_turn": "stop", "max_tokens": "length"}
+_FINISHED |= {"refusal": "content_filter", "tool_use": "tool_calls"}
 
 
 def completion(body: Any) -> Any:
@@ -101,31 +91,16 @@ def completion(body: Any) -> Any:
         code = said.get("details", {}).get("error_code")
         return {"error": {"message": said["message"], "type": said["type"], "code": code}}
     blocks = [block for block in body["content"] or [] if isinstance(block, dict)]
-    calls = [
-        {
-            "id": "call_1",
-            "type": "function",
-            "function": {"name": b["name"], "arguments": json.dumps(b["input"])},
-        }
-        for b in blocks
-        if b["type"] == "tool_use"
-    ]
-    said = {
-        "role": "assistant",
-        "content": "".join(b["text"] for b in blocks if b["type"] == "text") or None,
-    }
-    usage = body.get("usage") or {}
-    counts = {
-        "prompt_tokens": usage.get("input_tokens"),
-        "completion_tokens": usage.get("output_tokens"),
-    }
-    finished = _FINISHED.get(body.get("stop_reason"), body.get("stop_reason"))
-    choice = {
-        "index": 0,
-        "message": said | ({"tool_calls": calls} if calls else {}),
-        "finish_reason": finished,
-    }
-    base = {"id": "chatcmpl-fake", "object": "chat.completion", "model": body["model"]}
+    used = [block for block in blocks if block["type"] == "tool_use"]
+    functions = [{"name": b["name"], "arguments": json.dumps(b["input"])} for b in used]
+    calls = [{"id": "call_1", "type": "function", "function": each} for each in functions]
+    text = "".join(block["text"] for block in blocks if block["type"] == "text")
+    said = {"role": "assistant", "content": text or None} | ({"tool_calls": calls} if calls else {})
+    usage, end = body.get("usage") or {}, body.get("stop_reason")
+    counts = {"prompt_tokens": usage.get("input_tokens")}
+    counts |= {"completion_tokens": usage.get("output_tokens")}
+    choice = {"index": 0, "message": said, "finish_reason": _FINISHED.get(end, end)}
+    base = {"id": "chatcmpl_fake", "object": "chat.completion", "model": body["model"]}
     return base | {"choices": [choice], "usage": counts}
 
 
@@ -241,10 +216,8 @@ class Endpoint(contextlib.AbstractContextManager):
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.endpoint = self
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.05,), daemon=True
-        )
-        self._thread.start()
+        serve = {"target": self._server.serve_forever, "args": (0.05,)}
+        threading.Thread(**serve, daemon=True).start()
 
     # ------------------------------------------------------------ script
 
@@ -352,16 +325,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, reply: Reply) -> None:
         body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
         number = b"%04x" % next(_NUMBERS)  # each response has its own id
-        body = body.replace(b'"msg_fake"', b'"msg_%b"' % number).replace(
-            b'"chatcmpl-fake"', b'"chatcmpl-%b"' % number
-        )
+        for kind in (b"msg", b"chatcmpl"):
+            body = body.replace(b'"%b_fake"' % kind, b'"%b_%b"' % (kind, number))
         length = len(body) if reply.content_length is None else reply.content_length
         lines = [f"HTTP/1.1 {reply.status} Status"]
-        headers = {
-            "content-type": "application/json",
-            "request-id": "req_fake",
-            "content-length": str(length),
-        }
+        headers = {"content-type": "application/json", "request-id": "req_fake"}
+        headers["content-length"] = str(length)
         lines += [f"{name}: {value}" for name, value in (headers | reply.headers).items()]
         head = "\r\n".join(lines).encode() + b"\r\n\r\n"
         if reply.reset == "middle":

@@ -59,14 +59,12 @@ def test_a_key_with_slashes_and_quotes_is_removed_as_json_writes_it():
 
 def test_a_reply_of_many_backslashes_is_read_at_once(endpoint, store):
     endpoint.answer = lambda prompt: "\\" * 500_000
-    start = time.monotonic()
-    assert (
-        len(ask(generator_of(study_of(), store, endpoint), cells_of(study_of())[0]).answer.text)
-        == 500_000
-    )
+    start, study = time.monotonic(), study_of()
+    first, second, *_ = cells_of(study)
+    assert len(ask(generator_of(study, store, endpoint), first).answer.text) == 500_000
     endpoint.always(Reply(400, b"\\" * 3_000_000))
     with pytest.raises(CallError):
-        ask(generator_of(study_of(), store, endpoint), cells_of(study_of())[1])
+        ask(generator_of(study, store, endpoint), second)
     assert time.monotonic() - start < 20
 
 
@@ -87,30 +85,20 @@ def test_a_missing_key_is_one_sentence_before_any_call(environ, endpoint, store)
 
 @pytest.mark.parametrize("key", ["sk-ant two", "sk-ant\ntwo", "sk-änt", "sk-ant\x00"])
 def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(key, endpoint, store):
-    study = study_of()
+    generator = generator_of(study_of(), store, endpoint, environ={"ANTHROPIC_API_KEY": key})
     with pytest.raises(StopRun) as caught:
-        ask(
-            generator_of(study, store, endpoint, environ={"ANTHROPIC_API_KEY": key}),
-            cells_of(study)[0],
-        )
+        ask(generator, cells_of(generator.study)[0])
     assert key not in str(caught.value) and endpoint.requests == []
 
 
 def test_a_key_with_blanks_around_it_works_and_a_server_that_needs_none_gets_none(endpoint, store):
     own = {"alias": "m", "id": "claude-sonnet-4-6", "api_key_env": "MY_KEY"}
-    llama = {
-        "alias": "llama",
-        "id": "llama",
-        "key_required": False,
-        "temperature": 0.7,
-        "max_tokens": 64,
-    }
+    llama = {"alias": "llama", "id": "llama", "key_required": False}
+    llama |= {"temperature": 0.7, "max_tokens": 64}
     study = study_of(own, llama)
     generator = generator_of(study, store, endpoint, environ=ENVIRON | {"MY_KEY": f" {KEY}\n"})
     ask(generator, cells_of(study)[0])
     record = ask(generator, cells_of(study)[-1])
     assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
-    assert KEY not in str(endpoint.requests[1].headers) and (record.cost_usd, record.price) == (
-        None,
-        None,
-    )
+    assert KEY not in str(endpoint.requests[1].headers)
+    assert (record.cost_usd, record.price) == (None, None)

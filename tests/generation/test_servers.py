@@ -13,7 +13,7 @@ def completion(text, finish="stop", said=None, **over):
     choice = {"message": {"role": "assistant", "content": text} | (said or {})}
     choice |= {"finish_reason": finish} | over
     usage = {"prompt_tokens": 9, "completion_tokens": 2}
-    return {"id": "chatcmpl-fake", "model": "some-model", "choices": [choice], "usage": usage}
+    return {"id": "chatcmpl_fake", "model": "some-model", "choices": [choice], "usage": usage}
 
 
 def failure(status, words):

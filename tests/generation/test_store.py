@@ -41,11 +41,8 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
     path.write_bytes(harmed)
     with pytest.raises(DamagedAnswer) as caught:
         ask(generator_of(study, store, endpoint), cells_of(study)[0])
-    assert (
-        caught.value.where == str(path)
-        and "delete it" in caught.value.hint
-        and endpoint.requests == []
-    )
+    assert caught.value.where == str(path) and "delete it" in caught.value.hint
+    assert endpoint.requests == []
     assert list(verify(store)[1]) == [str(path)] and main(store=store) == 1
     assert str(path) in capsys.readouterr().out
 
@@ -134,9 +131,8 @@ def test_an_answer_that_the_disk_refuses_is_printed_whole_and_ends_the_run(
     endpoint.answer = lambda prompt: f"echo '{LONG}\x9b\u202e'"
     with monkeypatch.context() as patch:
         STEPS[step](patch)
-        with pytest.raises(
-            StopRun, match="could not be written: No space left on device; it is printed above"
-        ) as caught:
+        says = "could not be written: No space left on device; it is printed above"
+        with pytest.raises(StopRun, match=says) as caught:
             ask(generator, cells[1])
     path, printed = Path(caught.value.where), capsys.readouterr().err.partition("stored: ")[2]
     assert path.parent.parent == store.folder and "paid, again" in caught.value.hint
@@ -145,11 +141,8 @@ def test_an_answer_that_the_disk_refuses_is_printed_whole_and_ends_the_run(
     with pytest.raises(StopRun, match="could not be written"):
         ask(generator, cells[2])
     assert len(endpoint.requests) == 2
-    assert (
-        verify(store)[0].total() == 1
-        and not path.exists()
-        and not list(store.folder.rglob("*.part"))
-    )
+    assert verify(store)[0].total() == 1
+    assert not path.exists() and not list(store.folder.rglob("*.part"))
     path.write_text(printed)  # as its reader may
     assert ask(generator_of(study, store, endpoint), cells[1]).answer.text == endpoint.answer("")
     assert len(endpoint.requests) == 2

@@ -67,7 +67,7 @@ def test_answers_that_call_alias_run_again_with_aliases(measured):
     }
     assert TRAP in again and len(again) < len(pwsh)
     report = (measured.root / "results/test/report.md").read_text()
-    gap = r"\| with Windows aliases: the aliases of Windows for PowerShell \(Bash as designed\) \|.*\| 0\.0 \|"
+    gap = r"\| with Windows aliases: the aliases of Windows for PowerShell \(Bash as designed\) +\|.*\| +0\.0 \|"
     assert re.search(gap, report), "next to −6.7 as designed"
     page = (measured.root / "results/test/explorer.html").read_text()
     assert "with Windows aliases, strict reading" in page

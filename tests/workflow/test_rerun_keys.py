@@ -20,6 +20,8 @@ from tests.workflow.project import model
 
 OWN, OTHER = NAMES[1], NAMES[0]
 HEAD = {"gather", "report"}
+URL = "http://127.0.0.1:9"
+CONFIG: dict[str, Any] = {"study": "test", "trials": 1, "tasks": NAMES}
 
 
 @dataclass
@@ -27,14 +29,7 @@ class Loaded:
     """A study of two tasks in its own folder, as `RerunKeys` takes one."""
 
     folder: Path
-    config: dict[str, Any] = field(
-        default_factory=lambda: {
-            "study": "test",
-            "trials": 1,
-            "tasks": NAMES,
-            "models": [model("http://127.0.0.1:9")],
-        }
-    )
+    config: dict[str, Any] = field(default_factory=lambda: CONFIG | {"models": [model(URL)]})
     comment: str = ""
 
     def __post_init__(self) -> None:
@@ -97,35 +92,25 @@ def code(*stages: str) -> Callable[[Loaded, Any], None]:
 
 
 PROMPT = task("task.yaml", "Print a single integer, digits only.", "Print one integer.")
+CHECK = task("task.yaml", "lines: exactly-one", "lines: at-least-one")
+ANSWER = task("answer.py", "def expected", "# other\ndef expected")
 ROWS = {
     "nothing": (lambda *_: None, set()),
     "a comment and the order of keys": (comment, {"gather"}),
-    "a task's check": (
-        task("task.yaml", "lines: exactly-one", "lines: at-least-one"),
-        {f"score {OWN}", *HEAD},
-    ),
-    "a task's answer": (
-        task("answer.py", "def expected", "# other\ndef expected"),
-        {f"score {OWN}", *HEAD},
-    ),
+    "a task's check": (CHECK, {f"score {OWN}", *HEAD}),
+    "a task's answer": (ANSWER, {f"score {OWN}", *HEAD}),
     "a task's notes": (task("task.yaml", "fairness: >-\n", "fairness: >-\n  Now this.\n"), HEAD),
     "a budget": (config(budget={"stop_usd": 3}), HEAD),
     "a registration": (registered, HEAD),
     "a task's prompt": (PROMPT, {f"generate {OWN}", *HEAD}),
     "a model's sampling": (
-        config(models=[model("http://127.0.0.1:9", max_tokens=99)]),
+        config(models=[model(URL, max_tokens=99)]),
         {*of_both("generate"), *HEAD},
     ),
-    "a rate and an address": (
-        config(models=[model("http://127.0.0.1:8", requests_per_minute=7)]),
-        HEAD,
-    ),
+    "a rate and an address": (config(models=[model(f"{URL}9", requests_per_minute=7)]), HEAD),
     "more trials": (config(trials=2), HEAD),
-    "another model": (
-        config(models=[model("http://127.0.0.1:9"), model("http://127.0.0.1:9", "more")]),
-        HEAD,
-    ),
-    "an alias": (config(models=[model("http://127.0.0.1:9", "renamed", id="fake-good")]), HEAD),
+    "another model": (config(models=[model(URL), model(URL, "more")]), HEAD),
+    "an alias": (config(models=[model(URL, "renamed", id="fake-good")]), HEAD),
     "the runner or the Dockerfile": (content, {"image", *of_both("execute")}),
     "the worlds": (config(seeds=[13, 26]), {*of_both("execute", "score"), *HEAD}),
     "a limit": (config(sandbox={"limits": {"memory_mb": 512}}), {*of_both("execute"), *HEAD}),

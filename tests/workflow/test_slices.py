@@ -25,10 +25,8 @@ from fluency.workflow.cluster import (
 )
 from fluency.workflow.snakemake_process import node_name
 
-CELLS = [
-    Cell(*cell)
-    for cell in product(["m", "n"], ["bash", "pwsh"], [f"t{n}" for n in range(60)], range(1, 6))
-]
+DESIGN = (["m", "n"], ["bash", "pwsh"], [f"t{n}" for n in range(60)], range(1, 6))
+CELLS = [Cell(*cell) for cell in product(*DESIGN)]
 
 
 def test_every_cell_is_in_one_slice_and_all_are_as_long(tmp_path):
@@ -48,20 +46,15 @@ def test_slices_of_before_are_gone_unless_somebody_works_on_one(tmp_path):
         with pytest.raises(UserError, match=r"a node still works on .* \(node n1, process 7\)"):
             write_slices(CELLS[3:6], 8, folder)
     (new,) = write_slices(CELLS[3:6], 8, folder)
-    assert [path.name for path in folder.glob("*.json")] == [new.name] and write_slices(
-        [], 8, folder
-    ) == []
+    assert [path.name for path in folder.glob("*.json")] == [new.name]
+    assert write_slices([], 8, folder) == []
 
 
 def test_nothing_but_what_a_node_needs_goes_there():
-    here = {
-        "PATH": "/bin", "TASKS_PRIVATE": "/p", "LC_ALL": "C", "DOCKER_HOST": "unix:///d", "https_proxy": "p",
-        "POWERSHELL_ARCHIVE": "a",
-    }  # fmt: skip
-    secrets = dict.fromkeys(
-        ("ANTHROPIC_API_KEY", "MY_KEY", "AWS_SECRET_ACCESS_KEY", "TOKEN"), "secret"
-    )
-    assert node_environment(here | secrets) == here
+    here = {"PATH": "/bin", "TASKS_PRIVATE": "/p", "LC_ALL": "C", "DOCKER_HOST": "unix:///d"}
+    here |= {"https_proxy": "p", "NO_PROXY": "q", "POWERSHELL_ARCHIVE": "a"}
+    names = ("ANTHROPIC_API_KEY", "MY_KEY", "AWS_SECRET_ACCESS_KEY", "TOKEN", "MY_PATH")
+    assert node_environment(here | dict.fromkeys(names, "secret")) == here
 
 
 def test_a_profile_says_how_many_processors_a_slice_has():
@@ -70,13 +63,10 @@ def test_a_profile_says_how_many_processors_a_slice_has():
         slice_processors("lsf")
     with pytest.raises(UserError, match="no such cluster profile"):
         slice_processors("default")
-    for profile, packages in (
-        ("lsf", False),
-        ("slurm", True),
-    ):  # no package is installed for a profile that is not there
-        done = subprocess.run(
-            ["make", "-nB", "run", f"ON={profile}"], cwd=ROOT, capture_output=True, text=True
-        )
+    # No package is installed for a profile that is not there.
+    for profile, packages in {"lsf": False, "slurm": True}.items():
+        command = ["make", "-nB", "run", f"ON={profile}"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert ("bootstrap.sh cluster" in done.stdout) == packages
 
 
@@ -103,10 +93,8 @@ def node(tmp_path, monkeypatch):
 def test_a_slice_that_lacks_a_cell_fails_with_its_node_and_the_cells_reason(node):
     write_atomic(record_path(node / "results", "scores", CELLS[0]), "{}")
     write_atomic(node / "logs" / "executions" / f"{CELLS[1].path}.log", "sandbox: no room\n")
-    with pytest.raises(
-        SandboxError,
-        match=r"^node n7: 1 of a slice's 2 cells could not be measured: sandbox: no room",
-    ):
+    says = r"^node n7: 1 of a slice's 2 cells could not be measured: sandbox: no room"
+    with pytest.raises(SandboxError, match=says):
         run_slice(node / "slice.json", node / "slice.done", [], 1)
     assert not (node / "slice.done").exists()
 

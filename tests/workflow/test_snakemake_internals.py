@@ -24,11 +24,8 @@ from tests.workflow.project import Project
 def test_records_are_looked_for_where_snakemake_puts_them(tmp_path, monkeypatch, name):
     monkeypatch.setattr(snakemake_internals, "FOLDER", tmp_path)
     (tmp_path / "metadata").mkdir()
-    its_own = FilePersistence._record_path(
-        SimpleNamespace(_fetch_max_len=lambda subject: os.pathconf(subject, "PC_NAME_MAX")),
-        str(tmp_path / "metadata"),
-        name,
-    )
+    limit = SimpleNamespace(_fetch_max_len=lambda subject: os.pathconf(subject, "PC_NAME_MAX"))
+    its_own = FilePersistence._record_path(limit, str(tmp_path / "metadata"), name)
     assert str(snakemake_internals._place("metadata", name)) == its_own
 
 
@@ -44,14 +41,9 @@ def test_a_damaged_record_is_none(tmp_path, monkeypatch, text):
 def test_the_param_is_read_back_as_it_was():
     key = json.dumps({"decision": "it's \"now: 'x'\" \\", "trials": 1})
     assert recorded_key({"params": [repr(key)]}) == json.loads(key)
-    for other in (
-        {},
-        {"params": None},
-        {"params": []},
-        {"params": ["no Python"]},
-        {"params": ["'{'"]},
-    ):
-        assert recorded_key(other) is None
+    assert recorded_key({}) is None
+    for params in (None, [], ["no Python"], ["'{'"]):
+        assert recorded_key({"params": params}) is None
 
 
 @pytest.mark.parametrize(("found", "fits"), [("9.27.1", True), ("9.28.0", False), ("10.27", False)])
@@ -84,10 +76,8 @@ def test_files_from_the_future_get_the_present(tmp_path):
         os.utime(tmp_path / name, ns=(now, now + seconds * 10**9))
     bring_to_present([tmp_path / name for name in [*ages, "absent"]])
     written = {name: (tmp_path / name).stat().st_mtime for name in ages}
-    assert (
-        written["past"] < written["first"] - 3000
-        and written["first"] == written["second"] < time.time()
-    )
+    assert written["past"] < written["first"] - 3000
+    assert written["first"] == written["second"] < time.time()
 
 
 OPEN = """
@@ -112,22 +102,7 @@ print(*sorted(set(sys.modules) & set(sys.argv[1:])))
 
 
 def test_laying_out_the_jobs_loads_no_library_that_only_their_work_needs():
-    heavy = [
-        "pandas",
-        "numpy",
-        "matplotlib",
-        "jinja2",
-        "docker",
-        "anthropic",
-        "openai",
-        "httpx2",
-        "zstandard",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-c", OPEN, "yaml", *heavy],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    heavy = ["pandas", "numpy", "matplotlib", "jinja2", "docker", "anthropic", "openai"]
+    command = [sys.executable, "-c", OPEN, "yaml", "httpx2", "zstandard", *heavy]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["yaml"]
