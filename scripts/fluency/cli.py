@@ -77,52 +77,10 @@ def named(_context: click.Context, parameter: click.Parameter, study: str) -> st
 
 
 FILE = click.Path(dir_okay=False, path_type=Path)
-OVERRIDES: dict[str, Any] = {
-    "multiple": True,
-    "metavar": "FILE",
-    "help": "Override file, may be repeated.",
-}
+OVERRIDES: dict[str, Any] = {"multiple": True, "metavar": "FILE"}
+OVERRIDES["help"] = "Override file, may be repeated."
 STUDY = click.Option(["--configfile", "loaded"], callback=load, **OVERRIDES)
 ARCHIVE = click.Argument(["archive"], default="", type=archive_file)
-A, B = (
-    click.Argument(["a"], default="", callback=named),
-    click.Argument(["b"], default="", callback=named),
-)
-SNAKEMAKE = click.Argument(
-    ["arguments"], nargs=-1, type=click.UNPROCESSED, metavar="[SNAKEMAKE]..."
-)
-LOGS = click.Argument(["logs"], nargs=-1, required=True, type=Path)
-ON = click.Option(
-    ["--on"],
-    default="",
-    metavar="PROFILE",
-    help="Run the containers on a cluster: profiles/PROFILE.",
-)
-TASKS = click.Option(
-    ["--task", "task_ids"], multiple=True, metavar="ID", help="A task, may be repeated; else all."
-)
-SEEDS = click.Option(
-    ["--seeds"], type=seed_list, default="", metavar="A,B", help="Worlds, an odd and an even."
-)
-DECISION = click.Option(["--decision"], default="", help="The decision the study is for.")
-RECORD = click.Option(
-    ["--record"], type=Path, metavar="FILE", help="The decision record that is based on it."
-)
-STAGE = click.Option(
-    ["--stage"], type=click.Choice(["score", "execute"]), default="score", help="The first stage."
-)
-ALLOW = click.Option(
-    ["--allow", "allowed"], type=comma_list, default="", metavar="LIMITS", help="Limits to raise."
-)
-TITLE = click.Option(["--title"], default="", help="Title of the decision.")
-OUT = click.Option(
-    ["--out"],
-    type=Path,
-    default=Path("candidates"),
-    metavar="FOLDER",
-    help="The folder to write to.",
-)
-VERBOSE = click.Option(["--verbose"], is_flag=True, help="Print the whole verification.")
 INTO = click.Option(["--into"], type=Path, metavar="FOLDER", help="The folder to write to.")
 MARKDOWN = click.Option(
     ["--markdown"], type=FILE, metavar="FILE", help="Write it to this file, too."
@@ -132,61 +90,150 @@ TARGETS: dict[str, str] = {}
 """Command -> the function that it calls with its parameters, as `module:function`."""
 
 
-def add(name: str, target: str, text: str, *parameters: click.Parameter) -> None:
-    """Add a command; its parameters have the names of the called function's."""
+def example(arguments: str) -> str:
+    """The last line of a command's help."""
+    return f"\b\nExample: fluency {arguments}"
+
+
+def add(target: str, text: str, shown: str, *parameters: click.Parameter) -> None:
+    """Add a command; its parameters have the names of the called function's.
+
+    Args:
+        target: the function, as `module:function`.
+        text: what the command does.
+        shown: an example, which begins with the command's name.
+    """
     module, _, function = target.partition(":")
+    name = shown.split()[0]
 
     def call(**values: Any) -> Any:
         return getattr(import_module(f"fluency.{module}"), function)(**values)
 
     TARGETS[name] = target
-    fluency.add_command(click.Command(name, params=list(parameters), callback=call, help=text))
+    command = click.Command(name, callback=call, help=text, epilog=example(shown))
+    command.params.extend(parameters)
+    fluency.add_command(command)
 
 
-RUN = "Measure a study, from its price to its headline; what follows `--` is passed to Snakemake."
-add("run", "workflow.run:run_study", RUN, STUDY, ON, SNAKEMAKE)
 add(
-    "plan",
+    "workflow.run:run_study",
+    "Measure a study, from its price to its headline; what follows `--` is passed to Snakemake.",
+    "run --configfile config/demo.yaml",
+    STUDY,
+    click.Option(
+        ["--on"],
+        default="",
+        metavar="PROFILE",
+        help="Run the containers on a cluster: profiles/PROFILE.",
+    ),
+    click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED, metavar="[SNAKEMAKE]..."),
+)
+add(
     "workflow.run_plan:print_plan",
     "Show what a run would do and why, what it costs, and what is missing.",
+    "plan --configfile config/study.yaml",
     STUDY,
 )
 add(
-    "report",
     "workflow.pipeline:write_partial_report",
     "Write the report of what there is, unfinished or not.",
+    "report --configfile config/study.yaml",
     STUDY,
 )
 add(
-    "image",
     "execution.image:main",
     "Build the sandbox image, starting a container engine where that is possible.",
+    "image",
 )
-add("doctor", "workflow.doctor:main", "Show what this machine has, lacks, and what that prevents.")
-VALIDATE = "Prove the tasks fair in the sandbox; exit code 1 if one is unsound."
-add("validate", "validation.validate:main", VALIDATE, TASKS, SEEDS)
-add("compare", "report.compare:main", "Compare two studies task by task.", A, B, MARKDOWN)
-add("answers", "generation.audit:main", "List and verify the answer store.")
-FREEZE = "Freeze tasks, seeds, models and analysis plan before a study."
-add("preregister", "archive.commands:preregister", FREEZE, STUDY, DECISION)
-VERIFY = "Check an archive's evidence and judge every execution again, offline."
-add("verify", "archive.commands:verify", VERIFY, ARCHIVE, RECORD)
-OPEN = "Verify an archive, make its report and explorer again, and open them."
-add("open", "archive.commands:open_archive", OPEN, ARCHIVE, INTO, VERBOSE)
-REPLAY = "Rescore, or re-execute, an archive with the present code and image."
-add("replay", "archive.commands:replay", REPLAY, ARCHIVE, STAGE, ALLOW, MARKDOWN)
+add("workflow.doctor:main", "Show what this machine has, lacks, and what that prevents.", "doctor")
 add(
-    "decision",
+    "validation.validate:main",
+    "Prove the tasks fair in the sandbox; exit code 1 if one is unsound.",
+    "validate --task tree-size-bytes --seeds 11,24",
+    click.Option(
+        ["--task", "task_ids"],
+        multiple=True,
+        metavar="ID",
+        help="A task, may be repeated; else all.",
+    ),
+    click.Option(
+        ["--seeds"], type=seed_list, default="", metavar="A,B", help="Worlds, an odd and an even."
+    ),
+)
+add(
+    "report.compare:main",
+    "Compare two studies task by task.",
+    "compare demo default --markdown difference.md",
+    *(click.Argument([name], default="", callback=named) for name in "ab"),
+    MARKDOWN,
+)
+add("generation.audit:main", "List and verify the answer store.", "answers")
+add(
+    "archive.commands:preregister",
+    "Freeze tasks, seeds, models and analysis plan before a study.",
+    'preregister --configfile config/study.yaml --decision "which shell our prompts name"',
+    STUDY,
+    click.Option(["--decision"], default="", help="The decision the study is for."),
+)
+PACKED = "archive/demo-2026-01-31-0123456789ab.tar.zst"
+add(
+    "archive.commands:verify",
+    "Check an archive's evidence and judge every execution again, offline.",
+    f"verify {PACKED}",
+    ARCHIVE,
+    click.Option(["--record"], type=Path, metavar="FILE", help="The decision record that is based on it."),
+)
+add(
+    "archive.commands:open_archive",
+    "Verify an archive, make its report and explorer again, and open them.",
+    f"open {PACKED} --into demo",
+    ARCHIVE,
+    INTO,
+    click.Option(["--verbose"], is_flag=True, help="Print the whole verification."),
+)
+add(
+    "archive.commands:replay",
+    "Rescore, or re-execute, an archive with the present code and image.",
+    f"replay {PACKED} --stage execute",
+    ARCHIVE,
+    click.Option(
+        ["--stage"],
+        type=click.Choice(["score", "execute"]),
+        default="score",
+        help="The first stage.",
+    ),
+    click.Option(
+        ["--allow", "allowed"],
+        type=comma_list,
+        default="",
+        metavar="LIMITS",
+        help="Limits to raise.",
+    ),
+    MARKDOWN,
+)
+add(
     "archive.commands:write_decision_record",
     "Write a decision record from an archive.",
+    f'decision {PACKED} --title "Keep the prompts"',
     ARCHIVE,
-    TITLE,
+    click.Option(["--title"], default="", help="Title of the decision."),
 )
-MINE = "Find task candidates in your own agent transcripts; nothing leaves the machine."
-add("mine", "miner.mine:main", MINE, LOGS, OUT)
+add(
+    "miner.mine:main",
+    "Find task candidates in your own agent transcripts; nothing leaves the machine.",
+    "mine ~/.claude/projects --out candidates",
+    click.Argument(["logs"], nargs=-1, required=True, type=Path),
+    click.Option(
+        ["--out"],
+        type=Path,
+        default=Path("candidates"),
+        metavar="FOLDER",
+        help="The folder to write to.",
+    ),
+)
 
 
-@fluency.command()
+@fluency.command(epilog=example("show qwen-0.5b/bash/tree-size-bytes/1 --full"))
 @click.argument("cell", default="")
 @click.option("--full", is_flag=True, help="With the provenance and the records' paths.")
 def show(cell: str, full: bool) -> None:
@@ -197,7 +244,7 @@ def show(cell: str, full: bool) -> None:
     show_cell(Cell.parse(cell), full=full)
 
 
-@fluency.command()
+@fluency.command(epilog=example("power --configfile config/study-60.yaml"))
 @click.option("--configfile", "study", callback=load, **OVERRIDES)
 def power(study: LoadedStudy) -> int:
     """Show what gap this design, or a larger one, could detect."""
@@ -206,7 +253,7 @@ def power(study: LoadedStudy) -> int:
     return tabulate(study.study)
 
 
-@fluency.command(params=[STUDY])
+@fluency.command(params=[STUDY], epilog=example("archive --configfile config/demo.yaml"))
 @click.option("--partial", is_flag=True, help="Pack what there is.")
 @click.option("--image", is_flag=True, help="With the sandbox image.")
 def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
@@ -217,7 +264,7 @@ def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
     return 0
 
 
-@fluency.command(params=[INTO])
+@fluency.command(params=[INTO], epilog=example("export --format csv --configfile config/demo.yaml"))
 @click.option("--format", "name", default="", metavar="NAME", help="The format.")
 @click.option(
     "--archive", default="", metavar="FILE", help="An archive; else the study of the configuration."
@@ -235,31 +282,6 @@ def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -
         written = export_loaded(load_study(files), name, into)
     print_lines(map(str, written))
     return 0
-
-
-EXAMPLES = {
-    "run": "--configfile config/demo.yaml",
-    "plan": "--configfile config/study.yaml",
-    "report": "--configfile config/study.yaml",
-    "image": "",
-    "doctor": "",
-    "validate": "--task tree-size-bytes --seeds 11,24",
-    "compare": "demo default --markdown difference.md",
-    "answers": "",
-    "preregister": '--configfile config/study.yaml --decision "which shell our prompts name"',
-    "verify": "archive/demo-2026-01-31-0123456789ab.tar.zst",
-    "open": "archive/demo-2026-01-31-0123456789ab.tar.zst --into demo",
-    "replay": "archive/demo-2026-01-31-0123456789ab.tar.zst --stage execute",
-    "decision": 'archive/demo-2026-01-31-0123456789ab.tar.zst --title "Keep the prompts"',
-    "mine": "~/.claude/projects --out candidates",
-    "show": "qwen-0.5b/bash/tree-size-bytes/1 --full",
-    "power": "--configfile config/study-60.yaml",
-    "archive": "--configfile config/demo.yaml",
-    "export": "--format csv --configfile config/demo.yaml",
-}
-"""Command -> the arguments of an example."""
-for _name, _arguments in EXAMPLES.items():
-    fluency.commands[_name].epilog = f"\b\nExample: fluency {_name} {_arguments}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

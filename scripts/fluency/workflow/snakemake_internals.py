@@ -24,6 +24,7 @@ import ast
 import json
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -172,11 +173,10 @@ def end_on_signals(
 
 def read_metadata(product: str) -> dict[str, Any] | None:
     """What Snakemake recorded of a product; None if it recorded nothing readable."""
-    try:
+    with suppress(OSError, ValueError):
         found = json.loads(_place("metadata", product).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and found else None
+        return found if isinstance(found, dict) and found else None
+    return None
 
 
 def recorded_key(metadata: dict[str, Any]) -> Any:
@@ -184,11 +184,10 @@ def recorded_key(metadata: dict[str, Any]) -> Any:
 
     Snakemake keeps the Python text of each param.
     """
-    try:
+    with suppress(KeyError, TypeError, ValueError, SyntaxError):
         (param,) = metadata["params"]
         return json.loads(ast.literal_eval(param))
-    except (KeyError, TypeError, ValueError, SyntaxError):
-        return None
+    return None
 
 
 def is_incomplete(product: str) -> bool:
@@ -222,17 +221,14 @@ def untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> list[str]:
 
 def _answers(keys: RerunKeys, cell: Cell) -> bool:
     """Whether a cell's generation answers the study's request."""
-    try:
+    with suppress(UserError):
         found = read_record(Generation, record_path(RESULTS, "generations", cell))
         return found.answer.request_key == request_key(keys.requests[cell])
-    except UserError:
-        return False
+    return False
 
 
 def _place(kind: str, product: str) -> Path:
     """Where Snakemake keeps something of a file: its name in Base64, cut into folders where it is too long."""
     encoded = urlsafe_b64encode(product.encode()).decode()
-    pieces = [
-        encoded[at : at + LONGEST_NAME - 1] for at in range(0, len(encoded), LONGEST_NAME - 1)
-    ]
-    return FOLDER.joinpath(kind, *(f"@{piece}" for piece in pieces[:-1]), pieces[-1])
+    *folders, name = re.findall(f".{{1,{LONGEST_NAME - 1}}}", encoded)
+    return FOLDER.joinpath(kind, *(f"@{folder}" for folder in folders), name)
