@@ -43,9 +43,8 @@ READS_EVENTS = "workflow/test_reruns.py::test_cell_lost"
 @pytest.fixture(scope="session")
 def sandbox() -> Sandbox:
     """The sandbox itself: the engine is found or started and the image built if need be; its absence is a failure."""
-    with file_lock(
-        CACHE / "tests.lock", lambda _: None
-    ):  # two workers install and build nothing at the same time
+    # Two workers install and build nothing at the same time.
+    with file_lock(CACHE / "tests.lock", lambda _: None):
         return open_sandbox(SandboxConfig())
 
 
@@ -74,9 +73,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
         apart = module.startswith(STUDIES) and not f"{module}::{item.name}".startswith(READS_EVENTS)
         engine = module.split("/")[0] if apart else "engine"
-        item.add_marker(
-            pytest.mark.xdist_group(engine if item.get_closest_marker("engine") else module)
-        )
+        group = engine if item.get_closest_marker("engine") else module
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 PWSH = "_pwsh"
@@ -93,19 +91,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """How many tests ran on a real PowerShell, and which one."""
-    ran = Counter(
-        text
-        for outcome in ("passed", "failed")
-        for report in terminalreporter.stats.get(outcome, [])
-        for name, text in report.user_properties
-        if name == PWSH
-    )
+    stats = terminalreporter.stats
+    reports = [*stats.get("passed", []), *stats.get("failed", [])]
+    properties = [pair for report in reports for pair in report.user_properties]
+    ran = Counter(text for name, text in properties if name == PWSH)
     for version, count in ran.items():
         terminalreporter.write_line(f"{count} tests ran on PowerShell {version}")
-    skipped = [
-        report
-        for report in terminalreporter.stats.get("skipped", [])
-        if NO_PWSH in str(report.longrepr)
-    ]
+    skipped = [each for each in stats.get("skipped", []) if NO_PWSH in str(each.longrepr)]
     if skipped:
         terminalreporter.write_line(f"{len(skipped)} tests skipped: {NO_PWSH}")

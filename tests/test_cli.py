@@ -11,14 +11,13 @@ import pytest
 
 from fluency.cli import TARGETS, fluency, main
 from fluency.common.paths import ROOT
-from tests.workflow.project import Project
+from tests.workflow.project import FLUENCY, Project
 
-DOCTOR = [sys.executable, "-m", "fluency.cli", "doctor"]
-CONFIGURED = [
-    name
+DOCTOR = [*FLUENCY, "doctor"]
+OPTIONS = {
+    name: {option for parameter in command.params for option in parameter.opts}
     for name, command in fluency.commands.items()
-    if any("--configfile" in p.opts for p in command.params)
-]
+}
 
 
 @pytest.mark.parametrize("command", fluency.commands)
@@ -28,8 +27,7 @@ def test_command_has_help_with_example(command, capsys):
     assert shown.startswith(f"Usage: fluency {command}") and len(shown.splitlines()) > 4
     example = shown.splitlines()[-1].split()
     assert example[:3] == ["Example:", "fluency", command]
-    options = {option for p in fluency.commands[command].params for option in p.opts}
-    assert {word for word in example if word.startswith("--")} <= options
+    assert {word for word in example if word.startswith("--")} <= OPTIONS[command]
 
 
 @pytest.mark.parametrize("command", TARGETS)
@@ -76,8 +74,8 @@ def test_config_whose_alias_contains_itself_is_sentence(tmp_path, capsys):
 
 def test_output_of_ascii_replaces_what_it_cannot_show(tmp_path):
     project = Project.make(tmp_path / "größer")
-    command = [sys.executable, "-m", "fluency.cli", "answers"]
-    assert "gr??er/answers: 0" in project.run(command, 0, {"PYTHONIOENCODING": "ascii"}).stdout
+    done = project.run([*FLUENCY, "answers"], 0, {"PYTHONIOENCODING": "ascii"})
+    assert "gr??er/answers: 0" in done.stdout
 
 
 SLOW_IMPORT = """
@@ -129,18 +127,14 @@ def test_snakemake_with_missing_config_is_sentence(tmp_path):
 
 def test_validate_splits_seeds_at_commas(monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        "fluency.validation.validate.main",
-        lambda task_ids, seeds: asked.append((task_ids, seeds)) or 0,
-    )
+    note = lambda task_ids, seeds: asked.append((task_ids, seeds)) or 0  # noqa: E731
+    monkeypatch.setattr("fluency.validation.validate.main", note)
     assert main(["validate", "--task", "tree-size-bytes", "--seeds", "11, 24"]) == 0
     assert asked == [(("tree-size-bytes",), [11, 24])]
 
 
-@pytest.mark.parametrize("command", CONFIGURED)
-@pytest.mark.parametrize(
-    "config", ["config", "/proc/self/mem"], ids=["a folder", "an unreadable file"]
-)
+@pytest.mark.parametrize("command", [name for name in OPTIONS if "--configfile" in OPTIONS[name]])
+@pytest.mark.parametrize("config", ["config", "/proc/self/mem"])
 def test_unreadable_config_is_sentence(command, config, capsys):
     format_ = ["--format", "csv"] if command == "export" else []
     assert main([command, *format_, "--configfile", config]) == 2
@@ -152,11 +146,9 @@ def test_nothing_to_archive_and_unwritable_place_are_sentences(tmp_path):
     project = Project.make(tmp_path / "project")
     assert "test: there is nothing to archive" in project.fluency("archive", code=2).stderr
     assert not (project.root / "archive").exists()
-    for arguments, folder in [
-        (["report"], "results"),
-        (["preregister", "--decision", "d"], "preregistrations"),
-    ]:
+    places = {"report": "results", "preregister --decision d": "preregistrations"}
+    for arguments, folder in places.items():
         (project.root / folder).write_text("")
-        done = project.run([sys.executable, "-m", "fluency.cli", *arguments], 2, {})
+        done = project.run([*FLUENCY, *arguments.split()], 2, {})
         assert done.stderr.startswith("Error: ") and folder in done.stderr, done.stderr
         assert "Hint:" in done.stderr and "Traceback" not in done.stderr

@@ -49,26 +49,18 @@ def why_not() -> str | None:
         SYSTEM.unlink()  # of a test run that was killed
     if SYSTEM.exists():
         return f"this machine belongs to a cluster already: {SYSTEM} is there"
+    if os.geteuid() != 0:
+        return "a cluster's daemons are started as root, and this is another user"
     if all(map(shutil.which, ("slurmctld", "slurmd", "munged", "sbatch"))):
-        return (
-            None
-            if os.geteuid() == 0
-            else "a cluster's daemons are started as root, and this is another user"
-        )
-    if os.geteuid() != 0 or not shutil.which("apt-get"):
-        return (
-            "slurm-wlm and munge are not there, and only root on Debian or Ubuntu can install them"
-        )
+        return None
+    if not shutil.which("apt-get"):
+        return f"{PACKAGES} are not there, and only on Debian or Ubuntu are they installed"
+    pipes = {"capture_output": True, "text": True}
     environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for step in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", *PACKAGES]):
-        done = subprocess.run(
-            ["apt-get", *step], env=environ, capture_output=True, text=True, check=False
-        )
-    return (
-        None
-        if done.returncode == 0
-        else f"apt-get cannot install {PACKAGES}: {done.stderr.strip()[-200:]}"
-    )
+        done = subprocess.run(["apt-get", *step], env=environ, check=False, **pipes)
+    said = f"apt-get cannot install {PACKAGES}: {done.stderr.strip()[-200:]}"
+    return said if done.returncode else None
 
 
 class Cluster:
@@ -82,12 +74,10 @@ class Cluster:
     def start(self) -> None:
         """munged, slurmctld and a slurmd for each node, until all nodes are idle."""
         host, ports = socket.gethostname().partition(".")[0], _free_ports(3)
-        names = dict(
-            zip(("port", "first", "second"), ports, strict=True), host=host, folder=self._folder
-        )
+        names = dict(zip(("port", "first", "second"), ports, strict=True))
         (self._folder / "state").mkdir()
         conf = self._folder / "slurm.conf"
-        conf.write_text(CONF.format(**names))
+        conf.write_text(CONF.format(host=host, folder=self._folder, **names))
         SYSTEM.parent.mkdir(exist_ok=True)
         SYSTEM.symlink_to(conf)  # a job's own srun knows no other place
         self._start("munged", "munged", "--foreground", "--force", *self._munge())
@@ -101,16 +91,9 @@ class Cluster:
         key = self._folder / "munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o600)
-        files = {
-            "socket": "munge.socket",
-            "pid-file": "munge.pid",
-            "log-file": "munge.log",
-            "seed-file": "munge.seed",
-        }
-        return [
-            f"--key-file={key}",
-            *(f"--{option}={self._folder / name}" for option, name in files.items()),
-        ]
+        files = {"socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
+        named = (f"--{option}={self._folder}/munge.{end}" for option, end in files.items())
+        return [f"--key-file={key}", *named]
 
     def kill_node(self, node: str) -> None:
         """End a node as a power failure would: its daemon, and every process of its jobs."""
@@ -149,27 +132,21 @@ class Cluster:
 
     def _start(self, name: str, *command: str) -> None:
         with (self._folder / f"{name}.out").open("wb") as out:
-            self._daemons[name] = subprocess.Popen(
-                command,
-                env=os.environ | self.environ,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-            )
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": out}
+            environ = os.environ | self.environ
+            self._daemons[name] = subprocess.Popen(command, env=environ, **pipes)
 
     def asked(self, *command: str) -> str:
-        environ = os.environ | self.environ
-        return subprocess.run(
-            command, env=environ, capture_output=True, text=True, check=False
-        ).stdout.strip()
+        pipes = {"capture_output": True, "text": True}
+        done = subprocess.run(command, env=os.environ | self.environ, check=False, **pipes)
+        return done.stdout.strip()
 
 
 def _watcher(process: int) -> int | None:
     """The slurmstepd above a job's process, if that is its parent."""
     with contextlib.suppress(OSError):
-        parent = int(
-            Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]
-        )
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+        parent = int(stat.rpartition(")")[2].split()[1])
         if Path(f"/proc/{parent}/cmdline").read_bytes().startswith(b"slurmstepd"):
             return parent
     return None

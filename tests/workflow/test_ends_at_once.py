@@ -37,14 +37,8 @@ def sleeping() -> list[str]:
 
 def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tuple[float, str]:
     """Send a signal to a run when it is at a stage; the seconds until it has ended, and what it said."""
-    run = subprocess.Popen(
-        project.run_command(),
-        cwd=project.root,
-        env=project.environ(**env),
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    start = {"cwd": project.root, "env": project.environ(**env), "start_new_session": True}
+    run = subprocess.Popen(project.run_command(), stderr=subprocess.PIPE, text=True, **start)
     try:
         wait_for(at_stage, 120)
         signalled = time.monotonic()
@@ -97,9 +91,8 @@ def test_run_ended_while_model_is_asked(sandbox, tmp_path):
         seconds, said = ended(project, signal.SIGTERM, asked.is_set)
         answers.set()
         assert seconds < PROMISED_S + BUSY_S
-        most = float(
-            re.search(r"counted as the most that it can cost, \$([\d.]+) are spent", said)[1]
-        )
+        spent = re.search(r"counted as the most that it can cost, \$([\d.]+) are spent", said)
+        most = float(spent[1])
         assert most == pytest.approx(256 * 25e-6, abs=0.005), "one call: the first is alone"
 
 
@@ -111,9 +104,8 @@ def test_run_ended_while_command_runs(sandbox, tmp_path):
     assert seconds < PROMISED_S + BUSY_S
     wait_for(lambda: not sleeping(), 5)
     assert len(project.records("generations")) == 4 and not project.records("attempts")
-    assert all(
-        '"runs": []' in path.read_text() for path in project.records("executions")
-    )  # a shell that is absent
+    # Of a shell that is absent.
+    assert all('"runs": []' in path.read_text() for path in project.records("executions"))
 
 
 def test_run_ended_while_record_is_judged(project):
@@ -130,10 +122,8 @@ def test_run_ended_while_record_is_judged(project):
 
 def test_run_ended_on_node_finishes_what_it_began(project):
     with (project.root / "tasks" / TASKS[0] / "answer.py").open("a") as file:
-        file.write(
-            f"sound = expected\n{SLEEPS.replace('600', '4')}    return sound(world, processes)\n"
-        )
-    seconds, _ = ended(
-        project, signal.SIGTERM, (project.root / "judging").exists, SLURMD_NODENAME="node1"
-    )
+        file.write(f"sound = expected\n{SLEEPS.replace('600', '4')}")
+        file.write("    return sound(world, processes)\n")
+    judging = (project.root / "judging").exists
+    seconds, _ = ended(project, signal.SIGTERM, judging, SLURMD_NODENAME="node1")
     assert seconds > PROMISED_S and project.records("scores")

@@ -35,9 +35,8 @@ Executor.next_seconds_between_status_checks = property(lambda self: 2, lambda se
 @pytest.fixture(scope="module")
 def plugins() -> None:
     """Snakemake's executors for clusters, in this environment."""
-    made = subprocess.run(
-        ["make", "-s", ".venv/.cluster"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    pipes = {"capture_output": True, "text": True}
+    made = subprocess.run(["make", "-s", ".venv/.cluster"], cwd=ROOT, check=False, **pipes)
     assert made.returncode == 0, made.stderr
 
 
@@ -63,39 +62,30 @@ def slow_in_bash(prompt: str) -> str:
 def small(sandbox, tmp_path_factory) -> Iterator[Project]:
     """A study of four cells in two slices, finished on this machine."""
     with Endpoint(slow_in_bash) as endpoint:
-        project = Project.make(
-            tmp_path_factory.mktemp("small") / "project", models=[model(endpoint.url)]
-        )
+        folder = tmp_path_factory.mktemp("small") / "project"
+        project = Project.make(folder, models=[model(endpoint.url)])
         project.snakemake()
         for old, new in [("slice: 8", "slice: 1"), ("mem_mb: 8000", "mem_mb: 500"), (WAITS, QUICK)]:
             project.edit("profiles/slurm/profile.yaml", old, new)
         with (project.root / "profiles" / "cluster.smk").open("a") as file:
             file.write(LOOKS_OFTEN)
-        project.edit(
-            "scripts/fluency/workflow/cluster.py", "CELLS_A_PROCESSOR = 80", "CELLS_A_PROCESSOR = 2"
-        )
+        few = ("CELLS_A_PROCESSOR = 80", "CELLS_A_PROCESSOR = 2")
+        project.edit("scripts/fluency/workflow/cluster.py", *few)
         yield project
 
 
 def on_slurm(project: Project, cluster: slurm.Cluster, **environ: str) -> subprocess.Popen[str]:
     environ = project.environ(ANTHROPIC_API_KEY=KEY, **cluster.environ, **environ)
-    return subprocess.Popen(
-        project.run_command("--on", "slurm"),
-        cwd=project.root,
-        env=environ,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    command = project.run_command("--on", "slurm")
+    return subprocess.Popen(command, cwd=project.root, env=environ, **pipes)
 
 
 def measured(project: Project) -> list[dict[str, str]]:
     """The rows of the table without times and the machine."""
-    with (project.root / "results" / "test" / "cells.csv").open() as file:
-        return [
-            {name: text for name, text in row.items() if not name.startswith(OF_A_MACHINE)}
-            for row in csv.DictReader(file)
-        ]
+    table = project.root / "results" / "test" / "cells.csv"
+    rows = csv.DictReader(table.read_text().splitlines())
+    return [{k: v for k, v in row.items() if not k.startswith(OF_A_MACHINE)} for row in rows]
 
 
 def slice_of(project: Project, node: str) -> Path | None:
