@@ -181,7 +181,9 @@ add(
     "Check an archive's evidence and judge every execution again, offline.",
     f"verify {PACKED}",
     ARCHIVE,
-    click.Option(["--record"], type=Path, metavar="FILE", help="The decision record that is based on it."),
+    click.Option(
+        ["--record"], type=Path, metavar="FILE", help="The decision record that is based on it."
+    ),
 )
 add(
     "archive.commands:open_archive",
