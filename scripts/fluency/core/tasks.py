@@ -226,7 +226,7 @@ class Task(FrozenModel):
     content: Literal["set", "ordered", "paths", "keyed", "jsonset", "json", "hex"]
     fixture: str
     fairness: str
-    lean: Literal["bash", "pwsh", "neutral"] | None = None
+    lean: str | None = None
     """The shell its author expects to find it easier, or `neutral`."""
     difficulty: str | None = None
     """How hard its author thinks it is, in words."""
@@ -242,6 +242,13 @@ class Task(FrozenModel):
         for shell in DESIGN_SHELLS:
             if not value.get(shell):
                 raise ValueError(f"at least one command for {shell} is needed")
+        return value
+
+    @field_validator("lean")
+    @classmethod
+    def _known_lean(cls, value: str | None) -> str | None:
+        if value not in (None, NEUTRAL, *DESIGN_SHELLS):
+            raise ValueError(f"the lean is one of {', '.join((*DESIGN_SHELLS, NEUTRAL))}")
         return value
 
     @property
