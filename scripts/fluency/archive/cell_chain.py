@@ -47,7 +47,7 @@ def check_cell(
         if record is generation:
             _check_generation(archived, check, generation, cell)
             continue
-        same = record.request_key == generation.answer.request_key  # type: ignore[union-attr]
+        same = record.request_key == generation.answer.request_key  # type: ignore[union-attr]  # not a generation
         check(same, "it is about another answer")
         if record is execution:
             _check_execution(archived, report, check, generation, execution)
