@@ -175,7 +175,6 @@ LIBRARIES = [
     "pandas",
     "numpy",
     "scipy",
-    "matplotlib",
     "jinja2",
 ]
 MAX_DISTINCT = 4 << 20
