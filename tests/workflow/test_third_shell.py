@@ -100,7 +100,8 @@ def headline(report: str) -> dict[str, str]:
 def test_the_report_gives_its_rate_beside_the_gap_of_the_first_two(studied):
     report = (studied.root / "results/test/report.md").read_text()
     assert "more often in PowerShell 7 than in Bash?" in report
-    assert headline(report)["Bash"] == "100 %" and headline(report)["Zsh"] == "67 %"
+    assert headline(report)["Bash"] == "100.0 % (3/3)"
+    assert headline(report)["Zsh"] == "66.7 % (2/3)"
     assert LINE in (studied.root / "results/test/explorer.html").read_text()
 
 

@@ -210,8 +210,11 @@ class Prober:
                     raise
                 return ProbeResult(probe, False, error.what, measured=False)
 
+        printing = {(p.shell, p.command): p for p in probes if p.anywhere}
         found = []
         with ThreadPoolExecutor(self._sandbox.parallel) as pool:
+            # Each once before all tasks ask for it; what is lost here is tried again below.
+            list(pool.map(one, printing.values()))
             for number, finding in enumerate(pool.map(one, probes), 1):
                 found.append(finding)
                 if number % 100 == 0:
