@@ -46,7 +46,7 @@ from fluency.world import World
 from tests.generation.endpoint import completion
 
 TASKS = ("fetch-top-crates", "session-tool-failures", "stale-lockfiles", "tree-size-bytes")
-ASKED = lambda cell: "2026-11-22T01:02:03Z"  # noqa: E731
+ASKED = lambda cell: "2026-11-22T01:02:03.456Z"  # noqa: E731
 FACTS = {
     "commit": "0123456789abcdef0123456789abcdef01234567",
     "dirty": False,
@@ -233,7 +233,8 @@ def measure(
             generation,
             executor,
             worlds,
-            max("2026-11-22T01:03:04Z", generation.answer.received_utc),
+            # Timed to the second, and run in the second in which the answer came.
+            f"{generation.answer.received_utc[:19]}Z",
         )
         put_cell(made, task, generation, execution, worlds)
     generator.close()

@@ -41,7 +41,7 @@ def test_the_record_holds_what_a_decision_needs(record, archive, made):
         "# Which shell should prompts name?",
         "The study was run for this decision: which shell our prompts name",
         "**Registered in advance** in `preregistrations/made-up-2026-11-01.json`",
-        "the first answer came 2026-11-22T01:02:03Z.",
+        "the first answer came 2026-11-22T01:02:03.456Z.",
         "Deviations: none.",
         "2 tasks, Bash and PowerShell, 2 trials of each, 1 model, never pooled",
         "| qwen-0.5b | Bash ",
