@@ -201,7 +201,11 @@ def test_report_says_whether_registered_in_advance(tmp_path):
         path = preregister(study, made.tasks, DECISION, tmp_path / utc[11:13], utc=utc)
         products(replace(made, study=study.model_copy(update={"preregistration": str(path)})))
         report = (made.results / "made-up/report.md").read_text()
-        for words in (said, f"on {utc} at commit", "the first answer came 2026-11-22T01:02:03.456Z"):
+        for words in (
+            said,
+            f"on {utc} at commit",
+            "the first answer came 2026-11-22T01:02:03.456Z",
+        ):
             assert words in report
         assert (
             ("registered after the first answer" in report)
