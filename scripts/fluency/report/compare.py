@@ -24,19 +24,18 @@ from fluency.report.numbers import signed
 from fluency.report.tables import change_table
 from fluency.report.templates import render
 
-NOT_A_SETTING: dict[str, Any] = dict.fromkeys(
-    ("schema_version", "registration", "deviations", "task_sha256", "start_up_s", "spent_usd"), True
-)
-NOT_A_SETTING |= dict.fromkeys(("first_answer_utc", "started_utc", "ended_utc"), True)
-NOT_A_SETTING["images"] = {"__all__": {"image_id"}}
-NOT_A_SETTING["sampling"] = {
-    "__all__": {
-        "answers",
-        "input_tokens",
-        "output_tokens",
-        "cost_usd",
-        "price",
-    }
+NOT_A_SETTING: dict[str, Any] = {
+    "schema_version": True,
+    "registration": True,
+    "deviations": True,
+    "task_sha256": True,
+    "start_up_s": True,
+    "spent_usd": True,
+    "first_answer_utc": True,
+    "started_utc": True,
+    "ended_utc": True,
+    "images": {"__all__": {"image_id"}},
+    "sampling": {"__all__": {"answers", "input_tokens", "output_tokens", "cost_usd", "price"}},
 }
 """What of a provenance does not say how a study was run; an image built again has another id."""
 UNKNOWN = "not recorded"

@@ -54,6 +54,11 @@ def _first_of(names: Sequence[str]) -> str:
     return listed([*names[:MAX_NAMED], "others"] if len(names) > MAX_NAMED else names)
 
 
+def short_name(shell: str) -> str:
+    """A shell's name in sentences and headers; any other word as it is."""
+    return SHELLS[shell].short_title if shell in SHELLS else shell
+
+
 def short_names(shells: Iterable[str]) -> list[str]:
     """As they appear in sentences and headers."""
     return [SHELLS[shell].short_title for shell in shells]
@@ -374,10 +379,7 @@ def _registered(study: Study, provenance: Provenance) -> str:
 def unofficial_builds(provenance: Provenance) -> list[str]:
     """A sentence for each shell that was not the official release's build."""
     found = {
-        (
-            SHELLS[shell].short_title if shell in SHELLS else shell,
-            image.archives.get(shell, "unknown"),
-        )
+        (short_name(shell), image.archives.get(shell, "unknown"))
         for image in provenance.images
         for shell in image.unofficial
     }

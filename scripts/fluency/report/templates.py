@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jinja2
@@ -12,12 +13,7 @@ from fluency.common.paths import REPORT
 from fluency.core.shells import SHELLS
 from fluency.report.markdown import aligned, code, text
 from fluency.report.numbers import percent, points, seconds, signed, span
-from fluency.report.sentences import attempt, judged
-
-
-def short_name(shell: str) -> str:
-    """A shell's name in sentences and headers; any other word as it is."""
-    return SHELLS[shell].short_title if shell in SHELLS else shell
+from fluency.report.sentences import attempt, judged, short_name
 
 
 def full_name(shell: str) -> str:
@@ -40,8 +36,10 @@ FILTERS: tuple[Callable[..., object], ...] = (
     text,
     attempt,
     judged,
+    short_name,
+    full_name,
+    cell_link,
 )
-FILTERS += (short_name, full_name, cell_link)
 
 
 def render(name: str, values: dict[str, Any]) -> str:
@@ -51,6 +49,13 @@ def render(name: str, values: dict[str, Any]) -> str:
     Markdown the template names a filter, since some values are Markdown.
     """
     is_markdown = name.endswith(".md.j2")
+    rendered = _environment(is_markdown).get_template(name).render(values)
+    return re.sub(r"\n{3,}", "\n\n", aligned(rendered)) if is_markdown else rendered
+
+
+@cache
+def _environment(is_markdown: bool) -> jinja2.Environment:
+    """Made once, since it keeps the templates that it has compiled."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(REPORT),
         undefined=jinja2.StrictUndefined,
@@ -60,5 +65,4 @@ def render(name: str, values: dict[str, Any]) -> str:
         autoescape=not is_markdown,
     )
     environment.filters |= {function.__name__: function for function in FILTERS}
-    rendered = environment.get_template(name).render(values)
-    return re.sub(r"\n{3,}", "\n\n", aligned(rendered)) if is_markdown else rendered
+    return environment
