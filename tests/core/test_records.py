@@ -96,7 +96,7 @@ def test_row_holds_headline_alone(made, cell):
     assert (row.t_exec_s, row.cpu_s) == (0.25, 0.125)
     assert (row.timed_out, row.output_truncated) == (False, False)
     assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 22, None, None)
-    assert row.made_of and row.commands and row.asked_utc == "2026-11-22T01:02:01.500Z"
+    assert row.made_of and row.commands and row.asked_utc == "2026-11-22T01:02:01.956Z"
     assert [run.seed for run in headline_runs(records.execution.runs)] == [11, 24]
 
 
