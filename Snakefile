@@ -1,8 +1,9 @@
 """The pipeline on one page: generate, execute, score, gather, report, archive.
 
-Each rule has one action (workflow/pipeline.py) and one param (workflow/rerun_keys.py): the canonical JSON of all that
-changes the rule's result, its code included (archive/code_hashes.py). Sources are not input files, because
-Snakemake compares times: a source restored from a copy may be older than what was made of it.
+Each rule has one action (workflow/pipeline.py) and one param (workflow/rerun_keys.py): the
+canonical JSON of all that changes the rule's result, its code included (archive/code_hashes.py).
+Sources are not input files, because Snakemake compares times: a source restored from a copy may be
+older than what was made of it.
 """
 
 import re
@@ -33,8 +34,8 @@ rule all:
     """Measure every cell and write the report and the explorer."""
     input:
         # Snakemake makes a lost intermediate file only where a target needs it.
-        lambda wildcards: P.loaded.record_paths(),
-        f"{STUDY}/report.md",
+        lambda wildcards: P.loaded.products(),
+        f"{STUDY}/figures",
 
 
 rule image:

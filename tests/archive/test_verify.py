@@ -128,12 +128,11 @@ def test_it_holds_all_that_a_reader_needs(archive):
 
 def test_incomplete_study_needs_partial(tmp_path):
     study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1))
-    page = study.results / "made-up" / "report.md"
-    kept = page.read_bytes()
-    page.unlink()
-    with pytest.raises(UserError, match=r"report\.md has not been made"):
-        archived(study, tmp_path / "out")
-    page.write_bytes(kept)
+    for name in ("image.json", "made-up/report.md", "made-up/cells.csv"):
+        kept = (study.results / name).rename(tmp_path / "kept")
+        with pytest.raises(UserError, match=r"(image|report|cells)\.\w+ has not been made"):
+            archived(study, tmp_path / "out")
+        kept.rename(study.results / name)
     cell = "qwen-0.5b/bash/stale-lockfiles/1"
     (study.results / f"scores/{cell}.json").unlink()
     with pytest.raises(UserError, match="1 of 2 cells are missing") as error:

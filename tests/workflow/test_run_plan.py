@@ -62,6 +62,10 @@ CHANGES = {
         {"execute": {"its input is newer": 1}, "score": {REMADE: 1, "not there yet": 1, "left unfinished": 1}, **HEAD}),
     "an execution and the image's record lost": (lose_image_record, {"image": {"not there yet": 1},
         "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
+    "the table lost": (lambda project: (project.root / "results/test/cells.csv").unlink(),
+        {"gather": {"not there yet": 1}, "report": {REMADE: 1}}),
+    "a figure's folder lost": (lambda project: shutil.rmtree(project.root / "results/test/figures"),
+        {"report": {"not there yet": 1}}),
     "Snakemake's records lost": (lambda project: shutil.rmtree(project.root / ".snakemake"),
         {"image": {"no record of how it was made": 1}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
 }  # fmt: skip

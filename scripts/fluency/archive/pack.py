@@ -77,19 +77,21 @@ def unmeasured_shells(rows: Iterable[Row]) -> dict[str, str]:
     }
 
 
-def require_complete(study: Study, rows: Sequence[Row], products: Path, partial: bool) -> None:
+def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: bool) -> None:
     """UserError when cells or products are missing or stale, unless the archive may be partial."""
-    missing, table = missing_cells(rows), products / "cells.csv"
-    wanted = [*PRODUCTS, *[CONTROL_FILE] * study.control]
-    absent = [name for name in wanted if not (products / name).is_file()]
+    missing, products = missing_cells(rows), results / study.study
+    made = [results / "image.json", *(products / name for name in fixed_products(study))]
+    absent = [path for path in made if not path.is_file()]
     if (missing or absent) and not partial:
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         what = f"the study is incomplete: {len(missing)} of {len(rows)} cells are missing"
-        where = ", ".join(missing[:3]) + more
+        where = ", ".join(missing[:3])
+        if len(missing) > 3:
+            where += f" and {len(missing) - 3} more"
         if not missing:
-            what, where = f"{absent[0]} has not been made", str(products)
+            what, where = f"{absent[0].name} has not been made", str(absent[0].parent)
         hint = "`make run` finishes the study; PARTIAL=1 packs it as it is, and its name says so"
         raise UserError(what, where=where, hint=hint)
+    table = products / "cells.csv"
     if table.is_file() and table.read_text(encoding="utf-8") != table_text(rows):
         hint = "`make run` makes the table and the report again"
         raise UserError("the table does not say what the records say", where=str(table), hint=hint)
@@ -100,9 +102,14 @@ def table_text(rows: Sequence[Row]) -> str:
     return to_frame(list(rows)).to_csv(index=False, lineterminator="\n")
 
 
+def fixed_products(study: Study) -> list[str]:
+    """The names of the study's products, except its figures."""
+    return [*PRODUCTS, *[CONTROL_FILE] * study.control]
+
+
 def product_names(study: Study, names: Iterable[str]) -> set[str]:
     """Those of the names that are products of the study's rules."""
-    fixed = "|".join(map(re.escape, [*PRODUCTS, *[CONTROL_FILE] * study.control]))
+    fixed = "|".join(map(re.escape, fixed_products(study)))
     form = re.compile(rf"results/{re.escape(study.study)}/({fixed}|figures/[^/]+\.svg)")
     return set(filter(form.fullmatch, names))
 
@@ -170,7 +177,7 @@ def make_archive(
     """
     study, rows = view.study, view.rows()
     missing = missing_cells(rows)
-    require_complete(study, rows, results / study.study, partial)
+    require_complete(study, rows, results, partial)
     files = archive_files(view, results, AnswerStore(answers))
     facts = {
         "schema_version": MANIFEST_SCHEMA,

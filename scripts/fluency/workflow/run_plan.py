@@ -49,15 +49,21 @@ class Job:
 
 
 def jobs_to_run(loaded: LoadedStudy) -> list[Job]:
-    """The jobs that a run would do. Of a rule's text in the Snakefile only Snakemake itself sees a change."""
+    """The jobs that a run would do, by Snakemake's rules, in the order of the stages.
+
+    Of a rule's text in the Snakefile only Snakemake itself sees a change.
+    """
     snakemake_internals.check_version()
     keys = RerunKeys(loaded)
-    jobs = list(_steps(loaded, keys))
     untracked = set(snakemake_internals.untracked_outputs(loaded, keys))
-    for job in jobs:
-        job.reason = _own_reason(job, untracked)
-    _spread(jobs, [*loaded.record_paths(), f"{RESULTS.name}/{loaded.study.study}/report.md"])
-    return [job for job in jobs if job.reason]
+    to_run, remade = list[Job](), set[str]()
+    for job in _steps(loaded, keys):
+        changed = not remade.isdisjoint(job.inputs)
+        job.reason = REMADE if changed else _own_reason(job, untracked)
+        if job.reason:
+            to_run.append(job)
+            remade.update(job.outputs)
+    return to_run
 
 
 def _steps(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[Job]:
@@ -95,9 +101,9 @@ def _own_reason(job: Job, untracked: set[str]) -> str:
     for before in map(snakemake_internals.recorded_key, records):
         if before is not None and (keys := changed_keys(before, now)):
             return f"changed: {', '.join(keys[:3])}{', …' if len(keys) > 3 else ''}"
-    if len(there) == len(job.outputs) and _newer_input(job, records):
-        return "its input is newer"
-    return ""
+    if len(there) < len(job.outputs):
+        return "not there yet"
+    return "its input is newer" if _newer_input(job, records) else ""
 
 
 def _newer_input(job: Job, records: Sequence[dict[str, Any]]) -> bool:
@@ -110,35 +116,6 @@ def _newer_input(job: Job, records: Sequence[dict[str, Any]]) -> bool:
             if known != {f"sha256:{sha256_file(path)}"}:
                 return True
     return False
-
-
-def _spread(jobs: Sequence[Job], targets: Sequence[str]) -> None:
-    """Give reasons to the jobs that follow from others, by Snakemake's rules.
-
-    A job runs if one that makes an input runs; a missing file is made if it is a target or an input.
-    """
-    maker = {name: job for job in jobs for name in job.outputs}
-    users: dict[str, list[Job]] = defaultdict(list)
-    for job in jobs:
-        for name in job.inputs:
-            users[name].append(job)
-
-    def make_missing(names: Sequence[str]) -> None:
-        for name in names:
-            if not maker[name].reason and not (ROOT / name).exists():
-                maker[name].reason = "not there yet"
-                waiting.append(maker[name])
-
-    waiting = [job for job in jobs if job.reason]
-    make_missing(targets)
-    while waiting:
-        job = waiting.pop()
-        make_missing(job.inputs)
-        for name in job.outputs:
-            for user in users[name]:
-                if not user.reason:
-                    waiting.append(user)
-                user.reason = REMADE
 
 
 def changed_keys(before: Any, now: Any, name: str = "") -> list[str]:
