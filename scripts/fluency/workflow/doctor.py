@@ -32,25 +32,29 @@ NEEDED_MB = 3000
 
 
 class Check(NamedTuple):
-    """A row: a thing, what was found, and unless that is good what it prevents and how to get it.
+    """A row of the table.
 
     Attributes:
+        is_good: whether what was found is enough; else the advice is shown.
+        advice: what it prevents, and how to get it.
         is_needed: whether nothing can be measured without it.
     """
 
     thing: str
     found: str
+    is_good: bool = True
     advice: str = ""
     is_needed: bool = False
 
     @property
     def lacks(self) -> bool:
-        return bool(self.advice) and self.is_needed
+        return self.is_needed and not self.is_good
 
     @property
     def mark(self) -> str:
-        note = "[red]lacks[/]" if self.is_needed else "[yellow]note[/]"
-        return note if self.advice else "[green]ok[/]"
+        if self.is_good:
+            return "[green]ok[/]"
+        return "[red]lacks[/]" if self.is_needed else "[yellow]note[/]"
 
 
 def main() -> int:
@@ -60,7 +64,7 @@ def main() -> int:
     for heading in ("", "", "found", "what it prevents, and how to get it"):
         table.add_column(heading, overflow="fold")
     for row in checks:
-        table.add_row(row.thing, row.mark, row.found, row.advice)
+        table.add_row(row.thing, row.mark, row.found, "" if row.is_good else row.advice)
     Console(width=None if sys.stdout.isatty() else 150, highlight=False).print(table)
     lacking = [row.thing for row in checks if row.lacks]
     print(f"Missing: {', '.join(lacking)}." if lacking else "Nothing is missing for `make demo`.")
@@ -72,14 +76,14 @@ def examine() -> Iterator[Check]:
     yield Check("Python", f"{platform.python_version()}, {platform.machine()}")
     free_gb = shutil.disk_usage(ROOT).free / 1e9
     need = f"image and model weights need about {NEEDED_GB:.0f} GB: free some"
-    yield Check("disk", f"{free_gb:.1f} GB free here", need * (free_gb < NEEDED_GB), True)
+    yield Check("disk", f"{free_gb:.1f} GB free here", free_gb >= NEEDED_GB, need, True)
     free_mb = psutil.virtual_memory().available // 2**20
     large = "the embedded model may be too large"
-    yield Check("memory", f"{free_mb} MB free", large * (free_mb < NEEDED_MB))
+    yield Check("memory", f"{free_mb} MB free", free_mb >= NEEDED_MB, large)
     closed = ", ".join(map(str, unwritable()))
     found = f"cannot be written to: {closed}" if closed else str(ROOT)
     how = "no command that measures can run: use a copy that you may write to"
-    yield Check("project folder", found, how * bool(closed), True)
+    yield Check("project folder", found, not closed, how, True)
     engine, row = _engine()
     yield row
     yield from _image(engine)
@@ -102,68 +106,66 @@ def _engine() -> tuple[Engine | None, Check]:
             parts = f"storage {facts['storage']}, control groups version {facts['cgroup']}"
             filters = "and it filters system calls" if facts["seccomp"] else "no seccomp"
             less = "the sandbox has one measure less: give the engine its default profile back"
-            row = Check(
-                "container engine", f"{named}, {parts}, {filters}", less * (not facts["seccomp"])
-            )
-            return engine, row
+            found = f"{named}, {parts}, {filters}"
+            return engine, Check("container engine", found, facts["seccomp"], less)
         if os.geteuid() == 0 and shutil.which("apt-get"):
             needed, how = False, "`make image` installs and starts Docker"
     except UserError as error:
         found, how = f"{error.where}: {error.what}", error.hint
-    return None, Check("container engine", found, f"no command can be run: {how}", needed)
+    return None, Check("container engine", found, False, f"no command can be run: {how}", needed)
 
 
 def _image(engine: Engine | None) -> Iterator[Check]:
     try:
         tag = image_tag(powershell_source())
     except UserError as error:
-        yield Check("PowerShell archive", f"{error.where}: {error.what}", error.hint, True)
+        found = f"{error.where}: {error.what}"
+        yield Check("PowerShell archive", found, False, error.hint, True)
         return
     if engine is None:
         return
     if (image := find_image(engine, tag)) is None:
         how = "`make image` builds it in a minute or two"
-        yield Check("sandbox image", f"{tag} is not built yet", how)
+        yield Check("sandbox image", f"{tag} is not built yet", False, how)
         return
     yield Check("sandbox image", f"{tag}, base {image.base}, {image.architecture}")
     yield from _known_command(engine, image)
     how = f"{INSTALL_HINT} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
     for name, shell in SHELLS.items():
-        if why := why_missing(engine, image, name):
-            advice = f"{name} is not measured: {how}"
-            yield Check(shell.short_title, f"not in the image: {why}", advice)
-        else:
-            yield Check(shell.short_title, str(image.shells[name]))
+        why = why_missing(engine, image, name)
+        found = f"not in the image: {why}" if why else str(image.shells[name])
+        yield Check(shell.short_title, found, not why, f"{name} is not measured: {how}")
 
 
 def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Check]:
-    """One real execution: an engine may answer and still start no container, or drop some of its limits."""
+    """One real execution: an engine may answer and start no container, or drop some limits."""
     try:
         sandbox = checked_sandbox(engine, image, 1, Limits())
     except UserError as error:
-        yield Check("a known command", error.what, f"no command can be run: {error.hint}", True)
+        advice = f"no command can be run: {error.hint}"
+        yield Check("a known command", error.what, False, advice, True)
         return
     yield Check("a known command", "gave the known result, within its limits")
     refused = sandbox.dropped.get("seccomp", "")
-    own = "the engine's own, larger profile is used, and every record says so"
     profile = refused or f"the project's, {profile_sha256()[:12]}"
-    yield Check("seccomp profile", profile, own * bool(refused))
+    own = "the engine's own, larger profile is used, and every record says so"
+    yield Check("seccomp profile", profile, not refused, own)
 
 
 def _models() -> Iterator[Check]:
     try:
         default, study = read_study(), read_study(ROOT / "config" / "study.yaml")
     except UserError as error:
-        yield Check("configuration", str(error).split("\n")[0], error.hint, True)
+        yield Check("configuration", str(error).split("\n")[0], False, error.hint, True)
         return
     if any(model.served_by == "embedded" for model in default.models):
         if find_spec("xllamacpp") is None:
             need = "`make demo` needs it: `make env`"
-            yield Check("embedded model", "xllamacpp is not installed", need, True)
+            yield Check("embedded model", "xllamacpp is not installed", False, need, True)
         files = ", ".join(path.name for path in (CACHE / "weights").glob("*.gguf"))
         fetch = "`make demo` fetches them"
-        yield Check("model weights", files or "not fetched yet", fetch * (not files))
+        yield Check("model weights", files or "not fetched yet", bool(files), fetch)
     for name in sorted({model.api_key_env for model in study.models if model.key_required}):
         is_set = bool(os.environ.get(name))  # its value is never shown
         need = "only `make study` needs it: export the key of your account"
-        yield Check(name, "is set" if is_set else "is not set", need * (not is_set))
+        yield Check(name, "is set" if is_set else "is not set", is_set, need)
