@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from fluency.archive.untrusted_json import parse_record, parse_untrusted
+from fluency.archive.untrusted_json import parse_record
 from fluency.common.canonical import has_valid_self_hash, with_self_hash
 from fluency.common.clock import parse_time
 from fluency.common.files import pretty_json
@@ -74,7 +74,7 @@ def manifest_bytes(values: dict[str, Any]) -> bytes:
 def read_manifest(data: bytes, where: str) -> tuple[Manifest, bool]:
     """A manifest from its bytes, and whether its own hash fits; ArchiveError if it is not one."""
     manifest = parse_record(Manifest, data, where)
-    return manifest, has_valid_self_hash(parse_untrusted(data, where))
+    return manifest, has_valid_self_hash(manifest.model_dump())
 
 
 def archive_name(study: str, utc_date: str, commit: str, *, dirty: bool, partial: bool) -> str:

@@ -22,8 +22,6 @@ UNFORESEEN = (
     ValueError,
 )
 """What contents of an unexpected type, size or depth raise, wherever they are used."""
-_LARGE = re.compile(rb"[\s:,\[]-?[0-9.]+[eE]\+?[0-9]{3}|[0-9.]{300}")
-"""A number that may be too large for a double."""
 MAX_VALUES = 1_000_000
 """A value takes some hundred bytes of memory, and three in the file: bytes alone bound nothing."""
 
@@ -39,8 +37,7 @@ def parse_untrusted(data: bytes, where: str) -> Any:
         raise ArchiveError(f"it holds more than {MAX_VALUES:,} values", where=where)
     try:
         value = jiter.from_json(data, allow_inf_nan=False, catch_duplicate_keys=True)
-        if _LARGE.search(data):
-            json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e999 is read as infinity
+        json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e999 was read as infinity
     except ValueError as error:
         what = f"it is not JSON that every program reads alike: {error}"
         raise ArchiveError(what, where=where) from None
@@ -60,7 +57,10 @@ def _has_more_values(data: bytes, most: int) -> bool:
 
 
 def parse_record(kind: type[RecordType], data: bytes, where: str) -> RecordType:
-    """Parse a record; no value is converted: `"passed": "no"` is damage. ArchiveError if it is not one."""
+    """Parse a record; ArchiveError if it is not one.
+
+    No value is converted: `"passed": "no"` is damage.
+    """
     parse_untrusted(data, where)
     try:
         return kind.model_validate_json(data, strict=True)
