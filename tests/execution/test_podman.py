@@ -1,7 +1,7 @@
 """The sandbox on Podman's compatible socket, where a podman is installed; the image is carried over, not built.
 
-Podman gets separate storage and a separate network name space, and limits that it need not raise: a nested container lacks
-the right to. Where it still cannot start any container, the tests skip.
+Podman gets separate storage and a separate network name space, and a runtime that raises no number
+of processes: a nested container lacks the right to. Where no container starts, the tests skip.
 """
 
 import os
@@ -24,9 +24,19 @@ from tests.waiting import wait_for
 
 CANNOT = os.geteuid() != 0 or not shutil.which("podman")
 pytestmark = [pytest.mark.engine, pytest.mark.skipif(CANNOT, reason="needs root and podman")]
-UNRAISED = '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n'
-# The name space of the test's engine has no other interface, and Podman gives no resolver.
-NOT_HERE = {"no-network", "no-resolver"}
+RUNTIME = """#!/bin/sh
+for word; do
+  if [ "$last" = --bundle ]; then
+    jq -c 'del(.process.rlimits[] | select(.type == "RLIMIT_NPROC"))' "$word/config.json" > "$word/new"
+    mv "$word/new" "$word/config.json"
+  fi
+  last=$word
+done
+exec runc "$@"
+"""
+# The name space of the test's engine has no other interface; Podman gives no resolver, and its
+# Docker API ignores the list of masked paths (docs/threat-model.md).
+NOT_HERE = {"no-network", "no-resolver", "masked"}
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +53,14 @@ def podman_in(sandbox: Sandbox, folder: Path) -> Iterator[Sandbox]:
     url = f"unix://{folder}/podman.sock"
     with (folder / "log").open("wb") as log, pytest.MonkeyPatch.context() as patch:
         patch.setenv("DOCKER_HOST", url)
-        (folder / "containers.conf").write_text(UNRAISED)
+        (folder / "runtime").write_text(RUNTIME)
+        (folder / "runtime").chmod(0o755)
+        (folder / "containers.conf").write_text(
+            f'[engine]\nruntime = "test"\n[engine.runtimes]\ntest = ["{folder}/runtime"]\n'
+        )
         patch.setenv("CONTAINERS_CONF", str(folder / "containers.conf"))
         command = ["unshare", "--net", "podman", *storage, "system", "service", "--time=0", url]
-        service = subprocess.Popen(command, stdout=log, stderr=log)
+        service = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
         try:
             wait_for((folder / "podman.sock").exists, 60)
             engine = find_engine()
@@ -93,6 +107,6 @@ def test_attacks_end_where_they_end_elsewhere(podman):
     assert bash(podman, "head -c 2G /dev/zero | tail -n 1", limits=TIGHT).used.oom_killed
     deaf = "trap '' TERM; setsid sleep 600 & kill -TERM $$; while :; do :; done"
     assert bash(podman, deaf, timeout_s=3).timed_out
-    assert bash(podman, "echo > README.md; rm -rf / 2>/dev/null; ls | wc -l").stdout.data == "0\n"
+    assert bash(podman, "rm -rf --no-preserve-root / 2>/dev/null; echo *").stdout.data == "*\n"
     assert bash(podman, "echo next; pgrep -c sleep").stdout.data == "next\n0\n"
     wait_for(lambda: not podman._engine.client().containers(all=True))
