@@ -130,6 +130,7 @@ def test_record_proposes_only_supported_band(edge, proposed, archive, tmp_path, 
         proposed,
         not proposed,
     )
+    assert ("### What Could Change This\n\n- qwen-0.5b: " in text) == proposed
 
 
 @pytest.mark.parametrize("band", BANDS)

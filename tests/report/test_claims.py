@@ -14,15 +14,19 @@ from fluency.analysis.decision_table import band_of
 from fluency.analysis.study_analysis import analyse
 from fluency.archive.decision import _lines
 from fluency.core.shells import SHELLS
+from fluency.report.compare import compare, comparison_markdown
 from fluency.report.explorer import page_header
 from fluency.report.figures import draw_gaps
 from fluency.report.numbers import span
+from fluency.report.report import write_report
 from fluency.report.sentences import decides, headline_of, model_sentence, printed
 from fluency.report.tables import first_table
 from tests.synthetic_tables import make_frame, make_study, make_tasks, view_of
 
 STUDIES = 300
+KINDS = ("mixed", "floor", "ceiling", "flat", "one", "apart", "apart", "noise", "turned")
 NUMBER = r"[+−]?\d+\.\d"
+BOTH = ["bash", "pwsh"]
 SPAN = re.compile(rf"({NUMBER}) to ({NUMBER})")
 
 
@@ -41,15 +45,19 @@ def only_claims(monkeypatch) -> None:
         monkeypatch.setattr(f"fluency.analysis.descriptive.{name}", lambda *rest: ())
 
 
-def made_study(seed: int):
-    """A random study: 1 to 3 models, floors, ceilings, flat, one task different, missing cells."""
+def made_study(seed: int, again: int = 0):
+    """A random study: 1 to 3 models, floors, ceilings, flat, one task different, missing cells.
+
+    again: Above 0 another study of the same design.
+    """
     rng = random.Random(seed)
     tasks, trials = make_tasks(rng.choice([15, 18, 20, 24])), rng.choice([1, 2, 5])
     shells = ("bash", "pwsh", "zsh") if rng.random() < 0.2 else ("bash", "pwsh")
     study = make_study([f"m{n}" for n in range(rng.randint(1, 3))], trials, shells)
+    rng = random.Random(seed + STUDIES * (1 + again))
     rates: dict[tuple[str, str, str], float] = {}
     for model in study.models:
-        kind = rng.choice(["mixed", "floor", "ceiling", "flat", "one", "apart", "apart", "noise"])
+        kind = rng.choice(KINDS)
         odd, lift = rng.choice(tasks).id, rng.uniform(-0.6, 0.6)
         for task in tasks:
             easy = rng.betavariate(0.5, 0.5)
@@ -62,6 +70,7 @@ def made_study(seed: int):
                     "one": float((easy > 0.5) != (task.id == odd and shell == "pwsh")),
                     "apart": easy + lift * (shell == "pwsh"),
                     "noise": rng.random(),
+                    "turned": float((shell == "pwsh") == bool(again)),
                 }[kind]
                 rates[model.alias, task.id, shell] = rate
     missing = rng.choice([0, 0, 0.05, 0.08])
@@ -78,26 +87,43 @@ def value(text: str) -> float:
     return float(text.replace("−", "-"))
 
 
-def interval_of(frame, trials: int) -> tuple[float, float] | None:
-    """The interval of a model in points, from its rows: with pseudo-tasks as values of a list."""
+Rates = dict[str, dict[str, Fraction]]
+"""Shell -> task -> passes / measured trials, of the tasks with half of the trials."""
+
+
+def rates_of(frame, trials: int) -> Rates:
     rates = {}
-    for shell in ("bash", "pwsh"):
-        rows = frame[(frame["shell"] == shell) & (frame["status"] == "measured")]
+    for shell, rows in frame[frame["status"] == "measured"].groupby("shell"):
         found = rows.groupby("task")["passed"].agg(["sum", "count"])
         found = found[found["count"] * 2 >= trials]
         rates[shell] = {task: Fraction(int(s), int(n)) for task, s, n in found.itertuples()}
-    tasks = [task for task in rates["bash"] if task in rates["pwsh"]]
-    if not tasks:
-        return None
-    gaps = [rates["pwsh"][task] - rates["bash"][task] for task in tasks]
-    floats, size = [float(gap) for gap in gaps], len(gaps)
+    return rates
+
+
+def mean(values) -> Fraction:
+    return sum(values, Fraction()) / len(values)
+
+
+def interval_of(differences: list[Fraction], means: list[Fraction], reach: int):
+    """The interval of the mean difference in points: with pseudo-tasks as values of a list."""
+    floats, size = [float(gap) for gap in differences], len(differences)
     halves = [student.ppf(0.975, size - 1) * stdev(floats) / sqrt(size)]
-    means = [sum((own[task] for task in tasks), Fraction()) / size for own in rates.values()]
-    if len(set(gaps)) == 1 or any(not Fraction(1, 10) < m < Fraction(9, 10) for m in means):
-        more = [*floats, fmean(floats) - 0.5, fmean(floats) + 0.5]
+    is_flat = len(set(differences)) == 1
+    if is_flat or any(not Fraction(1, 10) < rate < Fraction(9, 10) for rate in means):
+        more = [*floats, fmean(floats) - reach / 2, fmean(floats) + reach / 2]
         halves.append(student.ppf(0.975, size + 1) * stdev(more) / sqrt(size + 2))
     ends = (fmean(floats) - max(halves), fmean(floats) + max(halves))
-    return tuple(100 * min(1, max(-1, end)) for end in ends)
+    return tuple(100 * min(reach, max(-reach, end)) for end in ends)
+
+
+def gap_interval_of(frame, trials: int) -> tuple[float, float] | None:
+    rates = rates_of(frame, trials)
+    bash, pwsh = rates.get("bash", {}), rates.get("pwsh", {})
+    tasks = bash.keys() & pwsh.keys()
+    if not tasks:
+        return None
+    means = [mean([own[task] for task in tasks]) for own in (bash, pwsh)]
+    return interval_of([pwsh[task] - bash[task] for task in tasks], means, 1)
 
 
 def expected_claims(low: float, high: float, edge: str | None) -> str:
@@ -113,6 +139,30 @@ def expected_claims(low: float, high: float, edge: str | None) -> str:
     if who:
         return f"{who}, by {size}." if size else f"{who}; whether by 10 points or more is open."
     return f"Who is ahead is open; the gap is {size}." if size else "Who is ahead is open."
+
+
+def expected_first_line(who: str, points: Fraction, edge: str | None, is_supported: bool) -> str:
+    """What the first line says of a model, without its name."""
+    leader = "PowerShell" if points >= 10 else "Bash" if points <= -10 else ""
+    if who and who == leader and is_supported:
+        return f"{who} is ahead by 10 points or more"
+    if who and who == leader and not edge:
+        return f"{who} is ahead; whether by the 10 points"
+    if who:
+        return f"{who} is ahead, on which the decision table bases no change"
+    if is_supported:
+        return "no difference of 5 points or more"
+    is_lead = leader and not edge
+    return f"by the decision table {leader} leads" if is_lead else "who is ahead is open"
+
+
+NAMES = re.compile(r" for (?:every model \(\d of \d\)|m\d(?:, m\d)*(?: and m\d)?)")
+CLAIMS = re.compile(
+    "(?:PowerShell|Bash) is ahead(?: by 10 points or more|; whether by the 10 points|, on which the"
+    " decision table bases no change)|no difference of 5 points or more|by the decision table "
+    "(?:PowerShell|Bash) leads|who is ahead is open",
+    re.IGNORECASE,
+)
 
 
 def expected_support(low: float, high: float, gap: Fraction) -> bool:
@@ -134,9 +184,9 @@ def test_pages_claim_what_the_printed_interval_shows(part: int, only_claims) -> 
         analysis = analyse(frame, study, tasks)
         figure = draw_gaps(analysis)
         rows = {line.split("|")[1].strip(): line for line in first_table(analysis).splitlines()}
-        first, ahead = decides(analysis), set()
+        first, ahead, lines, is_any_supported = decides(analysis), set(), set(), False
         for model in analysis.models:
-            found = interval_of(frame[frame["model"] == model.model], study.trials)
+            found = gap_interval_of(frame[frame["model"] == model.model], study.trials)
             if model.gap is None or found is None:
                 assert model.gap is None and found is None
                 continue
@@ -168,26 +218,65 @@ def test_pages_claim_what_the_printed_interval_shows(part: int, only_claims) -> 
             row = rows[model.model]
             assert (", supported" in row) == (supported and "no rule" not in row), seed
             assert (f"too {edge} to tell" in row) == (edge is not None)
+            is_any_supported |= supported
+            lines.add(
+                expected_first_line(who[0] if who else "", 100 * model.gap.value, edge, supported)
+            )
             record = _lines(model)
             if edge:
                 assert record["changes"].startswith("Nothing is proposed")
             elif not model.reading.provisional:
                 assert ("does not support" in record["changes"]) == (not supported)
             assert band_of(model.gap.value) == model.reading.band
-        for name in {"PowerShell", "Bash"} - ahead:
-            assert f"{name} is ahead" not in first, (seed, first)
+        said_first = {claim.lower() for claim in CLAIMS.findall(NAMES.sub("", first))}
+        assert said_first == {line.lower() for line in lines}, (seed, first)
         assert ("models disagree" in first) == (len(ahead) == 2)
+        is_nothing = bool(lines) and not ahead and not is_any_supported
+        assert ("supports a change of policy" in first) == is_nothing, (seed, first)
 
 
-def test_terminal_prints_the_sentences_of_the_page(tmp_path) -> None:
+def test_terminal_and_report_print_the_same_sentences(tmp_path) -> None:
     for seed in range(0, STUDIES, 50):
         study, tasks, frame = made_study(seed)
-        analysis, text = (
-            analyse(frame, study, tasks),
-            printed(frame, view_of(study, tasks), tmp_path),
-        )
-        assert decides(analysis) in text
-        assert all(model_sentence(model) in text for model in analysis.models)
+        view, path = view_of(study, tasks), tmp_path / "report.md"
+        analysis = write_report(path, frame, view)
+        for text in (path.read_text(encoding="utf-8"), printed(frame, view, tmp_path)):
+            assert decides(analysis) in text
+            assert all(model_sentence(model) in text for model in analysis.models)
+            assert first_table(analysis) in text or text.startswith("\n")
+
+
+def test_compare_prints_the_interval_of_each_change(tmp_path) -> None:
+    """Of a rate within 100 points, of a gap within 200."""
+    widest = 0.0
+    for seed in range(0, STUDIES, 6):
+        study, _, *frames = made_study(seed)
+        frames.append(made_study(seed, 1)[2])
+        for name, frame in zip("ab", frames, strict=True):
+            (tmp_path / name).mkdir(exist_ok=True)
+            frame.to_csv(tmp_path / name / "cells.csv", index=False)
+        page = comparison_markdown(compare("a", "b", tmp_path))
+        for part in re.split("^## ", page, flags=re.MULTILINE)[1 : 1 + len(study.models)]:
+            model = part.split("\n")[0]
+            both = [rates_of(frame[frame["model"] == model], study.trials) for frame in frames]
+            rows = dict(re.findall(r"^\| (gap|Bash|PowerShell)\b.*?\|(.*)\|$", part, re.MULTILINE))
+            for title, shells in (("Bash", ["bash"]), ("PowerShell", ["pwsh"]), ("gap", BOTH)):
+                kept = set.intersection(*(set(of.get(s, {})) for of in both for s in shells))
+                before, after = (
+                    {t: of[shells[-1]][t] - (of["bash"][t] if title == "gap" else 0) for t in kept}
+                    for of in both
+                )
+                means = [mean([of[s][t] for t in kept]) for of in both for s in shells]
+                changes = [after[task] - before[task] for task in kept]
+                ends = interval_of(changes, means, len(shells))
+                shown = [cell.strip().removesuffix(" %") for cell in rows[title].split("|")]
+                printed_ends = tuple(map(value, SPAN.fullmatch(shown[3]).groups()))
+                assert printed_ends == pytest.approx(ends, abs=0.0501), (seed, title)
+                numbers = [mean([*side.values()]) for side in (before, after)] + [mean(changes)]
+                exact = [float(100 * number) for number in numbers]
+                assert [*map(value, shown[:3])] == pytest.approx(exact, abs=0.0501), (seed, title)
+                widest = max(widest, *map(abs, printed_ends))
+    assert widest == 200
 
 
 def test_pages_swap_with_the_shells(only_claims) -> None:

@@ -69,7 +69,11 @@ def test_gaps_figure_draws_what_it_says(is_at_edge) -> None:
         "no rule",
         "less than 5",
         "← Bash better  ·  gap in points  ·  PowerShell better →",
+        "diamond: the gap · line: 95 % interval for tasks like these",
+        "grey bar: 95 % interval for exactly these tasks",
     } <= {*texts(svg)}
+    ticks = [words for words in texts(svg) if re.fullmatch(r"[+−]?\d+", words)]
+    assert "0" in ticks and all(words[0] in "+−" for words in ticks if words != "0")
     low, at_low, scale = axis(svg)
 
     def points(x: str | float) -> float:

@@ -66,6 +66,7 @@ def check_shape(text: str, folder: Path) -> None:
     """What holds of every report: links to figures lead somewhere, tables are whole, nothing is left over."""
     assert text.startswith("# Agent Shell Fluency Eval")
     assert not re.search(r"\{[{%]|None|nan\b|Undefined|Fraction\(", text)
+    assert not re.search(r"\b(?<!/)1 (?:tasks|trials|models|shells|runs|cells|points)\b", text)
     for image in re.findall(r"!\[[^\]]+\]\((figures/[^)]+)\)", text):
         assert (folder / image).is_file()
     for block in re.findall(r"(?:^\|.*\n)+", text, re.M):
@@ -115,6 +116,9 @@ def test_report_first_page_order_and_length(tmp_path: Path) -> None:
     assert rest == ["# Appendix", *(f"## {name}" for name in names)]
     assert all(f"[{name.lower()}](#{name.lower()})" in front(text) for name in names)
     assert "65.0 % (65/100)" in lines[2]
+    shown = front(text).split("## Where the shells differ")[1].split("\n## ")[0]
+    assert "![How runs of model-x failed, Bash / PowerShell: " in shown
+    assert re.search(r"for exactly these tasks \+11\.0 ± 6\.5; every planned run", text)
 
 
 def test_report_without_passes(tmp_path: Path) -> None:
@@ -187,6 +191,7 @@ def test_report_of_each_state(tmp_path: Path, state: str) -> None:
     assert [words for words in on_page if words not in front(text)] == []
     assert [pattern for pattern in patterns if not re.search(pattern, text)] == []
     assert len(list(tmp_path.glob("figures/*.svg"))) == figures
+    assert "&#96;" not in text
     assert not re.search(r"\d/100 \| +\d+/100 \| \[model-x/pwsh", text) or state not in (
         "no PowerShell",
         "nothing",
@@ -253,6 +258,10 @@ def test_report_states_worlds_temperature_and_versions(tmp_path: Path) -> None:
     assert "in 3 fresh containers without network, in 3 generated worlds" in made
     assert "right answer in all of them. Prompts" in made
     assert "Temperature 0.7. " in made and "Bash 5.2.15, PowerShell 7.6.5. Not measured" in made
+    lacking = PROVENANCE.images[0].model_copy(update={"shells": {"bash": "5.2.15", "pwsh": None}})
+    bash_only = PROVENANCE.model_copy(update={"images": [lacking]})
+    made = front(report(tmp_path, STATES["no PowerShell"][0]["passes"], provenance=bash_only))
+    assert "Bash 5.2.15. Not measured" in made and "PowerShell unknown" not in made
 
 
 @pytest.fixture(scope="module")

@@ -328,7 +328,7 @@ def test_study_sentences_on_the_design() -> None:
         ),
         (
             lambda cell, place: place < 40 and cell.shell == "bash",
-            "Asked much later than planned, or again, for model-x:",
+            "Asked much later than planned, or again, for model-x: 22 in Bash and 0 in PowerShell.",
         ),
     ],
 )
