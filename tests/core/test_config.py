@@ -147,20 +147,27 @@ def test_make_takes_config_with_space_in_name(tmp_path):
     assert plan("") == asked
 
 
+LOCALHOST = "models: [{alias: a, id: claude-sonnet-4-6, base_url: localhost}]"
+
+
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("program", "wrong", "says"),
     [
-        ("models: [{alias: a, id: gpt-x}]", "mine.yaml: models: a: the model gpt-x is not in the"),
-        ("trials: 1\ntrials: 1", "mine.yaml: line 2: the key 'trials' is given twice"),
+        ("snakemake", "trials: 1\ntrials: 1", "line 2: the key 'trials' is given twice"),
+        *[
+            (program, LOCALHOST, "models: a: base_url: this is not an address: localhost")
+            for program in ("snakemake", "fluency.cli plan", "fluency.cli run")
+        ],
     ],
 )
-def test_snakemake_refuses_wrong_config(tmp_path, wrong, says):
+def test_wrong_config_ends_plan_and_run_before_they_start(tmp_path, program, wrong, says):
     file = tmp_path / "mine.yaml"
     file.write_text(f"{wrong}\n")
-    command = [sys.executable, "-m", "snakemake", "--configfile", str(file)]
+    command = [sys.executable, "-m", *program.split(), "--configfile", str(file)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
-    assert says in done.stderr and "Hint:" in done.stderr and "Traceback" not in done.stderr
+    assert f"mine.yaml: {says}" in done.stderr and "Hint:" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_merge_replaces_lists_and_merges_mappings():

@@ -13,8 +13,11 @@ from fluency.core.table import (
     cell_row,
     headline_runs,
     load_records,
+    read_table,
     record_path,
+    write_table,
 )
+from tests import synthetic_tables
 from tests.archive.factory import make_study, measure
 
 
@@ -130,3 +133,11 @@ def test_row_has_reason_of_unmeasured_shell(made, cell):
     row = _full_row(cell, "file-inspection", records._replace(score=score))
     assert (row.status, row.reason) == ("not_measured", "no PowerShell")
     assert (row.worlds_run, row.worlds_passed) == (None, None)
+
+
+def test_table_keeps_aliases_that_read_as_missing(tmp_path):
+    aliases = ["nan", "null", "none", "na"]
+    study = synthetic_tables.make_study(models=aliases, trials=1)
+    rows = synthetic_tables.make_rows(study, synthetic_tables.make_tasks(1), lambda cell: True)
+    write_table(tmp_path / "cells.csv", rows)
+    assert list(read_table(tmp_path / "cells.csv")["model"].unique()) == aliases

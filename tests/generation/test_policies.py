@@ -78,21 +78,30 @@ def test_an_unknown_model_needs_its_policy_in_the_config(entry, named):
     assert resolve(model(id="some/other-model", **entry, **pasted)).max_tokens in (100, 8192)
 
 
+THINKS = {"type": "enabled", "budget_tokens": 1024}
+
+
 @pytest.mark.parametrize(
-    "entry",
+    ("key", "entry"),
     [
-        {"extra_body": {"temperature": 1}},
-        {"extra_body": {"messages": []}},
-        {"extra_headers": {"X-Api-Key": "sk-ant-0123456789"}},
-        {"extra_headers": {"Authorization": "Bearer abc"}},
-        {"thinking": {"type": "enabled", "budget_tokens": 1024}},
-        {"thinking": {"type": "enabled", "budget_tokens": 1024}, "temperature": 1},
-        {"id": "claude-opus-4-7", "temperature": 0.7},
+        ("extra_body", {"extra_body": {"temperature": 1}}),
+        ("extra_body", {"extra_body": {"messages": []}}),
+        ("extra_headers", {"extra_headers": {"X-Api-Key": "sk-ant-0123456789"}}),
+        ("extra_headers", {"extra_headers": {"Authorization": "Bearer abc"}}),
+        ("extra_headers", {"extra_headers": {"x-team": "a\nb"}}),
+        ("extra_headers", {"extra_headers": {"x team": "a"}}),
+        ("temperature", {"thinking": THINKS}),
+        ("temperature", {"id": "claude-opus-4-7", "temperature": 0.7}),
+        ("temperature", {"temperature": 1.5}),
+        ("thinking", {"thinking": THINKS, "temperature": 1}),
+        ("thinking", {"id": "claude-opus-5-5", "thinking": {"type": "disabled"}}),
+        ("effort", {"id": "claude-haiku-4-5", "effort": "low"}),
     ],
 )
-def test_what_cannot_be_sent_or_would_make_the_record_untrue_is_refused(entry):
-    with pytest.raises(UserError):
+def test_what_cannot_be_sent_or_would_make_the_record_untrue_is_refused(key, entry):
+    with pytest.raises(UserError) as caught:
         resolve(model(**entry))
+    assert caught.value.where == f"models: m: {key}" and caught.value.hint
 
 
 def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():

@@ -1,10 +1,12 @@
 """One quirk of each server that people use: docs/models-and-servers.md has them as a table."""
 
 import json
+import re
 
 import pytest
 
 from fluency.common.errors import StopRun
+from fluency.common.paths import ROOT
 from tests.generation.endpoint import Reply, message
 from tests.generation.studies import SUFFIX, ask, cells_of, generator_of, study_on
 
@@ -36,9 +38,19 @@ QUIRKS = {
     "OpenRouter sends blanks while it waits": (
         "chat", Reply(body=b"\n \n" + json.dumps(completion("ls")).encode()), ("ok", 1)),
     "OpenRouter's provider fails": ("chat", Reply(body=completion("", "error", **BROKEN)), ("ok", 2)),
+    "OpenRouter sends a failure again": (
+        "chat", Reply(body=completion("", "error", **BROKEN) | {"id": "gen-1"}), "Provider returned error"),
     "Azure filters": ("chat", Reply(body=completion(None, "content_filter")), ("refusal", 1)),
 }
 # fmt: on
+
+
+def test_every_server_of_the_page_has_a_quirk():
+    page = (ROOT / "docs/models-and-servers.md").read_text()
+    rows = re.findall(r"^\| ([^|]+) \| `http", page, re.MULTILINE)
+    servers = ["Ollama", "vLLM", "llama.cpp", "LM Studio", "LiteLLM", "OpenRouter", "Azure"]
+    assert rows == servers
+    assert all(any(name.startswith(server) for name in QUIRKS) for server in servers)
 
 
 @pytest.mark.parametrize("name", QUIRKS)

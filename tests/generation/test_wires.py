@@ -11,13 +11,14 @@ import pytest
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
+from fluency.core.shells import SHELLS
 from fluency.core.study import KEY_OF
 from fluency.generation.budget import upper_bound_usd
 from fluency.generation.failure import Failure, RetryPolicy
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS, chat, sdk_provider
 from fluency.generation.reply import MessageParts
-from fluency.generation.request import request_for
+from fluency.generation.request import request_for, tool_of
 from tests.generation.endpoint import Reply, error, message, tool_call
 from tests.generation.studies import (
     KEY,
@@ -296,7 +297,16 @@ def test_where_clouds_are():
             ("messages", odd, None)
             for odd in ("localhost:1234", "ftp://x", "", "http://", "https://me:secret@host")
         ],
-        ("messages", "http://h?key=1", None),
+        *[
+            ("messages", odd, None)
+            for odd in (
+                "http://h?key=1",
+                "http://h/#1",
+                "http://h:99999",
+                "http://[::1",
+                "http://a b",
+            )
+        ],
     ],
 )
 def test_the_address_of_a_server_is_corrected_with_a_note_or_refused(wire, given, used):
@@ -366,18 +376,31 @@ UNANSWERED = {
     "an error": ({"error": BROKE, "message": {"content": None}}, "it broke"),
     "no words": ({"native_finish_reason": "MALFORMED", "message": {"content": ""}}, "MALFORMED"),
     "thoughts": ({"message": {"content": None, "reasoning_content": "Hm, ls"}}, "reasoning_content"),
-    "thoughts of Ollama": ({"message": {"content": "", "reasoning": "Hm, ls"}}, "`reasoning`"),
+    "thoughts of Ollama": ({"message": {"content": "\n", "reasoning": "Hm, ls"}}, "`reasoning`"),
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("tool", [None, tool_of(SHELLS["bash"])], ids=["reply", "tool"])
 @pytest.mark.parametrize("name", UNANSWERED)
-def test_chat_reply_of_a_failing_service_is_no_answer(name):
+def test_chat_reply_of_a_failing_service_is_no_answer(name, tool):
     over, words = UNANSWERED[name]
     choice = {"message": {"content": "ls"}, "finish_reason": "stop"}
     with pytest.raises(Failure, match=words) as caught:
-        chat.ChatProvider.read({"choices": [choice | over]}, None)
+        chat.ChatProvider.read({"choices": [choice | over]}, tool)
     scope = "cell" if "thoughts" in str(name) else "retry"
     assert caught.value.billed and caught.value.scope == scope
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ([{"type": "thinking", "thinking": "Hm, ls"}], "whole reply into `thinking`"),
+        (None, '"content": null'),
+    ],
+)
+def test_message_without_an_answer_names_what_it_holds_instead(content, says):
+    with pytest.raises(Failure, match=says):
+        PROVIDERS["messages"].read(message(content=content), None)
 
 
 @pytest.mark.parametrize("error", [BROKE, "it broke"])
@@ -388,13 +411,20 @@ def test_an_error_in_a_reply_is_the_service_s_beside_an_answer_too(wire, choices
         PROVIDERS[wire].read(message() | choices | {"error": error}, None)
 
 
-@pytest.mark.parametrize(
-    ("end", "outcome"),
-    [("stop", "ok"), ("tool_calls", "ok"), ("length", "truncated"), ("content_filter", "refusal")],
-)
-def test_chat_reply_that_the_model_ended_is_an_answer(end, outcome):
+ENDS = {"stop": "ok", "tool_calls": "ok", "length": "truncated", "content_filter": "refusal"}
+ENDS |= {"end_turn": "ok", "stop_sequence": "ok", "tool_use": "ok", "refusal": "refusal"}
+ENDS |= dict.fromkeys(["max_tokens", "model_context_window_exceeded"], "truncated")
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_reply_that_the_model_ended_is_an_answer_on_the_wire_that_has_this_end(end):
+    """And on no other wire."""
     choice = {"message": {"content": "ls"}, "finish_reason": end}
-    assert chat.ChatProvider.read({"choices": [choice]}, None).outcome == outcome
+    reply = message("ls", stop_reason=end) | {"choices": [choice]}
+    own, other = ("chat", "messages") if end in list(ENDS)[:4] else ("messages", "chat")
+    assert PROVIDERS[own].read(reply, None).outcome == ENDS[end]
+    with pytest.raises(Failure, match="not the model"):
+        PROVIDERS[other].read(reply, None)
 
 
 def test_a_model_that_takes_no_temperature_is_sent_none_and_its_record_says_so(endpoint, store):

@@ -16,9 +16,11 @@ from fluency.execution.powershell import release_name
 from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.request import Requests
 from fluency.generation.store import AnswerStore
+from fluency.workflow import pipeline, preflight
 from fluency.workflow.preflight import check_answers, check_models, confirm_price
 from fluency.workflow.run import _lacking
-from tests.generation.studies import ENVIRON, study_of
+from tests.generation.endpoint import Endpoint
+from tests.generation.studies import ENVIRON, ask, generator_of, study_of
 
 TASKS = load_tasks(PILOT)
 OPUS = {"alias": "opus", "id": "claude-opus-4-7", "requests_per_minute": 45}
@@ -90,6 +92,25 @@ def test_a_cheap_or_free_run_does_not_ask(store):
         {"alias": "q", "id": "qwen", "served_by": "embedded"}, budget={"confirm_usd": 0}
     )
     assert agree(free, store, terminal=False) == (True, [])
+
+
+def test_earlier_answer_without_usage_counts_at_its_most_in_the_next_run(
+    store, tmp_path, monkeypatch
+):
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump({"models": [OPUS]}))
+    loaded = LoadedStudy(None, [file])
+    cell = loaded.cells[0]
+    with Endpoint() as endpoint:
+        endpoint.script("no-usage")
+        first = generator_of(loaded.study, store, endpoint)
+        ask(first, cell, Requests(loaded.study, loaded.tasks)[cell].prompt)
+        first.close()
+    for module in (pipeline, preflight):
+        monkeypatch.setattr(module, "ANSWERS", store.folder)
+    second = pipeline.Pipeline(loaded.study.model_dump(), [file]).generator()
+    assert second.budget.spent_usd == first.budget.spent_usd > 1024 * 25 / 1e6
+    second.close()
 
 
 def test_shell_not_measured_names_reason_file_and_example():

@@ -54,9 +54,20 @@ class Failure(Exception):
 
 
 def unreadable(what: str, body: bytes = b"") -> Failure:
-    """The failure of a reply that is not a message, with its first 80 bytes."""
-    start = body[:80].decode("ascii", "replace").replace("\n", " ").strip()
+    """The failure of a reply that is not a message, with its start."""
+    start = body[:200].decode("ascii", "replace").replace("\n", " ").strip()
     return Failure(f"{what}{f': {start!r}' if start else ''}", scope="retry", billed=True)
+
+
+def no_message(value: Any) -> Failure:
+    """The failure of a reply in JSON of another form, with its start."""
+    return unreadable("the reply is JSON, but not a message", json.dumps(value).encode())
+
+
+def only_thinking(field: str) -> Failure:
+    """The failure of a server that takes the answer for thinking."""
+    what = f"the server put the whole reply into `{field}` and left the answer empty"
+    return Failure(what, scope="cell", billed=True, hint=THINKING_HINT)
 
 
 # ------------------------------------------------------------ error replies

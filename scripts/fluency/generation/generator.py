@@ -35,7 +35,7 @@ from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.providers import open_provider, read_reply
 from fluency.generation.providers.sdk_provider import Provider
-from fluency.generation.reply import THINKING, decode, text_or_none
+from fluency.generation.reply import THINKING, decode
 from fluency.generation.request import request_key
 from fluency.generation.store import AnswerStore
 
@@ -193,12 +193,12 @@ class Generator:
             seconds = min(asked.retry.attempt_s, max(1.0, deadline - time.monotonic()))
             try:
                 reply = provider.send(request, seconds)
-                message = decode(reply.body)
-                self._refuse_repeated(asked, request, message, reply.body)
+                parts = read_reply(request, decode(reply.body))
+                self._refuse_repeated(asked, request, parts.raw.get("id"), reply.body)
                 answer = Answer(
                     request_key=key,
                     request=request,
-                    **vars(read_reply(request, message)),
+                    **vars(parts),
                     received_utc=utc_now("milliseconds"),
                     server="embedded" if is_embedded(asked.model) else provider.server,
                     client=provider.name,
@@ -216,10 +216,9 @@ class Generator:
         self._warn(asked, answer)
         return answer
 
-    def _refuse_repeated(self, asked: _Asked, request: Request, message: Any, body: bytes) -> None:
+    def _refuse_repeated(self, asked: _Asked, request: Request, name: Any, body: bytes) -> None:
         """Failure for a reply that another call got: a body with an id, or an id for one prompt."""
-        name = text_or_none(message.get("id")) if isinstance(message, dict) else None
-        if not name or asked.policy.seeded:
+        if not name or not isinstance(name, str) or asked.policy.seeded:
             return
         prompt, *trials = (
             request_key(request.model_copy(update={"trial": n}))

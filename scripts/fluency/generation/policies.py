@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -155,17 +156,29 @@ def _check(
         for name, value in model.extra_headers.items()
         if name.lower() in KEY_HEADERS and value.removeprefix("Bearer ") != KEY_PLACEHOLDER
     ]
-    calls = model.interface == "tool"
+    odd = [
+        name
+        for name, value in model.extra_headers.items()
+        if not re.fullmatch(r"[a-zA-Z0-9_-]+", name) or not value.isprintable()
+    ]
+    calls, always = model.interface == "tool", entry.get("always_thinks")
+    effort = model.effort if entry.get("effort_default") == "unsupported" else None
+    warm = entry and model.wire != "chat" and isinstance(temperature, float) and temperature > 1
     rows = (
         (taken, f"{taken} cannot be set here: the record would not show what was sent", "extra_body",
          "use the model's own keys (temperature, max_tokens, thinking, effort)"),
         (keys, f"a key must not be in the config: {', '.join(keys)}", "extra_headers",
          f"write `{KEY_PLACEHOLDER}` for it, and put it into the environment as {model.api_key_env}"),
+        (odd, f"this is not a header: {', '.join(odd)}", "extra_headers", "write `name: text` on one line"),
+        (effort, f"{model.id} takes no effort", "effort", "leave it out"),
+        (always and thinking.get("type") == "disabled",
+         f"the thinking of {model.id} cannot be switched off", "thinking", "leave it out; see `effort`"),
+        (warm, f"{model.id} takes a temperature of at most 1", "temperature", "write at most 1"),
         (model.wire == "chat" and thinking, "Chat Completions has no `thinking`", "thinking",
          "set `effort`, sent as reasoning_effort, or put the server's own field into `extra_body`"),
         (calls and is_embedded(model), "the embedded model takes no tool call", "interface",
          "ask it with `interface: reply`, or serve a larger model"),
-        (calls and (thinks or entry.get("always_thinks")),
+        (calls and (thinks or always),
          "a forced tool call cannot go with thinking: the service refuses it", "interface",
          "leave `thinking` out, or ask with `interface: reply`"),
         (entry.get("temperature") == "provider-default" != temperature,

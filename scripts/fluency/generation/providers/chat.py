@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from fluency.core.records import Request, ToolOffer
-from fluency.generation.failure import THINKING_HINT, Failure, from_error, unreadable
+from fluency.generation.failure import Failure, from_error, no_message, only_thinking
 from fluency.generation.providers.sdk_provider import Provider, Reply, common_body
 from fluency.generation.reply import (
     Ends,
@@ -77,15 +77,15 @@ class ChatProvider(Provider):
                 raise from_error(200, error, {})
         reply = choice.get("message")
         if not isinstance(reply, dict):
-            raise unreadable("the reply is JSON but no completion")
+            raise no_message(raw)
         finish = text_or_none(choice.get("finish_reason"))
         content = reply.get("content")  # some gateways answer in parts
-        text = joined(content) if isinstance(content, list) else text_or_none(content or "")
-        if tool is not None:
-            text = command_of(_calls(reply.get("tool_calls")), tool)
+        said = joined(content) if isinstance(content, list) else text_or_none(content) or ""
+        calls = reply.get("tool_calls")
+        text = said if tool is None else command_of(_calls(calls), tool)
         refused = text_or_none(reply.get("refusal"))
         outcome = "refusal" if refused else outcome_of(_STOPPED, finish, text)
-        if outcome == "empty":
+        if outcome in ("empty", "no-call") and not said.strip() and not calls:
             _check_empty(choice, reply)
         return MessageParts(
             outcome=outcome,
@@ -122,9 +122,8 @@ def _check_empty(choice: dict[str, Any], reply: dict[str, Any]) -> None:
         what = f"the service ended the reply, not the model: {native[:300]}"
         raise Failure(what, scope="retry", billed=True)
     for name in ("reasoning_content", "reasoning"):
-        if not reply.get("content") and text_or_none(reply.get(name)):
-            what = f"the server put the whole reply into `{name}` and left `content` empty"
-            raise Failure(what, scope="cell", billed=True, hint=THINKING_HINT)
+        if text_or_none(reply.get(name)):
+            raise only_thinking(name)
 
 
 def _calls(calls: Any) -> list[tuple[Any, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
-from fluency.generation.failure import from_error, unreadable
+from fluency.generation.failure import from_error, no_message, only_thinking
 from fluency.generation.providers.sdk_provider import Provider, check_address, common_body
 from fluency.generation.reply import (
     Ends,
@@ -41,7 +41,8 @@ class MessagesProvider(Provider):
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> MessageParts:
-        raw = dict_or_empty(storable(message))
+        value = storable(message)
+        raw = dict_or_empty(value)
         if error := raw.get("error"):
             raise from_error(200, error, {})
         stop_reason = text_or_none(raw.get("stop_reason"))
@@ -49,14 +50,21 @@ class MessagesProvider(Provider):
         if content is None and stop_reason == "refusal":
             content = []
         if not isinstance(content, list) or raw.get("type", "message") != "message":
-            raise unreadable("the reply is JSON but no message")
+            raise no_message(value)
         blocks = [block for block in content if isinstance(block, dict)]
         text: str | None = joined(blocks)
         if tool is not None:
             used = [block for block in blocks if block.get("type") == "tool_use"]
             text = command_of([(call.get("name"), call.get("input")) for call in used], tool)
+        outcome = outcome_of(_STOPPED, stop_reason, text)
+        if (
+            outcome in ("empty", "no-call")
+            and blocks
+            and all(block.get("thinking") for block in blocks)
+        ):
+            raise only_thinking("thinking")
         return MessageParts(
-            outcome=outcome_of(_STOPPED, stop_reason, text),
+            outcome=outcome,
             text=text or "",
             raw=raw,
             stop_reason=stop_reason,

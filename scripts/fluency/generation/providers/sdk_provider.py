@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydantic import AnyHttpUrl
+
 from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
@@ -292,15 +294,16 @@ def check_address(url: str, where: str) -> str:
 
     UserError if it is not an address, or holds what belongs into the environment.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = AnyHttpUrl(url)
+    except ValueError:
         what, hint = f"this is not an address: {url}", "write http://host:port or https://host"
-        raise UserError(what, where=where, hint=hint)
-    if parts.username or parts.password or parts.query:
-        what = "an address must not hold a name, a password or a query"
+        raise UserError(what, where=where, hint=hint) from None
+    if {parts.username, parts.password, parts.query, parts.fragment} != {None}:
+        what = "an address must not hold a name, a password, a fragment or a query"
         hint = "keys go into the environment; Azure takes no api-version at …/openai/v1"
         raise UserError(what, where=where, hint=hint)
-    return url.rstrip("/")
+    return str(parts).rstrip("/")
 
 
 def is_loopback(host: str) -> bool:
