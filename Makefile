@@ -7,6 +7,13 @@ export PYTHONUNBUFFERED := 1
 # Else each start compiles Snakemake, pandas and this package again: seconds for every command and every test.
 unexport PYTHONDONTWRITEBYTECODE
 
+SETTINGS := A ALLOW ARCHIVE B CELL CONFIG DECISION FORMAT FULL IMAGE INTO LOGS MARKDOWN N NAMES ON PARTIAL \
+  POWERSHELL_ARCHIVE RECORD SEED SEEDS SMALL STAGE TASK TITLE VERBOSE
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+UNKNOWN := $(strip $(filter-out $(SETTINGS),$(GIVEN)))
+$(if $(UNKNOWN),$(error no target takes $(UNKNOWN): `make` lists their settings; \
+  a variable of the environment goes before the command: $(firstword $(UNKNOWN))=... make))
+
 CONFIG ?=
 SPACE := $() $()
 CONFIGS := $(if $(wildcard $(subst $(SPACE),\ ,$(CONFIG))),--configfile "$(CONFIG)",$(foreach file,$(CONFIG),--configfile $(file)))

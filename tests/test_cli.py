@@ -1,11 +1,13 @@
 """What a person mistypes, and a file that cannot be used, is one sentence with a hint and exit code 2."""
 
 import inspect
+import os
 import shlex
 import signal
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -82,16 +84,38 @@ SLOW_IMPORT = """
 import os, signal, sys
 class Interrupt:
     def find_spec(self, name, *_):
-        if name == "click":
+        if name == "IMPORTED":
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupt())
-import fluency.cli
+sys.argv = ["-m"]
+import PROGRAM
 """
 
 
-def test_interrupt_while_program_is_imported_shows_no_traceback():
-    done = subprocess.run([sys.executable, "-c", SLOW_IMPORT], capture_output=True, check=False)
+@pytest.mark.parametrize(
+    ("program", "imported"), [("fluency.cli", "click"), ("tools.bench.__main__", "argparse")]
+)
+def test_interrupt_while_program_is_imported_shows_no_traceback(program, imported):
+    script = SLOW_IMPORT.replace("PROGRAM", program).replace("IMPORTED", imported)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("python -m tools.interop.harbor.export --into README.md", "README.md: there is something"),
+        ("python -m tools.command_mutants bash nope", "nope: there is no set of tasks"),
+        ("make answers MERGE=docs", "no target takes MERGE: `make` lists"),
+    ],
+)
+def test_developers_command_ends_with_sentence(command, sentence):
+    environ = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    pipes = {"capture_output": True, "text": True, "check": False}
+    done = subprocess.run(command.split(), cwd=ROOT, env=environ, **pipes)
+    assert done.returncode == 2 and sentence in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_project_that_cannot_be_written_is_sentence(tmp_path):

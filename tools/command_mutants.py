@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, TypeAdapter
 from tree_sitter import Node
 
+from fluency.cli import exit_code_of
 from fluency.common.files import write_atomic
 from fluency.common.paths import CACHE, ROOT
 from fluency.core.config_files import read_yaml
@@ -380,4 +381,4 @@ def main(names: Sequence[str] = ()) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    sys.exit(exit_code_of(lambda: main(sys.argv[1:])))

@@ -9,9 +9,11 @@ runs with the same output leave out. A run has its own answer where it depends o
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fluency.cli import exit_code_of
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.core.records import Extraction, Result, Stream
@@ -107,4 +109,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(exit_code_of(main))

@@ -9,7 +9,7 @@ import sys
 # Ctrl-C during the imports below would show a traceback.
 _before = signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -287,14 +287,24 @@ def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; a user's mistake, or a file that cannot be used, is one sentence and exit code 2."""
+    """Run one command; its exit code."""
+
+    def command() -> int:
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        with fluency.make_context("fluency", given) as context:
+            return int(fluency.invoke(context) or 0)
+
+    return exit_code_of(command)
+
+
+def exit_code_of(action: Callable[[], int]) -> int:
+    """Run an action; a user's mistake, or a file that cannot be used, is one sentence and exit code 2."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as during the imports
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal of ASCII gets ? for what it cannot show
         sys.stdout.reconfigure(errors="replace")
     try:
-        with fluency.make_context(
-            "fluency", list(sys.argv[1:] if arguments is None else arguments)
-        ) as context:
-            return int(fluency.invoke(context) or 0)
+        return action()
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.UsageError as error:

@@ -57,8 +57,12 @@ def test_nothing_but_what_a_node_needs_goes_there():
     assert node_environment(here | dict.fromkeys(names, "secret")) == here
 
 
-def test_a_profile_says_how_many_processors_a_slice_has():
+def test_a_profile_says_how_many_processors_a_slice_has(monkeypatch):
+    monkeypatch.setitem(cluster.PROBES, "slurm", "true")
     assert slice_processors("slurm") == 8
+    monkeypatch.setitem(cluster.PROBES, "slurm", "false")
+    with pytest.raises(UserError, match="ON=slurm: the cluster does not answer"):
+        slice_processors("slurm")
     with pytest.raises(UserError, match=r"no such cluster profile(.|\n)*\['kubernetes', 'slurm'\]"):
         slice_processors("lsf")
     with pytest.raises(UserError, match="no such cluster profile"):

@@ -6,15 +6,17 @@ import argparse
 import importlib
 import os
 import platform
+import sys
 import time
 from pathlib import Path
 
+from fluency.cli import exit_code_of
 from fluency.common.files import pretty_json, write_atomic
 
 ALL = ("designed", "scale", "sandbox", "archive")
 
 
-def main() -> None:
+def main() -> int:
     """Print each figure and write it to results/; a small run only shows that the benchmark works."""
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(ALL)}")
@@ -33,7 +35,8 @@ def main() -> None:
             write_atomic(path, pretty_json(document))
         for key, value in figures.items():
             print(f"  {key}: {value}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(exit_code_of(main))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from fluency.cli import exit_code_of
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from tools import seccomp_profile
@@ -56,4 +57,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_code_of(main))

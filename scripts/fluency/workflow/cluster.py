@@ -48,6 +48,8 @@ NODES_NEED = re.compile(
     r"|(LC|SLURM|DOCKER|CONTAINERS|POWERSHELL|XDG|SSL|LD)_.*|(?i:(https?|no)_proxy)"
 )
 """The variables that a node gets: an allow list, because a secret may have any name."""
+PROBES = {"slurm": "sinfo --noheader", "kubernetes": "kubectl version"}
+"""Executor -> a command that fails if its cluster does not answer."""
 USERS_ERROR = 2
 
 
@@ -75,14 +77,24 @@ def run_on_cluster(
 
 
 def slice_processors(profile: str) -> int:
-    """How many processors a slice has, by its profile; UserError if the profile does not exist."""
+    """How many processors a slice has, by its profile; UserError without the profile or its cluster."""
     there = sorted({path.parent.name for path in PROFILES.glob("*/profile.yaml")} - {"default"})
     if profile not in there:
         hint = f"name one of {there}"
         raise UserError("there is no such cluster profile", where=f"ON={profile}", hint=hint)
-    return int(
-        read_yaml(PROFILES / profile / "profile.yaml").get("set-threads", {}).get("slice", 1)
-    )
+    settings = read_yaml(PROFILES / profile / "profile.yaml")
+    if probe := PROBES.get(settings["executor"]):
+        check_answers(profile, probe)
+    return int(settings.get("set-threads", {}).get("slice", 1))
+
+
+def check_answers(profile: str, probe: str) -> None:
+    """UserError if the probe of a profile's cluster fails; no model has been asked then."""
+    try:
+        subprocess.run(probe.split(), capture_output=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        what, hint = f"the cluster does not answer: {error}", f"try `{probe}` (docs/cluster.md)"
+        raise UserError(what, where=f"ON={profile}", hint=hint) from None
 
 
 def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:

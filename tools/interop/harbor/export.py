@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fluency.common.errors import UserError
+from fluency.cli import exit_code_of
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import ROOT, SANDBOX, TASKS
 from fluency.core.shells import SHELLS, Shell
@@ -187,19 +187,15 @@ def _packed(task: Task, shell: Shell, study: Study, seed: int) -> bytes:
 
 
 def main() -> int:
-    """Export the tasks of a configuration; 2 after a user's mistake."""
+    """Export the tasks of a configuration."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--configfile", action="append", default=[], metavar="FILE")
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER")
     options = parser.parse_args()
-    try:
-        export_tasks(read_study(*options.configfile), options.into)
-    except UserError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        return 2
+    export_tasks(read_study(*options.configfile), options.into)
     print(options.into)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_code_of(main))

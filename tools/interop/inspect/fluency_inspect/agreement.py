@@ -18,6 +18,7 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from fluency.cli import exit_code_of
 from fluency.common.paths import ROOT
 from fluency.core.tasks import load_tasks
 from fluency_inspect.measure import shared_sandbox
@@ -83,4 +84,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(exit_code_of(main))
