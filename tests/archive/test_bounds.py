@@ -96,16 +96,21 @@ def silent_models(small_archive: Path, out: Path) -> Path:
 EXECUTIONS = "results/executions/.*"
 HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
     "sparse": (edited("worlds/11-.*/tree.tar", sparse(5 << 30)), "big is neither file nor folder"),
-    "record": (edited(EXECUTIONS, bytes(MAX_DOCUMENT + 1)), f"it is larger than {MAX_DOCUMENT:,} bytes"),
+    "record": (
+        edited(EXECUTIONS, bytes(MAX_DOCUMENT + 1)), f"it is larger than {MAX_DOCUMENT:,} bytes"),
     "cells": (many_cells, f"and {MAX_CELLS:,} are read"),
     "names": (many_names, f"of at most {MAX_MANIFEST:,} bytes"),
-    "yaml": (edited("tasks/.*/task.yaml", b"{b: x, a: " * 5_000 + b"x" + b"}" * 5_000), f"it nests deeper than {MAX_YAML_DEPTH} levels"),
-    "large yaml": (edited("tasks/.*/task.yaml", b"#" * (MAX_YAML_BYTES + 1)), f"larger than {MAX_YAML_BYTES:,} bytes"),
-    "pattern": (edited("tasks/.*/task.yaml", b"structure: {line: '" + b"[a-z]?" * 7_000 + b"'}"), "tasks/stale-lockfiles/task.yaml"),
+    "yaml": (
+        edited("tasks/.*/task.yaml", b"{b: x, a: " * 5_000 + b"x" + b"}" * 5_000), f"it nests deeper than {MAX_YAML_DEPTH} levels"),
+    "large yaml": (
+        edited("tasks/.*/task.yaml", b"#" * (MAX_YAML_BYTES + 1)), f"larger than {MAX_YAML_BYTES:,} bytes"),
+    "pattern": (
+        edited("tasks/.*/task.yaml", b"structure: {line: '" + b"[a-z]?" * 7_000 + b"'}"), "tasks/stale-lockfiles/task.yaml"),
     "table": (edited("results/.*/cells.csv", b"," * 500_000), "does not say what the records say"),
     "models": (silent_models, "it holds no record of the models ['m0', "),
     "alias": (edited("tasks/.*/task.yaml", b"a: &a [x, x]\nb: [*a, *a]\n"), "it holds an alias"),
-    "values": (edited(EXECUTIONS, b"[" + b"[]," * MAX_VALUES + b"[]]\n"), f"it holds more than {MAX_VALUES:,} values"),
+    "values": (
+        edited(EXECUTIONS, b"[" + b"[]," * MAX_VALUES + b"[]]\n"), f"it holds more than {MAX_VALUES:,} values"),
 }  # fmt: skip
 
 

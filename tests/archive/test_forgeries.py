@@ -1,7 +1,7 @@
-"""Forgeries whose manifest fits again, and what a verification says of each: the table of the promise."""
+"""Forgeries whose manifest fits again, and what a verification says of each."""
 
 import json
-from collections.abc import Callable
+import re
 
 import pytest
 
@@ -14,11 +14,10 @@ from fluency.common.clock import utc_date
 from fluency.common.files import pretty_json, sha256
 from fluency.common.git import git, git_state
 from fluency.core.schema import RECORD_SCHEMA
-from tests.archive.factory import archived, make, make_study
+from tests.archive.factory import archived, make, make_study, products
 from tests.archive.hostile import (
     Change,
     drop,
-    find,
     flip,
     put,
     record,
@@ -33,13 +32,31 @@ CELL = "qwen-0.5b/bash/stale-lockfiles/1"
 GENERATION, EXECUTION, SCORE = (
     f"results/{stage}/{CELL}.json" for stage in ("generations", "executions", "scores")
 )
-PROVENANCE, TABLE = (f"results/made-up/{name}" for name in ("provenance.json", "cells.csv"))
+PRODUCTS = "results/made-up/"
+PROVENANCE, TABLE = PRODUCTS + "provenance.json", PRODUCTS + "cells.csv"
 TASK = "tasks/stale-lockfiles"
 WORLD = r"worlds/11-.*/"
+OTHER_CODE = dict.fromkeys(code_hashes(), "f" * 64)
 
 
-def run(*keys, value) -> Callable[[dict], None]:
-    return put("runs", 0, "result", *keys, value=value)
+def execution(*keys, value) -> Change:
+    return record(EXECUTION, put(*keys, value=value))
+
+
+def result(*keys, value) -> Change:
+    return execution("runs", 0, "result", *keys, value=value)
+
+
+def stated(*keys, value) -> Change:
+    return record(PROVENANCE, put(*keys, value=value))
+
+
+def ran(utc: str) -> Change:
+    return execution("provenance", "utc", value=utc)
+
+
+def added(name: str) -> Change:
+    return lambda files: files.update({name: b"x"})
 
 
 def answer(*keys, value) -> Change:
@@ -56,10 +73,8 @@ def answer(*keys, value) -> Change:
 
 def swap(files: dict[str, bytes]) -> None:
     """The records of the two shells change places."""
-    for stage in ("generations", "executions", "scores"):
-        one, two = (
-            f"results/{stage}/{CELL.replace('bash', shell)}.json" for shell in ("bash", "pwsh")
-        )
+    for one in (GENERATION, EXECUTION, SCORE):
+        two = one.replace("bash", "pwsh")
         files[one], files[two] = files[two], files[one]
 
 
@@ -70,126 +85,122 @@ def no_sandbox(files: dict[str, bytes]) -> None:
 
 def set_back(files: dict[str, bytes]) -> None:
     """Executed, by a clock that was set back, twelve minutes before the answer came."""
-    record(EXECUTION, put("provenance", "utc", value="2026-11-22T00:50:03Z"))(files)
-    record(PROVENANCE, put("started_utc", value="2026-11-22T00:50:03Z"))(files)
-
-
-def passed_as_text(files: dict[str, bytes]) -> None:
-    record(SCORE, put("passed", value="no"))(files)
+    ran("2026-11-22T00:50:03Z")(files)
+    stated("started_utc", value="2026-11-22T00:50:03Z")(files)
 
 
 def pattern(files: dict[str, bytes]) -> None:
     """Another pattern, which takes for ever on a long line."""
     name = f"{TASK}/task.yaml"
-    line = next(line for line in files[name].decode().splitlines() if "line: " in line)
-    new = line.split("line: ")[0] + "line: '(a+)+$'"
-    files[name] = files[name].replace(line.encode(), new.encode())
+    files[name] = re.sub(rb"line: .*", rb"line: '(a+)+$'", files[name], count=1)
 
 
-FORGERIES: dict[str, tuple[Change, int, str]] = {
-    # what is altered: the change, the exit code, what is said
-    "study": (text("study.json", '"trials": 1', '"trials": 2'), 1, "`cells` is not the size"),
-    "a set with tasks left out": (record("study.json", put("tasks", value="all")), 1, "the archived tasks are not the study's"),
-    "another study": (record("study.json", put("study", value="other")), 1, "it is not the study"),
-    "lock file": (flip("envs/requirements.lock"), 1, "envs/requirements.lock"),
-    "prices left out": (drop("prices/policies.yaml"), 1, "does not hold it"),
-    "registration": (text("preregistrations/.*", '"trials": 1', '"trials": 3'), 1, "edited after"),
-    "task prompt": (text(f"{TASK}/task.yaml", "in any order", "in my order"), 1, "give another prompt"),
-    "task pattern": (pattern, 1, "its code or check is not this checkout's"),
-    "task code": (text(f"{TASK}/answer.py", "def", "#\ndef"), 1, "its code or check is not"),
-    "tree": (flip(WORLD + "tree.tar"), 1, "worlds/11-"),
-    "ages": (text(WORLD + "world.json", ": 1", ": 2"), 1, "worlds/11-"),
-    "service": (text(WORLD + "world.json", '"status": 200', '"status": 201'), 1, "worlds/11-"),
-    "processes": (text(WORLD + "world.json", '"rss_mb": ', '"rss_mb": 1'), 1, "worlds/11-"),
-    "world index": (text("worlds/index.json", "/11-", "/24-"), 1, "worlds/24-"),
-    "answer": (text("answers/.*", "crates", "cretas"), 1, "not a stored answer"),
-    "answer resealed": (answer("text", value="Get-ChildItem"), 1, "raw message give another text"),
-    "answer left out": (drop("answers/.*"), 1, "answers/"),
-    "answer after the day": (answer("received_utc", value="2026-11-23T00:00:00Z"), 1, "after the archive's day"),
-    "answer without an attempt": (answer("attempts", value=0), 1, "negative or infinite"),
-    "request": (answer("request", "temperature", value=0.1), 1, "hash, request and name do not fit"),
-    "cost": (record(GENERATION, put("cost_usd", value=1.0)), 1, "give another cost"),
-    "generation left out": (drop(GENERATION), 1, CELL),
-    "command": (record(EXECUTION, put("extraction", "strict", value="true")), 1, "another command"),
-    "output": (record(EXECUTION, put("runs", 0, "result", "stdout", value={"data": "", "bytes": 0})), 1, "judged again"),
-    "exit code": (record(EXECUTION, run("exit_code", value=1)), 1, "judged again"),
-    "world of a run": (record(EXECUTION, put("runs", 0, "world_sha256", value="0" * 64)), 1, "in other worlds"),
-    "image": (record(EXECUTION, put("image", "shells", "pwsh", value="7.4.0")), 1, "results/image.json"),
-    "image left out": (drop("results/image.json"), 1, "does not hold it"),
-    "sandbox left out": (no_sandbox, 1, "sandbox/Dockerfile: the archive does not hold it"),
-    "sandbox source": (flip("sandbox/runner.py"), 1, "not those the image was built from"),
-    "limits": (record(EXECUTION, put("timeout_s", value=600.0)), 1, "limits are not the study's"),
-    "run left out": (record(EXECUTION, lambda value: value["runs"].pop()), 1, "worlds and conditions"),
-    "no attempt": (record(EXECUTION, put("attempts", value=-1)), 1, "without an attempt"),
-    "5,000 seconds": (record(EXECUTION, run("wall_s", value=5000.0)), 1, "contradicts itself or the limits"),
-    "negative time": (record(EXECUTION, run("wall_s", value=-0.25)), 1, "contradicts itself"),
-    "stopped in time": (record(EXECUTION, run("timed_out", value=True)), 1, "contradicts itself"),
-    "ended twice": (record(EXECUTION, run("signal", value=9)), 1, "contradicts itself"),
-    "no byte": (record(EXECUTION, run("stdout", "bytes", value=0)), 1, "contradicts itself"),
-    "cut and whole": (record(EXECUTION, run("stderr", "truncated", value=True)), 1, "contradicts"),
-    "more than the cap": (record(EXECUTION, run("stderr", value={"data": "x" * (1 << 21), "bytes": 1 << 21})), 1, "the limits"),
-    "executed two days early": (record(EXECUTION, put("provenance", "utc", value="2026-11-20T01:03:04Z")), 1, "more than a day before"),
-    "executed after the day": (record(EXECUTION, put("provenance", "utc", value="2026-11-23T00:00:01+00:00")), 1, "after the archive's day"),
-    "clock set back 12 minutes": (set_back, 0, "a clock was set back"),
-    "schema": (record(EXECUTION, put("schema_version", value=RECORD_SCHEMA + 1)), 1, "does not fit the schema"),
-    "peak": (record(EXECUTION, put("runs", 0, "result", "used", "peak_memory_bytes", value=1 << 40)), 1, "cells.csv"),
-    "score": (record(SCORE, put("passed", value=False)), 1, "judged again"),
-    "score as a text": (passed_as_text, 1, "passed: Input should be a valid boolean"),
-    "trial as a text": (record(SCORE, put("cell", "trial", value="1")), 1, "cell.trial"),
-    "reason": (record(SCORE, put("why", value="Because.")), 1, "judged again"),
-    "cells swapped": (swap, 1, "another cell"),
-    "table": (text(TABLE, "True", "False"), 1, "does not say what the records say"),
-    "table of commas": (replace_file(TABLE, b"," * 500_000), 1, "does not say what the records say"),
-    "table left out": (drop(TABLE), 1, "does not hold it"),
-    "provenance": (text(PROVENANCE, '"answers": 2', '"answers": 9'), 1, "`sampling` is not what"),
-    "first answer": (record(PROVENANCE, put("first_answer_utc", value="2026-12-22T01:02:03Z")), 1, "`first_answer_utc`"),
-    "registration's time": (record(PROVENANCE, put("registration", "utc", value="2026-10-01T00:00:00Z")), 1, "not the registration"),
-    "deviations": (record(PROVENANCE, put("deviations", value=["none worth telling"])), 1, "deviations are not those found"),
-    "report": (flip("results/made-up/report.md"), 0, ""),
-    "explorer left out": (drop("results/made-up/explorer.html"), 0, ""),
-    "an unnamed note": (lambda files: files.update({"results/made-up/notes.md": b"x"}), 1, "nothing in the study names it"),
-    "a record of no cell": (lambda files: files.update({"results/scores/qwen-0.5b/bash/stale-lockfiles/9.json": b"x"}), 1, "nothing in the study names it"),
-}  # fmt: skip
-FACTS: dict[str, tuple[dict, int, str]] = {
-    "a day of 2099": ({"utc_date": "2099-01-01"}, 1, "has not come yet"),
-    "cells": ({"cells": 3}, 1, "`cells` is not the size of the design"),
-    "code": (
-        {"code": dict.fromkeys(code_hashes(), "f" * 64)},
-        0,
-        "0 of 9 stages have this checkout's code",
-    ),
-    "uncommitted": ({"dirty": True}, 0, "which no commit holds"),
+# fmt: off
+FORGERIES: dict[str, tuple[Change | dict, str]] = {
+    # what is altered: the change, or the manifest's facts, and what is said
+    "study": (text("study.json", '"trials": 1', '"trials": 2'), "`cells` is not the size"),
+    "a set with tasks left out": (
+        record("study.json", put("tasks", value="all")), "the archived tasks are not the study's"),
+    "another study": (record("study.json", put("study", value="other")), "it is not the study"),
+    "lock file": (flip("envs/requirements.lock"), "envs/requirements.lock"),
+    "prices left out": (drop("prices/policies.yaml"), "does not hold it"),
+    "registration": (
+        text("preregistrations/.*", '"trials": 1', '"trials": 3'), "edited after"),
+    "task prompt": (
+        text(f"{TASK}/task.yaml", "in any order", "in my order"), "give another prompt"),
+    "task pattern": (pattern, "its code or check is not this checkout's"),
+    "task code": (text(f"{TASK}/answer.py", "def", "#\ndef"), "its code or check is not"),
+    "tree": (flip(WORLD + "tree.tar"), "worlds/11-"),
+    "ages": (text(WORLD + "world.json", ": 1", ": 2"), "worlds/11-"),
+    "service": (text(WORLD + "world.json", '"status": 200', '"status": 201'), "worlds/11-"),
+    "processes": (text(WORLD + "world.json", '"rss_mb": ', '"rss_mb": 1'), "worlds/11-"),
+    "world index": (text("worlds/index.json", "/11-", "/24-"), "worlds/24-"),
+    "answer": (text("answers/.*", "crates", "cretas"), "not a stored answer"),
+    "answer resealed": (answer("text", value="Get-ChildItem"), "raw message give another text"),
+    "answer left out": (drop("answers/.*"), "answers/"),
+    "answer after the day": (
+        answer("received_utc", value="2026-11-23T00:00:00Z"), "after the archive's day"),
+    "answer without an attempt": (answer("attempts", value=0), "negative or infinite"),
+    "request": (
+        answer("request", "temperature", value=0.1), "hash, request and name do not fit"),
+    "cost": (record(GENERATION, put("cost_usd", value=1.0)), "give another cost"),
+    "generation left out": (drop(GENERATION), CELL),
+    "command": (execution("extraction", "strict", value="true"), "another command"),
+    "output": (result("stdout", value={"data": "", "bytes": 0}), "judged again"),
+    "exit code": (result("exit_code", value=1), "judged again"),
+    "world of a run": (execution("runs", 0, "world_sha256", value="0" * 64), "in other worlds"),
+    "image": (execution("image", "shells", "pwsh", value="7.4.0"), "results/image.json"),
+    "image left out": (drop("results/image.json"), "does not hold it"),
+    "sandbox left out": (no_sandbox, "sandbox/Dockerfile: the archive does not hold it"),
+    "sandbox source": (flip("sandbox/runner.py"), "not those the image was built from"),
+    "limits": (execution("timeout_s", value=600.0), "limits are not the study's"),
+    "run left out": (
+        record(EXECUTION, lambda value: value["runs"].pop()), "worlds and conditions"),
+    "no attempt": (execution("attempts", value=-1), "without an attempt"),
+    "5,000 seconds": (result("wall_s", value=5000.0), "contradicts itself or the limits"),
+    "negative time": (result("wall_s", value=-0.25), "contradicts itself"),
+    "stopped in time": (result("timed_out", value=True), "contradicts itself"),
+    "ended twice": (result("signal", value=9), "contradicts itself"),
+    "no byte": (result("stdout", "bytes", value=0), "contradicts itself"),
+    "cut and whole": (result("stderr", "truncated", value=True), "contradicts"),
+    "more than the cap": (
+        result("stderr", value={"data": "x" * (1 << 21), "bytes": 1 << 21}), "the limits"),
+    "executed two days early": (ran("2026-11-20T01:03:04Z"), "more than a day before"),
+    "executed after the day": (ran("2026-11-23T00:00:01+00:00"), "after the archive's day"),
+    "schema": (execution("schema_version", value=RECORD_SCHEMA + 1), "does not fit the schema"),
+    "a key given twice": (text(EXECUTION, "{", '{"cell": 0,'), "duplicate key"),
+    "peak": (result("used", "peak_memory_bytes", value=1 << 40), "cells.csv"),
+    "score": (record(SCORE, put("passed", value=False)), "judged again"),
+    "score as a text": (
+        record(SCORE, put("passed", value="no")), "passed: Input should be a valid boolean"),
+    "trial as a text": (record(SCORE, put("cell", "trial", value="1")), "cell.trial"),
+    "reason": (record(SCORE, put("why", value="Because.")), "judged again"),
+    "cells swapped": (swap, "another cell"),
+    "table": (text(TABLE, "True", "False"), "does not say what the records say"),
+    "table of commas": (replace_file(TABLE, b"," * 500_000), "does not say what the records say"),
+    "table left out": (drop(TABLE), "does not hold it"),
+    "provenance": (text(PROVENANCE, '"answers": 2', '"answers": 9'), "`sampling` is not what"),
+    "first answer": (
+        stated("first_answer_utc", value="2026-12-22T01:02:03Z"), "`first_answer_utc`"),
+    "registration's time": (
+        stated("registration", "utc", value="2026-10-01T00:00:00Z"), "not the registration"),
+    "deviations": (
+        stated("deviations", value=["none worth telling"]), "deviations are not those found"),
+    "an unnamed note": (added(PRODUCTS + "notes.md"), "nothing in the study names it"),
+    "a record of no cell": (
+        added(SCORE.replace("/1.json", "/9.json")), "nothing in the study names it"),
+    "a day of 2099": ({"utc_date": "2099-01-01"}, "has not come yet"),
+    "cells": ({"cells": 3}, "`cells` is not the size of the design"),
 }
+ALLOWED: dict[str, tuple[Change | dict, str]] = {
+    "clock set back 12 minutes": (set_back, "a clock was set back"),
+    "report": (flip(PRODUCTS + "report.md"), ""),
+    "explorer left out": (drop(PRODUCTS + "explorer.html"), ""),
+    "code": ({"code": OTHER_CODE}, "0 of 9 stages have this checkout's code"),
+    "uncommitted": ({"dirty": True}, "which no commit holds"),
+}
+# fmt: on
 
 
-@pytest.mark.parametrize("name", FORGERIES)
+@pytest.mark.parametrize("name", FORGERIES | ALLOWED)
 def test_forgery_ends_as_promised(name, small_archive, tmp_path):
-    change, code, what = FORGERIES[name]
-    report = verify_forged(small_archive, tmp_path, change)
-    assert report.exit_code == code and what in "\n".join(report.lines(100)), report.lines(100)
-
-
-@pytest.mark.parametrize("name", FACTS)
-def test_forged_manifest_ends_as_promised(name, small_archive, tmp_path):
-    facts, code, what = FACTS[name]
-    report = verify_forged(small_archive, tmp_path, **facts)
-    assert report.exit_code == code and what in "\n".join(report.lines(100)), report.lines(100)
+    forged, what = (FORGERIES | ALLOWED)[name]
+    changes, facts = ((), forged) if isinstance(forged, dict) else ((forged,), {})
+    report = verify_forged(small_archive, tmp_path, *changes, **facts)
+    assert report.exit_code == (name in FORGERIES), report.lines(100)
+    assert what in "\n".join(report.lines(100)), report.lines(100)
 
 
 def test_forged_score_by_other_code_is_not_checked(small_archive, tmp_path):
     """Code hashes can be forged too: then this checkout cannot tell, and never says PROVEN."""
-    facts = {"code": dict.fromkeys(code_hashes(), "f" * 64)}
-    report = verify_forged(
-        small_archive, tmp_path, record(SCORE, put("passed", value=False)), **facts
-    )
+    change = record(SCORE, put("passed", value=False))
+    report = verify_forged(small_archive, tmp_path, change, code=OTHER_CODE)
     assert (report.verdict("scores"), report.exit_code) == ("NOT CHECKED", 3)
     assert "git checkout 0123456789abcdef" in report.lines()[-2]
 
 
 def test_other_wording_by_other_code_is_proven(small_archive, tmp_path, monkeypatch):
-    other = {stage: code_hashes()[stage] for stage in code_hashes()} | dict.fromkeys(
-        ("score", "gather"), "another"
-    )
+    other = code_hashes() | {"score": "another", "gather": "another"}
     monkeypatch.setattr(verify, "code_hashes", lambda: other)
     changes = (
         record(SCORE, put("why", value="Because.")),
@@ -204,8 +215,6 @@ def controlled(tmp_path_factory):
     root = tmp_path_factory.mktemp("control")
     made = made_from(root, control=True)
     write_control(made, ("bash", "pwsh"))
-    from tests.archive.factory import products
-
     products(made)
     return archived(made, root / "out")
 
@@ -215,22 +224,18 @@ def turned(document: dict) -> None:
         one["passed"] = not one["passed"]
 
 
-def empty(document: dict) -> None:
-    document["runs"][0]["results"] = {}
-
-
 @pytest.mark.parametrize(
-    ("edit", "code", "what"),
+    ("edit", "what"),
     [
-        (lambda document: None, 0, ""),
-        (turned, 1, "judged again it ends differently"),
-        (empty, 1, "its results contradict the study"),
-        (lambda document: document["runs"].pop(), 1, "its runs are not the tasks' first commands"),
+        (turned, "judged again it ends differently"),
+        (put("runs", 0, "results", value={}), "its results contradict the study"),
+        (lambda document: document["runs"].pop(), "its runs are not the tasks' first commands"),
     ],
 )
-def test_control_is_judged_like_a_cell(edit, code, what, controlled, tmp_path):
+def test_control_is_judged_like_a_cell(edit, what, controlled, tmp_path):
+    assert verify_archive(controlled).exit_code == 0
     report = verify_forged(controlled, tmp_path, record(r"results/.*/control\.json", edit))
-    assert report.exit_code == code and what in str(report.altered)
+    assert report.exit_code == 1 and what in str(report.altered)
 
 
 def test_files_of_a_known_clean_commit_are_compared(small, tmp_path):
@@ -246,27 +251,6 @@ def test_files_of_a_known_clean_commit_are_compared(small, tmp_path):
     assert tracked and said in map(str, report.altered)
     early = verify_forged(path, tmp_path / "x", utc_date="2020-01-01")
     assert "its day is before its commit's" in str(early.altered)
-
-
-DOCUMENTS = (
-    "study.json",
-    "worlds/index.json",
-    "results/image.json",
-    PROVENANCE,
-    EXECUTION,
-    GENERATION,
-)
-
-
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_key_given_twice_is_refused(name, small_archive, tmp_path):
-    def twice(files: dict[str, bytes]) -> None:
-        data = files[find(files, name)]
-        key = data.split(b'"')[1]
-        files[find(files, name)] = data.replace(b"{", b'{"%b": 0,' % key, 1)
-
-    report = verify_forged(small_archive, tmp_path, twice)
-    assert any(p.where == name and "duplicate key" in p.what for p in report.altered)
 
 
 def test_archived_code_is_never_run(small_archive, tmp_path):
@@ -292,7 +276,7 @@ def test_score_that_cannot_be_made_is_altered(small_archive, monkeypatch):
 
 
 def test_wholly_forged_study_differs_by_hash(small_archive, tmp_path):
-    """Answers that were never given, run through the real pipeline, are consistent: the note says so."""
+    """Invented answers that went through the real pipeline are consistent: the note says so."""
     study = make_study(("stale-lockfiles",), trials=1)
     forged = make(tmp_path / "forged", study, reply=lambda task, cell: task.wrong[cell.shell][0])
     report = verify_archive(archived(forged, tmp_path / "out"))
