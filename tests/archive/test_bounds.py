@@ -1,4 +1,4 @@
-"""What a hostile archive takes: refused at a declared limit, in little memory, with nothing left behind.
+"""A hostile archive is refused at a declared limit, in little memory, and leaves nothing behind.
 
 The same archives at their full size are measured in docs/evidence.md.
 """
@@ -34,7 +34,7 @@ MIB = 1 << 20
 
 
 def told_in_a_child(work: Callable[[], str]) -> tuple[str, int]:
-    """What the work prints in a separate process, and by how many bytes the process grew at most."""
+    """What the work prints in a separate process, and by how many bytes that grew at most."""
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
         try:
@@ -59,19 +59,20 @@ def verified(path: Path) -> str:
         return str(error)
 
 
-def many_cells(small_archive: Path, out: Path) -> Path:
-    study = json.loads(contents(small_archive)["study.json"])
-    model = study["models"][0]
-    study |= {
-        "trials": 100,
-        "models": [model | {"alias": f"m{n}"} for n in range(MAX_CELLS // 200 + 1)],
-    }
-    change = replace_file("study.json", pretty_json(study).encode())
-    return rewritten(small_archive, out, change)
+def models(count: int, trials: int = 1) -> Callable[[Path, Path], Path]:
+    """An archive whose study has this number of further models, of which nothing was measured."""
+
+    def change(path: Path, out: Path) -> Path:
+        study = json.loads(contents(path)["study.json"])
+        study["trials"] = trials
+        study["models"] += [study["models"][0] | {"alias": f"m{n}"} for n in range(count)]
+        return rewritten(path, out, replace_file("study.json", pretty_json(study).encode()))
+
+    return change
 
 
 def many_names(small_archive: Path, out: Path) -> Path:
-    """A manifest of names that are not there, one byte too long; the reader is to believe its header."""
+    """A manifest, one byte too long, of names that are not there."""
     named = {f"absent{number}": {"bytes": 0, "sha256": "0" * 64} for number in range(1000)}
     data = json.dumps(FACTS | {"files": named}).encode().ljust(MAX_MANIFEST + 1)
     return squeeze(
@@ -84,34 +85,30 @@ def edited(name: str, data: bytes) -> Callable[[Path, Path], Path]:
     return lambda path, out: rewritten(path, out, replace_file(name, data))
 
 
-def silent_models(small_archive: Path, out: Path) -> Path:
-    """A hundred and twenty models of which nothing was measured."""
-    study = json.loads(contents(small_archive)["study.json"])
-    model = study["models"][0]
-    study["models"] += [model | {"alias": f"m{n}"} for n in range(120)]
-    change = replace_file("study.json", pretty_json(study).encode())
-    return rewritten(small_archive, out, change)
-
-
 EXECUTIONS = "results/executions/.*"
+TASK = "tasks/.*/task.yaml"
+# fmt: off
 HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
     "sparse": (edited("worlds/11-.*/tree.tar", sparse(5 << 30)), "big is neither file nor folder"),
-    "record": (
-        edited(EXECUTIONS, bytes(MAX_DOCUMENT + 1)), f"it is larger than {MAX_DOCUMENT:,} bytes"),
-    "cells": (many_cells, f"and {MAX_CELLS:,} are read"),
+    "record": (edited(EXECUTIONS, bytes(MAX_DOCUMENT + 1)), f"larger than {MAX_DOCUMENT:,} bytes"),
+    "cells": (models(MAX_CELLS // 200 + 1, 100), f"and {MAX_CELLS:,} are read"),
+    "models": (models(120), "it holds no record of the models ['m0', "),
     "names": (many_names, f"of at most {MAX_MANIFEST:,} bytes"),
     "yaml": (
-        edited("tasks/.*/task.yaml", b"{b: x, a: " * 5_000 + b"x" + b"}" * 5_000), f"it nests deeper than {MAX_YAML_DEPTH} levels"),
+        edited(TASK, b"{b: x, a: " * 5_000 + b"x" + b"}" * 5_000),
+        f"it nests deeper than {MAX_YAML_DEPTH} levels"),
     "large yaml": (
-        edited("tasks/.*/task.yaml", b"#" * (MAX_YAML_BYTES + 1)), f"larger than {MAX_YAML_BYTES:,} bytes"),
+        edited(TASK, b"#" * (MAX_YAML_BYTES + 1)), f"larger than {MAX_YAML_BYTES:,} bytes"),
     "pattern": (
-        edited("tasks/.*/task.yaml", b"structure: {line: '" + b"[a-z]?" * 7_000 + b"'}"), "tasks/stale-lockfiles/task.yaml"),
+        edited(TASK, b"structure: {line: '" + b"[a-z]?" * 7_000 + b"'}"),
+        "tasks/stale-lockfiles/task.yaml"),
+    "alias": (edited(TASK, b"a: &a [x, x]\nb: [*a, *a]\n"), "it holds an alias"),
     "table": (edited("results/.*/cells.csv", b"," * 500_000), "does not say what the records say"),
-    "models": (silent_models, "it holds no record of the models ['m0', "),
-    "alias": (edited("tasks/.*/task.yaml", b"a: &a [x, x]\nb: [*a, *a]\n"), "it holds an alias"),
     "values": (
-        edited(EXECUTIONS, b"[" + b"[]," * MAX_VALUES + b"[]]\n"), f"it holds more than {MAX_VALUES:,} values"),
-}  # fmt: skip
+        edited(EXECUTIONS, b"[" + b"[]," * MAX_VALUES + b"[]]\n"),
+        f"it holds more than {MAX_VALUES:,} values"),
+}
+# fmt: on
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
@@ -142,12 +139,16 @@ def test_parse_untrusted_counts_values_outside_strings(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "text", ["[1e999]", "[NaN]", f"[{'9' * 5000}]", '{"a": 1, "a": 2}', "[" * 300 + "]" * 300]
+)
+def test_parse_untrusted_refuses_what_programs_read_differently(text):
+    with pytest.raises(ArchiveError, match="not JSON that every program reads alike"):
+        parse_untrusted(text.encode(), "x")
+
+
+@pytest.mark.parametrize(
     ("limit", "says"),
-    [
-        ("tree.tar", "tree.tar hold"),
-        ("world.json", "world.json hold"),
-        ("MAX_TABLE", "hold more than 100 char"),
-    ],
+    [("tree.tar", "tree.tar hold"), ("MAX_TABLE", "hold more than 100 char")],
 )
 def test_worlds_and_rows_are_bounded_together(limit, says, small_archive, monkeypatch):
     def read() -> int:
