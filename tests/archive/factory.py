@@ -30,7 +30,7 @@ from fluency.core.records import (
 from fluency.core.schema import write_record
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import load_records, read_table, record_path, write_table
+from fluency.core.table import RECORD_TYPES, load_records, read_table, record_path, write_table
 from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.execute import execute_cell
@@ -72,15 +72,17 @@ class Made:
         return self.root / "answers"
 
     def view(self, provenance: Provenance | None = None) -> StudyView:
-        load = partial(load_records, self.results)
         return StudyView(
-            self.study, self.tasks, self.cells, load,
+            self.study,
+            self.tasks,
+            self.cells,
+            partial(load_records, self.results),
             provenance=provenance or Provenance(),
             control=read_control(self.results / self.study.study) if self.study.control else None,
-        )  # fmt: skip
+        )
 
     def config(self) -> list[Path]:
-        """The files the study is read from; where none are given, the second one is written here."""
+        """The files the study is read from; without files the second one is written here."""
         if self.files:
             return [CONFIG, *self.files]
         override = self.root / f"{self.study.study}.yaml"
@@ -107,13 +109,11 @@ def make_study(
 
 
 class Executor:
-    """Stands where the sandbox stands: a reference prints the right answer, anything else prints something wrong."""
+    """In place of the sandbox: a reference prints the right answer, anything else a wrong one."""
 
     engine: ClassVar[dict] = {"name": "made up", "version": "0"}
 
-    def __init__(
-        self, tasks: Sequence[Task], shells: Sequence[str], image_id: str = "sha256:" + "1f" * 32
-    ) -> None:
+    def __init__(self, tasks: Sequence[Task], shells: Sequence[str]) -> None:
         self._tasks = {
             command: task
             for task in tasks
@@ -121,9 +121,13 @@ class Executor:
             for command in group
         }
         self.image = ImageInfo(
-            image_id=image_id, content_sha256=content_sha256(), base="debian", architecture="amd64",
-            shells={"bash": "5.2.15", "pwsh": "7.6.5" if "pwsh" in shells else None}, packages_sha256="3d" * 32,
-        )  # fmt: skip
+            image_id="sha256:" + "1f" * 32,
+            content_sha256=content_sha256(),
+            base="debian",
+            architecture="amd64",
+            shells={"bash": "5.2.15", "pwsh": "7.6.5" if "pwsh" in shells else None},
+            packages_sha256="3d" * 32,
+        )
 
     def why_missing(self, shell: str) -> str | None:
         return None if self.image.shells[shell] else "made up without one"
@@ -135,11 +139,8 @@ class Executor:
         if task is None or invocation.condition == "no_unix_tools":
             return result_of(b"", b"sh: 1: not found\n", 127, processes=facts)
         expected = task.expected(world, facts)
-        lines = (
-            expected
-            if isinstance(expected, list) and isinstance(expected[0], str)
-            else [json.dumps(expected)]
-        )
+        is_text = isinstance(expected, list) and isinstance(expected[0], str)
+        lines = expected if is_text else [json.dumps(expected)]
         return result_of("".join(f"{line}\n" for line in lines).encode(), processes=facts)
 
 
@@ -162,30 +163,29 @@ def reply_of(task: Task, cell: Cell) -> str:
 
 
 def fill_answers(made: Made, reply=reply_of, asked: Callable[[Cell], str] = ASKED) -> None:
-    """Put what a model would have said into the store, as the client would have, and when; what is there stays."""
+    """Put what a model would have said, and when, into the store; what is there stays."""
     store = AnswerStore(made.answers)
     tasks = {task.id: task for task in made.tasks}
     for cell in made.cells:
         request = request_for(made.study, cell, build_prompt(tasks[cell.task].prompt, cell.shell))
         message = {
-            "type": "message", "model": request.model_id, "stop_reason": "end_turn", "usage": {"input_tokens": 120, "output_tokens": 30},
+            "type": "message",
+            "model": request.model_id,
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 120, "output_tokens": 30},
             "content": [{"type": "text", "text": reply(tasks[cell.task], cell)}],
-        }  # fmt: skip
-        note = {
-            "latency_s": 1.5, "attempts": 1, "received_utc": asked(cell), "request_id": None, "server": "embedded",
-            "client": "none",
-        }  # fmt: skip
-        if request.wire == "messages":
-            note["server"] = "api.anthropic.com"
-        sent = message if request.wire == "messages" else completion(message)
-        store.put(
-            Answer(
-                request_key=request_key(request),
-                request=request,
-                **vars(read_reply(request, sent)),
-                **note,
-            )
+        }
+        is_messages = request.wire == "messages"
+        answer = Answer(
+            request_key=request_key(request),
+            request=request,
+            **vars(read_reply(request, message if is_messages else completion(message))),
+            latency_s=1.5,
+            received_utc=asked(cell),
+            server="api.anthropic.com" if is_messages else "embedded",
+            client="none",
         )
+        store.put(answer)
 
 
 def make(root: Path, study: Study | None = None, **options: Any) -> Made:
@@ -213,7 +213,7 @@ def measure(
     files: Sequence[Path] = (),
     asked: Callable[[Cell], str] = ASKED,
 ) -> Made:
-    """The records of a study below `root`, and nothing made of them yet; `shells` are those the image holds."""
+    """The records of a study below `root`, without products; `shells` are those of the image."""
     study = study or make_study()
     made = Made(root, study, load_tasks(study.tasks), files)
     fill_answers(made, reply, asked)
@@ -222,26 +222,15 @@ def measure(
     tasks = {task.id: task for task in made.tasks}
     for cell in made.cells:
         task = tasks[cell.task]
-        generation = generator.generate(
-            cell,
-            request_for(study, cell, build_prompt(task.prompt, cell.shell)),
-            task.sha256,
-        )
-        execution = execute_cell(
-            study,
-            task,
-            generation,
-            executor,
-            worlds,
-            # Timed to the second, and run in the second in which the answer came.
-            f"{generation.answer.received_utc[:19]}Z",
-        )
+        request = request_for(study, cell, build_prompt(task.prompt, cell.shell))
+        generation = generator.generate(cell, request, task.sha256)
+        # Timed to the second, and run in the second in which the answer came.
+        utc = f"{generation.answer.received_utc[:19]}Z"
+        execution = execute_cell(study, task, generation, executor, worlds, utc)
         put_cell(made, task, generation, execution, worlds)
     generator.close()
-    write_atomic(
-        made.results / "image.json",
-        pretty_json({"image": executor.image.model_dump(), "engine": executor.engine}),
-    )
+    image = {"image": executor.image.model_dump(), "engine": executor.engine}
+    write_atomic(made.results / "image.json", pretty_json(image))
     return made
 
 
@@ -251,13 +240,15 @@ def put_cell(
     """Score a cell as the pipeline does, and write its three records."""
     study = made.study
     score = score_cell(
-        task, generation, execution, worlds, code_sha256=code_sha256("score"), seeds=study.seeds, conditions=study.conditions
-    )  # fmt: skip
-    for stage, record in (
-        ("generations", generation),
-        ("executions", execution),
-        ("scores", score),
-    ):
+        task,
+        generation,
+        execution,
+        worlds,
+        code_sha256=code_sha256("score"),
+        seeds=study.seeds,
+        conditions=study.conditions,
+    )
+    for stage, record in zip(RECORD_TYPES, (generation, execution, score), strict=True):
         write_record(record_path(made.results, stage, generation.cell), record)
 
 

@@ -1,4 +1,4 @@
-"""Archives as an attacker would make them, with the standard library and not with this project's writer."""
+"""Archives as an attacker would make them, with the standard library."""
 
 import json
 import re
@@ -21,9 +21,18 @@ from fluency.common.files import pretty_json, sha256
 Change = Callable[[dict[str, bytes]], None]
 
 FACTS = {
-    "schema_version": MANIFEST_SCHEMA, "made_by": "0", "study": "s", "utc_date": "2026-11-22", "commit": "c" * 40, "dirty": False,
-    "cells": 0, "not_measured": {}, "missing": [], "code": {}, "private_tasks": [],
-}  # fmt: skip
+    "schema_version": MANIFEST_SCHEMA,
+    "made_by": "0",
+    "study": "s",
+    "utc_date": "2026-11-22",
+    "commit": "c" * 40,
+    "dirty": False,
+    "cells": 0,
+    "not_measured": {},
+    "missing": [],
+    "code": {},
+    "private_tasks": [],
+}
 
 
 def plain(name: str, size: int = 0, **changes) -> tarfile.TarInfo:
@@ -54,7 +63,7 @@ def squeeze(data: bytes | Iterable[bytes], path: Path) -> Path:
 
 
 def tar_of(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
-    """A tar with a sound manifest that knows nothing, then the members as the standard library writes them."""
+    """A tar with a sound manifest of no files, then the members."""
     manifest = manifest_bytes({**FACTS, "files": {}})
     chunks = [tar_header(MANIFEST_NAME, len(manifest)), manifest, bytes(-len(manifest) % 512)]
     for member, data in members:
@@ -87,7 +96,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def rewritten(path: Path, out: Path, *changes: Change, repair: bool = True, **facts) -> Path:
-    """The archive with changed files and facts; with `repair` the manifest's hashes and sizes are made to fit again."""
+    """The archive with changed files and facts; with `repair` its manifest's hashes fit again."""
     files = contents(path)
     manifest = json.loads(files.pop(MANIFEST_NAME))
     for change in changes:

@@ -1,4 +1,4 @@
-"""The decision record says what was measured, how sure it is, and leaves the decision to a person."""
+"""The decision record says what was measured and how sure it is; a person decides."""
 
 import re
 import subprocess

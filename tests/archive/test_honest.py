@@ -1,4 +1,4 @@
-"""Every honest archive is proven: of each configuration of the project, and after what can happen to a run."""
+"""Every honest archive is proven, of each configuration and after what can happen to a run."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ CONFIGS = [None, *sorted((ROOT / "config").glob("*.yaml"))]
 def made_from(
     root: Path, *files: Path, shells: tuple[str, ...] = ("bash", "pwsh"), asked=ASKED, **more
 ) -> Made:
-    """The records of the study of these files, made small by one more, and its control where it has one."""
+    """The records, and the control if any, of the study of these files made small."""
     override = root / "small.yaml"
     write_atomic(override, yaml.safe_dump({"tasks": TASKS, "trials": 1} | more))
     files = (*files, override)
@@ -83,7 +83,7 @@ def test_private_task_is_held_in_full(tmp_path, monkeypatch):
 
 
 def test_only_products_and_evidence_are_packed(tmp_path):
-    """Nothing else in the study's folder: no partial report, no notes, no control of an earlier run."""
+    """No partial report, no notes, no control of an earlier run."""
     made = made_from(tmp_path)
     write_control(made, ("bash", "pwsh"))
     products(made)

@@ -34,7 +34,7 @@ def test_nothing_differs_by_the_same_checks(archive):
 
 
 def test_replay_with_another_check_shows_differences(archive, monkeypatch, tmp_path, capsys):
-    """The present check of a task decides, here one that finds every output of a task wrong; a file has what is printed."""
+    """The present check of a task decides, here one that finds every output wrong."""
 
     def strict(task, result, expected):
         found = judge(task, result, expected)
@@ -49,19 +49,12 @@ def test_replay_with_another_check_shows_differences(archive, monkeypatch, tmp_p
     ]
     assert replay.before != replay.after
     assert replay_in_words(archive, "score", markdown=tmp_path / "new" / "replay.md") == 0
-    printed, written = (
-        capsys.readouterr().out,
-        (tmp_path / "new" / "replay.md").read_text(encoding="utf-8"),
-    )
-    assert printed == written and "\x1b" not in printed
-    wanted = [
-        "# Scored again by the present checks",
-        "2 of 8 cells pass or fail differently",
-        "| cell ",
-        " now: ",
-    ]
-    wanted += ["`qwen-0.5b/bash/stale-lockfiles/1`", "&#94;&#92;d+&#36;⏎"]
-    assert [words for words in wanted if words not in printed] == []
+    printed = capsys.readouterr().out
+    assert printed == (tmp_path / "new" / "replay.md").read_text(encoding="utf-8")
+    assert "\x1b" not in printed and "&#94;&#92;d+&#36;⏎" in printed
+    assert "# Scored again by the present checks" in printed
+    assert "2 of 8 cells pass or fail differently" in printed
+    assert "`qwen-0.5b/bash/stale-lockfiles/1`" in printed and " now: " in printed
 
 
 class Newer(Executor):
@@ -83,21 +76,14 @@ def test_replay_shows_changes_of_newer_image(archive, made):
         "qwen-0.5b/bash/fetch-top-crates/1"
     ]
     what = next(d.what for d in replay.differences if d.pass_changed)
-    for words in (
-        "passed: True, now False",
-        "exit_ok: True",
-        "now missing-program",
-        "worlds_passed: 2, now 0",
-    ):
+    for words in ("passed: True, now False", "now missing-program", "worlds_passed: 2, now 0"):
         assert words in what
     assert "pwsh: archived 7.6.5, now 7.7.0" in replay.notes and replay.before != replay.after
 
 
 LIMITS = SandboxConfig().limits.model_dump()
-LARGER = {
-    "tmpfs_mb": 60_000, "memory_mb": 1 << 20, "pids": 4096, "open_files": 4096, "file_mb": 65, "output_bytes": 1 << 30,
-    "timeout_s": LIMITS["timeout_s"] | {"pwsh": 600.0},
-}  # fmt: skip
+LARGER = {name: 2 * limit for name, limit in LIMITS.items() if name != "timeout_s"}
+LARGER["timeout_s"] = LIMITS["timeout_s"] | {"pwsh": 600.0}
 
 
 def test_replay_refuses_higher_limits(tmp_path):
@@ -118,16 +104,8 @@ def test_replay_refuses_higher_limits(tmp_path):
 
 
 def test_no_altered_file_is_replayed(archive, tmp_path):
-    forged = rewritten(
-        archive, tmp_path, text("results/executions/.*", "stdout", "stdout"), repair=False
-    )
-    assert replay_archive(forged).cells == 8
-    forged = rewritten(
-        archive,
-        tmp_path,
-        text("results/executions/.*/1.json", '"exit_code": 0', '"exit_code": 1'),
-        repair=False,
-    )
+    change = text("results/executions/.*/1.json", '"exit_code": 0', '"exit_code": 1')
+    forged = rewritten(archive, tmp_path, change, repair=False)
     with pytest.raises(UserError, match="altered or damaged: results/executions"):
         replay_archive(forged)
 
@@ -144,11 +122,8 @@ def test_replay_with_failing_sandbox_keeps_archived_cell(archive, made):
 
 def test_replay_judges_by_present_check(archive, tmp_path):
     trap = tmp_path / "sprung"
-    change = text(
-        "tasks/stale-lockfiles/answer.py",
-        "def expected",
-        f"open({str(trap)!r}, 'w').close()\n\n\ndef expected",
-    )
+    evil = f"open({str(trap)!r}, 'w').close()\n\n\ndef expected"
+    change = text("tasks/stale-lockfiles/answer.py", "def expected", evil)
     forged = rewritten(archive, tmp_path, change)
     replay = replay_archive(forged)
     assert "task stale-lockfiles has another check than the archived one" in replay.notes
