@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fluency.core.study import Cell
 from fluency.report import explorer
 from fluency.report.cell_view import NARROW, ViewSize, cell_view, excerpt
-from fluency.report.difference import MOST, MOST_JSON, difference
+from fluency.report.difference import MOST, difference
 from fluency.report.explorer import PageHeader, page, page_details, script_json
 from fluency.scoring import checks
 from fluency.scoring.checks import content_problem as check
@@ -42,7 +42,9 @@ def ops(expected, printed: str, content: str) -> str:
         ("ordered", ["9 crates/a"], "9 /work/crates/a\n", "=9 /work/crates/a"),
         ("hex", "ab12", "AB12\n", "=AB12"),
         ("jsonset", [{"n": 3}, {"n": 1}], '[{"n": 1}, {"n": 3.0}]', '={"n": 1} ={"n": 3}'),
-        ("json", {"a": 1}, "not json", '-{ -  "a": 1 -} +not json'),
+        ("json", {"a": 1}, "not json", '-"a": 1 +not json'),
+        ("json", {"b": [1], "a": 2}, '{"a": 2.0, "b": []}', '="a": 2 -"b": [1] +"b": []'),
+        ("json", [], "{}", "-[] +{}"),
         ("set", ["a"], "", "-a"),
     ],
 )
@@ -72,6 +74,7 @@ def test_difference_agrees_with_the_check(content, expected, printed) -> None:
     "printed",
     [
         "[" * 100_000,
+        "[" * 900 + "1" + "]" * 900,
         "9" * 5_000,
         "1e999999999",
         '{"a":1e999999,"b":-1e-999999}',
@@ -84,17 +87,7 @@ def test_difference_agrees_with_the_check(content, expected, printed) -> None:
 def test_difference_of_hostile_outputs(content, printed) -> None:
     found = difference([1], printed.encode(), content)
     assert json.loads(script_json([list(row) for row in found.rows])) is not None
-
-
-@pytest.mark.parametrize(
-    "printed",
-    [b"[" * 900 + b"1" + b"]" * 900, b"[" + b"1," * MOST_JSON + b"1]"],
-    ids=["deep", "long"],
-)
-def test_difference_does_not_indent_deep_or_long_json(printed) -> None:
-    """Indented, its size would grow by the square of its depth."""
-    found = difference([1], printed, "json")
-    assert [row.text for row in found.rows if row.op == "+"] == [printed.decode()]
+    assert sum(len(row.text) for row in found.rows) <= len(printed) + 9, "no blanks, no digits"
 
 
 def test_difference_of_long_outputs_is_counted_in_full() -> None:

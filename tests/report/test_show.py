@@ -89,19 +89,12 @@ def test_show_escapes_hostile_text(results, state) -> None:
     assert "\x1b[2J" not in coloured and "\x1b]" not in coloured and "\x07" not in coloured
 
 
-@pytest.mark.parametrize(
-    ("cell", "says"),
-    [
-        (replace(CELL, model="opus"), "qwen-0.5b"),
-        (replace(CELL, task="stale-lockfile"), "stale-lockfiles-0"),
-        (replace(CELL, trial=9), "has: 1, 2"),
-    ],
-)
-def test_show_of_a_missing_cell_names_others(results, cell, says) -> None:
-    folder = results(make_explorer(1, 3, 2))
+@pytest.mark.parametrize("wrong", [{"model": "opus"}, {"task": "stale-lockfile"}, {"trial": 9}])
+def test_show_of_a_missing_cell_names_others(results, wrong) -> None:
+    cell, folder = replace(CELL, **wrong), results(make_explorer(1, 3, 2))
     with pytest.raises(UserError) as error:
         printed(cell, folder)
-    assert cell.path in str(error.value) and says in error.value.hint
+    assert cell.path in str(error.value) and CELL.path in error.value.hint
 
 
 def test_show_without_records(tmp_path) -> None:

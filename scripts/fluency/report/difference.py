@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -17,9 +16,6 @@ Op = Literal["=", "-", "+"]
 ALIGNED = 400  # lines; beyond, aligning costs time squared and no reader follows it
 MOST = 2_000  # lines of either side that are compared at all
 DIGITS = 30  # a number written 1e999999 is not worth its digits
-DEEPEST = 40  # levels of JSON that are indented
-MOST_JSON = 100_000  # characters of JSON that are indented
-BRACKET = re.compile(r"[\[\]{}]")
 
 
 class Row(NamedTuple):
@@ -54,7 +50,7 @@ def difference(expected: Any, printed: bytes, content: str) -> Difference:
     """
     text = checks.clean(printed)
     if content in JSON_RULES:
-        wanted, got = _json_lines(expected, content), _json_output(text, content)
+        wanted, got = _json_lines(expected), _json_output(text)
     else:
         wanted, got = _expected_lines(expected), checks.output_lines(text)
     left = max(0, len(wanted) - MOST), max(0, len(got) - MOST)
@@ -98,39 +94,24 @@ def _expected_lines(expected: Any) -> list[str]:
     return [item if isinstance(item, str) else _dumped(item) for item in items]
 
 
-def _json_lines(value: Any, content: str) -> list[str]:
-    if content == "jsonset" and isinstance(value, list):
-        return [_dumped(item) for item in value]
-    return _dumped(value, indent=2).splitlines()
+def _json_lines(value: Any) -> list[str]:
+    """A line for each item or key; not indented, which would write blanks for each level."""
+    if isinstance(value, dict) and value:
+        return [f"{_dumped(key)}: {_dumped(value[key])}" for key in sorted(value)]
+    return [_dumped(item) for item in (value if isinstance(value, list) and value else [value])]
 
 
-def _json_output(text: str, content: str) -> list[str]:
-    """The output's JSON value as lines; as it was printed if it is invalid, or too deep or too long to indent."""
-    if len(text) > MOST_JSON or _is_deep(text):
-        return checks.output_lines(text)
+def _json_output(text: str) -> list[str]:
+    """The output's JSON value as lines; as it was printed if it is invalid or too deep."""
     try:
         value = parse_json(text)
-        return checks.output_lines(text) if value is NOT_JSON else _json_lines(value, content)
+        return checks.output_lines(text) if value is NOT_JSON else _json_lines(value)
     except RecursionError:
         return checks.output_lines(text)
 
 
-def _is_deep(text: str) -> bool:
-    """Whether brackets are nested deeper than DEEPEST; those in strings count too, which only costs the indent.
-
-    Indenting repeats blanks for each level: a short text would grow by its square, and a
-    number such as 1e999999 by its digits.
-    """
-    depth = 0
-    for bracket in BRACKET.finditer(text):
-        depth += 1 if bracket[0] in "[{" else -1
-        if depth > DEEPEST:
-            return True
-    return False
-
-
-def _dumped(value: Any, indent: int | None = None) -> str:
-    return json.dumps(_plain(value), sort_keys=True, ensure_ascii=False, indent=indent)
+def _dumped(value: Any) -> str:
+    return json.dumps(_plain(value), sort_keys=True, ensure_ascii=False)
 
 
 def _plain(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import astuple
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -24,47 +24,32 @@ from fluency.report.cell_view import bytes_text, cell_title, cell_view
 from fluency.report.marks import mark_of
 
 ENDS = {True: ("passed", "green"), False: ("failed", "red"), None: ("not judged", "yellow")}
-OPS = {"-": ("- ", "red"), "+": ("+ ", "cyan"), "=": ("  ", "")}
+STYLES = {"-": "red", "+": "cyan", "=": ""}
 WIDTH = 140  # columns of a table that goes to a file or a pipe
 
 
 def show(
     cell: Cell, results: Path = RESULTS, console: Console | None = None, *, full: bool = False
 ) -> None:
-    """Print what is recorded of one cell, its verdict last; `full`: with the provenance and the records' paths.
+    """Print what is recorded of one cell, its verdict last; only a terminal gets colour.
 
-    UserError that says what there is, if there is nothing of it. Colour goes to a terminal only. Control characters,
-    terminal escapes and direction marks of a reply or an output are printed as escapes, so that no record can write
-    to the reader's terminal.
+    Control characters, terminal escapes and direction marks of a reply or an output are printed as
+    escapes, so that no record can write to the reader's terminal.
+
+    Args:
+        cell: The cell.
+        results: The folder with the records.
+        console: Where to print.
+        full: Whether to print the provenance and the records' paths too.
+
+    Raises:
+        UserError: Nothing is recorded of the cell.
     """
     console = console or terminal()
     if not any(record_path(results, stage, cell).exists() for stage in RECORD_TYPES):
         raise _no_such_cell(cell, Path(results))
-    records = load_records(results, cell)
-    view = cell_view(cell, records, _task_of(cell))
-    lexer = SHELLS[cell.shell].lexer
-    _texts(console, "Prompt", view["prompt"])
-    _texts(console, "Reply as it came", view["reply"])
-    _texts(console, "Command", view["command"], lexer)
-    for note in view["notes"]:
-        _line(console, Text(escape_controls(f"Note: {note}"), style="italic"))
-    _texts(console, "Command when the reply is read leniently", view["lenient"], lexer)
-    if view["facts"]:
-        _heading(console, "Answer and score")
-        _facts(console, view["facts"])
-    for run in view["runs"]:
-        _run(console, run)
-    if full:
-        _heading(console, "Provenance")
-        _line(
-            console,
-            Text(escape_controls(json.dumps(view["provenance"], indent=2, ensure_ascii=False))),
-        )
-        for name in view["files"]:
-            _line(console, Text(str(Path(results) / name), style="dim"))
-    _heading(console, cell_title(cell))
-    failure = (records.score.failure_class if records.score else None) or ""
-    _verdict(console, records.score.passed if records.score else None, view["why"], failure)
+    for line in _lines(cell, Path(results), full):
+        console.print(line, soft_wrap=True)
 
 
 def terminal(stream: Any = None) -> Console:
@@ -75,6 +60,32 @@ def terminal(stream: Any = None) -> Console:
     return Console(file=stream, highlight=False, markup=False, color_system=None, width=WIDTH)
 
 
+def _lines(cell: Cell, results: Path, full: bool) -> Iterator[Text]:
+    records = load_records(results, cell)
+    view = cell_view(cell, records, _task_of(cell))
+    lexer = SHELLS[cell.shell].lexer
+    yield from _section("Prompt", view["prompt"])
+    yield from _section("Reply as it came", view["reply"])
+    yield from _section("Command", view["command"], lexer)
+    for note in view["notes"]:
+        yield _text(f"Note: {note}", "italic")
+    yield from _section("Command when the reply is read leniently", view["lenient"], lexer)
+    if view["facts"]:
+        yield _heading("Answer and score")
+        yield from _facts(view["facts"])
+    for run in view["runs"]:
+        yield from _run(run)
+    if full:
+        yield _heading("Provenance")
+        yield _text(json.dumps(view["provenance"], indent=2, ensure_ascii=False))
+        for name in view["files"]:
+            yield _text(str(results / name), "dim")
+    yield _heading(cell_title(cell))
+    score = records.score
+    failure = (score.failure_class if score else None) or ""
+    yield _verdict(score.passed if score else None, view["why"], failure)
+
+
 def _task_of(cell: Cell) -> Task | None:
     try:
         folder = task_folder(cell.task)
@@ -83,103 +94,81 @@ def _task_of(cell: Cell) -> Task | None:
         return None
 
 
-def _line(console: Console, text: Text) -> None:
-    console.print(text, soft_wrap=True)
+def _text(text: str, style: str = "") -> Text:
+    return Text(escape_controls(text), style=style)
 
 
-def _heading(console: Console, title: str) -> None:
-    _line(console, Text(f"\n{escape_controls(title)}", style="bold"))
-    _line(console, Text("─" * min(len(title), 72), style="dim"))
+def _heading(title: str) -> Text:
+    return _text(f"\n{title}", "bold").append("\n" + "─" * min(len(title), 72), "not bold dim")
 
 
-def _texts(
-    console: Console, title: str, part: dict[str, Any] | None, lexer: str | None = None
-) -> None:
+def _section(title: str, part: dict[str, Any] | None, lexer: str = "text") -> Iterator[Text]:
     if part is not None:
-        _heading(console, title)
-        _excerpt(console, part, lexer)
+        yield _heading(title)
+        yield from _excerpt(part, lexer)
 
 
-def _excerpt(console: Console, part: dict[str, Any], lexer: str | None = None) -> None:
+def _excerpt(part: dict[str, Any], lexer: str = "text") -> Iterator[Text]:
     if not part["bytes"]:
-        _line(console, Text("empty", style="dim"))
+        yield _text("empty", "dim")
         return
     head = escape_controls(part["head"].removesuffix("\n"))
-    highlighted = (
-        Syntax("", lexer, theme="ansi_dark").highlight(head)
-        if lexer and console.color_system
-        else Text(head)
-    )
-    highlighted.rstrip()
-    _line(console, highlighted)
+    coloured = Syntax("", lexer, theme="ansi_dark", tab_size=8).highlight(head)
+    coloured.rstrip()
+    yield coloured
     if part["left_out"]:
-        gap = f"… {part['left_out']:,} characters left out; {bytes_text(part['bytes'])} in all …"
-        _line(console, Text(gap, style="italic"))
-        _line(console, Text(escape_controls(part["tail"])))
+        size = bytes_text(part["bytes"])
+        yield _text(f"… {part['left_out']:,} characters left out; {size} in all …", "italic")
+        yield _text(part["tail"])
 
 
-def _facts(console: Console, pairs: list[list[str]]) -> None:
+def _facts(pairs: list[list[str]]) -> Iterator[Text]:
     width = max(len(label) for label, _ in pairs)
     for label, value in pairs:
-        _line(console, Text.assemble((f"{label:<{width}}  ", "dim"), escape_controls(value)))
+        yield _text(f"{label:<{width}}  ", "dim").append(escape_controls(value), "not dim")
 
 
-def _verdict(console: Console, passed: bool | None, why: str, failure: str = "") -> None:
+def _verdict(passed: bool | None, why: str, failure: str = "") -> Text:
     words, style = ENDS[passed]
     mark = mark_of("passed" if passed else "missing" if passed is None else failure)
     named = f" ({failure})" if failure else ""
-    _line(
-        console,
-        Text.assemble(
-            (f"{mark} {words}{named}", f"bold {style}"), escape_controls(f": {why}" if why else "")
-        ),
-    )
+    said = escape_controls(f": {why}" if why else "")
+    return Text.assemble((f"{mark} {words}{named}", f"bold {style}"), said)
 
 
-def _run(console: Console, run: dict[str, Any]) -> None:
-    _heading(console, run["title"])
-    _verdict(console, run["passed"], run["why"])
-    _facts(console, run["facts"])
+def _run(run: dict[str, Any]) -> Iterator[Text]:
+    yield _heading(run["title"])
+    yield _verdict(run["passed"], run["why"])
+    yield from _facts(run["facts"])
     diff = run["diff"]
     if diff:
-        count = f"{diff['same']} as expected, - {diff['missing']} not printed, + {diff['extra']} not expected"
-        left = diff["same"] + diff["missing"] + diff["extra"] - len(diff["rows"])
-        _line(
-            console,
-            Text(
-                f"Expected and printed, in lines: {count}" + (f"; {left} not shown" if left else "")
-            ),
+        counts = [diff[kind] for kind in ("same", "missing", "extra")]
+        left = sum(counts) - len(diff["rows"])
+        yield _text(
+            "Expected and printed, in lines: {} as expected, - {} not printed, + {} not "
+            "expected".format(*counts)
+            + (f"; {left} not shown" if left else "")
         )
         for op, text in diff["rows"]:
-            sign, style = OPS[op]
-            _line(console, Text(sign + escape_controls(text), style=style))
+            yield _text(f"{op.replace('=', ' ')} {text}", STYLES[op])
     for title, name in (("Standard output", "stdout"), ("Standard error", "stderr")):
         part = run[name]
         if part["bytes"] and (name == "stderr" or not diff):
-            _line(console, Text(f"{title}, {bytes_text(part['bytes'])}:"))
-            _excerpt(console, part)
+            yield _text(f"{title}, {bytes_text(part['bytes'])}:")
+            yield from _excerpt(part)
 
 
 def _no_such_cell(cell: Cell, results: Path) -> UserError:
-    """Names what exists where the cell's path first leaves what exists."""
+    """Names recorded cells with similar names."""
     there = {
-        path.relative_to(results / stage).with_suffix("").parts
+        path.relative_to(results / stage).with_suffix("").as_posix()
         for stage in RECORD_TYPES
         for path in (results / stage).glob("*/*/*/*.json")
     }
     if not there:
-        return UserError(
-            "no records yet", where=str(results), hint="`make demo` measures some cells"
-        )
-    wanted = tuple(map(str, astuple(cell)))
-    nouns = ("model", "shell", "task", "trial")
-    depth = next((d for d in range(4) if all(p[: d + 1] != wanted[: d + 1] for p in there)), 3)
-    known = sorted({parts[depth] for parts in there if parts[:depth] == wanted[:depth]})
-    if nouns[depth] == "task":
-        known = get_close_matches(wanted[depth], known, 5, 0.4) or known
-    named = ", ".join(known[:12]) + (f", … ({len(known)} in all)" if len(known) > 12 else "")
+        hint = "`make demo` measures some cells"
+        return UserError("no records yet", where=str(results), hint=hint)
+    alike = get_close_matches(cell.path, sorted(there), n=5, cutoff=0)
     return UserError(
-        f"no record of this {nouns[depth]}",
-        where=cell.path,
-        hint=f"{'/'.join(wanted[:depth]) or results} has: {named}",
+        "no record of this cell", where=cell.path, hint=f"recorded: {', '.join(alike)}"
     )
