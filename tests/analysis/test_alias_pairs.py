@@ -29,7 +29,7 @@ def outcomes_of(model, counts):
         for i, shell in enumerate(CONTRAST)
     }
     tasks = tuple(f"task-{n}" for n in range(len(counts)))
-    return Outcomes(model, tasks, TRIALS, by_shell, CONTRAST)
+    return Outcomes(tasks, TRIALS, by_shell, CONTRAST)
 
 
 CELL = st.integers(0, TRIALS).flatmap(

@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 import pytest
 
 from fluency.analysis.study_analysis import analyse
-from fluency.report import figures
 from fluency.report.figures import draw_figures
 from fluency.report.marks import FAILURES
 from fluency.report.numbers import signed, span
@@ -142,15 +141,14 @@ def test_tasks_figure_order_and_flat_tasks(counts, shown, left_out) -> None:
     assert sorted(places) == [place for _, place in sorted(zip(rates, places, strict=True))]
 
 
-def test_failures_figure_joins_rare_classes(monkeypatch) -> None:
-    monkeypatch.setattr(figures, "MOST_CLASSES", 1)
+def test_failures_figure_draws_each_class() -> None:
     counts = dict.fromkeys(LEVEL, (5, 5)) | {"task-01": (0, 2), "task-02": (3, 5)}
     analysis, found = drawings(from_counts(counts), tasks=make_tasks(7))
     by_class = {line.failure_class: line.counts for line in analysis.models[0].failures}
     first, second = sorted(by_class, key=lambda name: -sum(by_class[name].values()))
     shown = [
-        f"{words} {by_class[name]['bash']} / {by_class[name]['pwsh']}"
-        for name, words in ((first, FAILURES[first][1]), (second, "1 further class"))
+        f"{FAILURES[name][1]} {by_class[name]['bash']} / {by_class[name]['pwsh']}"
+        for name in (first, second)
     ]
     drawing = found["failures", "model-x"]
     assert drawing.alt == f"How runs of model-x failed, Bash / PowerShell: {'; '.join(shown)}."
@@ -159,5 +157,5 @@ def test_failures_figure_joins_rare_classes(monkeypatch) -> None:
     bars = [float(node["width"]) / scale for node in rects if float(node["y"]) > 50]
     numbers = [by_class[name][shell] for shell in ("bash", "pwsh") for name in (first, second)]
     assert bars == pytest.approx([100 * number / 35 for number in numbers], abs=0.01)
-    assert {FAILURES[first][1], "1 further class", "Bash", "PowerShell"} <= {*texts(drawing.svg)}
+    assert {FAILURES[first][1], FAILURES[second][1], "Bash", "PowerShell"} <= {*texts(drawing.svg)}
     assert ("failures", "model-x") not in drawings(lambda cell: True)[1]

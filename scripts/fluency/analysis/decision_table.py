@@ -51,18 +51,21 @@ def bands_within(low: Fraction | float, high: Fraction | float) -> tuple[Band, .
 
 @dataclass(frozen=True)
 class BandWords:
-    """One band in words; `option` is Markdown.
+    """One band in words.
 
-    label: in narrow columns and lists. rule: of the gap, as the analysis plan states it. condition: as the decision
-    table does, and reading what it makes of it. option: what could be decided. changes, stays: what a supported verdict
-    changes, and what it leaves as it is.
+    Attributes:
+        label: In narrow columns and lists.
+        rule: Of the gap, as the analysis plan states it.
+        condition: As the decision table states it.
+        reading: What the decision table makes of it.
+        changes: What a supported verdict changes.
+        stays: What it leaves as it is.
     """
 
     label: str
     rule: str
     condition: str
     reading: str
-    option: str
     changes: str
     stays: str
 
@@ -79,7 +82,6 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
             rule=f"{NOISE_PP} pp <= |gap| < {DIRECTION_PP} pp",
             condition=f"{NOISE_PP} to {DIRECTION_PP} pp either way",
             reading="no rule",
-            option=f"Between {NOISE_PP} and {DIRECTION_PP} points the table has **no rule**.",
             changes=f"Nothing: the decision table has no rule for a gap of {NOISE_PP} to {DIRECTION_PP} points.",
             stays="The shell policy as it stands.",
         ),
@@ -88,8 +90,6 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
             rule=f"|gap| < {NOISE_PP} pp",
             condition=f"less than {NOISE_PP} pp either way",
             reading="hypothesis falsified: treat as noise, change nothing",
-            option=f"**Change nothing**: a gap of less than {NOISE_PP} points either way; "
-            "the hypothesis counts as falsified.",
             changes="Nothing.",
             stays=f"The shell policy as it stands. A gap below {NOISE_PP} points is a label, not a proof of equality.",
         ),
@@ -104,7 +104,6 @@ def _ahead(shell: Shell, rule: str) -> BandWords:
         rule=rule,
         condition=f"{name} ahead by {DIRECTION_PP} pp or more",
         reading=f"mild evidence to prefer {name} prompts",
-        option=f"**Prefer {name} prompts**: {name} ahead by {DIRECTION_PP} points or more (mild evidence).",
         changes=f"Prompts may prefer {shell.title} for one-shot commands; the evidence is mild.",
         stays="Everything beyond the shell that one-shot prompts name.",
     )
@@ -112,12 +111,10 @@ def _ahead(shell: Shell, rule: str) -> BandWords:
 
 def _policy_only(words: BandWords, baseline: Shell, challenger: Shell) -> BandWords:
     """The baseline ahead of a challenger that a policy prefers already, for reasons that were not measured."""
-    policy, name = challenger.policy, baseline.short_title
+    policy = challenger.policy
     return replace(
         words,
         reading=f"the {policy} stance is based on policy and parsing; do not extend it to code generation",
-        option=f"**Keep {policy} as policy only**: {name} ahead by {DIRECTION_PP} points or more; "
-        "not to be extended to code generation.",
         changes=f"The {policy} stance is from now on argued from policy and parsing alone, "
         "and is not extended to code generation.",
         stays=f"The policy and parsing reasons for {challenger.short_title}, which this study did not look at.",

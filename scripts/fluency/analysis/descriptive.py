@@ -10,9 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from fluency.analysis.outcomes import (
-    cells_in,
-)
+from fluency.analysis.outcomes import cells_in
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS, gap_shells
 from fluency.core.study import Cell, Study
@@ -108,28 +106,17 @@ def side_effects(rows: pd.DataFrame) -> tuple[Cell, ...]:
     return cells_in(rows[(rows["status"] == "measured") & rows["side_effects"].notna()])
 
 
-@dataclass(frozen=True)
-class RetriedCell:
-    """A cell whose first attempt was interrupted from outside; not `measured`: no later one succeeded."""
-
-    cell: Cell
-    attempts: int
-    measured: bool
-
-
-def retried_cells(rows: pd.DataFrame) -> tuple[RetriedCell, ...]:
-    """The cells that were attempted more than once."""
+def retried_cells(rows: pd.DataFrame) -> tuple[tuple[Cell, int, bool], ...]:
+    """Cells interrupted from outside: their attempts, and whether the last one succeeded."""
     part = rows[rows["attempts"].fillna(1) > 1]
-    found = zip(cells_in(part), part["attempts"], part["status"], strict=True)
-    return tuple(RetriedCell(cell, int(number), end == "measured") for cell, number, end in found)
+    columns = cells_in(part), part["attempts"].astype(int), part["status"].eq("measured")
+    return tuple(zip(*columns, strict=True))
 
 
 ENOUGH_FOR_ORDER = 40
 """Answers; with fewer the order says nothing."""
 OVERTAKEN_BY = Fraction(1, 10)
 """Share of the answers that may be asked before one that was planned before them."""
-PAUSE_S = 1800
-"""Seconds without an answer that part a run from the one that resumed it."""
 DAYS_APART = 0.5
 """Difference of the shells' mean times of asking, in days, that the first page states."""
 
@@ -145,14 +132,12 @@ class AskingOrder:
     Attributes:
         answers: Those with a time; too few say nothing.
         late: Late answers by shell.
-        runs: Parts between pauses of half an hour.
         days_apart: By how many days the challenger was asked after the baseline, on average;
             None if one of them was not asked.
     """
 
     answers: int
     late: dict[str, int]
-    runs: int
     days_apart: float | None
 
     @property
@@ -183,6 +168,5 @@ def asking_order(rows: pd.DataFrame, model: str, study: Study) -> AskingOrder:
     return AskingOrder(
         answers=len(asked),
         late={shell: int(late[shell_of == shell].sum()) for shell in study.shells},
-        runs=1 + int((np.diff(seconds) > PAUSE_S).sum()),
         days_apart=apart,
     )

@@ -60,12 +60,11 @@ class PoolingError(ValueError):
     """Rows of two models met in one computation. A bug of this project, never a user's mistake."""
 
 
-def one_model(rows: pd.DataFrame) -> str:
-    """The alias all rows share; PoolingError without one, or without rows."""
+def refuse_pooling(rows: pd.DataFrame) -> None:
+    """PoolingError if the rows are of two models."""
     aliases = sorted(map(str, rows["model"].unique()))
-    if len(aliases) != 1:
+    if len(aliases) > 1:
         raise PoolingError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
-    return aliases[0]
 
 
 def ordered_shells(shells: Sequence[str]) -> tuple[str, ...]:
@@ -92,6 +91,11 @@ class ShellPasses:
         return tuple(Fraction(c, n) for c, n in zip(self.passes, self.scored, strict=True))
 
     @property
+    def rate(self) -> Rate:
+        """Pass@1 over at least one task, each with a measured trial."""
+        return Rate(mean(self.rates), self.total_passes, self.total_scored)
+
+    @property
     def total_passes(self) -> int:
         return sum(self.passes)
 
@@ -102,9 +106,11 @@ class ShellPasses:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Every shell of one model over the study's tasks, in report order; the gap is asked of the two in `contrast`."""
+    """One model's passes over the study's tasks, by shell in report order.
 
-    model: str
+    The gap is asked of the two shells in `contrast`.
+    """
+
     tasks: tuple[str, ...]
     trials: int
     by_shell: Mapping[str, ShellPasses]
@@ -142,24 +148,34 @@ def count_outcomes(
 ) -> Outcomes:
     """Passes and measured trials by task and shell.
 
-    `rows` are one model's, `shells` the study's; `column` is the mark to count. A mark that is unknown (null) is not
-    measured, never a failure.
+    A mark that is unknown (null) is not measured, never a failure.
+
+    Args:
+        rows: One model's.
+        tasks: The study's, as are the trials and shells.
+        trials: Planned of each task and shell.
+        shells: Those asked for.
+        column: The mark to count.
+
+    Raises:
+        PoolingError: The rows are of two models.
     """
-    model, mark, by_shell = one_model(rows), rows[column], {}
+    refuse_pooling(rows)
+    mark, by_shell = rows[column], {}
     for shell in ordered_shells(shells):
         known = rows["status"].eq("measured") & rows["shell"].eq(shell) & mark.notna()
         passes, scored = (Counter(rows["task"][chosen]) for chosen in (known & mark, known))
         by_shell[shell] = ShellPasses(
             tuple(passes[task] for task in tasks), tuple(scored[task] for task in tasks)
         )
-    return Outcomes(model, tuple(tasks), trials, by_shell, gap_shells(shells))
+    return Outcomes(tuple(tasks), trials, by_shell, gap_shells(shells))
 
 
 def pass_at_1(outcomes: Outcomes, shell: str) -> Rate | None:
     """Pass@1 of one shell alone, over the tasks that have enough measured trials in it; None without any."""
     counts = outcomes.by_shell[shell]
     kept = well_measured(outcomes.min_trials, counts)
-    return rate_of(counts.at(kept)) if kept else None
+    return counts.at(kept).rate if kept else None
 
 
 def well_measured(least: int, *shells: ShellPasses) -> list[int]:
@@ -168,31 +184,25 @@ def well_measured(least: int, *shells: ShellPasses) -> list[int]:
     return [place for place, scored in enumerate(by_task) if min(scored) >= least]
 
 
-def rate_of(counts: ShellPasses) -> Rate:
-    """Pass@1 of one shell over at least one task, each with a measured trial."""
-    return Rate(mean(counts.rates), counts.total_passes, counts.total_scored)
-
-
 @dataclass(frozen=True)
 class PairedRates:
-    """The tasks measured well enough in both contrasted shells, and their rates; never empty."""
+    """The tasks measured well enough in both contrasted shells, and their passes; never empty."""
 
     tasks: tuple[str, ...]
     dropped: tuple[str, ...]
-    baseline: tuple[Fraction, ...]
-    challenger: tuple[Fraction, ...]
-    baseline_rate: Rate
-    challenger_rate: Rate
+    baseline: ShellPasses
+    challenger: ShellPasses
 
     @property
     def differences(self) -> tuple[Fraction, ...]:
         """Per task: the challenger's rate less the baseline's."""
-        return tuple(c - b for b, c in zip(self.baseline, self.challenger, strict=True))
+        pairs = zip(self.baseline.rates, self.challenger.rates, strict=True)
+        return tuple(challenger - baseline for baseline, challenger in pairs)
 
     @property
     def rates(self) -> tuple[Fraction, Fraction]:
         """Pass@1 of baseline and challenger."""
-        return self.baseline_rate.value, self.challenger_rate.value
+        return self.baseline.rate.value, self.challenger.rate.value
 
     @property
     def gap(self) -> Fraction:
@@ -219,10 +229,8 @@ def pair_by_task(outcomes: Outcomes) -> PairedRates | None:
     return PairedRates(
         tasks=tasks,
         dropped=tuple(task for task in outcomes.tasks if task not in tasks),
-        baseline=baseline.rates,
-        challenger=challenger.rates,
-        baseline_rate=rate_of(baseline),
-        challenger_rate=rate_of(challenger),
+        baseline=baseline,
+        challenger=challenger,
     )
 
 

@@ -83,7 +83,9 @@ def flat_tasks(paired: PairedRates) -> FlatTasks:
     always, never = (
         tuple(
             task
-            for task, *rates in zip(paired.tasks, paired.baseline, paired.challenger, strict=True)
+            for task, *rates in zip(
+                paired.tasks, paired.baseline.rates, paired.challenger.rates, strict=True
+            )
             if rates == [flat, flat]
         )
         for flat in (1, 0)

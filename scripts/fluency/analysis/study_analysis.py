@@ -18,7 +18,6 @@ from fluency.analysis.outcomes import (
     cells_in,
     count_cells,
     count_outcomes,
-    one_model,
     ordered_shells,
     pass_at_1,
 )
@@ -67,7 +66,7 @@ class ModelAnalysis:
     failures: tuple[descriptive.FailureLine, ...]
     silent: dict[str, descriptive.SilentFailures]
     side_effects: tuple[Cell, ...]
-    retried_cells: tuple[descriptive.RetriedCell, ...]
+    retried_cells: tuple[tuple[Cell, int, bool], ...]
     times: dict[str, ShellTimes]
 
     @property
@@ -91,12 +90,21 @@ def analyse_model(
     leans: Mapping[str, str] | None = None,
     sets: Sets | None = None,
 ) -> ModelAnalysis:
-    """Analyse the rows of one model; `categories` names the study's tasks in order, `leans` the shell that those lean
-    to which say it, `sets` the tasks of each named set. PoolingError on two models.
+    """Analyse the rows of one model.
+
+    Args:
+        rows: The model's, maybe none.
+        model: Its alias.
+        shells: The study's.
+        categories: The study's tasks in order, with their categories.
+        trials: Planned of each task and shell.
+        leans: The shell that a task leans to, of those that say it.
+        sets: The tasks of each named set.
+
+    Raises:
+        PoolingError: The rows are of two models.
+        UserError: A measured cell has no pass mark.
     """
-    rows = rows if len(rows) else blank(rows, model, shells[0])
-    if one_model(rows) != model:
-        raise ValueError(f"these rows are not of {model}")
     if broken := cells_in(rows[rows["status"].eq("measured") & rows["passed"].isna()]):
         raise UserError(
             f"{len(broken)} measured cells hold no pass mark, the first is {broken[0].path}",
@@ -125,14 +133,6 @@ def analyse_model(
         side_effects=descriptive.side_effects(rows),
         retried_cells=descriptive.retried_cells(rows),
         times=times(rows, trials, shells),
-    )
-
-
-def blank(rows: pd.DataFrame, model: str, shell: str) -> pd.DataFrame:
-    """One row that says nothing but the model's name, so that a model without rows is analysed like any other."""
-    empty = rows.reindex([0])
-    return empty.assign(model=model, shell=shell, task="", trial=0, status="missing").astype(
-        rows.dtypes
     )
 
 

@@ -106,7 +106,7 @@ def _text(
         ),
         "analysis": analysis,
         "first_table": first_table(analysis),
-        "options": [words.option for words in analysis.words.values()],
+        "options": analysis.words.values(),
         "verdict": decides(analysis),
         "could_change": could_change(analysis),
         "builds": unofficial_builds(view.provenance),

@@ -53,7 +53,7 @@ def main(a: str, b: str, markdown: Path | None = None) -> int:
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A study's cells table and what was recorded of its run, if anything; models and tasks in the table's order."""
+    """A study's cells table and what was recorded of its run; models and tasks in its order."""
 
     name: str
     frame: pd.DataFrame
@@ -67,10 +67,13 @@ class StudyTable:
     def tasks(self) -> list[str]:
         return list(dict.fromkeys(self.frame["task"]))
 
-    def outcomes(self, model: str, tasks: list[str], shells: Sequence[str]) -> Outcomes:
-        """One model's passes over some tasks."""
-        rows = self.frame[self.frame["model"] == model]
-        return count_outcomes(rows, tasks, int(self.frame["trial"].max()), shells)
+    @property
+    def trials(self) -> int:
+        return int(self.frame["trial"].max())
+
+    @property
+    def task_sha256(self) -> dict[str, str]:
+        return self.provenance.task_sha256 if self.provenance else {}
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,10 @@ class Comparison:
     """Everything `make compare` prints.
 
     Attributes:
+        a: The first study.
+        b: The second one.
+        models: Those compared.
+        only: Models and tasks of the first study, and of the second, that are not compared.
         changed_tasks: Shared tasks whose files differ.
         differences: A fact of the run, in A and in B.
     """
@@ -98,13 +105,19 @@ class Comparison:
     a: StudyTable
     b: StudyTable
     models: tuple[ModelChange, ...]
+    only: tuple[list[str], ...]
     changed_tasks: list[str]
     differences: list[tuple[str, str, str]]
 
 
 def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
-    """The comparison of two studies, each a name, a folder or a cells.csv; UserError if they share no model."""
-    first, second = open_study_table(a, results), open_study_table(b, results)
+    """The comparison of two studies, each a name, a folder or a cells.csv.
+
+    Raises:
+        UserError: The studies share no model or no task.
+    """
+    studies = open_study_table(a, results), open_study_table(b, results)
+    first, second = studies
     pairs = paired_models(first.models, second.models)
     tasks = [task for task in first.tasks if task in second.tasks]
     for noun, shared in (("model", pairs), ("task", tasks)):
@@ -114,27 +127,33 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
                 where=f"{a}, {b}",
                 hint="compare studies of one task bank, and give a model the same alias in both",
             )
-    names = [one if one == other else f"{one} (A) and {other} (B)" for one, other in pairs]
-    shells = [*first.frame["shell"].unique(), *second.frame["shell"].unique()]
-    facts = [
-        _run_facts(study, dict(zip(aliases, names, strict=True)))
-        for study, aliases in zip((first, second), zip(*pairs, strict=True), strict=True)
-    ]
+    shells = [shell for study in studies for shell in study.frame["shell"].unique()]
+    changes = []
+    aliases: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    for pair in pairs:
+        name = pair[0] if pair[0] == pair[1] else f"{pair[0]} (A) and {pair[1]} (B)"
+        sides = []
+        for study, names, alias in zip(studies, aliases, pair, strict=True):
+            names[alias] = name
+            rows = study.frame[study.frame["model"] == alias]
+            sides.append(count_outcomes(rows, tasks, study.trials, shells))
+        changes.append(ModelChange(name, *sides))
+    facts = [_run_facts(study, names) for study, names in zip(studies, aliases, strict=True)]
     both = [
         (key, facts[0].get(key, UNKNOWN), facts[1].get(key, UNKNOWN)) for key in facts[0] | facts[1]
     ]
-    hashes = [study.provenance.task_sha256 if study.provenance else {} for study in (first, second)]
     return Comparison(
         a=first,
         b=second,
-        models=tuple(
-            ModelChange(name, first.outcomes(x, tasks, shells), second.outcomes(y, tasks, shells))
-            for name, (x, y) in zip(names, pairs, strict=True)
+        models=tuple(changes),
+        only=tuple(
+            [name for name in (*study.models, *study.tasks) if name not in {*names, *tasks}]
+            for study, names in zip(studies, aliases, strict=True)
         ),
         changed_tasks=[
             task
             for task in tasks
-            if all(task in known for known in hashes) and hashes[0][task] != hashes[1][task]
+            if len({study.task_sha256[task] for study in studies if task in study.task_sha256}) > 1
         ],
         differences=[fact for fact in both if fact[1] != fact[2]],
     )
@@ -168,7 +187,7 @@ def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
 
 def _run_facts(study: StudyTable, names: Mapping[str, str]) -> dict[str, str]:
     """How a study was run; `names` has the compared models."""
-    known: dict[str, Any] = {"tasks": len(study.tasks), "trials": int(study.frame["trial"].max())}
+    known: dict[str, Any] = {"tasks": len(study.tasks), "trials": study.trials}
     if study.provenance:
         known |= study.provenance.model_dump(mode="json", exclude=NOT_A_SETTING)
         sampling = known["sampling"]
@@ -182,16 +201,9 @@ def comparison_markdown(comparison: Comparison) -> str:
         (model.name, change_table(model.changes, ("A", "B")), _task_table(model))
         for model in comparison.models
     ]
-    a, b = comparison.a, comparison.b
-    compared = {one.model for model in comparison.models for one in (model.before, model.after)}
-    both = compared | ({*a.models, *a.tasks} & {*b.models, *b.tasks})
     values = {
         "comparison": comparison,
         "models": models,
-        "only": {
-            f"{side}, {study.name}": [n for n in (*study.models, *study.tasks) if n not in both]
-            for side, study in (("A", a), ("B", b))
-        },
         "facts": table(["", "A", "B"], [list(map(text, fact)) for fact in comparison.differences]),
     }
     return render("compare.md.j2", values)

@@ -21,7 +21,6 @@ from fluency.report.templates import render
 
 WIDEST = 7.5
 """Width of a letter in pixels, a little generous since the reader's font may be wider."""
-MOST_CLASSES = 8
 
 
 @dataclass(frozen=True)
@@ -161,21 +160,16 @@ def _legend(shells: list[str], shown: Collection[str]) -> list[tuple[int, str]]:
 def draw_failures(model: ModelAnalysis) -> Drawing | None:
     """Bars of all measured shells for each failure class, the commonest first; None without a failure."""
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
-    counted: list[dict[str, Any]] = [
+    rows: list[dict[str, Any]] = [
         {
             "name": FAILURES.get(line.failure_class, ("", line.failure_class))[1],
             "counts": [line.counts.get(shell, 0) for shell in measured],
         }
         for line in model.failures
     ]
-    if not counted:
+    if not rows:
         return None
-    counted.sort(key=lambda row: -sum(row["counts"]))
-    rows, rest = counted[:MOST_CLASSES], counted[MOST_CLASSES:]
-    if rest:
-        name = "1 further class" if len(rest) == 1 else f"{len(rest)} further classes"
-        totals = [sum(column) for column in zip(*(row["counts"] for row in rest), strict=True)]
-        rows.append({"name": name, "counts": totals})
+    rows.sort(key=lambda row: -sum(row["counts"]))
     words = [f"{row['name']} {' / '.join(map(str, row['counts']))}" for row in rows]
     shells = _by_role(model)
     return _draw(

@@ -108,7 +108,7 @@ def model_sentence(model: ModelAnalysis) -> str:
     if gap is None or model.reading.band is None:
         return f"was not compared: {refusal(model)}."
     baseline, challenger = short_names(model.outcomes.contrast)
-    below, above = gap.paired.baseline_rate, gap.paired.challenger_rate
+    below, above = gap.paired.baseline.rate, gap.paired.challenger.rate
     if not below.passes + above.passes:
         return (
             "solved nothing in either shell: for this model the tasks are too hard to compare the "

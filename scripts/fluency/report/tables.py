@@ -46,7 +46,7 @@ def rate_cell(model: ModelAnalysis, shell: str) -> str:
     if model.gap is not None and shell in model.outcomes.contrast:
         paired = model.gap.paired
         is_baseline = shell == model.outcomes.contrast[0]
-        rate = paired.baseline_rate if is_baseline else paired.challenger_rate
+        rate = (paired.baseline if is_baseline else paired.challenger).rate
     if rate is None:
         return "not measured" if model.tallies[shell].state == "not-measured" else "missing"
     return f"{percent(rate.value)} ({rate.passes}/{rate.scored})"
