@@ -1,4 +1,4 @@
-"""What a person mistypes, and a file that cannot be used, is one sentence with a hint and exit code 2."""
+"""A mistyped word, and a file that cannot be used, is one sentence with a hint, exit code 2."""
 
 import inspect
 import os

@@ -1,7 +1,7 @@
 """Runs of a study that a fault disturbs at a random moment: the next run finishes them.
 
-The suite disturbs a small study once by each fault of SAMPLE. `make chaos` disturbs N=50 runs of 200 cells by all
-faults in turn (SEED=1): `pytest -m campaign`.
+The suite disturbs a small study once by each fault of SAMPLE. `make chaos` disturbs N=50 runs of
+200 cells by all faults in turn (SEED=1): `pytest -m campaign`.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ DIFFER = {
 
 
 class Service(Endpoint):
-    """An endpoint that numbers its answers. `places`: prompt -> files of the store for its answers."""
+    """An endpoint that numbers its answers; `places`: prompt -> files for its answers."""
 
     def __init__(self) -> None:
         super().__init__(reference_answer)
@@ -170,7 +170,7 @@ def undisturbed(folder: Path, size: tuple[int, int]) -> list[dict[str, str]]:
 def disturb(
     fault: str, folder: Path, size: tuple[int, int], chance: Random, expected: list[dict[str, str]]
 ) -> str:
-    """Disturb one run at a random moment, finish it, and check every promise; what happened, in words."""
+    """Disturb a run at a random moment, finish it, check every promise; returns what happened."""
     with contextlib.ExitStack() as stack:
         if fault == "disk":
             (disk := folder / "disk").mkdir()

@@ -32,7 +32,7 @@ REWARD, DETAILS = "/logs/verifier/reward.txt", "/logs/verifier/details.json"
 
 @dataclass(frozen=True)
 class Checked:
-    """The rewards of one task folder's verifier, with its reasons; `skipped` says why nothing ran."""
+    """The rewards of a task folder's verifier, with its reasons; or why nothing ran."""
 
     task: str
     rewards: dict[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Exports archives and reads the logs back with Inspect AI; run in the environment of envs/interop.lock.
+"""Exports archives and reads the logs back with Inspect AI, in the environment for it.
 
 `python read_inspect_logs.py FOLDER ARCHIVE...` prints, as JSON, what Inspect finds in each log.
 """
@@ -27,7 +27,8 @@ def of_sample(sample):
     worlds = scores["passed"].metadata["worlds"] if scores else []
     return {
         "id": sample.id, "epoch": sample.epoch, "input": sample.input, "target": sample.target,
-        "completion": output.completion, "stop": output.stop_reason, "status": sample.metadata["status"],
+        "completion": output.completion, "stop": output.stop_reason,
+        "status": sample.metadata["status"],
         "usage": output.usage and [output.usage.input_tokens, output.usage.output_tokens],
         "error": sample.error and sample.error.message,
         "worlds": [[w["seed"], w["condition"], w["reading"], w["passed"]] for w in worlds],

@@ -1,4 +1,4 @@
-"""Runs the task package with Inspect AI: `python run_inspect_tasks.py OUT` writes the results as JSON.
+"""Runs the tasks with Inspect AI: `python run_inspect_tasks.py OUT` writes JSON.
 
 In the environment of envs/interop.lock. The model is Inspect's own mock, which answers as scripted.
 """
@@ -19,7 +19,7 @@ REFERENCE, REFUSED, WRONG = "stale-lockfiles", "tree-size-bytes", "crates-withou
 
 
 def says(shell):
-    """The mock: the first reference of one task, a refusal of another, a wrong command of the third."""
+    """The mock: a reference of one task, a refusal of another, a wrong command of the third."""
     prompts = {task.prompt.strip(): task for task in load_tasks([REFERENCE, REFUSED, WRONG])}
 
     def answer(messages, *_):

@@ -1,4 +1,4 @@
-"""The bank as Harbor tasks: their form, what an agent cannot see, and real verifiers in real containers."""
+"""The bank as Harbor tasks: their form, what is hidden, and verifiers in containers."""
 
 import gzip
 import json

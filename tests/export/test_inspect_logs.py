@@ -1,4 +1,4 @@
-"""`make export FORMAT=inspect`: Inspect AI reads the logs back and finds the study's own numbers in them."""
+"""`make export FORMAT=inspect`: Inspect AI finds the study's own numbers in the logs."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ def packed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory):
-    """The partial archive of a study whose image holds no PowerShell, with one cell of each special kind."""
+    """A partial archive without PowerShell, with one cell of each special kind."""
     made = measure(tmp_path_factory.mktemp("odd"), make_study(TASKS, trials=4), shells=["bash"])
     task = next(task for task in made.tasks if task.id == TASKS[0])
     refused = load_records(made.results, REFUSED).generation

@@ -1,4 +1,4 @@
-"""The bank as tasks of Inspect AI: run by Inspect, in our image, judged by our checks, to the recorded verdicts."""
+"""The bank as tasks of Inspect AI, run by Inspect to the recorded verdicts."""
 
 import json
 import subprocess

@@ -16,9 +16,9 @@ from fluency.core.shells import AS_DESIGNED, SHELLS
 from fluency.core.tasks import Task, load_tasks
 
 PARTS = (
-    "Snakefile", "config.yaml", "pyproject.toml", "config", "profiles", "scripts", "tasks", "sandbox", "report",
-    "envs",
-)  # fmt: skip
+    *("Snakefile", "config.yaml", "pyproject.toml", "config", "profiles", "scripts", "tasks"),
+    *("sandbox", "report", "envs"),
+)
 TASKS = ["session-tool-failures", "tree-size-bytes"]
 FLUENCY = [sys.executable, "-m", "fluency.cli"]
 CALLS = re.compile(r"^Study .*, (\d+) calls? to make\.$", re.M)
@@ -34,7 +34,7 @@ def bank() -> list[Task]:
 
 
 def reference_answer(prompt: str) -> str:
-    """What a flawless model answers: the first reference of the task in the shell the prompt names."""
+    """What a flawless model answers: the task's first reference in the prompt's shell."""
     shell = next(shell for shell, known in SHELLS.items() if known.prompt_line in prompt)
     return next(task.references[shell][0] for task in bank() if task.prompt.strip() in prompt)
 
@@ -50,7 +50,7 @@ class Project:
 
     @classmethod
     def make(cls, root: Path, **config: object) -> "Project":
-        """A fresh copy with `config/test.yaml` holding the given keys; PowerShell's answers run once."""
+        """A fresh copy, `config/test.yaml` with the keys; PowerShell's answers run once."""
         root.mkdir(parents=True)
         for part in PARTS:
             source = ROOT / part
@@ -124,7 +124,7 @@ class Project:
         return {rule: count for rule, count in counts.items() if rule not in ("all", "total")}
 
     def plan(self) -> dict[str, dict[str, int]]:
-        """What `make plan` says: rule -> reason -> jobs, and under `calls` how many calls it will make."""
+        """What `make plan` says: rule -> reason -> jobs, and `calls` -> their number."""
         done = self.fluency("plan")
         said: dict[str, dict[str, int]] = {"calls": {"to make": int(CALLS.search(done.stdout)[1])}}
         for rule, reasons in PLANNED.findall(done.stdout):

@@ -1,4 +1,7 @@
-"""A Slurm of two node names on this machine, from Debian's packages: without systemd, accounting or control groups."""
+"""A Slurm of two node names on this machine, from Debian's packages.
+
+It has no systemd, accounting or control groups.
+"""
 
 import contextlib
 import os

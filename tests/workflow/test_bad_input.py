@@ -161,24 +161,25 @@ def test_task_folder_without_task_is_refused(fresh, flawless):
     explained(fresh.fluency("plan", code=2), "tasks/lost-task", "no task.yaml")
 
 
+LOCKED = """
+import os, signal
+onstart:
+    P.start()
+    with workflow.scheduler._lock:
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(100): pass
+"""
+
+
 def test_stop_signal_while_scheduler_is_locked_ends_run(fresh):
-    """Snakemake's own handler would take a lock that its thread may hold; ours asks for it in another thread."""
-    file = fresh.root / "Snakefile"
-    file.write_text(
-        file.read_text()
-        + "\nimport os, signal, threading\n"
-        + "def told_under_the_lock():\n"
-        + "    handler = signal.getsignal(signal.SIGTERM)\n"
-        + "    with workflow.scheduler._lock:\n"
-        + "        os.kill(os.getpid(), signal.SIGTERM)\n"
-        + "        for _ in range(100): pass\n"
-        + "onstart:\n    P.start()\n    told_under_the_lock()\n"
-    )
+    """Snakemake's own handler would take a lock that its thread may hold."""
+    with (fresh.root / "Snakefile").open("a") as file:
+        file.write(LOCKED)
     assert fresh.snakemake(code=None).returncode == 1
 
 
 def test_stored_answers_need_no_model_and_no_key(finished, flawless, tmp_path):
-    """Answers bought elsewhere, a clone without results, and an endpoint that is gone: it runs to its report."""
+    """A clone without results, whose endpoint is gone, runs to its report."""
     priced = {
         "key_required": True,
         "price": {"input_usd_per_mtok": 0, "output_usd_per_mtok": 0, "dated": "2026-09-30"},

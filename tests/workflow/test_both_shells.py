@@ -1,4 +1,4 @@
-"""A study of both shells on real PowerShell, from its answers to its archive, all three conditions."""
+"""A study of both shells on real PowerShell, from its answers to its archive."""
 
 import re
 
@@ -23,7 +23,7 @@ ALIAS = "(ls crates/vox-corpus -Recurse -File -Force | Measure-Object Length -Su
 
 
 def answer(prompt: str) -> str:
-    """The reference; of one task in PowerShell a command that is right only with Windows' aliases."""
+    """The reference; once a command that is right only with Windows' aliases."""
     if SHELLS["pwsh"].prompt_line in prompt and "vox-corpus" in prompt:
         return ALIAS
     return reference_answer(prompt)
@@ -67,8 +67,8 @@ def test_answers_that_call_alias_run_again_with_aliases(measured):
     }
     assert TRAP in again and len(again) < len(pwsh)
     report = (measured.root / "results/test/report.md").read_text()
-    gap = r"\| with Windows aliases: the aliases of Windows for PowerShell \(Bash as designed\) +\|.*\| +0\.0 \|"
-    assert re.search(gap, report), "next to −6.7 as designed"
+    aliases = r"with Windows aliases: the aliases of Windows for PowerShell \(Bash as designed\)"
+    assert re.search(rf"\| {aliases} +\|.*\| +0\.0 \|", report), "next to −6.7 as designed"
     page = (measured.root / "results/test/explorer.html").read_text()
     assert "with Windows aliases, strict reading" in page
 
@@ -82,7 +82,7 @@ def test_report_of_both_shells_gives_gap_and_verdict(measured):
 
 
 def test_archive_of_both_shells_verifies_and_replays(measured):
-    # Registered with two trials, run with one: a deviation that report and decision record must both state.
+    # Registered with two trials, run with one: report and decision record must state it.
     measured.configure(trials=2)
     measured.fluency("preregister", "--decision", "which prompts to write")
     (file,) = (measured.root / "preregistrations").glob("*.json")

@@ -1,4 +1,4 @@
-"""The control of a study: what must pass passes, what must fail fails, and a broken sandbox or check shows."""
+"""The control of a study: what must pass passes, and what must fail fails."""
 
 import re
 

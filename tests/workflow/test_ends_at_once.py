@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a run within five seconds at every stage; nothing is torn, and the next run goes on."""
+"""Ctrl-C and SIGTERM end a run within five seconds at every stage; the next run continues."""
 
 import os
 import re
@@ -22,7 +22,12 @@ pytestmark = pytest.mark.engine
 PRICE = {"input_usd_per_mtok": 5, "output_usd_per_mtok": 25, "dated": "2026-09-30"}
 PROMISED_S, BUSY_S = 5.0, 3.0
 """What is promised, and what a machine that is busy with other tests may add."""
-SLEEPS = "import time\ndef expected(world, processes):\n    open('judging', 'w').close()\n    time.sleep(600)\n"
+SLEEPS = """
+import time
+def expected(world, processes):
+    open('judging', 'w').close()
+    time.sleep(600)
+"""
 
 
 def sleeping() -> list[str]:
@@ -36,7 +41,7 @@ def sleeping() -> list[str]:
 
 
 def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tuple[float, str]:
-    """Send a signal to a run when it is at a stage; the seconds until it has ended, and what it said."""
+    """Send a signal to a run when it is at a stage; the seconds to its end, and its output."""
     start = {"cwd": project.root, "env": project.environ(**env), "start_new_session": True}
     run = subprocess.Popen(project.run_command(), stderr=subprocess.PIPE, text=True, **start)
     try:
@@ -56,7 +61,7 @@ def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tup
 
 
 def test_run_killed_leaves_nothing_that_asks(sandbox, tmp_path):
-    """After SIGKILL of `fluency run` Snakemake and every process of its session end, and no request follows."""
+    """After SIGKILL of `fluency run` its whole session ends, and no request follows."""
     asked, answers = threading.Event(), threading.Event()
     with Endpoint(reference_answer) as endpoint:
         endpoint.on_request = lambda seen: asked.set() or answers.wait(60)

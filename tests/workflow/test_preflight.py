@@ -1,4 +1,4 @@
-"""Before money is spent: the price was confirmed, nothing is missing, and every answer can be computed."""
+"""Before money is spent: the price is confirmed, and every answer can be computed."""
 
 import re
 import shutil

@@ -63,20 +63,16 @@ def heard():
     return SimpleNamespace(reporter=reporter, clock=clock, text=stream.getvalue)
 
 
-def test_a_log_gets_counts_now_and_then(heard):
+def test_log_gets_counts_and_dollars_now_and_then(heard, monkeypatch):
+    monkeypatch.setattr(progress, "spending", lambda: (0.125, 10.0))
+    planned(heard.reporter, image=1)
+    assert heard.text() == "", "the image is not counted"
     planned(heard.reporter, generate=4, execute=4, all=1)
     for number in range(2):
         heard.clock.now += LINE_EVERY_S * 0.6
         job(heard.reporter, number, "generate")
-    lines = [f"answers {done}/4, executions 0/4" for done in (0, 2)]
+    lines = [f"answers {done}/4, executions 0/4 · $0.12 of $10" for done in (0, 2)]
     assert heard.text().splitlines() == lines
-
-
-def test_run_of_image_alone_prints_no_counts(heard):
-    planned(heard.reporter, image=1)
-    heard.clock.now += LINE_EVERY_S
-    job(heard.reporter, 1, "image")
-    assert heard.text() == ""
 
 
 @pytest.mark.parametrize(
@@ -95,14 +91,6 @@ def test_an_estimate_waits_for_five_scores_and_ends_with_the_last(heard, jobs, s
     assert heard.text().splitlines()[-1] == (f"{counts} · {left}" if left else counts)
 
 
-def test_the_line_has_the_dollars(heard, monkeypatch):
-    monkeypatch.setattr(progress, "spending", lambda: (0.125, 10.0))
-    planned(heard.reporter, generate=6)
-    job(heard.reporter, 1, "generate")
-    heard.reporter.close()
-    assert heard.text().splitlines()[-1] == "answers 1/6 · $0.12 of $10"
-
-
 def test_a_resumed_run_counts_on_from_what_the_study_has(heard, monkeypatch, tmp_path):
     cells = [Cell("good", "bash", "some-task", number) for number in range(10)]
     monkeypatch.setattr(progress, "RESULTS", tmp_path)
@@ -116,7 +104,7 @@ def test_a_resumed_run_counts_on_from_what_the_study_has(heard, monkeypatch, tmp
 
 
 def fail(reporter: ProgressReporter, failure: Exception) -> None:
-    """What the reporter gets of a failed action: the failure itself, then Snakemake's text of it."""
+    """What the reporter gets of a failed action: the failure, then Snakemake's text of it."""
     reporter.handle(record(str(failure), logging.ERROR, event="failure", failure=failure))
     text = f'RuleException:\n{failure!r} in file "/x/Snakefile", line 14'
     reporter.handle(record(text, logging.ERROR, event="error", exception="RuleException"))
@@ -151,15 +139,13 @@ def test_snakemake_logs_the_texts_that_are_matched():
 
 
 def written_to(leader: int):
-    """All that was written to a terminal whose other end is closed; the kernel delivers it in pieces."""
+    """All that was written to a terminal whose other end is closed, in pieces."""
     with os.fdopen(leader, "rb", buffering=0) as stream, suppress(OSError):
         while piece := stream.read(65536):
             yield piece
 
 
-def test_a_terminal_gets_bars_with_the_dollars_which_end_before_anything_else_is_printed(
-    monkeypatch,
-):
+def test_terminal_gets_bars_with_dollars_which_end_before_other_text(monkeypatch):
     monkeypatch.setattr(progress, "spending", lambda: (120.125, 1000.0))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")

@@ -1,4 +1,7 @@
-"""Reruns with real Snakemake: each change redoes what it must, and asks for nothing twice. All rows: test_rerun_keys."""
+"""Real reruns: each change redoes what it must, and asks for nothing twice.
+
+All kinds of change: test_rerun_keys.py.
+"""
 
 import contextlib
 import json
@@ -58,10 +61,8 @@ def test_cell_lost_in_three_attempts_is_reported(sandbox, tmp_path):
     assert json.loads(record.read_text())["attempts"] == 3 and project.to_do() == {}
     report = (project.root / "results" / "test" / "report.md").read_text()
     assert "abandoned after the 3rd attempt" in report
-    assert (
-        "its command was started 3 times, and no result came back: the container was ended from outside"
-        in report
-    )
+    started = "its command was started 3 times, and no result came back: "
+    assert f"{started}the container was ended from outside" in report
 
 
 SLEEP = f"sleep 61{os.getpid()}"  # no other's
@@ -89,7 +90,7 @@ UNKNOWN = "no record of how it was made"
 
 
 def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str, int]) -> None:
-    """`make plan` names these jobs with these reasons; a run does these and no others, and makes this number of requests."""
+    """`make plan` names these jobs; a run does these and no others, with these calls."""
     assert project.plan() == {"calls": {"to make": calls}, **reasons}
     before = len(requests)
     jobs = {rule: sum(counts.values()) for rule, counts in reasons.items()}
@@ -116,7 +117,7 @@ def test_results_from_archive_need_snakemakes_records(project, archive, finished
     shutil.copytree(finished.root / ".snakemake", project.root / ".snakemake", symlinks=True)
     assert project.to_do() == {}
     shutil.rmtree(project.root / ".snakemake")
-    # Nobody knows any more by which checks, limits and code they were made; the answers say themselves what was asked.
+    # By which checks, limits and code they were made is unknown; the answers name their request.
     reasons = {"image": {UNKNOWN: 1}, "execute": {ANEW: 4}, "score": {ANEW: 4}}
     redone(project, flawless.requests, **reasons, gather={ANEW: 1}, report={ANEW: 1})
     assert project.to_do() == {}

@@ -29,7 +29,7 @@ def measured(tmp_path_factory) -> Iterator[Project]:
 
 
 def damage(project: Project) -> None:
-    """Every file touched; of three cells a record rewritten, a score deleted, and a score's job killed."""
+    """Every file touched, a record rewritten, a score deleted, and a score's job killed."""
     for path in project.root.rglob("*"):
         if path.is_file() and ".snakemake" not in path.parts:
             os.utime(path)
@@ -56,10 +56,12 @@ CHANGES = {
             project.edit(f"tasks/{TASK}/task.yaml", "lines: exactly-one", "lines: at-least-one"),
             project.configure(trials=3),
         ),
-        {"generate": {"not there yet": 2}, "execute": {REMADE: 2}, "score": {REMADE: 2, "changed: check": 4}, **HEAD},
+        {"generate": {"not there yet": 2}, "execute": {REMADE: 2},
+         "score": {REMADE: 2, "changed: check": 4}, **HEAD},
     ),
     "files touched, a record rewritten, a score deleted and a job killed": (damage,
-        {"execute": {"its input is newer": 1}, "score": {REMADE: 1, "not there yet": 1, "left unfinished": 1}, **HEAD}),
+        {"execute": {"its input is newer": 1},
+         "score": {REMADE: 1, "not there yet": 1, "left unfinished": 1}, **HEAD}),
     "an execution and the image's record lost": (lose_image_record, {"image": {"not there yet": 1},
         "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
     "the table lost": (lambda project: (project.root / "results/test/cells.csv").unlink(),
@@ -67,7 +69,8 @@ CHANGES = {
     "a figure's folder lost": (lambda project: shutil.rmtree(project.root / "results/test/figures"),
         {"report": {"not there yet": 1}}),
     "Snakemake's records lost": (lambda project: shutil.rmtree(project.root / ".snakemake"),
-        {"image": {"no record of how it was made": 1}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
+        {"image": {"no record of how it was made": 1}, "execute": {REMADE: 4},
+         "score": {REMADE: 4}, **HEAD}),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Slices of a study for the nodes of a cluster, and what of the environment goes there; the cluster is test_slurm's."""
+"""Slices of a study for the nodes of a cluster, and what of the environment goes there."""
 
 import subprocess
 import threading
@@ -84,7 +84,7 @@ def test_a_node_is_known_by_its_clusters_name(monkeypatch):
 
 @pytest.fixture
 def node(tmp_path, monkeypatch):
-    """A node n7 whose run of a slice is the given command; its results and logs are in a separate folder."""
+    """A node n7 with its own results and logs, whose run of a slice does nothing."""
     monkeypatch.setenv("SLURMD_NODENAME", "n7")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.setattr(cluster, "RESULTS", tmp_path / "results")

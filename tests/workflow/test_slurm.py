@@ -1,4 +1,4 @@
-"""A study on a cluster: a Slurm of two nodes on this machine, real slices, nodes that die or lack something."""
+"""A study on a Slurm of two nodes on this machine, which die or lack something."""
 
 import csv
 import json
@@ -23,7 +23,7 @@ from tests.workflow.project import TASKS, Project, model, reference_answer
 pytestmark = pytest.mark.engine
 KEY = "sk-ant-a-key-that-stays-here"
 OF_A_MACHINE = ("t_", "cpu_s", "peak_", "written_", "asked_utc", "attempts")
-"""Columns with times, and with what a machine used (PowerShell caches in HOME what it has time for)."""
+"""Columns with times, and with what a machine used (PowerShell caches in HOME)."""
 WAITS, QUICK = (f"slurm-init-seconds-before-status-checks: {seconds}" for seconds in (10, 2))
 LOOKS_OFTEN = """
 from snakemake_executor_plugin_slurm import Executor

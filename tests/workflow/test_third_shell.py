@@ -40,7 +40,8 @@ REFERENCES = {
         " | map({tool: .[0].tool, failures: length})' logs/agent-session.jsonl"
     ),
     "tree-size-bytes": (
-        "zmodload -F zsh/stat b:zstat; for f (crates/vox-corpus/**/*(D.)) (( sum += $(zstat +size $f) )); print $sum"
+        "zmodload -F zsh/stat b:zstat; "
+        "for f (crates/vox-corpus/**/*(D.)) (( sum += $(zstat +size $f) )); print $sum"
     ),
 }
 UNSOLVED = "log-errors-by-hour"
@@ -56,7 +57,7 @@ def answer(prompt: str) -> str:
 
 @pytest.fixture(scope="module")
 def studied(sandbox, tmp_path_factory) -> Iterator[Project]:
-    """A study of three shells; the image with zsh is removed afterwards, its base stays for the next time."""
+    """A study of three shells; its image is removed afterwards, the base stays."""
     project = Project.make(tmp_path_factory.mktemp("third") / "project")
     project.edit("scripts/fluency/core/shells.py", LAST, LAST.replace("),", ")," + ENTRY, 1))
     for task, command in REFERENCES.items():
