@@ -41,19 +41,12 @@ def asked(shell, folder):
     (log,) = run_eval(task, model=model, log_dir=folder, display="none")
     log = read_eval_log(log.location)
     scores = {sample.id: sample.scores["verdict"] for sample in log.samples}
-    found = {
-        name: [
-            score.value if isinstance(score.value, str) else None,
-            score.explanation,
-            score.answer,
-        ]
-        for name, score in scores.items()
-    }
-    return {
-        "status": log.status,
-        "scores": found,
-        "metrics": {k: m.value for k, m in log.results.scores[0].metrics.items()},
-    }
+    found = {}
+    for name, score in scores.items():
+        value = score.value if isinstance(score.value, str) else None
+        found[name] = [value, score.explanation, score.answer]
+    metrics = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    return {"status": log.status, "scores": found, "metrics": metrics}
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from fluency.archive.archived_study import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.common.paths import ROOT
 from fluency.core.study import Cell
-from fluency.core.table import CellRecords, load_records, record_path
+from fluency.core.table import RECORD_TYPES, CellRecords, load_records, record_path
 from fluency.core.task_world import world_for
 from fluency.execution.execute import execute_cell, unmeasured_cell
 from tests.archive.factory import (
@@ -43,20 +43,12 @@ def odd(tmp_path_factory):
     made = measure(tmp_path_factory.mktemp("odd"), make_study(TASKS, trials=4), shells=["bash"])
     task = next(task for task in made.tasks if task.id == TASKS[0])
     refused = load_records(made.results, REFUSED).generation
-    again(
-        made,
-        task,
-        refused.model_copy(
-            update={"answer": refused.answer.model_copy(update={"outcome": "refusal"})}
-        ),
-    )
+    answer = refused.answer.model_copy(update={"outcome": "refusal"})
+    again(made, task, refused.model_copy(update={"answer": answer}))
     again(made, task, load_records(made.results, FAILED).generation, ["the engine went away"] * 3)
-    for cell, stages in {
-        UNJUDGED: ["scores"],
-        UNASKED: ["generations", "executions", "scores"],
-    }.items():
-        for stage in stages:
-            record_path(made.results, stage, cell).unlink()
+    record_path(made.results, "scores", UNJUDGED).unlink()
+    for stage in RECORD_TYPES:
+        record_path(made.results, stage, UNASKED).unlink()
     gather(made)
     return archived(made, tmp_path_factory.mktemp("archive"), partial=True)
 
@@ -75,13 +67,8 @@ def again(made, task, generation, failed=()):
 def found(interop, packed, odd, tmp_path_factory):
     """What Inspect reads: archive -> model -> what tests/export/read_inspect_logs.py found."""
     folder = tmp_path_factory.mktemp("exported")
-    command = [
-        interop / "python",
-        ROOT / "tests" / "export" / "read_inspect_logs.py",
-        folder,
-        packed,
-        odd,
-    ]
+    script = ROOT / "tests" / "export" / "read_inspect_logs.py"
+    command = [interop / "python", script, folder, packed, odd]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads((folder / "found.json").read_text())
@@ -101,18 +88,11 @@ def test_log_has_sample_per_task_and_shell_epoch_per_trial(found, packed, exampl
     assert set(logs) == {row.model for row in rows} and len(rows) == 40
     for model, log in logs.items():
         cells = [row for row in rows if row.model == model]
-        assert (log["status"], log["epochs"], log["total"], len(log["ids"])) == (
-            "success",
-            5,
-            20,
-            4,
-        )
-        assert [tuple(x) for x in log["listed"]] == sorted(
-            (f"{r.task}/{r.shell}", r.trial) for r in cells
-        )
-        assert set(map(tuple, log["listed"])) == {
-            (s["id"], s["epoch"]) for s in log["samples"].values()
-        }
+        assert log["status"] == "success" and log["epochs"] == 5
+        assert log["total"] == 20 and len(log["ids"]) == 4
+        listed = [tuple(sample) for sample in log["listed"]]
+        assert listed == sorted((f"{row.task}/{row.shell}", row.trial) for row in cells)
+        assert set(listed) == {(s["id"], s["epoch"]) for s in log["samples"].values()}
 
 
 def test_log_metrics_equal_pass_rates(found, packed, example):
@@ -122,9 +102,8 @@ def test_log_metrics_equal_pass_rates(found, packed, example):
             of_shell = [row for row in rows if (row.model, row.shell) == (model, shell)]
             for name in ("passed", "structural_pass", "lenient_passed"):
                 rate = Fraction(sum(getattr(row, name) for row in of_shell), len(of_shell))
-                assert log["metrics"][f"{name} mean"][shell] == pytest.approx(
-                    float(rate), abs=1e-12
-                )
+                mean = log["metrics"][f"{name} mean"][shell]
+                assert mean == pytest.approx(float(rate), abs=1e-12)
             any_of_five = len({row.task for row in of_shell if row.passed})
             assert log["metrics"]["passed pass_at_5"][shell] == pytest.approx(any_of_five / 2)
 
@@ -138,11 +117,8 @@ def test_log_samples_match_cells(found, packed, example):
         answer = generation.answer
         assert (sample["input"], sample["completion"]) == (answer.request.prompt, answer.text)
         assert sample["usage"] == [row.input_tokens, row.output_tokens]
-        verdict = {
-            "value": "C" if row.passed else "I",
-            "answer": row.command,
-            "explanation": row.why,
-        }
+        value = "C" if row.passed else "I"
+        verdict = {"value": value, "answer": row.command, "explanation": row.why}
         assert sample["scores"]["passed"] == verdict
         assert sample["worlds"] == [
             [w.seed, w.condition, w.reading, w.passed] for w in score.worlds
@@ -154,9 +130,8 @@ def test_log_samples_match_cells(found, packed, example):
         ]
     for model, log in found[packed.name].items():
         (usage,) = log["usage"].values()
-        assert usage["output_tokens"] == sum(
-            row.output_tokens for row in rows if row.model == model
-        )
+        tokens = [row.output_tokens for row in rows if row.model == model]
+        assert usage["output_tokens"] == sum(tokens)
 
 
 def test_log_leaves_unmeasured_cells_out_of_rates(found, odd):

@@ -24,11 +24,8 @@ def ran(sandbox, interop, tmp_path_factory):
 def test_inspect_judges_answers_as_a_study_does(ran):
     (task,) = load_tasks(["stale-lockfiles"])
     scores = ran["bash"]["scores"]
-    assert scores["stale-lockfiles/bash"] == [
-        "C",
-        "Right in every world.",
-        task.references["bash"][0],
-    ]
+    right = ["C", "Right in every world.", task.references["bash"][0]]
+    assert scores["stale-lockfiles/bash"] == right
     assert scores["tree-size-bytes/bash"] == ["I", "The model declined to answer.", None]
     assert scores["crates-without-readme/bash"][0] == "I"
     assert "World 11" in scores["crates-without-readme/bash"][1]
