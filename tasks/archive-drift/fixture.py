@@ -1,4 +1,5 @@
-"""A packed site and what became of its folder: three files changed in odd worlds, four in even ones."""
+"""A packed site and what became of its folder: three files changed in odd worlds, four in even
+ones."""
 
 import io
 import tarfile
@@ -46,6 +47,8 @@ def extend(builder, rng):
         now[path] += f"changed {rng.between(100, 999)}\n"
     for path in (rng.pick(ADDED), rng.pick(ADDED_HIDDEN)):
         now[path] = _text(rng, path)
+    folder, slash, name = (renamed := kept.pop()).rpartition("/")
+    now[f"{folder}{slash}{name.capitalize()}"] = now.pop(renamed)
     for path in sorted(now):
         builder.file(f"{ROOT}/{path}", now[path])
     builder.file("dist/site.tar.gz", gzipped(_tar(packed)))

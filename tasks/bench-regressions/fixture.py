@@ -1,4 +1,5 @@
-"""Two benchmark results: regressions just above and far above 25 percent, some of exactly 25, new and lost names.
+"""Two benchmark results: regressions just above and far above 25 percent, some of exactly 25, new
+and lost names.
 
 The last of either file is a regression, so that a loop that ends in a test ends with status 0.
 """
@@ -33,7 +34,8 @@ def extend(builder, rng):
     new += [mean * rng.between(108, 122) // 100 for mean in old[6:8]]
     new += [mean * rng.between(60, 95) // 100 for mean in old[8:11]]
     new += old[11:13]
-    # The new means of the regressions sum up to an odd number in odd worlds and an even one in even worlds.
+    # The new means of the regressions sum up to an odd number in odd worlds and an even one in even
+    # worlds.
     new[3] += sum(new[:4]) % 2 != builder.odd
     names = [first, *names]
     before = list(zip(names, old, strict=False))[:14]

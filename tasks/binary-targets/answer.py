@@ -1,4 +1,5 @@
-"""The binaries of tools/*/ by Cargo's rules: those that are declared, and those found that no declaration names."""
+"""The binaries of tools/*/ by Cargo's rules: those that are declared, and those found that no
+declaration names."""
 
 import tomllib
 

@@ -1,4 +1,5 @@
-"""Ten packages with every way to declare a binary; an odd number of binaries in odd worlds, an even one in even ones."""
+"""Ten packages with every way to declare a binary; an odd number of binaries in odd worlds, an even
+one in even ones."""
 
 NAMES = "audit bench bundle codegen deploy doctor export fuzz lint migrate pack trace"
 BINARIES = (

@@ -70,7 +70,8 @@ def _page(rng, page, fragment=""):
 
 
 def _broken(builder, rng):
-    """The broken links of each page with the way each is written: an odd number of them in odd worlds."""
+    """The broken links of each page with the way each is written: an odd number of them in odd
+    worlds."""
     broken = {page: [] for page in PAGES}
     numbers = rng.shuffled(range(10, 99))
 

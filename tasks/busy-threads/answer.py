@@ -1,4 +1,5 @@
-"""Processes whose name begins with vox- and that have more than two threads, by number of threads."""
+"""Processes whose name begins with vox- and that have more than two threads, by number of
+threads."""
 
 
 def expected(world, processes):

@@ -6,7 +6,8 @@ NAMES = ("vox-fetch", "vox-mux", "vox-pool", "vox-sync")
 
 
 def extend(builder, rng):
-    # 11 threads at most in odd worlds, 10 in even ones: as text both sort below every smaller number.
+    # 11 threads at most in odd worlds, 10 in even ones: as text both sort below every smaller
+    # number.
     threads = [11 if builder.odd else 10, rng.between(4, 7), 3, 2]
     while True:
         names, order = rng.shuffled(NAMES), rng.shuffled(range(4))

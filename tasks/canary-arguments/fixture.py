@@ -1,4 +1,5 @@
-"""Processes with one exact argument, and processes with nearly that one; three or five in odd worlds, four in even ones."""
+"""Processes with one exact argument, and processes with nearly that one; three or five in odd
+worlds, four in even ones."""
 
 from dataclasses import replace
 

@@ -21,7 +21,8 @@ def extend(builder, rng):
         )
         wanted.append(f"{name} {want}")
         releases += [(name, version, yanked) for version, yanked in versions.items()]
-        # What nobody wants, under a name that begins with a wanted one's, and higher than all matches.
+        # What nobody wants, under a name that begins with a wanted one's, and higher than all
+        # matches.
         major, minor, patch = (int(part) for part in want.split("."))
         for version in (
             f"{major}.{minor}.{patch + 50}",

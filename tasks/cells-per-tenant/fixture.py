@@ -1,4 +1,5 @@
-"""Cells of tenants whose names need argument borders and case: five tenants in odd worlds, four in even ones."""
+"""Cells of tenants whose names need argument borders and case: five tenants in odd worlds, four in
+even ones."""
 
 from fluency.world import HelperSpec
 

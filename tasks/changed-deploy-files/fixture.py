@@ -1,4 +1,5 @@
-"""Two environments: equal files, files changed in ways that a weak comparison misses, files of one side only."""
+"""Two environments: equal files, files changed in ways that a weak comparison misses, files of one
+side only."""
 
 ALWAYS = (".env", "feature flags.toml")
 SHARED = (
@@ -25,7 +26,8 @@ PRODUCTION = ("backup/cron.yaml", "env/limits.yaml", "env/secrets.toml", "k8s/de
 def extend(builder, rng):
     others = rng.shuffled(SHARED)
     changed = rng.pick((7,) if builder.odd else (6, 8)) - len(ALWAYS)
-    # The changes that a weak comparison misses are in every world; all but one of them hit a nested file.
+    # The changes that a weak comparison misses are in every world; all but one of them hit a nested
+    # file.
     kinds = rng.shuffled([_digit, _case, _reversed, _line_more, _no_final_newline, _digit])
     kinds += rng.sample([_case, _line_more], 2)
     plan = dict(zip((*ALWAYS, *others[:changed]), kinds, strict=False))

@@ -1,4 +1,5 @@
-"""Default and production settings: nine leaves that differ, each in another way, in files of another order.
+"""Default and production settings: nine leaves that differ, each in another way, in files of
+another order.
 
 The last of the sorted paths is one of them, so that a loop that ends in a test ends with status 0.
 """

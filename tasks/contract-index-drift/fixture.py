@@ -1,6 +1,7 @@
 """A registry of schemas and an index that lists most of them, some twice, some wrongly.
 
-The last of the index, also of the sorted one, is missing, so that a loop that ends in a test ends with status 0.
+The last of the index, also of the sorted one, is missing, so that a loop that ends in a test ends
+with status 0.
 """
 
 import json

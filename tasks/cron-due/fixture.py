@@ -1,4 +1,5 @@
-"""A crontab of thirty entries, of which an odd number is due in odd worlds and an even one in even worlds."""
+"""A crontab of thirty entries, of which an odd number is due in odd worlds and an even one in even
+worlds."""
 
 NAMES = (
     "archive audit backup bill compact digest drain export fetch flush index invoice ledger mail metrics mirror notify "

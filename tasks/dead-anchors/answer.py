@@ -1,4 +1,5 @@
-"""Links of the manual to anchors that their page has not, by GitHub's rules for anchors of headings."""
+"""Links of the manual to anchors that their page has not, by GitHub's rules for anchors of
+headings."""
 
 import posixpath
 import re

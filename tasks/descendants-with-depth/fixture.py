@@ -1,4 +1,5 @@
-"""A tree of processes four deep, an older one of nearly the same name, and one that belongs to neither."""
+"""A tree of processes four deep, an older one of nearly the same name, and one that belongs to
+neither."""
 
 from fluency.world import HelperSpec
 

@@ -1,4 +1,5 @@
-"""For each command line that several vox-serve processes share, all of these but the one with the lowest id."""
+"""For each command line that several vox-serve processes share, all of these but the one with the
+lowest id."""
 
 from collections import defaultdict
 

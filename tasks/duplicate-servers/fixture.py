@@ -1,4 +1,5 @@
-"""Servers started twice and three times, and others whose command line is nearly that of another."""
+"""Servers started twice and three times, and others whose command line is nearly that of
+another."""
 
 from dataclasses import replace
 

@@ -1,4 +1,5 @@
-"""Nine files whose paths need encoding each in its own way; the sizes add up to an odd number in odd worlds only."""
+"""Nine files whose paths need encoding each in its own way; the sizes add up to an odd number in
+odd worlds only."""
 
 import json
 from urllib.parse import quote

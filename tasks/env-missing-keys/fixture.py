@@ -1,4 +1,5 @@
-"""An example env file and a deployed one that lacks keys in several ways, each of which looks like having them.
+"""An example env file and a deployed one that lacks keys in several ways, each of which looks like
+having them.
 
 The last key of the example is missing, so that a loop that ends in a test ends with status 0.
 """

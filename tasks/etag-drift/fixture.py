@@ -1,4 +1,5 @@
-"""Ten documents, five of which changed; what changed in odd worlds never does in even ones, and the reverse.
+"""Ten documents, five of which changed; what changed in odd worlds never does in even ones, and the
+reverse.
 
 The last one changed, so that a loop that ends in a test ends with status 0.
 """
@@ -30,7 +31,8 @@ def extend(builder, rng):
         zip(changed + same, _tags(rng), strict=True)
     ):
         path = f"/contracts/{name}.v{rng.between(1, 3)}.json"
-        # The header of another origin tells the opposite of the truth: it is skipped or the answer is wrong.
+        # The header of another origin tells the opposite of the truth: it is skipped or the answer
+        # is wrong.
         origin = recorded if recorded != served else f'"{rng.split(path).bytes(6).hex()}"'
         headers = {
             "Content-Type": "application/json",
@@ -50,7 +52,8 @@ def extend(builder, rng):
 
 
 def _tags(rng):
-    """Recorded and served: another tag, case, no longer weak, a suffix, no quotation marks; five that did not change."""
+    """Recorded and served: another tag, case, no longer weak, a suffix, no quotation marks; five
+    that did not change."""
     hexes = [
         f"{rng.pick('abcdef')}{rng.split(f'tag-{number}').bytes(6).hex()}" for number in range(11)
     ]

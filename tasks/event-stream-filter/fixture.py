@@ -1,9 +1,10 @@
-"""A stream of server-sent events with five deploys in odd worlds, four in even ones, each written in another way."""
+"""A stream of server-sent events with five deploys in odd worlds, four in even ones, each written
+in another way."""
 
 import json
 
 SERVICES = ("mesh", "queue", "relay", "store", "index", "gate", "vault", "probe")
-OTHERS = ("deploy-failed", "message", "predeploy", None)
+OTHERS = ("deploy-failed", "Deploy", "message", "predeploy", None)
 
 
 def extend(builder, rng):

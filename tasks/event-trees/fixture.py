@@ -1,4 +1,5 @@
-"""Trees of events whose ids differ in their last digits only: five trees in odd worlds, six in even ones."""
+"""Trees of events whose ids differ in their last digits only: five trees in odd worlds, six in even
+ones."""
 
 import json
 

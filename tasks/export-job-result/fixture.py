@@ -1,4 +1,5 @@
-"""Exports that are started and polled; odd worlds end with an odd number of rows, even worlds with an even one."""
+"""Exports that are started and polled; odd worlds end with an odd number of rows, even worlds with
+an even one."""
 
 import json
 

@@ -1,4 +1,5 @@
-"""Names of the result lines whose status is FAILED, each once; what stands after the last ` ... ` is the status."""
+"""Names of the result lines whose status is FAILED, each once; what stands after the last ` ... `
+is the status."""
 
 
 def expected(world, processes):

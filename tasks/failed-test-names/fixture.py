@@ -1,4 +1,5 @@
-"""The saved output of four test binaries: failing tests of three kinds, one of them in two binaries, and look-alikes."""
+"""The saved output of four test binaries: failing tests of three kinds, one of them in two
+binaries, and look-alikes."""
 
 MODULES = ("cache", "codec", "index", "lease", "parse", "peer", "pool", "queue", "retry", "router")
 CHECKS = (

@@ -1,4 +1,5 @@
-"""Templates, and values that mean something to most programs; an odd number of templates in odd worlds."""
+"""Templates, and values that mean something to most programs; an odd number of templates in odd
+worlds."""
 
 TEXTS = (
     "listen {{HOST}}:{{PORT}};\nalias {{HOST_ALIAS}}{{SUFFIX}};",

@@ -49,6 +49,7 @@ def extend(builder, rng):
         f"inbox/{topic()}_20260{rng.between(1, 9)}{rng.between(1, 9)}.csv",
         f"inbox/{topic()}_202604{day}.csv.bak",
         f"inbox/{topic()}_202603{day}.txt",
+        f"inbox/{topic()}_202605{day}.CSV",
         f"inbox/202606{day}_{topic()}.csv",
         f"inbox/{topic()}_202607{day}_draft.csv",
         f"inbox/old/{topic()}_202602{day}.csv",

@@ -1,4 +1,5 @@
-"""Processes that claim ports of four reservations, and more that seem to; the free ports' sum has the seed's parity."""
+"""Processes that claim ports of four reservations, and more that seem to; the free ports' sum has
+the seed's parity."""
 
 from fluency.world import HelperSpec
 

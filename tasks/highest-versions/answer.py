@@ -1,4 +1,5 @@
-"""The highest version of each package of registry/, by the precedence of Semantic Versioning 2.0.0 (section 11)."""
+"""The highest version of each package of registry/, by the precedence of Semantic Versioning 2.0.0
+(section 11)."""
 
 
 def expected(world, processes):

@@ -1,5 +1,5 @@
-"""A registry whose versions text, `sort -V` and file names put in other orders; nine packages in odd worlds, ten in
-even ones."""
+"""A registry whose versions text, `sort -V` and file names put in other orders; nine packages in
+odd worlds, ten in even ones."""
 
 NAMES = (
     "amber",

@@ -1,4 +1,5 @@
-"""A CSV export of incidents: quoted titles and notes, four notes with a pasted row, one team without a resolved record."""
+"""A CSV export of incidents: quoted titles and notes, four notes with a pasted row, one team
+without a resolved record."""
 
 TEAMS = ("billing", "db", "infra", "mesh", "ml")
 OPEN = ("unresolved", "open", "mitigated")

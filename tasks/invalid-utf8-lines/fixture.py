@@ -1,6 +1,7 @@
 """Imports with invalid UTF-8 in some lines and unusual but valid text in others.
 
-No line feed stands in the place of a sequence's next byte: Bash's `read` would take it for a part of the line.
+No line feed stands in the place of a sequence's next byte: Bash's `read` would take it for a part
+of the line.
 
 An odd number of invalid lines in odd worlds, an even one in even worlds.
 """

@@ -1,4 +1,5 @@
-"""Processes named "vox job" below others whose names hold blanks and brackets; five in odd worlds, four in even ones."""
+"""Processes named "vox job" below others whose names hold blanks and brackets; five in odd worlds,
+four in even ones."""
 
 from fluency.world import HelperSpec
 

@@ -1,4 +1,5 @@
-"""A JUnit report of four suites: failed test cases among errors, skipped, flaky and passed ones that mention failures."""
+"""A JUnit report of four suites: failed test cases among errors, skipped, flaky and passed ones
+that mention failures."""
 
 MODULES = ("cache", "codec", "lease", "parse", "pool", "queue", "retry", "router")
 CHECKS = (
@@ -9,7 +10,8 @@ CHECKS = (
     "skips_stale",
     "times_out",
 )
-# Milliseconds of the failed cases: no order as text is the order by number. The last one is for odd worlds alone.
+# Milliseconds of the failed cases: no order as text is the order by number. The last one is for odd
+# worlds alone.
 BANDS = (
     (100_000, 199_999),
     (50_000, 99_999),

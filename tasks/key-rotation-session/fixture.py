@@ -1,4 +1,5 @@
-"""A session with two cookies; a POST that wants both and a token, and leads to a document that wants both.
+"""A session with two cookies; a POST that wants both and a token, and leads to a document that
+wants both.
 
 The new key's number is odd in odd worlds, even in even ones.
 """

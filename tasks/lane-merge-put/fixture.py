@@ -1,4 +1,5 @@
-"""A document that is changed by a merge patch under If-Match; the revision is odd in odd worlds, even in even ones."""
+"""A document that is changed by a merge patch under If-Match; the revision is odd in odd worlds,
+even in even ones."""
 
 import copy
 import json

@@ -1,4 +1,5 @@
-"""The 95th percentile of the ms values with status 200 for each route by the nearest-rank method."""
+"""The 95th percentile of the ms values with status 200 for each route by the nearest-rank
+method."""
 
 import csv
 import io

@@ -1,4 +1,5 @@
-"""A request log of five routes: agents with commas, slow requests of other statuses, one route with a single record."""
+"""A request log of five routes: agents with commas, slow requests of other statuses, one route with
+a single record."""
 
 ROUTES = ("/api/crates", "/api/models", "/api/runs", "/api/search", "/login", "/v1/embed")
 AGENTS = (
@@ -8,7 +9,8 @@ AGENTS = (
     '"vox ""nightly"", 200, /login"',
     '"probe, 200, 7"',
 )
-# Numbers of records whose rank is another one with 94 percent, and with 96; no number is a multiple of 20.
+# Numbers of records whose rank is another one with 94 percent, and with 96; no number is a multiple
+# of 20.
 LESS = (*range(34, 40), *range(51, 59))
 MORE = (23, 24, *range(41, 50))
 ANY = tuple(count for count in range(23, 65) if count % 20)

@@ -1,4 +1,5 @@
-"""People in LDIF with folded lines and values in base64; contractors are odd in number in odd worlds, even in even ones."""
+"""People in LDIF with folded lines and values in base64; contractors are odd in number in odd
+worlds, even in even ones."""
 
 import base64
 
@@ -36,7 +37,8 @@ PEOPLE = 18
 
 
 def extend(builder, rng):
-    # How employeeType is written: plain, folded in the word, in base64, in base64 and folded, as one of two.
+    # How employeeType is written: plain, folded in the word, in base64, in base64 and folded, as
+    # one of two.
     ways = ["plain", "folded", "base64", "base64 folded", "first of two", "last of two"]
     ways += [rng.pick(ways) for _ in range(rng.pick((1, 3) if builder.odd else (2, 4)))]
     names = rng.shuffled([f"{first} {last}" for first in FIRST for last in LAST])[:PEOPLE]

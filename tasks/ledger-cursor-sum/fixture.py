@@ -1,4 +1,5 @@
-"""A ledger in five pages (four in even worlds) that overlap, with ids that doubles cannot tell apart.
+"""A ledger in five pages (four in even worlds) that overlap, with ids that doubles cannot tell
+apart.
 
 The sum is odd in odd worlds, even in even ones.
 """

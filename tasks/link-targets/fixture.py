@@ -1,4 +1,5 @@
-"""A list of links; the number of those that lead nowhere has the seed's parity. The last one of the list is among them."""
+"""A list of links; the number of those that lead nowhere has the seed's parity. The last one of the
+list is among them."""
 
 WORDS = ["amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heath"]
 

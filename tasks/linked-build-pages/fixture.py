@@ -1,4 +1,5 @@
-"""Builds in five pages that lead on by relative references; an odd number failed in odd worlds, an even one in even ones."""
+"""Builds in five pages that lead on by relative references; an odd number failed in odd worlds, an
+even one in even ones."""
 
 import json
 
@@ -39,7 +40,7 @@ def extend(builder, rng):
 
 def _builds(rng, failed):
     others = [rng.pick(STATUSES) for _ in range(rng.between(2, 4))]
-    statuses = ["failed"] * failed + ["failed-soft", *others]
+    statuses = ["failed"] * failed + ["failed-soft", "Failed", *others]
     names = ("nightly", "release", "failed-retry", "smoke")
     return [
         {"id": f"{rng.pick(names)}-{rng.between(1000, 9999)}", "status": status}

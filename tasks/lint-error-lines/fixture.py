@@ -1,4 +1,5 @@
-"""A script with errors and warnings; the numbers of its error lines add up to odd in odd worlds, to even in even.
+"""A script with errors and warnings; the numbers of its error lines add up to odd in odd worlds, to
+even in even.
 
 Its last diagnostic is an error, so that a loop that ends in a test ends with status 0.
 """

@@ -1,4 +1,5 @@
-"""Openings by day in America/St_Johns, which is at UTC-03:30 before the change of 8 March 2026 and at UTC-02:30 after."""
+"""Openings by day in America/St_Johns, which is at UTC-03:30 before the change of 8 March 2026 and
+at UTC-02:30 after."""
 
 import json
 from collections import Counter

@@ -1,4 +1,5 @@
-"""Events of five days in March 2026, with a change of the zone's offset; the number of openings has the seed's parity.
+"""Events of five days in March 2026, with a change of the zone's offset; the number of openings has
+the seed's parity.
 
 Days of UTC and days of each of the two offsets all give other counts.
 """
@@ -25,7 +26,7 @@ def extend(builder, rng):
     events += [event(day, rng.between(1, 148)) for day, n in EARLY.items() for _ in range(n)]
     for _ in range(18 + (len(events) % 2 != builder.odd)):
         events.append(event(rng.below(5), rng.between(220, 1430)))
-    others = [kind for kind in ("close", "open-forced", "reopen", "alarm") for _ in range(5)]
+    others = [kind for kind in ("close", "open-forced", "reopen", "Open") for _ in range(5)]
     events += [event(rng.below(5), rng.below(1440), kind) for kind in others]
     for note in ("open", "kind: open", '"kind": "open"'):
         events.append({"note": note, **event(2, rng.below(1440), "close")})

@@ -1,4 +1,5 @@
-"""A lock file of 26 packages; an odd number of them depends on openssl-sys in odd worlds, an even one in even worlds."""
+"""A lock file of 26 packages; an odd number of them depends on openssl-sys in odd worlds, an even
+one in even worlds."""
 
 NAMES = (
     "amqp anchor-db beacon cargo-meta courier dispatch ember flux-rpc gitwire harvest imap-kit jetty kafka-lite "

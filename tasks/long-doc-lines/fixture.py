@@ -1,4 +1,5 @@
-"""Pages with lines of 100 and 101 characters, counted in every way but the right one they are more or fewer.
+"""Pages with lines of 100 and 101 characters, counted in every way but the right one they are more
+or fewer.
 
 An odd number of long lines in odd worlds, an even one in even worlds.
 """

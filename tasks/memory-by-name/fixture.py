@@ -1,4 +1,5 @@
-"""Many processes of one name that outweigh the largest single one, and a few of another that do not."""
+"""Many processes of one name that outweigh the largest single one, and a few of another that do
+not."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,5 @@
-"""A configuration and a merge patch with every step of RFC 7396; replicas are odd in odd worlds, even in even ones."""
+"""A configuration and a merge patch with every step of RFC 7396; replicas are odd in odd worlds,
+even in even ones."""
 
 import json
 

@@ -1,4 +1,5 @@
-"""A scrape with labels that need a parser; the sums add up to an odd number in odd worlds, to an even one in even worlds."""
+"""A scrape with labels that need a parser; the sums add up to an odd number in odd worlds, to an
+even one in even worlds."""
 
 STATUSES = ("200", "201", "204", "301", "304", "400", "404", "429", "500", "503")
 PATHS = (

@@ -1,4 +1,5 @@
-"""Files that the sources of vox-bundle embed and that are not there, seen from the source that embeds them."""
+"""Files that the sources of vox-bundle embed and that are not there, seen from the source that
+embeds them."""
 
 import posixpath
 import re

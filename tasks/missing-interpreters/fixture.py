@@ -1,4 +1,5 @@
-"""Scripts whose first lines are written in all ways; an odd number lacks its interpreter in odd worlds."""
+"""Scripts whose first lines are written in all ways; an odd number lacks its interpreter in odd
+worlds."""
 
 LISTED = ("awk", "bash", "deno2", "env", "node", "python3")
 ABSENT = ("lua", "perl5", "python", "ruby", "tclsh", "deno")

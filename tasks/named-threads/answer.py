@@ -1,8 +1,10 @@
-"""Processes whose name begins with vox- and their threads named vox-io, by the plan of the threads."""
+"""Processes whose name begins with vox- and their threads named vox-io, by the plan of the
+threads."""
 
 
 def expected(world, processes):
-    # Names that are planned once have their threads; the others have no more threads than the main one.
+    # Names that are planned once have their threads; the others have no more threads than the main
+    # one.
     planned = {helper.name: helper.threads for helper in world.processes if helper.threads}
     lines = []
     for process in processes:

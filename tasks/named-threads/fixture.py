@@ -1,4 +1,5 @@
-"""Processes with threads named vox-io; with those of the process of that name an odd number in odd worlds."""
+"""Processes with threads named vox-io; with those of the process of that name an odd number in odd
+worlds."""
 
 from fluency.world import HelperSpec
 
@@ -26,6 +27,7 @@ def extend(builder, rng):
     ]
     decoys = [
         process(names[0], 0, 2),
+        HelperSpec("io-capitals", "vox-IO", ("--serve",)),
         HelperSpec("io-gc", "vox-io-gc", ("--serve",), threads=("vox-io-2", "io")),
         HelperSpec("not-vox", "net-vox-io", ("--serve",), threads=(WANTED, WANTED)),
     ]

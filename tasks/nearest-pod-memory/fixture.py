@@ -1,10 +1,12 @@
-"""Pods and what runs in them, one within the tree of another: five in odd worlds, four in even ones."""
+"""Pods and what runs in them, one within the tree of another: five in odd worlds, four in even
+ones."""
 
 from fluency.world import HelperSpec
 
 
 def extend(builder, rng):
-    # Mebibytes by what is charged; the nested pod has the most, and more digits than the others in KiB.
+    # Mebibytes by what is charged; the nested pod has the most, and more digits than the others in
+    # KiB.
     nested = rng.between(108, 112)
     ranks = rng.pick(
         (

@@ -1,4 +1,5 @@
-"""For each folder of runs/, its .json file of the least age; what begins with a dot does not count."""
+"""For each folder of runs/, its .json file of the least age; what begins with a dot does not
+count."""
 
 
 def expected(world, processes):

@@ -1,4 +1,5 @@
-"""Runs whose newest result is neither the one in the run's own folder nor the highest step; decoys that are newer."""
+"""Runs whose newest result is neither the one in the run's own folder nor the highest step; decoys
+that are newer."""
 
 NAMES = (
     "ablation-ctx",
@@ -12,7 +13,8 @@ NAMES = (
 
 
 def extend(builder, rng):
-    # The number in one run's name has the seed's parity, so that no odd and even world share an answer.
+    # The number in one run's name has the seed's parity, so that no odd and even world share an
+    # answer.
     baseline = f"baseline v{2 * rng.between(1, 9) + builder.odd}"
     runs = rng.shuffled([baseline, *rng.sample(NAMES, 4)])
     for number, run in enumerate(runs):

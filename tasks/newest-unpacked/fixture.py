@@ -47,7 +47,9 @@ def extend(builder, rng):
     for place, (name, age) in enumerate(zip(names, ages, strict=True)):
         count = rng.pick((9, 11) if builder.odd else (8, 10)) if place == 0 else rng.between(6, 9)
         builder.file(f"dist/{name}.tar.gz", archive(name, count, names[place - 1]), age_days=age)
-    for name in (f"relay-agent-{major + 5}.1.0", f"old-relay-{major + 2}.3.1"):
+    others = ("relay-agent-{}.1.0", "old-relay-{}.3.1", "Relay-{}.0.0")
+    for place, name in enumerate(others, 2):
+        name = name.format(major + place)
         builder.file(f"dist/{name}.tar.gz", archive(name, 6, names[0]), age_days=12)
     builder.file(f"dist/relay-{major + 1}.0.0.tar.gz.part", rng.bytes(200), age_days=10)
     builder.file(f"dist/{names[0]}.tar.gz.sig", rng.bytes(64).hex(), age_days=18)

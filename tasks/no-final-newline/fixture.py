@@ -1,4 +1,5 @@
-"""Service settings with and without a final line feed, empty ones, and some that end in a blank line."""
+"""Service settings with and without a final line feed, empty ones, and some that end in a blank
+line."""
 
 ALWAYS = (".env", "log levels.toml", "telemetry/otel/export.yaml", "mesh/node-id")
 OTHERS = (

@@ -1,4 +1,5 @@
-"""Two exports with quoted fields of several lines; odd worlds have five or seven strayed orders, even worlds six."""
+"""Two exports with quoted fields of several lines; odd worlds have five or seven strayed orders,
+even worlds six."""
 
 FIRST = ("Ada", "Bo", "Cleo", "Dmitri", "Edna", "Femi", "Gus", "Hana", "Ines", "Jun")
 LAST = ("Abel", "Brandt", "Costa", "Diaz", "Eriksen", "Fox", "Grant", "Hale", "Ito", "Jansen")

@@ -1,4 +1,5 @@
-"""Snapshots beside their tests, snapshots whose test is gone, and .snap files that are no snapshots.
+"""Snapshots beside their tests, snapshots whose test is gone, and .snap files that are no
+snapshots.
 
 The last one by name is orphaned, for loops that end in a test.
 """

@@ -1,4 +1,5 @@
-"""Outages of five services round one day; all minutes together are odd in odd worlds, even in even ones."""
+"""Outages of five services round one day; all minutes together are odd in odd worlds, even in even
+ones."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

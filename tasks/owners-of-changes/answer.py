@@ -1,4 +1,5 @@
-"""The owners of each changed file: those of the last rule that matches it, part by part of its path."""
+"""The owners of each changed file: those of the last rule that matches it, part by part of its
+path."""
 
 from fnmatch import fnmatchcase
 

@@ -1,4 +1,5 @@
-"""A log of panics with backtraces, of failed requests with frames of their own, and of single lines."""
+"""A log of panics with backtraces, of failed requests with frames of their own, and of single
+lines."""
 
 FILES = ("peer.rs", "pool.rs", "queue.rs", "util.rs")
 RUSTC = "/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library"
@@ -40,7 +41,8 @@ def _stamp(rng):
 
 
 def _panic(rng, site, number):
-    """A panic that starts in a library if its number is odd or it has no site; columns with every digit occur."""
+    """A panic that starts in a library if its number is odd or it has no site; columns with every
+    digit occur."""
     own = f"{site}:{(10, 29, 5, 38, 47, 16)[number % 6]}" if site else None
     place = (
         f"{RUSTC}/core/src/option.rs:{rng.between(900, 2100)}:5" if number % 2 or not own else own

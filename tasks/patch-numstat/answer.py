@@ -1,4 +1,5 @@
-"""Added and removed lines of each file, counted in its hunks as their headers say how long they are."""
+"""Added and removed lines of each file, counted in its hunks as their headers say how long they
+are."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""An index of plugins and their manifests; odd worlds hold four plugins that need a newer host, even worlds three.
+"""An index of plugins and their manifests; odd worlds hold four plugins that need a newer host,
+even worlds three.
 
 The last plugin of the index is one of them, so that a loop that ends in a test ends with status 0.
 """
@@ -42,7 +43,8 @@ def extend(builder, rng):
             "abi": f"{rng.between(1, 3)}.{rng.below(30)}.{rng.below(30)}",
         }
         if version:
-            # abi is higher where api is not, and the reverse: whoever reads the wrong key gets the wrong plugins.
+            # abi is higher where api is not, and the reverse: whoever reads the wrong key gets the
+            # wrong plugins.
             manifest["requires"] = {
                 "abi": "0.1.0" if version in higher else f"3.{rng.below(9)}.0",
                 "api": version,

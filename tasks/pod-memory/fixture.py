@@ -1,4 +1,5 @@
-"""24 pods with every way to write a quantity; all requested bytes are odd in odd worlds and even in even ones."""
+"""24 pods with every way to write a quantity; all requested bytes are odd in odd worlds and even in
+even ones."""
 
 import json
 

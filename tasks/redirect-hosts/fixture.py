@@ -1,4 +1,5 @@
-"""Short links whose codes differ by case, and a log of their use; an odd number counts in odd worlds."""
+"""Short links whose codes differ by case, and a log of their use; an odd number counts in odd
+worlds."""
 
 import json
 
@@ -28,7 +29,8 @@ def extend(builder, rng):
         )
     for place, code in enumerate(single):
         links[code] = _url(rng, hosts[place % 6])
-    # The hard ones, each of another host: capitals, a port, a query, a fragment, a URL in the query.
+    # The hard ones, each of another host: capitals, a port, a query, a fragment, a URL in the
+    # query.
     shapes = (
         "https://{upper}/a",
         "http://{host}:8080/x",

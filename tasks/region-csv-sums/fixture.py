@@ -18,7 +18,8 @@ COLUMNS = ("order", "customer", "coupon", "region", "quantity")
 
 
 def extend(builder, rng):
-    # In odd worlds the line ends at what is asked for; the coupon, which may be empty, stands before some of it.
+    # In odd worlds the line ends at what is asked for; the coupon, which may be empty, stands
+    # before some of it.
     while True:
         columns = rng.shuffled(COLUMNS)
         asked = max(columns.index("region"), columns.index("quantity"))

@@ -1,4 +1,5 @@
-"""A release, its list of checksums, and files that are not what the list says, the last of the list among them."""
+"""A release, its list of checksums, and files that are not what the list says, the last of the list
+among them."""
 
 from hashlib import sha256
 

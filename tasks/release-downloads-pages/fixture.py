@@ -1,4 +1,5 @@
-"""Releases in pages that lead to each other by Link; odd worlds have an odd total, even worlds an even one."""
+"""Releases in pages that lead to each other by Link; odd worlds have an odd total, even worlds an
+even one."""
 
 import json
 
@@ -60,7 +61,8 @@ def _releases(builder, rng):
 
 
 def _link(cursors, number, turn):
-    """The entries first, prev and next, as far as a page has them, in an order that changes from page to page."""
+    """The entries first, prev and next, as far as a page has them, in an order that changes from
+    page to page."""
     places = {"first": 0} | ({"prev": number - 1} if number else {})
     if number + 1 < len(cursors):
         places["next"] = number + 1

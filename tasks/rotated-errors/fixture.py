@@ -1,4 +1,5 @@
-"""A rotated log with entries of several lines; an odd number of errors in odd worlds, an even one in even ones."""
+"""A rotated log with entries of several lines; an odd number of errors in odd worlds, an even one
+in even ones."""
 
 from fluency.world import gzipped
 
@@ -40,7 +41,8 @@ def extend(builder, rng):
 
 
 def _part(rng, errors, closing, part):
-    """Entries of one part; one of several errors stands first, another one, with more lines, last if it is `closing`."""
+    """Entries of one part; one of several errors stands first, another one, with more lines, last
+    if it is `closing`."""
     levels = ["ERROR"] * errors + [
         rng.pick(("INFO", "WARN", "DEBUG")) for _ in range(rng.between(6, 9))
     ]
@@ -61,6 +63,7 @@ def _part(rng, errors, closing, part):
     ]
     entries = [
         *first,
+        ("Error", "in the reply, asked again", []),
         ("WARN", "slow reply", ["    after 08:15:02 ERROR 7 of the peer"]),
         *entries,
         *last,

@@ -1,4 +1,5 @@
-"""A rotated log of states; an odd number of workers is not idle in odd worlds, an even number in even ones."""
+"""A rotated log of states; an odd number of workers is not idle in odd worlds, an even number in
+even ones."""
 
 from fluency.world import gzipped
 
@@ -12,7 +13,8 @@ def extend(builder, rng):
     names = [f"w-{number:x}" for number in rng.sample(range(1, 400), 18)]
     rest = 5 + builder.odd + 2 * rng.below(2)
     for place, name in enumerate(names):
-        # Of each part where a worker ends one is busy in some way; of the others some are idle at last.
+        # Of each part where a worker ends one is busy in some way; of the others some are idle at
+        # last.
         busy = place < 6 or place - 6 < rest
         last = ends[place % 6] if place < 12 else rng.between(3, parts - 2)
         state = rng.pick(STATES[1:]) if busy else "idle"

@@ -1,4 +1,5 @@
-"""Lines of the fenced blocks whose language is exactly bash, in the order of the file, without blank lines and margins."""
+"""Lines of the fenced blocks whose language is exactly bash, in the order of the file, without
+blank lines and margins."""
 
 
 def expected(world, processes):

@@ -1,4 +1,4 @@
-"""A runbook with eleven fenced blocks, of which four are bash, and backticks that are no fences."""
+"""A runbook with twelve fenced blocks, of which four are bash, and backticks that are no fences."""
 
 
 def extend(builder, rng):
@@ -39,9 +39,19 @@ def extend(builder, rng):
             "```",
         ],
         ["```bash-session", f"$ vox queue depth --port {port}", "12", "```"],
+        ["```Bash", f"vox db check --limit {rng.between(10, 99)}", "```"],
         ["```bashrc", "alias vq='vox queue'", "```"],
         ["```sh", "vox status", "```"],
-        ["```text", "A step looks like this:", "  ```bash", "  vox step", "  ```", "```"],
+        [
+            "```text",
+            "A step looks like this:",
+            "  ```bash",
+            "  vox step",
+            "  ```",
+            "```bash opens such a block.",
+            "Nothing else does.",
+            "```",
+        ],
         ["```rust", "fn main() {}", "```"],
         ["```json", f'{{"limit": {rng.between(100, 999)}}}', "```"],
         ["```", "no language", "```"],

@@ -1,4 +1,5 @@
-"""Runners with a tier in either spelling, with the default one said and unsaid, and options that look like it."""
+"""Runners with a tier in either spelling, with the default one said and unsaid, and options that
+look like it."""
 
 from fluency.world import HelperSpec
 
@@ -17,7 +18,8 @@ def extend(builder, rng):
         _spelled(tier, number == 0 or (number > 1 and rng.chance(50)))
         for number, tier in enumerate(named)
     ]
-    # Those without the option stand side by side, so that one of two has the option that looks like it.
+    # Those without the option stand side by side, so that one of two has the option that looks like
+    # it.
     options += [("--tier", "standard"), ("--max-tier=platinum",), *[()] * rng.between(1, 2)]
     runners = []
     for number, option in enumerate(options):

@@ -1,4 +1,5 @@
-"""Packages below sdk/ that no pattern of members names, or that stand at or below a folder of exclude."""
+"""Packages below sdk/ that no pattern of members names, or that stand at or below a folder of
+exclude."""
 
 import tomllib
 from fnmatch import fnmatchcase

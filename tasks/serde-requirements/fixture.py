@@ -1,4 +1,5 @@
-"""Ten crates with every way to depend on serde; the version that is inherited is odd in odd worlds, even in even ones.
+"""Ten crates with every way to depend on serde; the version that is inherited is odd in odd worlds,
+even in even ones.
 
 One more, the last of crates/, depends on it, so that a loop that ends in a test ends with status 0.
 """

@@ -1,4 +1,5 @@
-"""Sessions with a vox-shell: their id, their leader if it is still there, and how many belong to them."""
+"""Sessions with a vox-shell: their id, their leader if it is still there, and how many belong to
+them."""
 
 
 def expected(world, processes):

@@ -1,4 +1,5 @@
-"""Sessions with and without shells; an odd number of processes is in those with one in odd worlds, an even one in even."""
+"""Sessions with and without shells; an odd number of processes is in those with one in odd worlds,
+an even one in even."""
 
 from fluency.world import HelperSpec
 

@@ -1,4 +1,5 @@
-"""The five requests with the longest time between their earliest and latest record, in milliseconds."""
+"""The five requests with the longest time between their earliest and latest record, in
+milliseconds."""
 
 import json
 from datetime import datetime, timedelta

@@ -1,4 +1,5 @@
-"""A trace around midnight: fourteen requests whose records are out of order, and records of no request."""
+"""A trace around midnight: fourteen requests whose records are out of order, and records of no
+request."""
 
 import json
 from datetime import datetime, timedelta
@@ -54,10 +55,12 @@ def extend(builder, rng):
 
 
 def _times(rng, odd, band):
-    """Of each record of a request the milliseconds since its start, and those by which its line is ordered.
+    """Of each record of a request the milliseconds since its start, and those by which its line is
+    ordered.
 
-    Durations are odd in odd worlds and even in even ones, and never whole seconds. Among the longest requests the
-    earliest record stands after the next one, the latest before the one before it.
+    Durations are odd in odd worlds and even in even ones, and never whole seconds. Among the
+    longest requests the earliest record stands after the next one, the latest before the one before
+    it.
     """
     duration = rng.between(*band) * 1000 + 2 * rng.between(1, 499) + odd
     if duration < 12_000:

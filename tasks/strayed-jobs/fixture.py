@@ -1,6 +1,7 @@
 """Jobs under the supervisor they name, and jobs that lost it to an end, to an adopter or to PID 1.
 
-%P among the arguments is the process id of the one that starts the process, %PP that of the one above it.
+%P among the arguments is the process id of the one that starts the process, %PP that of the one
+above it.
 """
 
 from fluency.world import HelperSpec
@@ -10,7 +11,8 @@ PLACES = ("first", "between", "last")
 
 def extend(builder, rng):
     numbers = iter(rng.sample(range(10, 100), 20))
-    # With the one whose supervisor lives: three or five strayed jobs in odd worlds, four in even ones.
+    # With the one whose supervisor lives: three or five strayed jobs in odd worlds, four in even
+    # ones.
     orphans, adopted = rng.pick(((1, 1), (2, 2)) if builder.odd else ((1, 2), (2, 1)))
 
     def job(key, parent, place, supervisor="%P"):

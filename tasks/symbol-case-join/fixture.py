@@ -1,4 +1,5 @@
-"""Fourteen symbols, four pairs alike but for case; all references are odd in odd worlds and even in even ones."""
+"""Fourteen symbols, four pairs alike but for case; all references are odd in odd worlds and even in
+even ones."""
 
 import json
 

@@ -1,4 +1,5 @@
-"""Build folders of two to five digits of bytes, some of them in hidden files; one without a file."""
+"""Build folders of two to five digits of bytes, some of them in hidden files; one without a
+file."""
 
 FILES = {
     "debug": (

@@ -1,4 +1,5 @@
-"""Argument vectors with all kinds of arguments; numbers are odd in odd worlds and even in even ones."""
+"""Argument vectors with all kinds of arguments; numbers are odd in odd worlds and even in even
+ones."""
 
 
 def extend(builder, rng):

@@ -1,4 +1,5 @@
-"""A token with a tenant in its payload and two look-alikes; odd worlds have an odd sum, even worlds an even one."""
+"""A token with a tenant in its payload and two look-alikes; odd worlds have an odd sum, even worlds
+an even one."""
 
 import base64
 import json
@@ -18,7 +19,8 @@ def extend(builder, rng):
     mine, of_header, nested = tenants
     header = {"alg": "HS256", "typ": "JWT", "tenant": of_header}
     payload = ""
-    # One sign of padding is missing in odd worlds, two in even ones; both letters that base64 lacks are there.
+    # One sign of padding is missing in odd worlds, two in even ones; both letters that base64 lacks
+    # are there.
     while not ({"-", "_"} <= set(payload) and -len(payload) % 4 == (1 if builder.odd else 2)):
         scope = "seats:" + "".join(rng.pick(MARKS) for _ in range(rng.between(6, 12)))
         claims = [

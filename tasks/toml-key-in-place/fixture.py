@@ -1,4 +1,5 @@
-"""Settings of a relay with CRLF, full of numbers that look like the one asked for; `workers` has the seed's parity."""
+"""Settings of a relay with CRLF, full of numbers that look like the one asked for; `workers` has
+the seed's parity."""
 
 
 def extend(builder, rng):

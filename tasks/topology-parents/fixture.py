@@ -1,4 +1,5 @@
-"""A plan of parents and processes that keep to it or do not: five misplaced ones in odd worlds, four in even ones."""
+"""A plan of parents and processes that keep to it or do not: five misplaced ones in odd worlds,
+four in even ones."""
 
 import json
 

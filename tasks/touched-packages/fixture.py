@@ -1,4 +1,5 @@
-"""Changed files in nested, renamed and virtual packages; an odd number of packages is touched in odd worlds."""
+"""Changed files in nested, renamed and virtual packages; an odd number of packages is touched in
+odd worlds."""
 
 PACKAGE = '[package]\nname = "{}"\nversion = "0.1.0"\nedition = "2024"\n'
 WORDS = ("audio", "chart", "digest", "editor", "filter", "graph", "mirror", "viewer")

@@ -1,4 +1,5 @@
-"""Apps and their config files, of which three turn tracing on in odd worlds and four in even ones."""
+"""Apps and their config files, of which three turn tracing on in odd worlds and four in even
+ones."""
 
 from fluency.world import HelperSpec
 

@@ -1,4 +1,5 @@
-"""Results of 24 tests of six classes; an odd number of results failed in odd worlds, an even one in even ones."""
+"""Results of 24 tests of six classes; an odd number of results failed in odd worlds, an even one in
+even ones."""
 
 CLASSES = (
     "Vox.Db.Store",
@@ -18,7 +19,8 @@ def extend(builder, rng):
         data = rng.split(f"test-{place}").bytes(16).hex()
         guid = "-".join((data[:8], data[8:12], data[12:16], data[16:20], data[20:]))
         tests.append((guid, classes[place % 6], f"{rng.pick(WORDS)}{place}"))
-    # The last class has no failed result; a test of the first one failed twice, one failed and passed.
+    # The last class has no failed result; a test of the first one failed twice, one failed and
+    # passed.
     results = [
         (tests[0], "Failed"),
         (tests[0], "Failed"),

@@ -1,4 +1,5 @@
-"""Six themes with equal folders and nearly equal ones; in odd worlds two of the themes are equal too."""
+"""Six themes with equal folders and nearly equal ones; in odd worlds two of the themes are equal
+too."""
 
 THEMES = ("amber", "birch", "coral", "dusk", "ember", "fjord", "grove", "haze")
 

@@ -1,4 +1,5 @@
-"""A library on three levels and files that no declaration leads to: five in odd worlds, four or six in even ones."""
+"""A library on three levels and files that no declaration leads to: five in odd worlds, four or six
+in even ones."""
 
 WORDS = (
     "area", "bound", "cell", "chart", "edge", "face", "grid", "hull", "label", "layer", "lens", "line", "mark", "node",
@@ -12,7 +13,8 @@ def extend(builder, rng):
     declared = {"lib.rs": []}
 
     def module(parent, path, how="mod {};", before=()):
-        """A file that its parent declares, by the name of the file or, for mod.rs, of its folder."""
+        """A file that its parent declares, by the name of the file or, for mod.rs, of its
+        folder."""
         name = path.removesuffix("/mod.rs").removesuffix(".rs").rsplit("/", 1)[-1]
         declared[parent] += [[*before, how.format(name)]]
         declared[path] = []

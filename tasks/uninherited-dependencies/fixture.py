@@ -1,4 +1,5 @@
-"""A root table and crates with every way to inherit; an odd number of entries is not inherited in odd worlds."""
+"""A root table and crates with every way to inherit; an odd number of entries is not inherited in
+odd worlds."""
 
 import re
 

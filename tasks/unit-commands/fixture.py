@@ -46,11 +46,15 @@ def extend(builder, rng):
     drop_in(twice, "9-start.conf", service, "ExecStart =", start(twice), "", *other)
     added = [start(more) for _ in range(2 - builder.odd)]
     drop_in(more, "30-more.conf", service, "Nice=5", *added)
-    drop_in(more, "40-limits.conf", service, f"LimitNOFILE={rng.between(1000, 9999)}")
+    limit = f"LimitNOFILE={rng.between(1000, 9999)}"
+    drop_in(more, "40-limits.conf", service, limit, f"Execstart={command(more)}")
     drop_in(emptied, "15-none.conf", service, "ExecStart=")
     drop_in(emptied, "60-start.conf", service, start(emptied))
+    # Before its first section; the file before it ends in [Service].
+    drop_in(emptied, "70-nice.conf", "ExecStart=", start(emptied), service, "Nice=1")
     drop_in(elsewhere, "50-notes.conf", "[X-Notes]", "ExecStart=", start(elsewhere))
     drop_in(elsewhere, "70-start.conf.off", service, "ExecStart=", start(elsewhere))
+    drop_in(elsewhere, "90-start.conf", "[service]", "ExecStart=", start(elsewhere))
     drop_in(unknown, "20-start.conf", service, "ExecStart=", start(unknown))
     builder.file(f"units/{plain}.timer", "[Timer]\nOnCalendar=daily\n")
     text = f"{service}\nExecStart=\n{start(plain)}\n"

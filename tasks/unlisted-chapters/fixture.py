@@ -1,4 +1,5 @@
-"""A table of contents with every form of a link; six pages are no chapters in odd worlds, seven in even ones.
+"""A table of contents with every form of a link; seven pages are no chapters in odd worlds, eight
+in even ones.
 
 The last one by name is among them, for loops that end in a test.
 """
@@ -40,6 +41,7 @@ def extend(builder, rng):
     chapter(f"guide/{namesake}")
     short, long, another, alone = (page() for _ in range(4))
     others = [namesake, short, long, another, "guide/notes.md", "translations.md"]
+    others += [f"{rng.pick(FOLDERS)}/summary.md"]
     others += [] if builder.odd else [alone]
     lines.insert(rng.between(2, 8), f"<!-- - [Gone]({short}) -->")
     several = ["<!--", f"- [Later]({long})", f"- [Much later]({another})", "-->"]

@@ -1,4 +1,5 @@
-"""Four workflows with pinned and unpinned action references, and files beside them that do not count."""
+"""Four workflows with pinned and unpinned action references, and files beside them that do not
+count."""
 
 HEX = "0123456789abcdef"
 FOLDER = ".github/workflows"

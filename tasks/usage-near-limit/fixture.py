@@ -44,7 +44,8 @@ def _token(rng, name):
 
 
 def _limits(builder, rng):
-    """Seven scopes; what is left of those above the line adds up to an odd number in odd worlds, an even one in even."""
+    """Seven scopes; what is left of those above the line adds up to an odd number in odd worlds, an
+    even one in even."""
     edge = rng.pick([limit for limit in range(1_000, 9_000, 10) if _agrees(limit)])
     just = rng.between(20, 90) * 100 + rng.between(1, 99)
     above = rng.between(1_000, 9_000)
@@ -75,7 +76,8 @@ def _limits(builder, rng):
 
 
 def _agrees(limit):
-    """Whether every usual way to compare exactly 90 percent says that it is not above, also with doubles."""
+    """Whether every usual way to compare exactly 90 percent says that it is not above, also with
+    doubles."""
     used = limit * 9 // 10
     above = (
         used / limit > 0.9,

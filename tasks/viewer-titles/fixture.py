@@ -2,7 +2,8 @@
 
 from fluency.world import HelperSpec
 
-# A lone *, a word that begins with --, quotation marks, and plain ones; odd and even worlds share none.
+# A lone *, a word that begins with --, quotation marks, and plain ones; odd and even worlds share
+# none.
 TITLES = {
     True: ("all * entries", "diff --stat summary", 'say "hi" twice', "Mesh map", "Open issues"),
     False: (

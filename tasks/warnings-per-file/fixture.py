@@ -1,4 +1,5 @@
-"""A build log of four crates: located warnings in eight files, one place of each crate twice, among other places."""
+"""A build log of four crates: located warnings in eight files, one place of each crate twice, among
+other places."""
 
 FILES = ("lib.rs", "peer.rs", "pool.rs", "queue.rs", "util.rs", "gen/tables.rs")
 WARNINGS = (
@@ -21,7 +22,8 @@ def extend(builder, rng):
     for number, crate in enumerate(crates):
         (one, other), (many, few) = paths[number], counts[number]
         lines += [f"   Compiling {crate} v0.5.0 (/build/crates/{crate})"]
-        # The first file has the first and the last warning, so that its warnings do not stand together: one place twice.
+        # The first file has the first and the last warning, so that its warnings do not stand
+        # together: one place twice.
         again = _located(rng, f"warning: {rng.pick(WARNINGS)}", one)
         lines += again
         for path in rng.shuffled([one] * (many - 2) + [other] * few):

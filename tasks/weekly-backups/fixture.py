@@ -1,6 +1,8 @@
-"""Backups round New Year and round Sundays; an odd number is not kept in odd worlds, an even number in even ones.
+"""Backups round New Year and round Sundays; an odd number is not kept in odd worlds, an even number
+in even ones.
 
-The first two and the last two of each service are of one day: loops in both directions end with status 0.
+The first two and the last two of each service are of one day: loops in both directions end with
+status 0.
 """
 
 from datetime import date, timedelta

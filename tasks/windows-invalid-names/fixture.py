@@ -1,4 +1,5 @@
-"""Imported files and folders with names that Windows does not allow, and names that only look so."""
+"""Imported files and folders with names that Windows does not allow, and names that only look
+so."""
 
 ALWAYS = (
     "fixtures/AUX/readme.md",

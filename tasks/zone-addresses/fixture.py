@@ -1,4 +1,5 @@
-"""A master file with every way to write a record; an odd number of aliases leads to an address in odd worlds."""
+"""A master file with every way to write a record; an odd number of aliases leads to an address in
+odd worlds."""
 
 HOSTS = (
     "atlas",

@@ -20,8 +20,8 @@ PINNED = json.loads((DATA / "pilot.json").read_text(encoding="utf-8"))
 """The hashes of the twenty's texts and worlds, and their answers. They change with a task's version, and never else."""
 PROMPTS = {
     "easy-20": "f453f2a6f3f3e3b801caf73611c10a6cc70ab20b232815ef305b1b3776847593",
-    "full-60": "48304912b15538ed0c25cb82ddb910571c545f6eac4ff7cf59ba1113de05b55c",
-    "demanding": "daa531145f3f6f66854fcb8996715a55d2cced54ac1d4821abbc08a72ed98100",
+    "full-60": "53926a606a540cae7d70cda6ba666e637cf7765edbf8b5046569f0c101996f31",
+    "demanding": "f9062c94e7470dd5c957ec97c781b5c74e9fe0e60341a6e66bd61ce67f466d12",
 }
 """What models are asked, by set. Another prompt is another task: raise the task's version with it."""
 
