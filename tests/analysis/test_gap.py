@@ -43,8 +43,8 @@ def test_pair_by_task_of_one_or_no_trial() -> None:
 def test_gap_weighs_tasks_equally() -> None:
     paired = pair_by_task(outcomes([(0, 3), (5, 5)], [(3, 3), (5, 5)]))
     assert paired.gap == Fraction(1, 2) and (
-        paired.baseline.rate.passes,
-        paired.baseline.rate.scored,
+        paired.baseline.total_passes,
+        paired.baseline.total_scored,
     ) == (5, 8)
 
 

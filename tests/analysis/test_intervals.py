@@ -54,8 +54,7 @@ def test_task_interval_is_floored_near_an_edge_where_wider() -> None:
 def fixed(
     bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5
 ) -> float | None:
-    found = outcomes(bash, pwsh, trials)
-    return fixed_task_halfwidth(found, pair_by_task(found))
+    return fixed_task_halfwidth(pair_by_task(outcomes(bash, pwsh, trials)))
 
 
 def test_fixed_task_interval_by_hand() -> None:

@@ -140,7 +140,9 @@ def test_sensitivities_differ_by_definition() -> None:
         "no_unix_tools": Fraction(1, 5),
         "windows_aliases": Fraction(2, 5),
     }
-    scored = {line.key: line.estimate.paired.challenger.rate.scored for line in model.sensitivities}
+    scored = {
+        line.key: line.estimate.paired.challenger.total_scored for line in model.sensitivities
+    }
     assert (scored["no_refusals"], scored["no_unix_tools"]) == (80, 100)
 
 

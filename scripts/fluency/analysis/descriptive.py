@@ -91,10 +91,11 @@ def composition(rows: pd.DataFrame, shell: str) -> ShellComposition:
 def failure_lines(rows: pd.DataFrame, shells: Collection[str]) -> tuple[FailureLine, ...]:
     """Every class that occurs in one model's measured cells, in the order of the closed set."""
     failed = rows[(rows["status"] == "measured") & (rows["passed"] == False)]  # noqa: E712
-    named, lines = failed["failure_class"].fillna("unclassified"), []
+    parts = dict(list(failed.groupby(failed["failure_class"].fillna("unclassified"))))
+    lines = []
     for failure_class in (*get_args(FailureClass), "unclassified"):
-        part = failed[named == failure_class]
-        if len(part):
+        if failure_class in parts:
+            part = parts[failure_class]
             counts = {shell: int((part["shell"] == shell).sum()) for shell in shells}
             why, command = part[["why", "command"]].fillna("").iloc[0]
             lines.append(FailureLine(failure_class, counts, cells_in(part)[0], why, command))

@@ -118,7 +118,7 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
         paired=paired,
         interval=gap_interval(paired),
         sd=spread,
-        fixed=fixed_task_halfwidth(outcomes, paired),
+        fixed=fixed_task_halfwidth(paired),
         bounds=missing_bounds(outcomes),
         needed=sample_sizes(spread),
         differing_bound=clopper_pearson(paired.differing, len(paired.tasks))[1],

@@ -15,7 +15,7 @@ from scipy.special import (  # the import of scipy.stats takes half a second
 )
 
 from fluency.analysis.decision_table import ALPHA, edge_of
-from fluency.analysis.outcomes import Outcomes, PairedRates, mean
+from fluency.analysis.outcomes import PairedRates, mean
 
 
 class Interval(NamedTuple):
@@ -69,21 +69,20 @@ def task_sd(differences: Sequence[Fraction]) -> float:
     return float(stdev(differences)) if len(differences) > 1 else 0.0
 
 
-def fixed_task_halfwidth(outcomes: Outcomes, paired: PairedRates) -> float | None:
+def fixed_task_halfwidth(paired: PairedRates) -> float | None:
     """Half-width of the 95 % interval for exactly these tasks, from the trials' noise alone.
 
     None if a task has one trial, which does not show its own noise.
     """
-    places = [outcomes.tasks.index(task) for task in paired.tasks]
     cells = [
         cell
-        for counts in (outcomes.baseline.at(places), outcomes.challenger.at(places))
+        for counts in (paired.baseline, paired.challenger)
         for cell in zip(counts.passes, counts.scored, strict=True)
     ]
     if min(n for _, n in cells) < 2:
         return None
     noise = sum(c * (n - c) / n**2 / (n - 1) for c, n in cells)
-    return float(ndtri(1 - ALPHA / 2)) * sqrt(noise) / len(places)
+    return float(ndtri(1 - ALPHA / 2)) * sqrt(noise) / len(paired.tasks)
 
 
 def clopper_pearson(successes: int, size: int) -> tuple[float, float]:

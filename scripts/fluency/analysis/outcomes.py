@@ -91,9 +91,9 @@ class ShellPasses:
         return tuple(Fraction(c, n) for c, n in zip(self.passes, self.scored, strict=True))
 
     @property
-    def rate(self) -> Rate:
-        """Pass@1 over at least one task, each with a measured trial."""
-        return Rate(mean(self.rates), self.total_passes, self.total_scored)
+    def rate(self) -> Fraction:
+        """Pass@1: the mean over at least one task, each with a measured trial."""
+        return mean(self.rates)
 
     @property
     def total_passes(self) -> int:
@@ -130,15 +130,6 @@ class Outcomes:
         return ceil(self.trials / 2)
 
 
-@dataclass(frozen=True)
-class Rate:
-    """A pass@1, the mean over tasks of passes / measured trials, and both in all."""
-
-    value: Fraction
-    passes: int
-    scored: int
-
-
 def count_outcomes(
     rows: pd.DataFrame,
     tasks: Sequence[str],
@@ -171,11 +162,11 @@ def count_outcomes(
     return Outcomes(tuple(tasks), trials, by_shell, gap_shells(shells))
 
 
-def pass_at_1(outcomes: Outcomes, shell: str) -> Rate | None:
-    """Pass@1 of one shell alone, over the tasks that have enough measured trials in it; None without any."""
+def enough_measured(outcomes: Outcomes, shell: str) -> ShellPasses | None:
+    """One shell alone, over its tasks with enough measured trials; None without any."""
     counts = outcomes.by_shell[shell]
     kept = well_measured(outcomes.min_trials, counts)
-    return counts.at(kept).rate if kept else None
+    return counts.at(kept) if kept else None
 
 
 def well_measured(least: int, *shells: ShellPasses) -> list[int]:
@@ -202,7 +193,7 @@ class PairedRates:
     @property
     def rates(self) -> tuple[Fraction, Fraction]:
         """Pass@1 of baseline and challenger."""
-        return self.baseline.rate.value, self.challenger.rate.value
+        return self.baseline.rate, self.challenger.rate
 
     @property
     def gap(self) -> Fraction:

@@ -13,13 +13,13 @@ from fluency.analysis.decision_table import Band, BandWords, band_words, plan_fo
 from fluency.analysis.gap import GapEstimate, TableReading, apply_table, estimate_gap
 from fluency.analysis.outcomes import (
     Outcomes,
-    Rate,
+    ShellPasses,
     Tally,
     cells_in,
     count_cells,
     count_outcomes,
+    enough_measured,
     ordered_shells,
-    pass_at_1,
 )
 from fluency.analysis.pass_at_k import PassK, pass_k
 from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
@@ -45,7 +45,7 @@ class ModelAnalysis:
     Attributes:
         tallies: Of the study's shells, as are `composition` and `silent`.
         marks: By (task, shell), one a trial, see `trial_marks`.
-        rates: Of every shell in report order; None if no task has enough measured trials.
+        passes: Of every shell in report order; None if no task has enough measured trials.
         gap: None if no task was measured in both contrasted shells; `reading` says why.
         without: The gap without the tasks that lean to a shell.
         sets: The gap of each named set that is a part of the study's tasks.
@@ -55,7 +55,7 @@ class ModelAnalysis:
     tallies: dict[str, Tally]
     outcomes: Outcomes
     marks: dict[tuple[str, str], tuple[str, ...]]
-    rates: dict[str, Rate | None]
+    passes: dict[str, ShellPasses | None]
     gap: GapEstimate | None
     reading: TableReading
     pass_k: PassK
@@ -120,7 +120,7 @@ def analyse_model(
         tallies=tallies,
         outcomes=outcomes,
         marks=trial_marks(rows, tasks, trials, shells),
-        rates={shell: pass_at_1(outcomes, shell) for shell in outcomes.by_shell},
+        passes={shell: enough_measured(outcomes, shell) for shell in outcomes.by_shell},
         gap=gap,
         reading=apply_table(outcomes, gap, tallies),
         pass_k=pass_k(outcomes),

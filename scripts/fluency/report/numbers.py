@@ -7,6 +7,7 @@ from math import isinf
 
 from fluency.analysis.decision_table import band_of
 from fluency.analysis.intervals import Interval
+from fluency.analysis.outcomes import ShellPasses
 
 MINUS = "\u2212"
 
@@ -14,6 +15,11 @@ MINUS = "\u2212"
 def percent(share: Fraction | float | None, digits: int = 1) -> str:
     """`61.0 %` of a share of one; `n/a` if unknown."""
     return "n/a" if share is None else f"{_rounded(share, digits)} %"
+
+
+def rate(found: ShellPasses) -> str:
+    """`61.0 % (61/100)`."""
+    return f"{percent(found.rate)} ({found.total_passes}/{found.total_scored})"
 
 
 def points(share: Fraction | float, digits: int = 1) -> str:

@@ -108,15 +108,15 @@ def model_sentence(model: ModelAnalysis) -> str:
     if gap is None or model.reading.band is None:
         return f"was not compared: {refusal(model)}."
     baseline, challenger = short_names(model.outcomes.contrast)
-    below, above = gap.paired.baseline.rate, gap.paired.challenger.rate
-    if not below.passes + above.passes:
+    below, above = gap.paired.baseline, gap.paired.challenger
+    if not below.total_passes + above.total_passes:
         return (
             "solved nothing in either shell: for this model the tasks are too hard to compare the "
             "shells."
         )
     return (
-        f"wrote a working command in {below.passes} of {below.scored} {baseline} and "
-        f"{above.passes} of {above.scored} {challenger} runs: {challenger} {signed(gap.value)} "
+        f"wrote a working command in {below.total_passes} of {below.total_scored} {baseline} and "
+        f"{above.total_passes} of {above.total_scored} {challenger} runs: {challenger} {signed(gap.value)} "
         f"points (95 % interval {span(gap.interval)}). {claims_sentence(model)}"
     )
 
@@ -154,9 +154,9 @@ def judged(model: ModelAnalysis, reading: TableReading) -> str:
 def refusal(model: ModelAnalysis) -> str:
     """Why no verdict is given, and what was measured."""
     seen = "; ".join(
-        f"{SHELLS[shell].title} passed {rate.passes} of {rate.scored} runs"
+        f"{SHELLS[shell].title} passed {found.total_passes} of {found.total_scored} runs"
         for shell in model.tallies
-        if (rate := model.rates[shell])
+        if (found := model.passes[shell])
     )
     return "; ".join(model.reading.refused) + (f" ({seen})" if seen else "")
 
@@ -384,8 +384,8 @@ def unofficial_builds(provenance: Provenance) -> list[str]:
         for shell in image.unofficial
     }
     return [
-        f"{name} here is not the official release's build (its archive has SHA-256 {digest}): what "
-        "is said of it is said of this build."
+        f"{name} here is not the official release's build (SHA-256 of its archive: {digest[:16]}…): "
+        "what is said of it is said of this build."
         for name, digest in sorted(found)
     ]
 

@@ -10,7 +10,7 @@ from fluency.analysis.subgroups import GAP, RateChange
 from fluency.core.shells import SHELLS
 from fluency.report.markdown import table
 from fluency.report.marks import FAILURES, MARKS, mark_of
-from fluency.report.numbers import percent, signed, span
+from fluency.report.numbers import percent, rate, signed, span
 from fluency.report.sentences import judged, short_names, side_name, telling_first
 
 SHOWN = 5
@@ -42,14 +42,14 @@ def rate_cell(model: ModelAnalysis, shell: str) -> str:
     """`61.0 % (61/100)`: over the compared tasks, or the shell's own where it is in no comparison."""
     if shell not in model.tallies:
         return "not in study"
-    rate = model.rates[shell]
+    found = model.passes[shell]
     if model.gap is not None and shell in model.outcomes.contrast:
         paired = model.gap.paired
         is_baseline = shell == model.outcomes.contrast[0]
-        rate = (paired.baseline if is_baseline else paired.challenger).rate
-    if rate is None:
+        found = paired.baseline if is_baseline else paired.challenger
+    if found is None:
         return "not measured" if model.tallies[shell].state == "not-measured" else "missing"
-    return f"{percent(rate.value)} ({rate.passes}/{rate.scored})"
+    return rate(found)
 
 
 def difference_table(model: ModelAnalysis) -> str:

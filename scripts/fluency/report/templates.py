@@ -12,7 +12,7 @@ import jinja2
 from fluency.common.paths import REPORT
 from fluency.core.shells import SHELLS
 from fluency.report.markdown import aligned, code, text
-from fluency.report.numbers import percent, points, seconds, signed, span
+from fluency.report.numbers import percent, points, rate, seconds, signed, span
 from fluency.report.sentences import attempt, judged, short_name
 
 
@@ -29,6 +29,7 @@ def cell_link(path: str) -> str:
 FILTERS: tuple[Callable[..., object], ...] = (
     percent,
     points,
+    rate,
     seconds,
     signed,
     span,
