@@ -239,7 +239,7 @@ add(
 @click.argument("cell", default="")
 @click.option("--full", is_flag=True, help="With the provenance and the records' paths.")
 def show(cell: str, full: bool) -> None:
-    """Show one cell (model/shell/task/trial): prompt, reply, command, both worlds, times; its verdict last."""
+    """Show one cell (model/shell/task/trial): prompt, reply, command, worlds, times, verdict."""
     from fluency.core.study import Cell
     from fluency.report.show import show as show_cell
 
@@ -298,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def exit_code_of(action: Callable[[], int]) -> int:
-    """Run an action; a user's mistake, or a file that cannot be used, is one sentence and exit code 2."""
+    """Run an action; a user's mistake, or an unusable file, is one sentence and exit code 2."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as during the imports
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal of ASCII gets ? for what it cannot show
@@ -324,7 +324,7 @@ def exit_code_of(action: Callable[[], int]) -> int:
         return 0
     except OSError as error:
         what = error.strerror or f"{type(error).__name__}: {error}"
-        hint = "check that it is there, is a file or folder as it should be, and may be read and written"
+        hint = "check that it is there, is a file or a folder, and may be read and written"
         failure = UserError(what, where=str(error.filename or ""), hint=hint)
     print(f"Error: {failure}", file=sys.stderr)
     return 2

@@ -1,6 +1,7 @@
 """A study's cells table for other programs: CSV with a data dictionary (Data Package).
 
-`FORMATS` takes further writers: `fluency_inspect.logs` adds Inspect AI's logs, which need another environment.
+`FORMATS` takes further writers: `fluency_inspect.logs` adds Inspect AI's logs, which need another
+environment.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def export_archive(archive: Path, format: str, into: Path | None = None) -> list
                 where=str(archive),
                 hint="`make verify` lists all",
             )
-        origin = f"{archive.name}, SHA-256 {files.sha256}, not proven by this export (`make verify` does)"
+        proof = "not proven by this export (`make verify` does)"
+        origin = f"{archive.name}, SHA-256 {files.sha256}, {proof}"
         view = read_archived_study(files).view()
         return export_study(view, archive.name.removesuffix(".tar.zst"), origin, format, into)
 
@@ -48,9 +50,12 @@ def export_loaded(loaded: LoadedStudy, format: str, into: Path | None = None) ->
 def export_study(
     view: StudyView, name: str, origin: str, format: str, into: Path | None = None
 ) -> list[Path]:
-    """Write a study in a format, below `exports/` or into `into`, an empty folder; the files written.
+    """Write a study in a format; the files written.
 
-    `name` is the study's name in paths, `origin` says where it is from.
+    Args:
+        name: the study's, in paths.
+        origin: says where it is from.
+        into: an empty folder; else one below `exports/`.
     """
     if format not in FORMATS:
         hint = f"there are: {', '.join(FORMATS)}; and inspect by `make export FORMAT=inspect`"

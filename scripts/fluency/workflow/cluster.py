@@ -1,11 +1,13 @@
 """`fluency run --on slurm`: what needs containers runs on a cluster's nodes, everything else here.
 
-First the models are asked, here, where the keys, the rate limit and the budget are; then the nodes execute and score
-in slices; then the ordinary run finds every record and writes table and report. These are three runs of Snakemake,
-because the one that submits jobs passes its environment on to them and must not have a key.
+First the models are asked, here, where the keys, the rate limit and the budget are; then the nodes
+execute and score in slices; then the ordinary run finds every record and writes table and report.
+These are three runs of Snakemake, because the one that submits jobs passes its environment on to
+them and must not have a key.
 
-A slice has many cells: a job for each cell would start Snakemake three times (about 12 s) to do 2 s of work. A node
-executes its slice by a separate Snakemake from the same Snakefile, so a run on one machine afterwards redoes nothing.
+A slice has many cells: a job for each cell would start Snakemake three times (about 12 s) to do 2 s
+of work. A node executes its slice by a separate Snakemake from the same Snakefile, so a run on one
+machine afterwards redoes nothing.
 """
 
 from __future__ import annotations
@@ -15,12 +17,10 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
-from fluency.common.clock import utc_now
 from fluency.common.errors import SandboxError, UserError
 from fluency.common.files import pretty_json, read_json, sha256, write_atomic
 from fluency.common.locks import file_lock
@@ -41,7 +41,7 @@ from fluency.workflow.snakemake_process import node_name, run_snakemake, snakema
 
 FOLDER = CACHE / "slices"
 CELLS_A_PROCESSOR = 80
-"""About 160 s of work for each processor of a node, against the 12 s until a slice's first container."""
+"""About 160 s of work for a processor, against 12 s until a slice's first container."""
 PROFILES = ROOT / "profiles"
 NODES_NEED = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|LANG|TZ|TERM|TMPDIR|PYTHONPATH|KUBECONFIG|TASKS_PRIVATE"
@@ -56,7 +56,11 @@ USERS_ERROR = 2
 def run_on_cluster(
     profile: str, processors: int, loaded: LoadedStudy, arguments: Sequence[str]
 ) -> int:
-    """Measure a study with a profile's cluster, whose slices have this number of processors; Snakemake's exit code."""
+    """Measure a study with a profile's cluster; Snakemake's exit code.
+
+    Args:
+        processors: of a slice.
+    """
     jobs = jobs_to_run(loaded)
     if any(job.rule == "generate" for job in jobs):
         asked = run_snakemake(snakemake_command(loaded, *arguments, "--until", "generate"))
@@ -77,7 +81,7 @@ def run_on_cluster(
 
 
 def slice_processors(profile: str) -> int:
-    """How many processors a slice has, by its profile; UserError without the profile or its cluster."""
+    """The processors of a slice, by its profile; UserError without profile or cluster."""
     there = sorted({path.parent.name for path in PROFILES.glob("*/profile.yaml")} - {"default"})
     if profile not in there:
         hint = f"name one of {there}"
@@ -100,7 +104,7 @@ def check_answers(profile: str, probe: str) -> None:
 def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:
     """The answered cells that have to be executed or scored, in the seeded order of asking.
 
-    In that order every slice has cells of every shell, task and model, so that no node's speed favours one of them.
+    In that order every slice has cells of every shell, task and model: no node's speed favours one.
     """
     cells = {job.cell for job in jobs if job.rule in ("execute", "score") and job.cell}
     answered = [cell for cell in cells if record_path(RESULTS, "generations", cell).exists()]
@@ -108,7 +112,7 @@ def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:
 
 
 def share_image() -> None:
-    """Make the folder in which nodes look for the image, and put the image there if this machine has it."""
+    """Make the folder in which nodes look for the image, with this machine's image if it has one."""
     image.FOLDER.mkdir(parents=True, exist_ok=True)
     tag = image_tag(powershell_source())
     try:
@@ -142,9 +146,13 @@ def _failure_in(log: Path) -> str:
 
 
 def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) -> list[Path]:
-    """Divide cells, in their order, into slices of about the same size for nodes of `processors` processors; their files.
+    """Divide cells, in their order, into slices of about the same size; their files.
 
-    UserError while a node still works on a slice of an earlier run.
+    Args:
+        processors: of a node.
+
+    Raises:
+        UserError: while a node still works on a slice of an earlier run.
     """
 
     def refuse(holder: str) -> None:
@@ -170,11 +178,14 @@ def read_slice(path: Path) -> list[Cell]:
 
 
 def run_slice(slice_file: Path, done: Path, loaded: LoadedStudy, processors: int) -> None:
-    """Execute and score what is left of a slice's cells; SandboxError says on which node and why one stays missing.
+    """Execute and score what is left of a slice's cells.
 
-    Only one process works on a slice at a time: a node that Slurm took for dead may still work on it.
+    Only one process works on a slice at a time: a node that Slurm took for dead may still do it.
+
+    Raises:
+        SandboxError: says on which node, and why, a cell stays missing.
     """
-    cells, began = read_slice(slice_file), time.monotonic()
+    cells = read_slice(slice_file)
     node = node_name() or socket.gethostname()
     with file_lock(slice_file.with_suffix(".lock"), lambda _: None) as lock:
         lock.write(f"node {node}, process {os.getpid()}")
@@ -185,15 +196,14 @@ def run_slice(slice_file: Path, done: Path, loaded: LoadedStudy, processors: int
         stages = product(missing, ("executions", "scores"))
         logs = (ROOT / "logs" / stage / f"{cell.path}.log" for cell, stage in stages)
         why = next(filter(None, map(_failure_in, logs)), "the node's Slurm log says why")
-        what = f"{len(missing)} of a slice's {len(cells)} cells could not be measured: {' '.join(why.split())[:400]}"
+        what = f"{len(missing)} of a slice's {len(cells)} cells could not be measured"
+        what += f": {' '.join(why.split())[:400]}"
         raise SandboxError(what, where=f"node {node}", hint="run again to continue")
-    seconds = round(time.monotonic() - began, 1)
-    facts = {"node": node, "cells": len(cells), "seconds": seconds, "utc": utc_now()}
-    write_atomic(done, pretty_json(facts))
+    write_atomic(done, pretty_json({"node": node, "cells": len(cells)}))
 
 
 def _slice_command(loaded: LoadedStudy, cells: Sequence[Cell], processors: int) -> list[str]:
-    """The run of one slice; only these two rules are allowed, so that no model can be asked from a node."""
+    """The run of one slice; only these two rules are allowed: no node may ask a model."""
     targets = [str(record_path(Path(RESULTS.name), "scores", cell)) for cell in cells]
     options = ["--no-hooks", "--cores", str(processors), "--allowed-rules", "execute", "score"]
     return snakemake_command(loaded, *options, "--", *targets)

@@ -1,7 +1,7 @@
 """What the Snakefile's rules call: one action a rule, its priority, and its param (`rerun_keys`).
 
-The services (sandbox, generator) exist once, since all jobs of a run are threads of one process. What is slow to
-import is imported by the action that needs it.
+The services (sandbox, generator) exist once, since all jobs of a run are threads of one process.
+What is slow to import is imported by the action that needs it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ CLOCK_STEP_S = 0.01
 
 
 def logged(action: Callable[..., None]) -> Callable[..., None]:
-    """An action that reports its failure and leaves it in the rule's log, which is absent after a success."""
+    """An action that reports its failure and leaves it in the rule's log; a success has no log."""
 
     @wraps(action)
     def run(*arguments: Any, log: Sequence[str]) -> None:
@@ -142,7 +142,7 @@ class Pipeline:
             generator.stop(RunEnded("the run was ended by a signal", hint="run again to continue"))
 
     def _give_up(self) -> None:
-        """Kill the containers and say what the calls that are cut may have cost; the process's end closes them."""
+        """Kill the containers and say what the calls that are cut may have cost."""
         if (generator := self.generator.made) and (cut := generator.budget.under_way_usd):
             spent = generator.budget.spent_usd + cut
             most = "each counted as the most that it can cost"
@@ -157,7 +157,7 @@ class Pipeline:
         return (spent, self.study.budget.stop_usd) if spent else None
 
     def priority(self, wildcards: Any) -> int:
-        """The place of a cell in the seeded order of asking, which mixes shells, tasks and trials in time."""
+        """The place of a cell in the seeded order of asking, which mixes shells, tasks and trials."""
         return self.study.priority(cell_of(wildcards))
 
     # ------------------------------------------------------------ actions
@@ -180,7 +180,7 @@ class Pipeline:
 
     @logged
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
-        """Run the answer's command in every world; after several failed attempts record the cell as unmeasured."""
+        """Run the answer's command in every world; after several failed attempts say so instead."""
         bring_to_present(input)
         study, sandbox, task = self.study, self.sandbox(), self.loaded.task_of[wildcards.task]
         generation = read_record(Generation, Path(input.generation[0]))
@@ -244,7 +244,7 @@ class Pipeline:
         write_products(view, read_table(Path(input.table)), Path(output.report).parent)
 
     def archive_path(self) -> str:
-        """The archive rule's product: study, day and commit in its name; relative to the project."""
+        """The archive rule's product, relative to the project."""
         commit, dirty = git_state()
         facts = (self.study.study, utc_date(), commit or "nocommit")
         name = archive_name(*facts, dirty=bool(dirty), partial=False)
@@ -284,7 +284,7 @@ def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     files = snakemake_internals.part(workflow, "overwrite_configfiles")
     pipeline = Pipeline(config, [Path(file) for file in files], workflow)
     snakemake_internals.share_threads(workflow, pipeline.study)
-    # Not in a job's own process, nor on a node: other processes record there what they make in that time.
+    # Not in a job's own process, nor on a node: others record there what they make in that time.
     mode = snakemake_internals.part(workflow, "exec_mode")
     if mode.name == "DEFAULT" and node_name() is None:
         progress.cells = pipeline.loaded.cells
@@ -295,7 +295,7 @@ def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
 def bring_to_present(paths: Iterable[str | Path]) -> None:
     """Give files from the future one time just before now.
 
-    Snakemake fails a job whose product is older than its input: a node's clock, or one set back, can cause that.
+    Snakemake fails a job whose product is older than its input, by a clock that was set back.
     """
     now = time.time()
     for path in paths:
@@ -311,7 +311,7 @@ def provenance_of(loaded: LoadedStudy) -> Provenance:
 
 
 def write_partial_report(loaded: LoadedStudy) -> int:
-    """Write results/<study>/partial/ of an unfinished study and print its first page; missing cells are counted."""
+    """Write results/<study>/partial/ of an unfinished study and print its first page."""
     from fluency.report.report import write_products
     from fluency.report.sentences import printed
 

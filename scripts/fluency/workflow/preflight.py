@@ -1,4 +1,4 @@
-"""Before money is spent: the models can be asked, nothing is missing, and a user agreed to the price."""
+"""Before money is spent: the models can be asked, and a user agreed to the price."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ IMAGE_RECORD = RESULTS / "image.json"
 
 
 def check_models(loaded: LoadedStudy) -> None:
-    """UserError, naming the file, for a model that cannot be asked as the config stands, or a missing registration."""
+    """UserError for a model that cannot be asked as configured, or a missing registration."""
     try:
         for model in loaded.study.models:
             resolve(model)
@@ -70,14 +70,15 @@ def missing_shells(loaded: LoadedStudy) -> list[str]:
         return []
     there = read_json(IMAGE_RECORD)["image"]["shells"]
     return [
-        f"{shell.short_title} in the sandbox image: it will be reported as not measured; {shell.install_hint}"
+        f"{shell.short_title} in the sandbox image: it will be reported as not measured; "
+        f"{shell.install_hint}"
         for shell in map(SHELLS.__getitem__, loaded.study.shells)
         if not there.get(shell.name)
     ]
 
 
 def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
-    """UserError unless the keys are there and every answer can be computed, as far as models will be asked."""
+    """UserError unless the keys of the models that will be asked are there, and the answers."""
     require_keys(
         [loaded.study.model(model.alias) for model in estimate.models if model.calls], os.environ
     )
@@ -86,7 +87,7 @@ def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
 
 
 def check_answers(tasks: Sequence[Task], seeds: Sequence[int]) -> None:
-    """Compute the right answer of every task in every world; UserError names an answer.py that raises."""
+    """Compute each task's right answer in every world; UserError names an answer.py that raises."""
     for task, seed in product(tasks, seeds):
         expected_in(task, seed)
 
@@ -94,9 +95,12 @@ def check_answers(tasks: Sequence[Task], seeds: Sequence[int]) -> None:
 def confirm_price(
     estimate: CostEstimate, *, is_terminal: bool | None = None, ask: Callable[[str], str] = input
 ) -> bool:
-    """Whether a run's price is agreed to: silent up to budget.confirm_usd (of the upper bound), else by a yes.
+    """Whether a run's price is agreed to.
 
-    `confirm: yes` in the study counts as one. UserError if no user can be asked.
+    It is up to budget.confirm_usd (of the upper bound), by `confirm: yes` in the study, or by a yes.
+
+    Raises:
+        UserError: if no user can be asked.
     """
     budget = estimate.study.budget
     if estimate.most_usd <= budget.confirm_usd or estimate.study.confirm == "yes":

@@ -1,4 +1,4 @@
-"""What a run prints while it works: bars on a terminal, a line now and then in a log, each failure once."""
+"""What a run prints: bars on a terminal, a line now and then in a log, each failure once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STAGES = {
     "execute": ("executions", "executions"),
     "score": ("scores", "scores"),
 }
-"""The rules that are counted, in a cell's order: what they make, and the folder of their records."""
+"""The rules that are counted, in a cell's order: what they make, and their records' folder."""
 ENDING = "Will exit after finishing currently running jobs (scheduler)."
 CANCELLED = "Terminating processes on user request"
 NOTHING = "Nothing to be done"
@@ -61,7 +61,7 @@ def log_failure(failure: Exception, log: Path) -> None:
 
 
 class Bar(ProgressColumn):
-    """A bar whose rest is dotted, so that it is seen without colours too, and short enough for 80 columns."""
+    """A bar whose rest is dotted, so that it is seen without colours too; it fits 80 columns."""
 
     def render(self, task: Task) -> Text:
         full = int(BAR_WIDTH * task.percentage / 100)

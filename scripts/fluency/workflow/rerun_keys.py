@@ -1,4 +1,4 @@
-"""Each rule's param: the canonical JSON of exactly what changes the rule's result; Snakemake reruns what differs."""
+"""Each rule's param: the canonical JSON of exactly what changes the rule's result."""
 
 from __future__ import annotations
 
@@ -42,10 +42,7 @@ class RerunKeys:
         return canonical_json(request.model_dump(mode="json") | {"prompt": sha256(request.prompt)})
 
     def execute(self, wildcards: Any) -> str:
-        """Changes with the sandbox's sources, the worlds, the conditions, the limits and the stage's code.
-
-        The sources are here although the image is an input: Snakemake does not rebuild a lost input of a product.
-        """
+        """With the sandbox's sources, although the image is an input: a node takes it as it is."""
         sandbox = self.study.sandbox
         return canonical_json(
             {

@@ -42,7 +42,11 @@ def _lacking(table: pd.DataFrame) -> Iterator[str]:
 def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") -> int:
     """Run a study and print its first page when every cell is measured.
 
-    `on` is the cluster's profile. The exit code: 0 all measured, 1 some cells missing, 2 a user's error.
+    Args:
+        on: the cluster's profile.
+
+    Returns:
+        The exit code: 0 all measured, 1 some cells missing, 2 a user's error.
     """
     processors = slice_processors(on) if on else 0
     preflight.check_writable()
@@ -51,7 +55,8 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     preflight.check_before_run(loaded, estimate)
     ask_only = all(argument in arguments for argument in ASK_ONLY)
     if estimate.calls and not on and not ask_only and (lacking := missing_engine()):
-        hint = f"to ask the models anyway: fluency run {' '.join(configfiles(loaded))} -- {' '.join(ASK_ONLY)}"
+        command = ["fluency", "run", *configfiles(loaded), "--", *ASK_ONLY]
+        hint = f"to ask the models anyway: {' '.join(command)}"
         raise UserError(f"missing: {lacking[0]}", where="before any model is asked", hint=hint)
     if estimate.most_usd > 0:
         log_line(render_plan(estimate))

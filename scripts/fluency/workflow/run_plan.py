@@ -1,7 +1,8 @@
 """`make plan`: which jobs a run would do and why, what they cost, and what is missing.
 
-The reasons are read from what Snakemake recorded of each product, without a dry run, which takes minutes for a large
-study. Snakemake decides what runs; only this text, and the choice of cells for a cluster's nodes, depend on them.
+The reasons are read from what Snakemake recorded of each product, without a dry run, which takes
+minutes for a large study. Snakemake decides what runs; only this text, and the choice of cells for
+a cluster's nodes, depend on them.
 """
 
 from __future__ import annotations
@@ -176,14 +177,16 @@ def render_plan(
 
 def _model_lines(model: ModelEstimate) -> Iterator[str]:
     yield f"{model.alias} ({model.model_id}): {model.sampling}"
-    yield f"  {plural(model.at_hand + model.calls, 'cell')}, {model.at_hand} answered, {model.calls} to ask"
+    cells = plural(model.at_hand + model.calls, "cell")
+    yield f"  {cells}, {model.at_hand} answered, {model.calls} to ask"
     yield f"  price    {model.price}"
     if model.calls:
         tokens = f"about {model.input_tokens} tokens in"
         if model.most_usd is None:
             yield f"  cost     unknown ({tokens})"
         elif model.most_usd:
-            yield f"  cost     about ${model.expected_usd:.2f}, at most ${model.most_usd:.2f} ({tokens})"
+            dollars = f"about ${model.expected_usd:.2f}, at most ${model.most_usd:.2f}"
+            yield f"  cost     {dollars} ({tokens})"
         else:
             yield "  cost     nothing"
         minutes = "under a minute" if model.minutes < 1 else f"about {math.ceil(model.minutes)} min"

@@ -1,4 +1,4 @@
-"""Everything that touches Snakemake's private state, as it is in version 9.27; another minor version is refused.
+"""Everything that touches Snakemake's private state, as it is in version 9.27.
 
 scheduler.job_rate_limiter
     Set, it makes 400 cells whose answers take 0.25 s cost 42 s of processor time, and not 20 s.
@@ -15,7 +15,7 @@ The handler of SIGTERM
 Five texts of its log, and the name RuleException (progress.py)
     Without them a run's end and failures appear twice, and in Snakemake's words.
 
-An attribute that is gone ends a run with a sentence (`part`).
+Another minor version, and an attribute that is gone (`part`), end a run with a sentence.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ PINNED_HINT = "`make env` installs the pinned version"
 
 
 def check_version() -> None:
-    """UserError if the installed Snakemake has another minor version than this module is made for."""
+    """UserError if the installed Snakemake has another minor version than MADE_FOR."""
     found = version("snakemake")
     if found.split(".")[:2] != MADE_FOR.split("."):
         what = f"Snakemake {found} is installed, and this project needs {MADE_FOR}"
@@ -79,7 +79,7 @@ def part(owner: Any, name: str) -> Any:
 
 
 def check_records_backend(workflow: Any) -> None:
-    """UserError for `--persistence-backend db`: plan and rerun read the files below `.snakemake`."""
+    """UserError for `--persistence-backend db`: plan and rerun read files in `.snakemake`."""
     if part(part(workflow, "workflow_settings"), "persistence_backend").name != "FILE":
         what = "this project reads Snakemake's records from files, not from a database"
         raise UserError(what, where="--persistence-backend db", hint="leave the option out")
@@ -91,8 +91,8 @@ def check_records_backend(workflow: Any) -> None:
 def share_threads(workflow: Any, study: Study) -> None:
     """Limit the running executions, and the answers that each model is asked for.
 
-    More executions would wait for a container on threads that could ask; fewer would let containers idle.
-    More answers would wait for each other, and which starts next would be chance, not the planned order.
+    More executions would wait for a container on threads that could ask; fewer would let containers
+    idle. More answers would wait for each other, and start in chance's order, not in the planned.
     """
     register = part(workflow, "register_resource")
     register("containers", study.sandbox.containers + PREFETCHED)
@@ -130,7 +130,7 @@ def end_on_signals(
 ) -> None:
     """On SIGTERM start no job and let running jobs end.
 
-    A thread does it, which a pipe wakes: the main thread may be blocked or have the scheduler's lock.
+    A thread does it, woken by a pipe: the main one may be blocked or have the scheduler's lock.
 
     Args:
         on_signal: called at once.
@@ -205,8 +205,8 @@ def mark_untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> None:
 def untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> list[str]:
     """Products without a record of how they were made, named as the rules name them.
 
-    Snakemake would keep them (results copied from elsewhere, a lost `.snakemake`), even if the study, the checks or
-    the sandbox have changed. A generation states its request: one that answers the study's is kept.
+    Snakemake would keep them (results copied from elsewhere, a lost `.snakemake`), even if study,
+    checks or sandbox have changed. A generation that states the study's request is kept.
     """
     folder = Path(RESULTS.name)
     generations = {str(record_path(folder, "generations", cell)): cell for cell in loaded.cells}
@@ -228,7 +228,7 @@ def _answers(keys: RerunKeys, cell: Cell) -> bool:
 
 
 def _place(kind: str, product: str) -> Path:
-    """Where Snakemake keeps something of a file: its name in Base64, cut into folders where it is too long."""
+    """Where Snakemake keeps something of a file: its name in Base64, cut into folders if long."""
     encoded = urlsafe_b64encode(product.encode()).decode()
     *folders, name = re.findall(f".{{1,{LONGEST_NAME - 1}}}", encoded)
     return FOLDER.joinpath(kind, *(f"@{folder}" for folder in folders), name)

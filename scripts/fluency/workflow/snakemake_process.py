@@ -1,4 +1,4 @@
-"""One run of Snakemake: its command line, its process, and the lock that keeps a second run out of the folder."""
+"""One run of Snakemake: its command line, its process, and the lock against a second run."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def run_snakemake(
 ) -> int:
     """Run a command to its end, also when this process must stop.
 
-    Ctrl-C reaches the command as SIGTERM, since Snakemake ignores it until its first job. A second Ctrl-C kills it,
-    and so do END_S, unless its jobs are `on_nodes` of a cluster, or it is on one itself. If this process is killed,
-    the command gets SIGTERM: what it goes on to pay for would not be seen.
+    Ctrl-C reaches the command as SIGTERM, since Snakemake ignores it until its first job. A second
+    Ctrl-C kills it, and so do END_S, unless its jobs are `on_nodes` of a cluster, or it is on one
+    itself. If this process is killed, the command gets SIGTERM: nobody would see what it pays for.
 
     Returns:
         The exit code, 1 if the command was killed.
@@ -107,8 +107,8 @@ def run_lock(path: Path = CACHE / "run.lock") -> Iterator[None]:
 
     def refuse(holder: str) -> None:
         what = f"another run is active in this folder ({holder or 'unknown process'})"
-        hint = "wait for it, or end it: `kill <process>`, or `kill -9` if it hangs; what it measured is kept"
-        raise UserError(what, where=str(path), hint=hint) from None
+        how = "`kill <process>`, or `kill -9` if it hangs; what it measured is kept"
+        raise UserError(what, where=str(path), hint=f"wait for it, or end it: {how}") from None
 
     with file_lock(path, refuse) as handle:
         handle.write(f"process {os.getpid()}")
