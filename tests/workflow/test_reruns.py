@@ -7,15 +7,12 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import subprocess
-import tarfile
 import time
 from pathlib import Path
 
 import docker
 import pytest
-import zstandard
 
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import TASKS, Project, model
@@ -33,26 +30,14 @@ def test_new_model_and_trials_ask_new_cells_only(project, flawless):
     assert len(flawless.requests) == 4
 
 
-def test_new_image_without_record_executes_again(project):
-    project.edit("sandbox/runner.py", "\n", "\n# another thought\n")
-    project.snakemake("--touch", "--", "results/image.json")  # as if it had been built
-    (project.root / "results" / "image.json").unlink()
-    assert project.to_do() == {"image": 1, "execute": 4, "score": 4, **END}
-
-
 def test_cell_lost_in_three_attempts_is_reported(sandbox, tmp_path):
     with Endpoint(lambda prompt: SLEEP) as endpoint:
         project = Project.make(tmp_path / "project", models=[model(endpoint.url)])
         project.configure(tasks=TASKS[:1], shells=["bash"])
         client = sandbox._engine.client()
         for attempt in (1, 2, 3):
-            start = {
-                "cwd": project.root,
-                "env": project.environ(),
-                "stderr": subprocess.PIPE,
-                "text": True,
-            }
-            with subprocess.Popen(project.command(), **start) as run:
+            start = {"cwd": project.root, "env": project.environ(), "text": True}
+            with subprocess.Popen(project.command(), stderr=subprocess.PIPE, **start) as run:
                 while run.poll() is None and not end_from_outside(client):
                     time.sleep(0.1)
                 errors = run.communicate(timeout=120)[1]
@@ -86,7 +71,6 @@ def end_from_outside(client) -> bool:
 
 ANEW = "an input changed"
 NEW = "not there yet"
-UNKNOWN = "no record of how it was made"
 
 
 def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str, int]) -> None:
@@ -97,41 +81,6 @@ def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str
     assert project.run_and_tell() == jobs and len(requests) - before == calls
 
 
-@pytest.fixture(scope="module")
-def archive(finished) -> Path:
-    packed = finished.fluency("archive", "--partial")
-    return finished.root / packed.stdout.split()[-1]
-
-
-def restore(project: Project, archive: Path) -> None:
-    """Make a fresh clone of a project, unpack the archive's results and answers into it."""
-    for name in ("results", "answers", ".snakemake", ".cache"):
-        shutil.rmtree(project.root / name, ignore_errors=True)
-    with zstandard.open(archive, "rb") as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
-        wanted = (entry for entry in tar if entry.name.startswith(("results/", "answers/")))
-        tar.extractall(project.root, members=wanted)
-
-
-def test_results_from_archive_need_snakemakes_records(project, archive, finished, flawless):
-    restore(project, archive)
-    shutil.copytree(finished.root / ".snakemake", project.root / ".snakemake", symlinks=True)
-    assert project.to_do() == {}
-    shutil.rmtree(project.root / ".snakemake")
-    # By which checks, limits and code they were made is unknown; the answers name their request.
-    reasons = {"image": {UNKNOWN: 1}, "execute": {ANEW: 4}, "score": {ANEW: 4}}
-    redone(project, flawless.requests, **reasons, gather={ANEW: 1}, report={ANEW: 1})
-    assert project.to_do() == {}
-
-
-def test_archived_answer_to_another_prompt_is_asked_again(project, archive):
-    restore(project, archive)
-    project.edit(
-        f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer."
-    )
-    plan = project.plan()
-    assert (plan["calls"], plan["generate"]) == ({"to make": 2}, {UNKNOWN: 2})
-
-
 def test_renamed_alias_asks_nothing(project, flawless):
     project.configure(models=[model(flawless.url, "renamed", id="fake-good")])
     reasons = {"generate": {NEW: 4}, "execute": {ANEW: 4}, "score": {ANEW: 4}}
@@ -140,10 +89,8 @@ def test_renamed_alias_asks_nothing(project, flawless):
 
 def test_prompt_changed_and_back_asks_each_request_once(project, flawless, monkeypatch):
     monkeypatch.setattr(flawless, "answer", lambda prompt: "true")
-    task, words = (
-        f"tasks/{TASKS[1]}/task.yaml",
-        ("Print a single integer, digits only.", "Print one."),
-    )
+    task = f"tasks/{TASKS[1]}/task.yaml"
+    words = ("Print a single integer, digits only.", "Print one.")
     project.edit(task, *words)
     prompt = {"generate": {"changed: prompt": 2}, "execute": {ANEW: 2}, "score": {ANEW: 2}}
     rest = {"gather": {ANEW: 1}, "report": {ANEW: 1}}

@@ -42,6 +42,11 @@ def damage(project: Project) -> None:
     (project.root / ".snakemake" / "incomplete" / record).write_text('{"external_jobid": null}')
 
 
+def lose_records(project: Project) -> None:
+    """Nothing says any more by which checks, limits and code the results were made."""
+    shutil.rmtree(project.root / ".snakemake")
+
+
 def lose_image_record(project: Project) -> None:
     project.records("executions")[0].unlink()
     (project.root / "results" / "image.json").unlink()
@@ -68,7 +73,12 @@ CHANGES = {
         {"gather": {"not there yet": 1}, "report": {REMADE: 1}}),
     "a figure's folder lost": (lambda project: shutil.rmtree(project.root / "results/test/figures"),
         {"report": {"not there yet": 1}}),
-    "Snakemake's records lost": (lambda project: shutil.rmtree(project.root / ".snakemake"),
+    "Snakemake's records lost, and another prompt": (
+        lambda project: (lose_records(project), project.edit(f"tasks/{TASK}/task.yaml", *PROMPT)),
+        {"image": {"no record of how it was made": 1},
+         "generate": {"no record of how it was made": 4},
+         "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
+    "Snakemake's records lost": (lose_records,
         {"image": {"no record of how it was made": 1}, "execute": {REMADE: 4},
          "score": {REMADE: 4}, **HEAD}),
 }  # fmt: skip

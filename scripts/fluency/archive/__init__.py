@@ -1,1 +1,1 @@
-"""The archive: a study in one file that can be verified, rebuilt, rescored and executed again offline."""
+"""The archive: a study in one file that can be verified, rescored and executed again offline."""

@@ -63,11 +63,11 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
     study, manifest = parse_record(Study, archive.read(STUDY_FILE), STUDY_FILE), archive.manifest
     files, models = defaultdict[str, list[str]](list), set[str]()
     for name in manifest.files:
-        first, *rest = name.split("/")
-        if first == "tasks" and rest:
-            files[rest[0]].append(name)
-        if first == "results" and rest[0] in RECORD_TYPES:
-            models.add(rest[1])
+        first, second, third = [*name.split("/"), "", ""][:3]
+        if first == "tasks":
+            files[second].append(name)
+        if second in RECORD_TYPES:
+            models.add(third)
     size = len(files) * len(study.models) * len(study.shells) * study.trials
     silent = [model.alias for model in study.models if model.alias not in models]
     for holds, what in (
@@ -223,10 +223,8 @@ class ArchivedStudy:
 
     def records(self, cell: Cell) -> CellRecords:
         """A cell's records; ArchiveError names a file that is not a record."""
-        parts = [
-            self._record(kind, f"results/{stage}/{cell.path}.json")
-            for stage, kind in RECORD_TYPES.items()
-        ]
+        kinds = RECORD_TYPES.items()
+        parts = (self._record(kind, f"results/{stage}/{cell.path}.json") for stage, kind in kinds)
         return CellRecords(*cast(Any, parts))
 
     def _record(self, kind: type[RecordType], where: str) -> RecordType | None:

@@ -1,4 +1,4 @@
-"""The chain of a cell: score, execution, generation, answer, request; task, world, configuration."""
+"""The chain of a cell: score, execution, generation, answer, request; task, world, study."""
 
 from __future__ import annotations
 
@@ -39,18 +39,15 @@ def check_cell(
     generation, execution, score = records
     if generation is None:
         return
-    for stage, record in zip(RECORD_TYPES, records, strict=True):
-        if record is None:
-            continue
-        check = partial(report.check, f"results/{stage}/{cell.path}.json")
-        check(record.cell == cell, "it is the record of another cell")
-        if record is generation:
-            _check_generation(archived, check, generation, cell)
-            continue
-        same = record.request_key == generation.answer.request_key  # type: ignore[union-attr]  # not a generation
+    checks = [partial(report.check, f"results/{stage}/{cell.path}.json") for stage in RECORD_TYPES]
+    for check, record in zip(checks, records, strict=True):
+        check(record is None or record.cell == cell, "it is the record of another cell")
+    for check, record in ((checks[1], execution), (checks[2], score)):
+        same = record is None or record.request_key == generation.answer.request_key
         check(same, "it is about another answer")
-        if record is execution:
-            _check_execution(archived, report, check, generation, execution)
+    _check_generation(archived, checks[0], generation, cell)
+    if execution:
+        _check_execution(archived, report, checks[1], generation, execution)
     task = archived.task_of[cell.task]
     if {generation.task_sha256, (score or generation).task_sha256} != {task.sha256}:
         what = f"records were made with another version of the task {task.id}"
@@ -60,7 +57,7 @@ def check_cell(
 def _check_generation(
     archived: ArchivedStudy, check: Check, generation: Generation, cell: Cell
 ) -> None:
-    """Its answer is the stored one, to the request of the study, and says what the model's message says."""
+    """Its answer is the stored one, to the study's request, and says what the message says."""
     study, task, answer = archived.study, archived.task_of[cell.task], generation.answer
     asked, name = answer.request, answer_name(answer.request_key)
     document = parse_untrusted(archived.unpacked.read(name), name)

@@ -1,7 +1,7 @@
 """From code to stage: which files and libraries decide what a rule of the Snakefile makes.
 
-A rule's param names the hash of its stage, an archive's manifest the hashes of all stages, a registration the hashes of
-the stages that decide a number.
+A rule's param names the hash of its stage, an archive's manifest the hashes of all stages, a
+registration the hashes of the stages that decide a number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fluency.common.source_hash import hash_sources, import_closure, library_ver
 
 @dataclass(frozen=True)
 class Stage:
-    """Entry modules, whose imports count too, and files (patterns) and libraries that no import names."""
+    """Entry modules, whose imports count, and files (patterns) and libraries beyond imports."""
 
     modules: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ STAGES: Mapping[str, Stage] = {
         ),
         libraries=("anthropic", "openai"),
     ),
-    # A list, else every edit of core would redo all executions. What else changes one is in the rule's param.
+    # A list, else every edit of core would redo all executions; the rest is in the rule's param.
     "execute": Stage(
         files=(
             "scripts/fluency/execution/execute.py",
@@ -72,7 +72,7 @@ _WITHOUT = ("fluency", "fluency.common.locks", "fluency.common.terminal", "docke
 
 @cache
 def code_sha256(stage: str) -> str:
-    """The hash of a stage's code. Made once a process: what runs is what was loaded, not a later edit."""
+    """The hash of a stage's code, made once a process: what runs is what was loaded."""
     files, libraries = sources(stage)
     return hash_sources(files, library_versions(libraries))
 

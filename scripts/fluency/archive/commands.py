@@ -126,7 +126,7 @@ def replay(
     allowed: Collection[str] = (),
     markdown: Path | None = None,
 ) -> int:
-    """Rescore or re-execute an archive with the present code and image; print the differences, and write them."""
+    """Rescore or re-execute an archive with the present code and image; print the differences."""
     if allowed and stage == "score":
         limits = f"ALLOW={','.join(allowed)}"
         raise UserError(

@@ -129,17 +129,22 @@ def _lines(model: ModelAnalysis) -> dict[str, str]:
         changes = f"Nothing: there is no verdict ({'; '.join(model.reading.refused)})."
     elif model.reading.edge:
         changes = (
-            f"Nothing is proposed: these tasks are {too(model.reading.edge)} to tell by how much the "
-            "shells differ, and the decision table does not apply."
+            f"Nothing is proposed: these tasks are {too(model.reading.edge)} to tell by how much "
+            "the shells differ, and the decision table does not apply."
         )
-        stays = "The shell policy as it stands; tasks of another difficulty would be needed to say more."
+        stays = (
+            "The shell policy as it stands; tasks of another difficulty would be needed to say "
+            "more."
+        )
     elif model.reading.provisional:
-        changes = f"Nothing yet: by the table {model.words[band].changes} But missing runs could change the verdict."
+        by_table = f"by the table {model.words[band].changes}"
+        changes = f"Nothing yet: {by_table} But missing runs could change the verdict."
         stays = "The shell policy as it stands, until the study is finished."
     else:
         changes, stays = model.words[band].changes, model.words[band].stays
         if not model.reading.supported:
-            changes = f"By the table: {changes} But the interval does not support it, so no change can be based on it."
+            unsure = "the interval does not support it, so no change can be based on it"
+            changes = f"By the table: {changes} But {unsure}."
     return {
         "model": model.model,
         "headline": headline_of(model),

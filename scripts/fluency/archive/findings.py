@@ -19,7 +19,7 @@ EXIT_CODES: dict[ArchiveVerdict, int] = {"PROVEN": 0, "ALTERED": 1, "NOT CHECKED
 Aspect = Literal["evidence", "scores"]
 Weight = Literal["ALTERED", "NOT CHECKED", "note"]
 JUDGES = frozenset({"score", "control"})
-"""The stages without whose code an archive cannot be judged: checks, and what a reply's command is."""
+"""The stages whose code judges an archive: checks, and what a reply's command is."""
 LIMIT_NOTE = (
     "note: no archive can prove that its answers came from the model, that its image was what its "
     "sources say, or that its times are right"

@@ -21,12 +21,10 @@ from fluency.core.tasks import Task
 from fluency.scoring.score_cell import score_cell
 from fluency.scoring.verdict import judge
 
-EXTRA_MARKS = (
-    "structural_pass",
-    "lenient_passed",
+MARKS = (
+    *("passed", "exit_ok", "content_ok", "not_measured", "structural_pass", "lenient_passed"),
     *(condition.score_field for condition in EXTRA_CONDITIONS),
 )
-MARKS = ("passed", "exit_ok", "content_ok", "not_measured", *EXTRA_MARKS)
 """Fields of a score that say whether something passes; the others put it into words."""
 
 
@@ -83,7 +81,7 @@ def _in_words(score: Score) -> str:
 
 
 def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
-    """The control ran each task's first commands in the archived image, and is judged like a cell."""
+    """It ran each task's first commands in the archived image, and is judged like a cell."""
     control, study = archived.control, archived.study
     if control is None:
         return

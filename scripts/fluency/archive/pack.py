@@ -46,18 +46,19 @@ PROJECT_FILES = {
 """File of the project -> its name in an archive."""
 _README = """# An archived study of the Agent Shell Fluency Eval
 
-`MANIFEST.json` says which study this is, which commit made it, and the SHA-256 and size of every other file.
+`MANIFEST.json` says which study this is, which commit made it, and the SHA-256 and size of every
+other file.
 The report is `results/<study>/report.md`; in `explorer.html` next to it every cell can be opened.
 
 With a checkout of the project, without a key and without a network:
 
-    make verify ARCHIVE=<this archive>                  check the evidence, and judge every execution again
+    make verify ARCHIVE=<this archive>                  check it, and judge every execution again
     make open ARCHIVE=<this archive>                    make the report and the explorer again
     make replay ARCHIVE=<this archive> STAGE=execute    run every command again in the sandbox
 
 Read the report that `make open` makes: the one in here is a copy that nothing checks.
-`study.json` is the merged configuration, its set of tasks as their ids: `make run CONFIG=study.json` asks the same
-questions again.
+`study.json` is the merged configuration, its set of tasks as their ids:
+`make run CONFIG=study.json` asks the same questions again.
 """
 
 

@@ -45,7 +45,8 @@ _OF_MODEL = {"served_by", "base_url", "wire", "interface", "region", "project"}
 _NOT_SAMPLING = {"model_id", "effort_default", "price", "expected_output_tokens", "note", "source"}
 """A policy's fields that change no request."""
 EXCLUSIONS = [
-    "a task enters a model's gap only with enough measured trials in both shells, as the plan's `task_enters` says",
+    "a task enters a model's gap only with enough measured trials in both shells, "
+    "as the plan's `task_enters` says",
     "a cell that could not be measured is missing, never failed, and is measured by a later run",
     "no task, model, trial or answer is excluded because of its result",
 ]
@@ -124,7 +125,7 @@ def design(
 
 
 def _sampling(model: ModelConfig) -> dict[str, Any]:
-    """How a model will be asked, as the policy table and the config resolve it; prices may change freely."""
+    """How a model will be asked, by the policy table and the config; prices may change freely."""
     policy = resolve(model)
     sent = {name: value for name, value in vars(policy).items() if name not in _NOT_SAMPLING}
     return {"id": policy.model_id} | model.model_dump(include=_OF_MODEL) | sent
@@ -244,7 +245,7 @@ def _frozen(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _differences(place: str, was: object, now: object, depth: int = 3) -> Iterator[str]:
-    """A sentence for each value that differs between two JSON documents, down to `tasks.<id>.<key>`."""
+    """A sentence for each value that differs between two documents, to `tasks.<id>.<key>`."""
     if isinstance(was, dict) and isinstance(now, dict) and depth:
         for key in sorted(was.keys() | now.keys()):
             yield from _differences(

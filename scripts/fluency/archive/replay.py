@@ -145,7 +145,7 @@ def _exceeds(theirs: Any, ours: Any) -> bool:
 def _replayed(
     archived: ArchivedStudy, task: Task | None, sandbox: Sandbox | None, utc: str, cell: Cell
 ) -> tuple[Row, Row, CellDifference | None]:
-    """A cell's row before and after, and what differs; the archived row where the cell cannot be replayed."""
+    """A cell's row before and after, and what differs; the archived row if it is not replayed."""
     records = archived.records(cell)
     generation, execution, _ = records
     old = archived.row(cell, records)

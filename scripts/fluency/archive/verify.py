@@ -119,7 +119,7 @@ def check_image(archived: ArchivedStudy, report: VerifyReport) -> None:
 
 
 def check_cells(archived: ArchivedStudy, report: VerifyReport) -> list[Row]:
-    """Check each cell's records, links and score, and what provenance says of all; returns the rows."""
+    """Check each cell's records, links and score, and the provenance; returns the rows."""
     rows, collector = list[Row](), ProvenanceCollector(archived.study)
     for cell in archived.cells:
         with report.collecting_errors(cell.path):
@@ -141,12 +141,13 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> list[Row]:
 def check_complete(archived: ArchivedStudy, report: VerifyReport, rows: list[Row]) -> None:
     """The manifest's state of the study is what the records say, and no file is left out."""
     manifest = archived.unpacked.manifest
-    for holds, what in (
-        (manifest.cells == len(archived.cells), "`cells` is not the size of the design"),
-        (sorted(manifest.missing) == sorted(missing_cells(rows)), "`missing` is not what the records say"),
-        (manifest.not_measured == unmeasured_shells(rows), "`not_measured` is not in the records"),
-    ):  # fmt: skip
-        report.check(MANIFEST_NAME, holds, what)
+    check = partial(report.check, MANIFEST_NAME)
+    same = manifest.cells == len(archived.cells)
+    check(same, "`cells` is not the size of the design")
+    same = sorted(manifest.missing) == sorted(missing_cells(rows))
+    check(same, "`missing` is not what the records say")
+    same = manifest.not_measured == unmeasured_shells(rows)
+    check(same, "`not_measured` is not in the records")
     needed = [LOCK_FILE, PRICES_FILE]
     if not manifest.partial:
         needed += [f"{archived.products}/{name}" for name in ("cells.csv", "provenance.json")]
@@ -158,7 +159,7 @@ def check_complete(archived: ArchivedStudy, report: VerifyReport, rows: list[Row
 
 
 def check_unexpected_files(archived: ArchivedStudy, report: VerifyReport) -> None:
-    """Only products, evidence and notes for the reader are in an archive: no check needs the others."""
+    """Only products, evidence and notes for the reader are in an archive."""
     unread = archived.unpacked.unread
     known = {*PROJECT_FILES.values(), README_FILE, *product_names(archived.study, unread)}
     for name in sorted(unread - known):

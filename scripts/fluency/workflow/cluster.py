@@ -112,7 +112,7 @@ def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:
 
 
 def share_image() -> None:
-    """Make the folder in which nodes look for the image, with this machine's image if it has one."""
+    """Make the folder in which nodes look for the image, and put this machine's there, if any."""
     image.FOLDER.mkdir(parents=True, exist_ok=True)
     tag = image_tag(powershell_source())
     try:

@@ -157,7 +157,7 @@ class Pipeline:
         return (spent, self.study.budget.stop_usd) if spent else None
 
     def priority(self, wildcards: Any) -> int:
-        """The place of a cell in the seeded order of asking, which mixes shells, tasks and trials."""
+        """The cell's place in the seeded order of asking, which mixes shells, tasks and trials."""
         return self.study.priority(cell_of(wildcards))
 
     # ------------------------------------------------------------ actions

@@ -97,7 +97,7 @@ def confirm_price(
 ) -> bool:
     """Whether a run's price is agreed to.
 
-    It is up to budget.confirm_usd (of the upper bound), by `confirm: yes` in the study, or by a yes.
+    It is up to budget.confirm_usd (of the upper bound), by `confirm: yes`, or by a yes.
 
     Raises:
         UserError: if no user can be asked.
