@@ -104,6 +104,7 @@ def test_provenance_of_nothing_measured_is_empty(made):
         b'{"schema_version": 2, "invented": 1}', b'{"worlds": {"11": 3}}', b"[" * 100_000,
         b'{"sampling": {"a": {"thinking": ["{"], "price": []}}}',
     ],
+    ids=lambda data: repr(data[:24]),
 )  # fmt: skip
 def test_read_provenance_refuses_other_content(data, tmp_path):
     (tmp_path / "provenance.json").write_bytes(data)

@@ -175,11 +175,8 @@ def test_task_sets_nest_and_cover_every_folder():
         "name a further task in a set of its own"
     )
     assert len(load_tasks(PILOT)) == 20
-    asked = [
-        read_study().tasks,
-        *(read_study(ROOT / "config" / f"{name}.yaml").tasks for name in ("demo", "study")),
-    ]
-    assert asked == [EASY, EASY, PILOT]
+    configs = [[], *([ROOT / "config" / f"{name}.yaml"] for name in ("demo", "study"))]
+    assert [read_study(*files).tasks for files in configs] == [EASY, EASY, PILOT]
 
 
 def test_set_name_is_found_by_tasks(bank):
@@ -197,42 +194,21 @@ def test_load_tasks_orders_by_id_and_reads_no_other(bank):
         load_tasks("all", bank)
 
 
+def small(**changes: object) -> dict:
+    return {"small": {"description": "x", "tasks": TWO} | changes}
+
+
 @pytest.mark.parametrize(
     ("sets", "wanted", "what", "where"),
     [
         ({}, "smal", "there are: other, all; tasks by id are a list", "tasks: smal"),
         ({}, "othr", 'Hint: did you mean "other"?', "tasks: othr"),
-        (
-            {},
-            ["tree-sise-bytes"],
-            'Hint: did you mean "tree-size-bytes"?',
-            "tasks: tree-sise-bytes",
-        ),
-        (
-            {"small": {"description": "x", "tasks": TWO, "task": []}},
-            "small",
-            'did you mean "tasks"?',
-            "small.task",
-        ),
-        (
-            {"small": {"description": "x", "tasks": TWO, "hue": 1}},
-            "small",
-            "docs/adding-a-task.md lists",
-            "small.hue",
-        ),
-        (
-            {"small": {"description": "x", "tasks": ["lost"]}},
-            "small",
-            "there is no such task",
-            "tasks: small: lost",
-        ),
-        ({"small": {"description": "x", "tasks": TWO[:1] * 2}}, "small", "named twice", "small"),
-        (
-            {"small": {"description": "x", "tasks": []}},
-            "small",
-            "at least one entry",
-            "small.tasks",
-        ),
+        ({}, ["tree-sise-bytes"], 'did you mean "tree-size-bytes"?', "tasks: tree-sise-bytes"),
+        (small(task=[]), "small", 'did you mean "tasks"?', "small.task"),
+        (small(hue=1), "small", "docs/adding-a-task.md lists", "small.hue"),
+        (small(tasks=["lost"]), "small", "there is no such task", "tasks: small: lost"),
+        (small(tasks=TWO[:1] * 2), "small", "named twice", "small"),
+        (small(tasks=[]), "small", "at least one entry", "small.tasks"),
         ({"small": {"description": "x"}}, "small", "missing", "small.tasks"),
         ({"small": TWO}, "small", "its keys", "small"),
     ],

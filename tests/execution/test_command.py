@@ -32,28 +32,16 @@ REPLY = st.text(st.sampled_from("ab`~\n\r $>PS|'\"\0-"), max_size=50) | st.text(
         ("PS /work> ls", "PS /work> ls", "ls", False),
         ("$x = 1; $x", "$x = 1; $x", "$x = 1; $x", False),
         ("```bash\nls", "```bash\nls", "ls", False),
-        (
-            "Use this:\n```bash\n$ ls\n```\nIt lists.",
-            "Use this:\n```bash\n$ ls\n```\nIt lists.",
-            "ls",
-            False,
-        ),
         ("```\na\n```\nor\n```\nb\n```", "```\na\n```\nor\n```\nb\n```", "a", False),
         ("````\n```bash\nls\n```\n````", "````\n```bash\nls\n```\n````", "ls", False),
         *[
             (f"```bash\nls\n```{mark}", f"```bash\nls\n```{mark}", "ls", False)
-            for mark in ("</s>", "<|im_end|>", "<end_of_turn>", "\u200b", " It lists.", "It lists.")
+            for mark in ("</s>", "<|im_end|>", "\u200b", " It lists.")
         ],
         *[
             (f"{thinking}\n{command}", f"{thinking}\n{command}", "ls", False)
             for command in ("ls", "```bash\nls\n```", "$ ls")
-            for thinking in (
-                "<think>\nUse `ls`.\n</think>",
-                "<thinking>Hm.</thinking>",
-                "[THINK]Hm.[/THINK]",
-                "Hm.\n</think>",
-                "<think>",
-            )
+            for thinking in ("<think>\nUse `ls`.\n</think>", "[THINK]Hm.[/THINK]", "Hm.\n</think>")
         ],
         ("```\n```", None, None, True),
         ("", None, None, False),

@@ -16,18 +16,9 @@ from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
 from fluency.execution import engine
 from fluency.execution.base_image import run_build
-from fluency.execution.engine import ensure_engine, find_engine, socket_paths
+from fluency.execution.engine import ensure_engine, find_engine
 from fluency.execution.image_content import REPOSITORY
 from tests.execution.run_it import ROOT_ONLY, as_nobody
-
-
-def test_socket_paths_are_the_usual_places(monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/7")
-    monkeypatch.setenv("HOME", "/me")
-    own = ["/run/user/7/docker.sock", "/run/user/7/podman/podman.sock"]
-    desktop = ["/me/.docker/run/docker.sock", "/me/.docker/desktop/docker.sock"]
-    expected = ["/var/run/docker.sock", *own, *desktop, "/run/podman/podman.sock"]
-    assert list(map(str, socket_paths())) == expected
 
 
 @pytest.fixture

@@ -244,7 +244,7 @@ def small_engine(second_daemon, tmp_path, monkeypatch) -> Iterator[Engine]:
     subprocess.run(["umount", "-l", str(data)], check=True)
 
 
-def test_it_is_told_in_a_sentence(small_engine, tmp_path, monkeypatch):
+def test_ensure_image_on_full_disk_is_sentence(small_engine, tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "mmdebstrap").write_text(STAND_IN)
     (tmp_path / "bin" / "mmdebstrap").chmod(0o755)

@@ -147,27 +147,16 @@ def test_no_secret_is_anywhere_inside(sandbox, monkeypatch):
     assert not result.timed_out and result.stdout.data.splitlines() == ["0", "13"]
     assert CANARY not in json.dumps(found)
     # Podman adds four, whose values are not secret; only the runner has them.
-    of_podman = [
-        "TERM=xterm",
-        "container=podman",
-        "container=oci",
-        "HOSTNAME=sandbox",
-        "HOME=/root",
-    ]
-    assert set(found["Config"]["Env"]) - set(of_podman) == {"PATH=/usr/bin"}
+    of_podman = "TERM=xterm container=podman container=oci HOSTNAME=sandbox HOME=/root"
+    assert set(found["Config"]["Env"]) - set(of_podman.split()) == {"PATH=/usr/bin"}
     assert not found["HostConfig"]["Binds"] and not found["Mounts"]
     assert found["HostConfig"]["Privileged"] is False
+    leaky = f"{LOOK} echo {CANARY} > /tmp/leak; needle {HALVES} | head -n 1"
+    assert bash(sandbox, leaky, timeout_s=60).stdout.data == "/tmp/leak\n", "it would be found"
 
 
-def test_the_search_would_find_it(sandbox):
-    command = f"{LOOK} echo {CANARY} > /tmp/leak; needle {HALVES} | head -n 1"
-    assert bash(sandbox, command, timeout_s=60).stdout.data == "/tmp/leak\n"
-
-
-def test_names_of_host_user_and_project_are_unknown(sandbox):
+def test_host_user_and_project_are_unknown(sandbox):
     files = "/etc/hostname /etc/hosts /etc/resolv.conf /proc/mounts /proc/self/cgroup"
-    text = bash(sandbox, f"hostname; cat {files}; env").stdout.data
-    assert str(ROOT) + "/" not in text
-    if getpass.getuser() not in ("root", "agent"):
-        assert getpass.getuser() not in text
-    assert text.startswith("sandbox\nsandbox")
+    said = bash(sandbox, f"hostname; cat {files}; env").stdout.data
+    assert said.startswith("sandbox\nsandbox") and f"{ROOT}/" not in said
+    assert getpass.getuser() in ("root", "agent") or getpass.getuser() not in said

@@ -123,9 +123,9 @@ def test_routes_header_name_in_any_case(service):
         ("application/json", b'["usage"]', 400),
         ("application/json", b"kind=usage", 400),
         ("application/json", b"[" * 100_000, 400),
-        ("application/json", b"", 400),
         ("application/x-www-form-urlencoded", b'{"kind": "usage"}', 400),
     ],
+    ids=lambda value: repr(value)[:24],
 )
 def test_routes_body_as_json(service, content_type, body, status):
     asked = When(headers={"Content-Type": "application/json"}, json='{"kind": "usage"}')

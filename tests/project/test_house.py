@@ -14,6 +14,7 @@ import pytest
 from fluency.archive import code_hashes
 from fluency.common import source_hash
 from fluency.common.paths import ROOT
+from tests.conftest import SLOW
 
 PACKAGE = Path(__file__).resolve().parents[2] / "scripts" / "fluency"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -79,6 +80,13 @@ def test_architecture_page_names_code_that_exists():
     assert len(functions) > 20
     for name in set(functions):
         assert callable(pkgutil.resolve_name(f"fluency.{name}")), name
+
+
+def test_slow_tests_exist():
+    for name in SLOW:
+        place, _, test = name.partition("::")
+        path = ROOT / "tests" / place
+        assert path.exists() and (not test or f"def {test}" in path.read_text()), name
 
 
 def test_bootstrap_refuses_other_systems(tmp_path):

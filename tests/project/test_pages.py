@@ -1,12 +1,10 @@
-"""The pages made from code: the comparison notices a change, and the page on tasks counts right."""
+"""The pages made from code: the comparison notices a change."""
 
 import subprocess
 
 from fluency.common.paths import ROOT
-from fluency.core.tasks import load_tasks, task_sets
 from tools.pages import __main__ as command
 from tools.pages import config
-from tools.pages.tasks import balance_table
 
 
 def test_pages_check_names_altered_page_and_writing_mends_it(tmp_path, monkeypatch, capsys):
@@ -24,25 +22,6 @@ def test_pages_check_names_altered_page_and_writing_mends_it(tmp_path, monkeypat
         "docs/config.md is not what the present code writes",
         "Hint: make pages",
     ]
-
-
-def test_balance_table_counts_each_task_of_a_set_once():
-    tasks = load_tasks()
-    lines = balance_table(tasks).splitlines()[2:]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
-    for name, found in task_sets().items():
-        of_leans = [
-            list(map(int, counts))
-            for known, lean, *counts in rows
-            if (known, lean != "all") == (name, True)
-        ]
-        (whole,) = (
-            list(map(int, counts))
-            for known, lean, *counts in rows
-            if (known, lean) == (name, "all")
-        )
-        assert whole == [sum(column) for column in zip(*of_leans, strict=True)]
-        assert whole[-1] == sum(whole[:-1]) == len(found.tasks)
 
 
 def test_example_is_proven_by_the_present_code():

@@ -15,6 +15,7 @@ from fluency.scoring.commands import alias_names, cmdlets, composition_of, is_cm
 from tests.scoring.recordings import DATA, HANGING_S, read_lines, recorded
 
 PARSED = read_lines("pwsh_command_names.jsonl")
+UTILITY = "Microsoft.PowerShell.Utility"
 
 
 @pytest.mark.parametrize("line", PARSED, ids=lambda line: line["command"][:40])
@@ -74,12 +75,7 @@ def test_composition_of_bash_references():
         ("pwsh", "function Get-It { ls } Get-It", "unix-only", ["ls", "Get-It"]),
         ("pwsh", "& $tool x", "no-commands", []),
         ("pwsh", "1..9 | % { $_ }; foreach ($i in 0..$n) { $i }; 0..($n - 1)", "cmdlets-only", ["%"]),
-        (
-            "pwsh",
-            "Microsoft.PowerShell.Utility\\Get-Date",
-            "cmdlets-only",
-            ["Microsoft.PowerShell.Utility\\Get-Date"],
-        ),
+        ("pwsh", f"{UTILITY}\\Get-Date", "cmdlets-only", [f"{UTILITY}\\Get-Date"]),
         ("pwsh", "get-childitem", "cmdlets-only", ["get-childitem"]),
         ("pwsh", "update-alternatives x", "unix-only", ["update-alternatives"]),
         ("pwsh", "if (", "does-not-parse", []),
@@ -147,12 +143,8 @@ def test_alias_names_and_cmdlets_as_recorded():
     assert {target.lower() for target in recorded_aliases.values()} <= cmdlets()
     called = [command for line in PARSED for command in line["commands"]]
     assert all(is_cmdlet(command["name"]) for command in called if command["type"] == "Cmdlet")
-    assert not any(
-        map(
-            is_cmdlet,
-            ["ls", "cat", "cp", "mv", "rm", "ps", "sort", "diff", "tee", "sleep", "curl", "wget"],
-        )
-    )
+    unix = "ls cat cp mv rm ps sort diff tee sleep curl wget"
+    assert not any(map(is_cmdlet, unix.split()))
 
 
 def test_is_interpreter():
@@ -174,20 +166,9 @@ def test_composition_of_any_text(shell, command):
 NASTY = [
     "a|", "(", "-d'x' ", '"`', ") , a", "@{", "a\n", "-a,b,", " -oa,b", ",aa", "'", '"', "\\", "-",
     " ", "$x:",
+    # Long recovery from errors.
+    "<+", "++=", "!--%", "\rx()\\", "}{", "${", "do ${..", "(1@", ")", "a=(", '"$(',
 ]  # fmt: skip
-NASTY += [
-    "<+",
-    "++=",
-    "!--%",
-    "\rx()\\",
-    "}{",
-    "${",
-    "do ${..",
-    "(1@",
-    ")",
-    "a=(",
-    '"$(',
-]  # long recovery from errors
 
 
 @pytest.mark.parametrize("shell", ["bash", "pwsh"])

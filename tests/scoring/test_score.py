@@ -1,7 +1,5 @@
-"""A cell's score from its records: hand-made ones, and every recorded command as a cell of two worlds."""
+"""A cell's score from its records."""
 
-import json
-import shutil
 from functools import partial
 
 import pytest
@@ -14,20 +12,18 @@ from fluency.core.records import (
     Extraction,
     Generation,
     ImageInfo,
-    ProcessFact,
     Request,
     Run,
     Usage,
 )
 from fluency.core.shells import CONDITIONS
-from fluency.core.study import PILOT, Cell, Limits
+from fluency.core.study import Cell, Limits
 from fluency.core.task_world import world_for
-from fluency.core.tasks import load_task, resolve_task_ids, task_folders
+from fluency.core.tasks import load_task
 from fluency.execution.extract import extract
 from fluency.scoring import score_cell as scoring
-from tests.scoring.recordings import by_command, result
+from tests.scoring.recordings import result
 
-PILOT_IDS = resolve_task_ids(PILOT, task_folders(TASKS), TASKS)
 CODE = "c" * 64
 score_cell = partial(scoring.score_cell, code_sha256=CODE)
 SEEDS = (11, 24)
@@ -198,27 +194,3 @@ def test_score_cell_make_up_follows_the_shell():
 def test_score_cell_unrelated_records(records, seeds):
     with pytest.raises(UserError):
         score_cell(TASK, generation(), records, world_for, seeds=seeds)
-
-
-def test_score_cell_of_recorded_commands_as_recorded(tmp_path):
-    """The recorded answers reach the tasks through a process fact; all else is the real way."""
-    tasks = {}
-    for name in PILOT_IDS:
-        shutil.copytree(TASKS / name, tmp_path / name)
-        answer = "import json\n\n\ndef expected(world, processes):\n    return json.loads(processes[0].args[0])\n"
-        (tmp_path / name / "answer.py").write_text(answer)
-        tasks[name] = load_task(tmp_path / name)
-    cells = {key: lines for key, lines in by_command().items() if key[0] in tasks}
-    assert len(cells) > 200
-    for (name, shell, _, command), lines in cells.items():
-        runs = []
-        for line in lines:
-            args = [json.dumps(line.expected)]
-            fact = ProcessFact(pid=1, name="answer", ppid=0, rss_bytes=0, args=args)
-            with_fact = line.result.model_copy(update={"processes": [fact]})
-            runs.append(run(line.world, with_fact, task=tasks[name]))
-        made = generation(command, shell=shell, task=tasks[name])
-        score = score_cell(tasks[name], made, execution(runs, made), world_for, seeds=SEEDS)
-        assert [world.passed for world in score.worlds] == [line.passed for line in lines], command
-        assert score.passed == all(line.passed for line in lines)
-        assert score.failure_class == lines[0].failure_class

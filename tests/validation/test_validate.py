@@ -18,23 +18,15 @@ SEEDS = (11, 24)
 
 
 @pytest.mark.parametrize(
-    "task_id", ["session-tool-failures", "scheduler-children", "probe-endpoints"]
+    "task_id", ["session-tool-failures", "worker-queues", "fetch-redirect-sha256"]
 )
 def test_validate_other_categories_and_worlds(task_id: str, sandbox) -> None:
     report = validate([task_id], (7, 38), sandbox, repeats=4)
     assert report.sound, report.text()
+    assert {row[-1] for row in report.rows} in ({"sound"}, {"sound", "not validated"})
     (deadline, *_) = report.deadlines
     assert deadline.startswith("Bash: slowest reference ") and deadline.endswith("is 30 s")
     assert 20 <= report.executions <= len(report.findings)
-
-
-@pytest.mark.pwsh
-@pytest.mark.parametrize(
-    "task_id", ["empty-directories", "crate-versions", "worker-queues", "fetch-redirect-sha256"]
-)
-def test_validate_powershell(task_id: str, sandbox) -> None:
-    report = validate([task_id], SEEDS, sandbox, repeats=4)
-    assert [row[-1] for row in report.rows] == ["sound", "sound"], report.text()
 
 
 def test_validate_names_unsound(tmp_path: Path, sandbox) -> None:
@@ -47,7 +39,7 @@ def test_validate_names_unsound(tmp_path: Path, sandbox) -> None:
     ]
     values["wrong"]["bash"] = [right, "echo 1"]
     file.write_text(yaml.safe_dump(values), encoding="utf-8")
-    report = validate([], SEEDS, sandbox, repeats=40, root=tmp_path)
+    report = validate([], SEEDS, sandbox, repeats=16, root=tmp_path)
     problems = "\n".join(report.problems)
     assert not report.sound and "a reference fails in world 11: du -sb" in problems
     assert f"a wrong command passes in an odd and an even world: {right}" in problems
