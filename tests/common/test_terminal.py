@@ -1,5 +1,8 @@
 """Foreign text reaches a terminal without control or hidden characters, and adds no line."""
 
+import os
+import sys
+
 import pytest
 
 from fluency.common.errors import UserError
@@ -25,3 +28,13 @@ def test_printed_line_stays_one_line(capsys):
     said = str(UserError("a\nHint: b", where="c\nd", hint="e\nf"))
     assert said == "c\\nd: a\\nHint: b\nHint: e\\nf"
     assert one_line("é … 日本 ✓") == "é … 日本 ✓"
+
+
+def test_log_line_survives_a_closed_terminal(monkeypatch):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "w") as closed:
+        monkeypatch.setattr(sys, "stderr", closed)
+        log_line("hello")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), write_end)  # for what is still in the buffer
+    log_line("hello")

@@ -1,9 +1,9 @@
 """An endpoint that misbehaves on command: a real HTTP server on a free loopback port.
 
-It speaks every wire, by the path it is asked at; behaviours are written as Messages and translated where they must be.
+It speaks every wire, by the path it is asked at; behaviours are written as Messages and translated.
 
     with Endpoint(lambda prompt: "ls -la") as endpoint:
-        endpoint.script(Reply(status=529), "refusal")   # the next two requests; then the default answer
+        endpoint.script(Reply(status=529), "refusal")   # the next two requests
         endpoint.always("overloaded")                   # every request, until `always(None)`
         endpoint.when(lambda seen: "bash" in seen.prompt, "empty")
         endpoint.url, endpoint.requests
@@ -28,7 +28,7 @@ Header = dict[str, str]
 
 @dataclass(frozen=True)
 class Reply:
-    """What one request gets. A dict body is sent as JSON, bytes as they are; `reset` cuts the connection."""
+    """What one request gets. A dict body is sent as JSON, bytes as they are."""
 
     status: int = 200
     body: Any = None
@@ -39,7 +39,7 @@ class Reply:
     content_length: int | None = None
     drip: tuple[bytes, bytes] | None = None  # sent in place of a reply: once, then again and again
     reset: str | None = None
-    """Before the body was read, after it was read, or in the middle of the reply."""
+    """Cuts the connection before the body was read, after, or in the middle of the reply."""
 
 
 @dataclass
@@ -79,7 +79,7 @@ _FINISHED |= {"refusal": "content_filter", "tool_use": "tool_calls"}
 
 
 def completion(body: Any) -> Any:
-    """A message or an error of the Messages API as Chat Completions would say it; anything else as it is."""
+    """A message or an error of the Messages API in the form of Chat Completions."""
     if isinstance(body, bytes):
         with contextlib.suppress(ValueError, RecursionError):
             return json.dumps(completion(json.loads(body))).encode()
@@ -119,84 +119,114 @@ def error(status: int, kind: str, words: str, code: str | None = None, **headers
     return Reply(status, {"type": "error", "error": inner, "request_id": "req_fake"}, named)
 
 
+def _block(text: str, kind: str = "text") -> dict[str, str]:
+    return {"type": kind, "text": text}
+
+
+def _message(text: str = "ls -la", **over: Any) -> Reply:
+    return Reply(body=message(text, **over))
+
+
+def _bad(words: str) -> Reply:
+    return error(400, "invalid_request_error", words)
+
+
+def _limit(words: str = "slow down", code: str | None = None, **headers: str) -> Reply:
+    return error(429, "rate_limit_error", words, code, **headers)
+
+
+WHOLE = json.dumps(message()).encode()
+CUT = WHOLE[:-20]
 THINKING = {"type": "thinking", "thinking": "", "signature": "c2ln"}
-BEHAVIOURS: dict[str, Reply] = {
+_LARGE = {"created": 1700000000123456789, "score": 5.623329633899874e16}
+_PLAIN = {
     "ok": Reply(),
-    "bad-request": error(400, "invalid_request_error", "messages: at least one message is required"),
-    "refused-temperature": error(400, "invalid_request_error", "`temperature` is deprecated for this model."),
-    "extra-inputs": error(400, "invalid_request_error", "temperature: Extra inputs are not permitted"),
-    "temperature-thinking": error(400, "invalid_request_error",
-        "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode"),
-    "credit-balance": error(400, "invalid_request_error", "Your credit balance is too low to access the API."),
-    "bad-key": error(401, "authentication_error", "invalid x-api-key"),
-    "payment": error(402, "billing_error", "payment required"),
-    "forbidden": error(403, "permission_error", "your key may not use this model"),
-    "not-found": error(404, "not_found_error", "model: no-such-model"),
-    "request-timeout": error(408, "timeout_error", "timed out"),
-    "conflict": error(409, "api_error", "conflict"),
-    "too-large": error(413, "request_too_large", "too large"),
-    "unprocessable": error(422, "invalid_request_error", "unprocessable"),
-    "rate-limit": error(429, "rate_limit_error", "slow down"),
-    "rate-limit-1s": error(429, "rate_limit_error", "slow down", retry_after="1"),
-    "rate-limit-ms": error(429, "rate_limit_error", "slow down", retry_after_ms="150"),
-    "rate-limit-absurd": error(429, "rate_limit_error", "slow down", retry_after="4294967"),
-    "rate-limit-nonsense": error(429, "rate_limit_error", "slow down", retry_after="soon"),
-    "spend-cap": error(429, "rate_limit_error", "limit reached", "enforced_spend_limit_reached"),
-    "contract-cap": error(429, "rate_limit_error", "limit reached", "contract_spend_limit_reached"),
-    "ramp-limit": error(429, "rate_limit_error", "growing too fast", "ramp_limit_exceeded", retry_after="0.1"),
-    "client-closed": error(499, "api_error", "closed"),
-    "server-error": error(500, "api_error", "internal"),
-    "not-implemented": error(501, "api_error", "not implemented"),
-    "bad-gateway": Reply(502, b"<html><body>Bad gateway</body></html>", {"content-type": "text/html"}),
-    "unavailable": error(503, "api_error", "unavailable", retry_after="0.1"),
-    "gateway-timeout": error(504, "timeout_error", "timeout"),
-    "overloaded": error(529, "overloaded_error", "Overloaded"),
-    "no-retry": error(500, "api_error", "do not come back", x_should_retry="false"),
-    "error-in-200": Reply(200, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
-    "refusal": Reply(body=message(content=[], stop_reason="refusal", stop_details={"type": "refusal",
-        "category": "cyber"})),
-    "refusal-bare": Reply(body=message(content=None, stop_reason="refusal", stop_details=None)),
-    "truncated": Reply(body=message("find . -na", stop_reason="max_tokens")),
-    "thinking-only": Reply(body=message(content=[THINKING], stop_reason="max_tokens")),
-    "thinking-first": Reply(body=message(content=[THINKING, {"type": "text", "text": "ls -la"}])),
-    "several-blocks": Reply(body=message(content=[{"type": "text", "text": "ls "}, {"type": "text", "text": "-la"}])),
-    "unknown-block": Reply(body=message(content=[{"type": "hologram", "text": "no"}, {"type": "text",
-        "text": "ls -la"}, "loose"])),
-    "empty": Reply(body=message("  \n")),
-    "no-content": Reply(body=message(content=[])),
-    "unknown-stop": Reply(body=message(stop_reason="tired")),
-    "wrong-model": Reply(body=message(model="another-model")),
-    "no-usage": Reply(body=message(usage=_LEFT_OUT)),
-    "odd-usage": Reply(body=message(usage={"input_tokens": "many", "output_tokens": -3})),
-    "no-stop-reason": Reply(body=message(stop_reason=_LEFT_OUT)),
-    "lone-surrogate": Reply(body=json.dumps(message("echo \ud800 x")).encode()),
-    "byte-order-mark": Reply(body=b"\xef\xbb\xbf" + json.dumps(message()).encode()),
-    "large-numbers": Reply(body=json.dumps(message(created=1700000000123456789, score=5.623329633899874e16)).encode()),
-    "html": Reply(body=b"<!doctype html><title>Sign in</title>", headers={"content-type": "text/html"}),
-    "no-message": Reply(body={"hello": "world"}),
-    "json-list": Reply(body=[1, 2, 3]),
-    "nothing": Reply(body=b""),
-    "not-a-number": Reply(body=json.dumps(message(usage={"input_tokens": float("nan")})).encode()),
-    "beyond-bounds": Reply(body=json.dumps(message()).replace("120", "1e999").encode()),
-    "deep": Reply(body=b"[" * 100_000 + b"]" * 100_000),
-    "truncated-json": Reply(body=json.dumps(message()).encode()[:-20]),
-    "invalid-utf8": Reply(body=json.dumps(message("ls XX")).encode().replace(b"XX", b"\xff\xfe")),
-    "huge": Reply(body=message("x" * 10_000_000)),
-    "short-body": Reply(body=json.dumps(message()).encode()[:-20], content_length=len(json.dumps(message()))),
+    "thinking-first": _message(content=[THINKING, _block("ls -la")]),
+    "several-blocks": _message(content=[_block("ls "), _block("-la")]),
+    "unknown-block": _message(content=[_block("no", "hologram"), _block("ls -la"), "loose"]),
+    "wrong-model": _message(model="another-model"),
+    "no-usage": _message(usage=_LEFT_OUT),
+    "odd-usage": _message(usage={"input_tokens": "many", "output_tokens": -3}),
+    "byte-order-mark": Reply(body=b"\xef\xbb\xbf" + WHOLE),
+    "large-numbers": _message(**_LARGE),
     "slow-first-byte": Reply(first_byte_s=0.3),
-    "never-first-byte": Reply(first_byte_s=30),
     "slow-stream": Reply(chunk_bytes=20, chunk_s=0.01),
+}
+ANSWERS: dict[str, tuple[Reply, str, str]] = {
+    **{name: (reply, "ok", "ls -la") for name, reply in _PLAIN.items()},
+    "refusal": (_message(content=[], stop_reason="refusal"), "refusal", ""),
+    "bare-refusal": (_message(content=None, stop_reason="refusal"), "refusal", ""),
+    "empty": (_message("  \n"), "empty", "  \n"),
+    "no-content": (_message(content=[]), "empty", ""),
+    "truncated": (_message("find . -na", stop_reason="max_tokens"), "truncated", "find . -na"),
+    "only-thinking": (_message(content=[THINKING], stop_reason="max_tokens"), "truncated", ""),
+    "lone-surrogate": (_message("echo \ud800 x"), "ok", "echo \N{REPLACEMENT CHARACTER} x"),
+}
+"""Replies that are answers, their outcome and text."""
+SLOW = {
+    "never-a-first-byte": Reply(first_byte_s=30),
     "endless-stream": Reply(chunk_bytes=1, chunk_s=0.25),
     "endless-headers": Reply(drip=(b"HTTP/1.1 200 OK\r\n", b"x-slow: 1\r\n")),
     "endless-1xx": Reply(drip=(b"", b"HTTP/1.1 102 Processing\r\n\r\n")),
+}
+BILLED = {
+    "reset-in-the-middle": Reply(reset="middle"),
+    "short-body": Reply(body=CUT, content_length=len(WHOLE)),
+    "error-in-200": Reply(body={"type": "error", "error": {"message": "Overloaded", "type": "x"}}),
+    "html": Reply(body=b"<!doctype html><title>Sign in</title>"),
+    "no-message": Reply(body={"hello": "world"}),
+    "list": Reply(body=[1, 2, 3]),
+    "no-body": Reply(body=b""),
+    "not-a-number": _message(usage={"input_tokens": float("nan")}),
+    "beyond-bounds": Reply(body=WHOLE.replace(b"120", b"1e999")),
+    "unknown-stop": _message(stop_reason="tired"),
+    "no-stop": _message(stop_reason=_LEFT_OUT),
+    "deep": Reply(body=b"[" * 100_000 + b"]" * 100_000),
+    "cut-JSON": Reply(body=CUT),
+    "invalid-UTF-8": Reply(body=WHOLE.replace(b"ls", b"\xff\xfe")),
+    "huge": _message("x" * 10_000_000),
+}
+"""Replies that a service may have billed, and that are no answers."""
+TROUBLES = {
+    **{str(status): error(status, "api_error", "no") for status in (408, 409, 425, 499, 500, 501)},
+    "rate-limit": _limit(),
+    "rate-limit-in-ms": _limit(retry_after_ms="150"),
+    "ramp-limit": _limit("growing too fast", "ramp_limit_exceeded", retry_after="0.1"),
+    "bad-gateway": Reply(502, b"<html><body>Bad gateway</body></html>"),
+    "unavailable": error(503, "api_error", "unavailable", retry_after="0.1"),
+    "gateway-timeout": error(504, "timeout_error", "timeout"),
+    "overloaded": error(529, "overloaded_error", "Overloaded"),
     "reset-before": Reply(reset="before"),
     "reset-after": Reply(reset="after"),
-    "reset-middle": Reply(reset="middle"),
-}  # fmt: skip
+}
+"""What passes, and costs nothing."""
+THIS_CELL_ONLY = {
+    "bad-request": _bad("messages: at least one message is required"),
+    "too-large": error(413, "request_too_large", "too large"),
+    "unprocessable": error(422, "invalid_request_error", "unprocessable"),
+    "no-retry": error(500, "api_error", "do not come back", x_should_retry="false"),
+    "absurd-rate-limit": _limit(retry_after="4294967"),
+}
+STOPS_RUN = {
+    "credit-balance": _bad("Your credit balance is too low to access the API."),
+    "bad-key": error(401, "authentication_error", "invalid x-api-key"),
+    "payment": error(402, "billing_error", "payment required"),
+    "forbidden": error(403, "permission_error", "your key may not use this model"),
+    "spend-cap": _limit("limit reached", "enforced_spend_limit_reached"),
+    "contract-cap": _limit("limit reached", "contract_spend_limit_reached"),
+}
+STOPS_MODEL = {
+    "not-found": error(404, "not_found_error", "model: no-such-model"),
+    "refused-temperature": _bad("`temperature` is deprecated for this model."),
+    "extra-inputs": _bad("temperature: Extra inputs are not permitted"),
+    "temperature-and-thinking": _bad("`temperature` may only be set to 1 when thinking is enabled"),
+}
+BEHAVIOURS: dict[str, Reply] = {name: reply for name, (reply, *_) in ANSWERS.items()}
+BEHAVIOURS |= SLOW | BILLED | TROUBLES | THIS_CELL_ONLY | STOPS_RUN | STOPS_MODEL
 
 
 class Endpoint(contextlib.AbstractContextManager):
-    """The server. `answer(prompt)` is what it says when it behaves; `delay_s` before every default reply."""
+    """The server. `answer(prompt)` is its default reply, `delay_s` the seconds before it."""
 
     def __init__(
         self,

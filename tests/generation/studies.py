@@ -37,7 +37,7 @@ def generator_of(
     base_urls: dict[str, str] | None = None,
     **over: Any,
 ) -> Generator:
-    """A generator that asks the fake endpoint for every model, or those in `base_urls` by their alias."""
+    """A generator that asks the endpoint, or by alias what `base_urls` has."""
     urls = {model.alias: endpoint.url for model in study.models} if base_urls is None else base_urls
     options = {"environ": ENVIRON, "retry_policy": QUICK} | over
     options.setdefault("address_of", lambda model: urls.get(model.alias) or model.base_url)

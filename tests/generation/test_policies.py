@@ -1,4 +1,4 @@
-"""The policy table, what the config changes of it, and the estimate of a study's calls, dollars and minutes."""
+"""The policy table, what the config changes of it, and the estimate of a study's calls."""
 
 import re
 from dataclasses import replace
@@ -42,7 +42,7 @@ def test_the_table_holds_every_model_with_price_and_temperature():
         assert not (takes and policy.thinking)
 
 
-def test_always_thinking_models_are_given_room_and_the_lowest_effort():
+def test_models_that_think_are_sent_their_lowest_setting():
     for name in ("claude-opus-5-5", "claude-fable-5", "claude-fable-5-1", "claude-fable-5-2"):
         policy = resolve(model(id=name))
         assert (policy.thinking, policy.effort) == (None, "low")
@@ -59,23 +59,23 @@ def test_the_config_overlays_the_table():
     assert resolve(model(temperature=0)).temperature_sent == 0.0
 
 
-@pytest.mark.parametrize(
-    ("entry", "named"),
-    [
-        ({}, "temperature, max_tokens, price"),
-        ({"temperature": 0.7}, "max_tokens, price"),
-        ({"temperature": 0.7, "max_tokens": 100}, "price"),
-        ({"temperature": 0.7, "price": PRICE}, "max_tokens"),
-        ({"key_required": False}, "temperature, max_tokens"),
-    ],
-)
-def test_an_unknown_model_needs_its_policy_in_the_config(entry, named):
+UNKNOWN = {
+    "temperature, max_tokens, price": {},
+    "max_tokens, price": {"temperature": 0.7},
+    "max_tokens": {"temperature": 0.7, "price": PRICE},
+    "temperature, max_tokens": {"key_required": False},
+}
+
+
+@pytest.mark.parametrize("named", UNKNOWN)
+def test_an_unknown_model_needs_its_policy_in_the_config(named):
+    entry = {"id": "some/other-model"} | UNKNOWN[named]
     with pytest.raises(UserError) as caught:
-        resolve(model(id="some/other-model", **entry))
-    assert caught.value.what.endswith(named) and caught.value.where == "models: m"
+        resolve(model(**entry))
+    assert caught.value.what.endswith(f"its {named}") and caught.value.where == "models: m"
     pasted = yaml.safe_load(str(caught.value).partition("entry:\n")[2])
     assert list(pasted) == named.split(", ")
-    assert resolve(model(id="some/other-model", **entry, **pasted)).max_tokens in (100, 8192)
+    assert resolve(model(**entry, **pasted)).max_tokens == 8192
 
 
 THINKS = {"type": "enabled", "budget_tokens": 1024}
@@ -96,6 +96,8 @@ THINKS = {"type": "enabled", "budget_tokens": 1024}
         ("thinking", {"thinking": THINKS, "temperature": 1}),
         ("thinking", {"id": "claude-opus-5-5", "thinking": {"type": "disabled"}}),
         ("effort", {"id": "claude-haiku-4-5", "effort": "low"}),
+        ("interface", {"interface": "tool", "temperature": 1.0, "thinking": {"type": "adaptive"}}),
+        ("interface", {"interface": "tool", "id": "claude-opus-5-5"}),
     ],
 )
 def test_what_cannot_be_sent_or_would_make_the_record_untrue_is_refused(key, entry):
@@ -120,14 +122,14 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
         other = study_of({"alias": "m", "id": "claude-sonnet-4-6"} | entry)
         keys.add(request_key(request_for(other, cell, "prompt")))
     assert len(keys) == 13
-    # Nothing but the request counts: not the alias, the address, the price, the rate or the shell's name.
+    # Nothing but the request counts: not the alias, the address, the price or the rate.
     entry = {"alias": "n", "id": "claude-sonnet-4-6", "base_url": "http://x", "price": PRICE}
     renamed = request_for(study_of(entry), replace(cell, model="n"), "prompt")
     assert request_key(renamed) == request_key(request)
 
 
 def test_keys_bought_today_are_found_tomorrow():
-    """The canonical form is frozen: were this hash to change, every answer ever bought would be asked for again."""
+    """The canonical form is frozen: with another hash every answer would be asked for again."""
     study = study_of({"alias": "m", "id": "claude-sonnet-4-6"})
     assert request_key(request_for(study, cells_of(study)[0], "prompt")) == (
         "a971570d5fd76c654a32f883862694f2ddddd09359d20d75f694641a53665469"
@@ -211,11 +213,11 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
     assert opus.expected_usd == pytest.approx((opus.input_tokens * 5 + 180 * 100 * 25) / 1e6)
 
 
-def test_a_model_that_nobody_knows_is_expected_to_write_sixty_tokens(store):
+def test_a_model_that_is_not_in_the_table_is_expected_to_write_sixty_tokens(store):
     price = {"input_usd_per_mtok": 0, "output_usd_per_mtok": 10, "dated": "2026-11-01"}
     own = {"alias": "own", "id": "own", "temperature": 0.7, "max_tokens": 64, "price": price}
-    (model,) = estimate_cost(Requests(study_of(own, trials=1), TASKS[:3]), store, ENVIRON).models
-    assert model.expected_usd == pytest.approx(6 * 60 * 10 / 1e6)
+    (found,) = estimate_cost(Requests(study_of(own, trials=1), TASKS[:3]), store, ENVIRON).models
+    assert found.expected_usd == pytest.approx(6 * 60 * 10 / 1e6)
 
 
 def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
@@ -241,16 +243,11 @@ def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
     )
 
 
-def test_a_missing_key_is_said_only_where_there_is_something_to_ask(paid, store):
+def test_the_plan_names_what_is_missing_and_why_jobs_run(paid, store):
     made = estimate_cost(Requests(paid, TASKS), store, {})
     assert len(made.missing_keys) == 2 and "ANTHROPIC_API_KEY" in made.missing_keys[0]
-    text = render_plan(made, ["PowerShell: the image holds none"])
-    assert "Missing:" in text and "PowerShell: the image holds none" in text
-    assert estimate_cost(Requests(paid, []), store, {}).missing_keys == []
-
-
-def test_reasons_have_their_place(paid, store):
     reasons = {"generate": {"missing": 400}, "score": {"code has changed": 3, "missing": 400}}
-    text = render_plan(estimate_cost(Requests(paid, TASKS), store, ENVIRON), reasons=reasons)
-    said = ("generate: 400 to run", "score: 403 to run", "code has changed")
-    assert all(words in text for words in said)
+    text = render_plan(made, ["PowerShell: the image holds none"], reasons)
+    said = ("Missing:", "PowerShell: the image holds none", "generate: 400 to run")
+    assert all(words in text for words in (*said, "score: 403 to run", "code has changed"))
+    assert estimate_cost(Requests(paid, []), store, {}).missing_keys == []

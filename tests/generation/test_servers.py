@@ -24,22 +24,28 @@ def failure(status, words):
 
 NO_MODEL = "model 'x' not found, try pulling it first"
 NO_PATH = "Unexpected endpoint or method. (POST /v1/messages)"
-BROKEN = {"error": {"code": 502, "message": "Provider returned error"}}
+BROKEN = completion("", "error", error={"code": 502, "message": "Provider returned error"})
+
+
+def thinks(field):
+    return Reply(body=completion("", said={field: "Hm"}))
+
+
 # fmt: off
 QUIRKS = {
     "Ollama loads its model": ("chat", Reply(body=completion("", "load")), ("ok", 2)),
     "Ollama lacks the model": ("chat", failure(404, NO_MODEL), NO_MODEL),
-    "Ollama thinks": ("chat", Reply(body=completion("", said={"reasoning": "Hm"})), "into `reasoning`"),
+    "Ollama thinks": ("chat", thinks("reasoning"), "into `reasoning`"),
     "vLLM aborts": ("chat", Reply(body=completion("ls", "abort")), ("ok", 2)),
-    "vLLM thinks": ("chat", Reply(body=completion(None, said={"reasoning_content": "Hm"})), "--reasoning-parser"),
+    "vLLM thinks": ("chat", thinks("reasoning_content"), "--reasoning-parser"),
     "llama.cpp loads its model": ("chat", failure(503, "Loading model"), ("ok", 2)),
     "LM Studio lacks the path": ("messages", Reply(body={"error": NO_PATH}), NO_PATH),
     "LiteLLM's upstream is down": ("chat", failure(500, "litellm.InternalServerError"), ("ok", 2)),
     "OpenRouter sends blanks while it waits": (
         "chat", Reply(body=b"\n \n" + json.dumps(completion("ls")).encode()), ("ok", 1)),
-    "OpenRouter's provider fails": ("chat", Reply(body=completion("", "error", **BROKEN)), ("ok", 2)),
+    "OpenRouter's provider fails": ("chat", Reply(body=BROKEN), ("ok", 2)),
     "OpenRouter sends a failure again": (
-        "chat", Reply(body=completion("", "error", **BROKEN) | {"id": "gen-1"}), "Provider returned error"),
+        "chat", Reply(body=BROKEN | {"id": "gen-1"}), "Provider returned error"),
     "Azure filters": ("chat", Reply(body=completion(None, "content_filter")), ("refusal", 1)),
 }
 # fmt: on

@@ -1,10 +1,10 @@
-"""One suite for every wire: a reply means the same and costs the same on each wire, and is never paid twice."""
+"""One suite for every wire: a reply means and costs the same on each, and is never paid twice."""
 
 import json
 import logging
 import time
 import traceback
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,12 +14,20 @@ from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
 from fluency.core.study import KEY_OF
 from fluency.generation.budget import upper_bound_usd
-from fluency.generation.failure import Failure, RetryPolicy
+from fluency.generation.failure import Failure, RetryPolicy, from_error
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS, chat, sdk_provider
 from fluency.generation.reply import MessageParts
-from fluency.generation.request import request_for, tool_of
-from tests.generation.endpoint import Reply, error, message, tool_call
+from fluency.generation.request import tool_of
+from tests.generation.endpoint import (
+    ANSWERS,
+    BILLED,
+    SLOW,
+    TROUBLES,
+    Reply,
+    error,
+    message,
+)
 from tests.generation.studies import (
     KEY,
     MODELS,
@@ -31,7 +39,6 @@ from tests.generation.studies import (
     study_of,
     study_on,
 )
-from tests.generation.test_replies import ANSWERS, BILLED, SLOW, TROUBLES
 
 HASTY = RetryPolicy(
     attempt_s=5.0, deadline_s=20.0, attempts=3, first_wait_s=0.001, longest_wait_s=0.002
@@ -40,14 +47,15 @@ PATHS = {
     "messages": "/v1/messages",
     "chat": "/v1/chat/completions",
     "bedrock": "/model/us.anthropic.claude-sonnet-4-6-v1:0/invoke",
-    "vertex": "/v1/projects/mine/locations/europe-west1/publishers/anthropic/models/claude-sonnet-4-6@20260217:rawPredict",
+    "vertex": "/v1/projects/mine/locations/europe-west1/publishers/anthropic/models/"
+    "claude-sonnet-4-6@20260217:rawPredict",
 }
 every_wire = pytest.mark.parametrize("wire", MODELS)
 
 
 def on(wire, store, endpoint, **over):
     """A study on a wire, and a generator that asks the endpoint for it."""
-    model = {key: over.pop(key) for key in ("transport", "interface") if key in over}
+    model = {key: over.pop(key) for key in ("effort", "interface") if key in over}
     study = study_on(wire, trials=40, **model)
     urls = {"sonnet": endpoint.url + SUFFIX.get(wire, "")}
     return study, generator_of(
@@ -91,8 +99,8 @@ def test_what_is_sent_and_what_is_kept(wire, endpoint, store):
 @every_wire
 def test_every_kind_of_answer_means_the_same_and_is_kept(wire, endpoint, store):
     study, generator = on(wire, store, endpoint)
-    for cell, (name, expected) in zip(cells_of(study), ANSWERS.items(), strict=False):
-        endpoint.script(name)
+    for cell, (name, (reply, *expected)) in zip(cells_of(study), ANSWERS.items(), strict=False):
+        endpoint.script(reply)
         answer = ask(generator, cell).answer
         assert (name, answer.outcome, answer.text, answer.attempts) == (name, *expected, 1)
         assert ask(generator, cell).answer == answer == store.get(answer.request_key)
@@ -170,13 +178,14 @@ def test_an_echoed_key_is_in_no_record_no_error_no_log_and_no_file(
 
 @every_wire
 def test_the_environment_decides_nothing(wire, endpoint, store, monkeypatch):
-    urls = "OPENAI_BASE_URL ANTHROPIC_BASE_URL ANTHROPIC_BEDROCK_BASE_URL ANTHROPIC_VERTEX_BASE_URL HTTP_PROXY ALL_PROXY"
-    odd = dict.fromkeys(urls.split(), "http://127.0.0.1:9") | {"ANTHROPIC_LOG": "debug"}
+    wires = ("OPENAI", "ANTHROPIC", "ANTHROPIC_BEDROCK", "ANTHROPIC_VERTEX")
+    urls = [*(f"{wire}_BASE_URL" for wire in wires), "HTTP_PROXY", "ALL_PROXY"]
+    odd = dict.fromkeys(urls, "http://127.0.0.1:9") | {"ANTHROPIC_LOG": "debug"}
     names = "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_PROFILE OPENAI_ORG_ID"
     names += " OPENAI_PROJECT_ID AWS_REGION AWS_PROFILE CLOUD_ML_REGION"
     odd |= dict.fromkeys(names.split(), "sk-ant-theirs")
-    headers = "OPENAI_CUSTOM_HEADERS ANTHROPIC_CUSTOM_HEADERS"
-    odd |= dict.fromkeys(headers.split(), "x-theirs: 1\nanthropic-beta: theirs")
+    headers = ["OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"]
+    odd |= dict.fromkeys(headers, "x-theirs: 1\nanthropic-beta: theirs")
     for name, value in odd.items():
         monkeypatch.setenv(name, value)
     study, generator = on(wire, store, endpoint)
@@ -188,24 +197,28 @@ def test_the_environment_decides_nothing(wire, endpoint, store, monkeypatch):
 
 # ------------------------------------------------------------ asked as agents call it
 
+
+def called(*calls: tuple[str, Any], **over: Any) -> Reply:
+    """A reply that says something and calls tools."""
+    blocks = [{"type": "tool_use", "id": name, "name": name, "input": said} for name, said in calls]
+    content = [{"type": "text", "text": "I will"}, *blocks]
+    return Reply(body=message(**{"content": content, "stop_reason": "tool_use"} | over))
+
+
+LS = ("bash", {"command": "ls"})
 CALLS = {
-    "a call": (tool_call("bash", {"command": "ls"}), "ok", "ls"),
-    "words before the call": (tool_call("", {}, content=[{"type": "text", "text": "I will"},
-        {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}}]), "ok", "ls"),
-    "an empty command": (tool_call("bash", {"command": " "}), "empty", " "),
+    "a call": (called(LS), "ok", "ls"),
+    "an empty command": (called(("bash", {"command": " "})), "empty", " "),
     "a reply in text": (Reply(body=message("ls")), "no-call", ""),
-    "another tool": (tool_call("python", {"command": "ls"}), "no-call", ""),
-    "the other shell's": (tool_call("powershell", {"command": "ls"}), "no-call", ""),
-    "another argument": (tool_call("bash", {"cmd": "ls"}), "no-call", ""),
-    "one more argument": (tool_call("bash", {"command": "ls", "timeout": 3}), "no-call", ""),
-    "no text": (tool_call("bash", {"command": ["ls"]}), "no-call", ""),
-    "no object": (tool_call("bash", "ls"), "no-call", ""),
-    "two calls": (tool_call("", {},
-        content=[{"type": "tool_use", "id": n, "name": "bash", "input": {"command": "ls"}} for n in "ab"]),
-        "no-call", ""),
-    "a refusal": (tool_call("", {}, content=[], stop_reason="refusal"), "refusal", ""),
-    "a cut call": (tool_call("bash", {"command": "find . -na"}, stop_reason="max_tokens"), "truncated", "find . -na"),
-}  # fmt: skip
+    "the other shell's": (called(("powershell", {"command": "ls"})), "no-call", ""),
+    "another argument": (called(("bash", {"cmd": "ls"})), "no-call", ""),
+    "one more argument": (called(("bash", {"command": "ls", "timeout": 3})), "no-call", ""),
+    "no text": (called(("bash", {"command": ["ls"]})), "no-call", ""),
+    "no object": (called(("bash", "ls")), "no-call", ""),
+    "two calls": (called(LS, LS), "no-call", ""),
+    "a refusal": (called(stop_reason="refusal"), "refusal", ""),
+    "a cut call": (called(LS, stop_reason="max_tokens"), "truncated", "ls"),
+}
 
 
 @every_wire
@@ -252,72 +265,49 @@ def test_a_call_whose_arguments_are_no_json_is_none(endpoint, store):
     assert ask(generator, cells_of(study)[0]).answer.outcome == "no-call"
 
 
-def test_a_model_that_thinks_cannot_be_made_to_call():
-    entry = {"interface": "tool", "temperature": 1.0, "thinking": {"type": "adaptive"}}
-    with pytest.raises(UserError, match="a forced tool call cannot go with thinking"):
-        resolve(study_on("messages", **entry).models[0])
-
-
 # ------------------------------------------------------------ what only one wire has
 
 
-@pytest.mark.parametrize(
-    ("wire", "lacking"), [("bedrock", "region"), ("vertex", "region"), ("vertex", "project")]
-)
-def test_a_cloud_needs_its_place(wire, lacking, endpoint, store):
-    study = study_on(wire, **{lacking: None})
-    with pytest.raises(StopRun, match=f"needs a {lacking}"):
-        ask(generator_of(study, store, endpoint), cells_of(study)[0])
-
-
 def test_where_clouds_are():
-    where = {wire: study_on(wire).models[0] for wire in ("bedrock", "vertex")}
-    found, _ = PROVIDERS["bedrock"].address(where["bedrock"], None, "")
+    bedrock, vertex = (study_on(wire).models[0] for wire in ("bedrock", "vertex"))
+    found, _ = PROVIDERS["bedrock"].address(bedrock, None, "")
     assert found == "https://bedrock-runtime.us-east-1.amazonaws.com"
     hosts = {"europe-west1": "europe-west1-aiplatform", "global": "aiplatform"}
     for region, host in (hosts | {"us": "aiplatform.us.rep"}).items():
-        model = where["vertex"].model_copy(update={"region": region})
-        found, note = PROVIDERS["vertex"].address(model, None, "")
-        assert (found, note) == (f"https://{host}.googleapis.com/v1", "")
+        model = vertex.model_copy(update={"region": region})
+        found = PROVIDERS["vertex"].address(model, None, "")
+        assert found == (f"https://{host}.googleapis.com/v1", "")
+    for model, lacking in ((bedrock, "region"), (vertex, "region"), (vertex, "project")):
+        with pytest.raises(UserError, match=f"needs a {lacking}"):
+            PROVIDERS[model.wire].address(model.model_copy(update={lacking: None}), None, "")
 
 
-@pytest.mark.parametrize(
-    ("wire", "given", "used"),
-    [
-        ("chat", "http://h:8000", "http://h:8000/v1"),
-        ("chat", "http://h:8000/v1/", "http://h:8000/v1"),
-        ("chat", "http://h:8000/v1/chat/completions", "http://h:8000/v1"),
-        ("chat", "https://h/api/paas/v4", "https://h/api/paas/v4"),
-        ("messages", "https://h/api", "https://h/api"),
-        ("messages", "http://localhost:11434/", "http://localhost:11434"),
-        ("messages", "https://h/api/v1", "https://h/api"),
-        ("messages", "https://h/v1/", "https://h"),
-        ("messages", "https://h/v1/messages", "https://h"),
-        *[
-            ("messages", odd, None)
-            for odd in ("localhost:1234", "ftp://x", "", "http://", "https://me:secret@host")
-        ],
-        *[
-            ("messages", odd, None)
-            for odd in (
-                "http://h?key=1",
-                "http://h/#1",
-                "http://h:99999",
-                "http://[::1",
-                "http://a b",
-            )
-        ],
-    ],
-)
-def test_the_address_of_a_server_is_corrected_with_a_note_or_refused(wire, given, used):
-    model = study_on(wire).models[0]
-    if used is None:
-        with pytest.raises(UserError):
-            PROVIDERS[wire].address(model, given, "models: m: base_url")
-    else:
-        bare, note = PROVIDERS[wire].address(model, given, "models: m: base_url")
-        assert bare == used and bool(note) == (used != given.rstrip("/"))
-        assert not note or f"is used as {used}" in note
+ADDRESSES = [
+    ("chat", "http://h:8000", "http://h:8000/v1"),
+    ("chat", "http://h:8000/v1/", "http://h:8000/v1"),
+    ("chat", "http://h:8000/v1/chat/completions", "http://h:8000/v1"),
+    ("chat", "https://h/api/paas/v4", "https://h/api/paas/v4"),
+    ("messages", "https://h/api", "https://h/api"),
+    ("messages", "http://localhost:11434/", "http://localhost:11434"),
+    ("messages", "https://h/api/v1", "https://h/api"),
+    ("messages", "https://h/v1/", "https://h"),
+    ("messages", "https://h/v1/messages", "https://h"),
+]
+NO_ADDRESSES = ["localhost:1234", "ftp://x", "", "http://", "http://h:99999", "http://[::1"]
+NO_ADDRESSES += ["http://a b", "http://h?key=1", "http://h/#1", "https://me:secret@host"]
+
+
+@pytest.mark.parametrize(("wire", "given", "used"), ADDRESSES)
+def test_the_address_of_a_server_is_corrected_with_a_note(wire, given, used):
+    bare, note = PROVIDERS[wire].address(study_on(wire).models[0], given, "models: m: base_url")
+    assert bare == used and bool(note) == (used != given.rstrip("/"))
+    assert not note or f"is used as {used}" in note
+
+
+@pytest.mark.parametrize("given", NO_ADDRESSES)
+def test_what_is_not_an_address_is_refused(given):
+    with pytest.raises(UserError, match="address"):
+        PROVIDERS["messages"].address(study_on("messages").models[0], given, "")
 
 
 def test_a_correction_of_the_address_is_said_once(endpoint, store, capsys):
@@ -330,43 +320,31 @@ def test_a_correction_of_the_address_is_said_once(endpoint, store, capsys):
     assert f"is used as {endpoint.url}" in said
 
 
-def test_one_service_calls_the_limit_otherwise():
-    study = study_on("chat", effort="low")
-    request = request_for(study, cells_of(study)[0], "say")
-    assert request.headers == {} and chat.body_of(request)["max_tokens"] == 1024
-    body = chat.body_of(request, chat.OTHER_LIMIT)
-    assert (body["max_completion_tokens"], body["reasoning_effort"]) == (
-        1024,
-        "low",
-    ) and "max_tokens" not in body
-
-
 def test_chat_learns_the_name_of_the_limit_from_the_refusal(endpoint, store):
     """Azure's, in its own words."""
-    study, generator = on("chat", store, endpoint)
-    words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    study, generator = on("chat", store, endpoint, effort="low")
+    words = "Unsupported parameter: 'max_tokens' is not supported with this model. "
+    words += "Use 'max_completion_tokens' instead."
     refusal = error(400, "invalid_request_error", words)
     endpoint.when(lambda seen: "max_tokens" in seen.body, refusal)
     for cell in cells_of(study)[:2]:
         assert ask(generator, cell).answer.attempts == 1
     limits = [[name for name in seen.body if name.startswith("max_")] for seen in endpoint.requests]
     assert limits == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
+    assert [seen.body["reasoning_effort"] for seen in endpoint.requests] == ["low"] * 3
 
 
 @pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
-def test_an_empty_account_behind_chat_ends_the_run(code, endpoint, store):
-    study, generator = on("chat", store, endpoint)
+def test_an_empty_account_behind_chat_ends_the_run(code):
     error = {"message": "You exceeded your current quota", "type": code, "code": code}
-    endpoint.script(Reply(429, {"error": error}))
-    with pytest.raises(StopRun, match="the account's money is spent"):
-        ask(generator, cells_of(study)[0])
+    failure = from_error(429, error, {})
+    assert failure.scope == "run" and "the account's money is spent" in failure.what
 
 
-def test_a_refusal_that_chat_says_in_words(endpoint, store):
-    study, generator = on("chat", store, endpoint)
+def test_a_refusal_that_chat_says_in_words():
     said = {"role": "assistant", "content": None, "refusal": "I can't help with that."}
-    endpoint.script(Reply(body={"choices": [{"message": said, "finish_reason": "stop"}]}))
-    assert ask(generator, cells_of(study)[0]).answer.outcome == "refusal"
+    reply = {"choices": [{"message": said, "finish_reason": "stop"}]}
+    assert PROVIDERS["chat"].read(reply, None).outcome == "refusal"
 
 
 BROKE = {"message": "it broke", "code": 502}
@@ -375,8 +353,8 @@ UNANSWERED = {
         "error", "abort", "failed", "network_error", "insufficient_system_resource", "", None)},
     "an error": ({"error": BROKE, "message": {"content": None}}, "it broke"),
     "no words": ({"native_finish_reason": "MALFORMED", "message": {"content": ""}}, "MALFORMED"),
-    "thoughts": ({"message": {"content": None, "reasoning_content": "Hm, ls"}}, "reasoning_content"),
-    "thoughts of Ollama": ({"message": {"content": "\n", "reasoning": "Hm, ls"}}, "`reasoning`"),
+    "thoughts": ({"message": {"content": None, "reasoning_content": "ls"}}, "reasoning_content"),
+    "thoughts of Ollama": ({"message": {"content": "\n", "reasoning": "ls"}}, "`reasoning`"),
 }  # fmt: skip
 
 
@@ -452,7 +430,7 @@ def test_an_embedded_model_gets_no_key_and_a_seed_of_its_own(endpoint, store):
 
 
 class Echo(sdk_provider.Provider):
-    """A wire of one's own, without a network and without batches: it fails once and then says the prompt."""
+    """A wire without a network: it fails once and then says the prompt."""
 
     name, server = "echo 1.0", "nowhere"
     failures = 1
@@ -467,15 +445,11 @@ class Echo(sdk_provider.Provider):
     @staticmethod
     def read(message, tool) -> MessageParts:
         usage = {"input_tokens": 1, "output_tokens": 2}
-        said = message["said"]
-        return MessageParts(
-            outcome="ok", text=said, raw=message, stop_reason="end", model_echoed=None, usage=usage
-        )
+        return MessageParts("ok", message["said"], message, "end", None, usage)
 
     def send(self, request, seconds):
-        assert seconds > 1
-        stack = traceback.extract_stack()
         own = f"{ROOT}/scripts/"
+        stack = traceback.extract_stack()
         self.frames[:] = [frame.name for frame in stack if frame.filename.startswith(own)]
         if self.failures:
             self.failures -= 1
@@ -490,10 +464,9 @@ def test_a_wire_of_another_kind_is_asked_retried_and_kept(endpoint, store, monke
     study = study_of()
     cell = cells_of(study)[0]
     record = ask(generator_of(study, store, endpoint), cell)
-    assert record.answer.text == f"Answer for {cell.path}"
     answer = record.answer
+    assert (answer.text, answer.latency_s) == (prompt_of(cell), 0.25)
     assert (answer.client, answer.server, answer.attempts) == ("echo 1.0", "nowhere", 2)
-    assert record.answer.latency_s == 0.25 and record.cost_usd is not None
     assert ask(generator_of(study, store, endpoint), cell) == record
     # None of them only passes on.
     assert Echo.frames == ["generate", "_answer", "_attempts", "_call"]

@@ -26,19 +26,19 @@ def needs_key(model: ModelConfig) -> bool:
 
 
 def key_of(model: ModelConfig, environ: Mapping[str, str]) -> str:
-    """The key of a model, or NO_KEY where none is needed; StopRun if it is missing or cannot be sent."""
+    """The key of a model, or NO_KEY where none is needed.
+
+    StopRun if it is missing or cannot be sent.
+    """
     if not needs_key(model):
         return NO_KEY
-    key = environ.get(model.api_key_env, "").strip()
-    where = f"models: {model.alias}: api_key_env"
+    name, where = model.api_key_env, f"models: {model.alias}: api_key_env"
+    key = environ.get(name, "").strip()
     if not key:
-        raise StopRun(
-            f"the environment variable {model.api_key_env} is not set",
-            where=where,
-            hint=f"export {model.api_key_env}=… and run again; `make demo` and `make plan` need no key",
-        )
+        hint = f"export {name}=… and run again; `make demo` and `make plan` need no key"
+        raise StopRun(f"the environment variable {name} is not set", where=where, hint=hint)
     if not key.isascii() or not key.isprintable() or " " in key:
-        what = f"the key in {model.api_key_env} holds a blank, a line break or another character that no key has"
+        what = f"the key in {name} holds a blank or another character that no key has"
         raise StopRun(what, where=where, hint="copy the key again")
     return key
 

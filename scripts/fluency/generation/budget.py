@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from fluency.core.records import Answer
 from fluency.generation.failure import ModelStop
 from fluency.generation.policies import Policy
-from fluency.generation.providers.messages import used_cache
+from fluency.generation.reply import dict_or_empty
+
+CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""Counts of the Messages API: tokens of the prompt that the service's cache took or gave."""
 
 
 class Budget:
@@ -31,8 +34,9 @@ class Budget:
         """ModelStop if the budget is spent."""
         if self.spent_usd < self._stop:
             return
+        spent = f"${self.spent_usd:.4f} of ${self._stop:g} spent, earlier runs included"
         raise ModelStop(
-            f"the budget is used up: ${self.spent_usd:.4f} of ${self._stop:g} spent, earlier runs included",
+            f"the budget is used up: {spent}",
             where="budget: stop_usd",
             hint="everything bought is kept; raise budget.stop_usd and run again to go on",
         )
@@ -60,22 +64,22 @@ def cost_of(policy: Policy, answer: Answer) -> float | None:
         return 0.0
     if usage.output_tokens is None or (answer.text and not usage.output_tokens):
         return None
-    if not usage.input_tokens or used_cache(answer.raw):
+    if not usage.input_tokens or any(map(dict_or_empty(answer.raw.get("usage")).get, CACHED)):
         return None
     return policy.cost(usage.input_tokens, usage.output_tokens)
 
 
 def counted_usd(policy: Policy, answer: Answer) -> float:
-    """What an answer counts for the budget in dollars: the most it can cost where that is not known."""
+    """What an answer counts for the budget in dollars: its cost, else the most it can cost."""
     cost = cost_of(policy, answer)
     return upper_bound_usd(policy, answer.request.prompt) if cost is None else cost
 
 
 def upper_bound_usd(policy: Policy, prompt: str) -> float:
-    """The most a call can cost in dollars: two bytes a token in, max_tokens out; 0 where no price is known."""
+    """The most a call can cost in dollars, with max_tokens out; 0 where no price is known."""
     return policy.cost(upper_bound_input_tokens(prompt), policy.max_tokens) or 0.0
 
 
 def upper_bound_input_tokens(prompt: str) -> int:
-    """A bound on a prompt's tokens: no tokenizer in use splits English or code finer than two bytes a token."""
+    """A bound on a prompt's tokens: no tokenizer in use has less than two bytes a token."""
     return len(prompt.encode()) // 2 + 32

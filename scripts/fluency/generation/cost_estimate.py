@@ -19,7 +19,7 @@ from fluency.generation.policies import resolve
 from fluency.generation.request import Requests, request_key
 from fluency.generation.store import AnswerStore
 
-LATENCY_S = {"endpoint": 3.0, "embedded": 4.0}
+LATENCY_S = 4.0
 """Assumed of one call before any answer is stored, in seconds."""
 BYTES_A_TOKEN = 3
 
@@ -80,14 +80,15 @@ class CostEstimate:
 def estimate_cost(
     requests: Requests, store: AnswerStore, environ: Mapping[str, str]
 ) -> CostEstimate:
-    """The estimate of a study; UserError if a model has no policy, or a stored answer is damaged."""
+    """The estimate of a study.
+
+    UserError if a model has no policy, or a stored answer is damaged.
+    """
     study = requests.study
     cells = list(study.cells([task.id for task in requests.tasks]))
     models = [
-        _model_estimate(
-            model, [requests[c] for c in cells if c.model == model.alias], store, environ
-        )
-        for model in study.models
+        _model_estimate(m, [requests[c] for c in cells if c.model == m.alias], store, environ)
+        for m in study.models
     ]
     return CostEstimate(study, len(requests.tasks), models)
 
@@ -133,8 +134,8 @@ def _price(price: Price | None) -> str:
 
 
 def _minutes(model: ModelConfig, calls: int, answers: Sequence[Answer]) -> float:
-    """Minutes at the set rates: starts a minute, or calls in flight at the mean latency: the slower of the two."""
-    latency = _mean([answer.latency_s for answer in answers], LATENCY_S[model.served_by])
+    """Minutes by the starts a minute, or by the calls in flight and the mean latency."""
+    latency = _mean([answer.latency_s for answer in answers], LATENCY_S)
     # Calls to this machine share it.
     at_once = 1 if is_embedded(model) else model.in_flight
     rate = starts_per_minute(model) or math.inf

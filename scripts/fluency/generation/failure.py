@@ -1,4 +1,4 @@
-"""A call without an answer: what it means for this call and for the others, and when to try again. Pure."""
+"""A call without an answer: what it means for this call and for others, and when to try again."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from fluency.generation.api_keys import needs_key
 
 Scope = Literal["retry", "cell", "model", "run"]
 SPEND_CODES = frozenset({
-    "enforced_spend_limit_reached", "contract_spend_limit_reached", "linked_organization_spend_limit_reached",
-    "linked_organization_billing_unavailable", "insufficient_quota", "billing_hard_limit_reached",
+    "enforced_spend_limit_reached", "contract_spend_limit_reached",
+    "linked_organization_spend_limit_reached", "linked_organization_billing_unavailable",
+    "insufficient_quota", "billing_hard_limit_reached",
 })  # fmt: skip
 LONGEST_WAIT_S = 1e8
 RETRIED = frozenset({408, 409, 425, 429, 499})
 RETRIED_KINDS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
-
-
 THINKING_HINT = (
     "switch the model's thinking off, or give the server its reasoning parser (vLLM: "
     "`--reasoning-parser`, llama.cpp: `--reasoning-format`, Ollama: `wire: messages` and "
@@ -40,8 +39,12 @@ class ModelStop(StopRun):
 class Failure(Exception):
     """A call without an answer.
 
-    scope: retry (this call, later) · cell (this cell stays missing) · model, run (no further call of the model, of
-    the run). billed: the service may have billed a reply that is of no use or was not read. retry_after: seconds.
+    Attributes:
+        scope: What it ends. retry: this call, which may be tried again; cell: the cell, which
+            stays missing; model, run: all calls of the model, or of the run.
+        retry_after: Seconds that the service asks to wait.
+        slow_down: Whether all calls of the model wait.
+        billed: Whether the service may have billed a reply that is of no use or was not read.
     """
 
     what: str
@@ -103,9 +106,9 @@ def from_error(status: int, error: Any, headers: Mapping[str, str], body: str = 
     passing = status in RETRIED or status >= 500 or kind in RETRIED_KINDS
     rows: tuple[tuple[bool, str, Scope, str], ...] = (
         (spent or status == 402, f"the account's money is spent: {entry}", "run",
-         "raise the limit or buy credit with the provider; then run again, nothing bought is lost"),
-        (status == 401 or kind == "authentication_error", f"the key was not accepted: {entry}", "run",
-         "check the key in the environment"),
+         "raise the limit or buy credit with the provider; then run again, nothing is lost"),
+        (status == 401 or kind == "authentication_error", f"the key was not accepted: {entry}",
+         "run", "check the key in the environment"),
         (status == 403 or kind == "permission_error", f"the key may not do this: {entry}", "run",
          "check what the key may do, or leave the model out"),
         (again == "true", entry, "retry", ""),
@@ -113,8 +116,8 @@ def from_error(status: int, error: Any, headers: Mapping[str, str], body: str = 
          "if you trust it, set the model's `base_url` to it; redirects are not followed"),
         (status == 404, f"there is no such model or address: {entry}", "model",
          "check the model's `id` and `base_url`"),
-        (status == 400 and "temperature" in words, f"the model refuses the temperature: {entry}", "model",
-         "put `temperature: provider-default` into the model's entry; then it holds for all of its cells"),
+        (status == 400 and "temperature" in words, f"the model refuses the temperature: {entry}",
+         "model", "put `temperature: provider-default` into the model's entry, for all its cells"),
         (passing and again != "false", entry, "retry", ""),
         (status == 200, f"the reply is an error: {entry}", "retry", ""),
         (True, f"the request was refused: {entry}", "cell", "see the service's message above"),
@@ -125,7 +128,10 @@ def from_error(status: int, error: Any, headers: Mapping[str, str], body: str = 
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Seconds the service asks to wait (retry-after-ms, or retry-after as seconds or date); null if it does not."""
+    """Seconds the service asks to wait; null if it does not.
+
+    It says so in retry-after-ms, or in retry-after as seconds or a date.
+    """
     with_ms, value = headers.get("retry-after-ms"), headers.get("retry-after", "")
     try:
         seconds = float(with_ms) / 1000 if with_ms else float(value)
@@ -143,10 +149,13 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Seconds of an attempt and of all attempts of a cell; waits double from `first_wait_s` to `longest_wait_s`.
+    """How often and how long one cell is asked.
 
-    billed_attempts: the most where one may have been billed.
-    lost_cells: this number in a row without an answer stops a run.
+    Attributes:
+        attempt_s: Seconds of one attempt; deadline_s: of all attempts of a cell.
+        billed_attempts: The most attempts if one may have been billed.
+        first_wait_s: Seconds before the second attempt; they double up to longest_wait_s.
+        lost_cells: This number in a row without an answer stops a model.
     """
 
     attempt_s: float = 120.0
@@ -168,7 +177,7 @@ def retry_policy_for(model: ModelConfig) -> RetryPolicy:
 
 
 def wait_s(policy: RetryPolicy, failure: Failure, attempt: int) -> float:
-    """Seconds until the next attempt: doubling, at least what the service asks for, with up to a quarter added."""
+    """Seconds until the next attempt: doubling, at least what the service asks, plus jitter."""
     wait = min(policy.first_wait_s * 2.0 ** (attempt - 1), policy.longest_wait_s)
     return max(wait, failure.retry_after or 0.0) * (1 + random.random() / 4)
 
@@ -176,6 +185,6 @@ def wait_s(policy: RetryPolicy, failure: Failure, attempt: int) -> float:
 def worth_another_attempt(
     policy: RetryPolicy, failure: Failure, attempt: int, deadline: float, wait: float
 ) -> bool:
-    """Whether to try again after this number of attempts and a wait, before the deadline (monotonic)."""
-    most = min(policy.attempts, policy.billed_attempts if failure.billed else policy.attempts)
+    """Whether to try again after these attempts and a wait, before the deadline (monotonic)."""
+    most = policy.billed_attempts if failure.billed else policy.attempts
     return failure.scope == "retry" and attempt < most and time.monotonic() + wait <= deadline

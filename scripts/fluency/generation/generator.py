@@ -40,8 +40,8 @@ from fluency.generation.request import request_key
 from fluency.generation.store import AnswerStore
 
 CACHE_HINT = (
-    "switch the cache of the gateway or proxy off for this study (LiteLLM: `cache: {no-cache: true}` "
-    "in `extra_body`): every trial needs an answer of its own"
+    "switch the cache of the gateway or proxy off for this study (LiteLLM: "
+    "`cache: {no-cache: true}` in `extra_body`): every trial needs an answer of its own"
 )
 
 
@@ -160,7 +160,7 @@ class Generator:
             return self._attempts(asked, request, key, cell)
 
     def _attempts(self, asked: _Asked, request: Request, key: str, cell: Cell) -> Answer:
-        asked.pace.raise_if_stopped()  # before a connection is opened, or a model served, for nothing
+        asked.pace.raise_if_stopped()  # before a model is served for nothing
         provider, attempt = asked.provider(), 0
         deadline, turn = time.monotonic() + asked.retry.deadline_s, self.study.priority(cell)
         while True:

@@ -1,4 +1,4 @@
-"""How fast one model is asked: starts a minute, calls in flight, pauses the service asks for, and a full stop."""
+"""How fast one model is asked: starts a minute, calls in flight, pauses, and a full stop."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fluency.generation.api_keys import is_embedded
 class Pace:
     """Shared by all threads that ask one model.
 
-    At most `in_flight` calls at a time, and starts spread over `per_minute`: one second's worth of them may come at
-    once, or half the time between two be made up, so that late starts do not lower the rate. A pause longer than
-    `longest_pause_s` is not waited for: calls fail until it is over.
+    At most `in_flight` calls at a time, and starts spread over `per_minute`: one second's worth of
+    them may come at once, or half the time between two be made up, so that late starts do not lower
+    the rate. A pause longer than `longest_pause_s` is not waited for: calls fail until it is over.
     """
 
     def __init__(self, per_minute: float | None, in_flight: int, *, longest_pause_s: float) -> None:
@@ -32,7 +32,7 @@ class Pace:
 
     @contextmanager
     def slot(self, turn: int = 0) -> Iterator[None]:
-        """Wait until a call may start, which the block makes; of those that wait the largest `turn` starts.
+        """Wait until the block's call may start; of those that wait the largest `turn` starts.
 
         StopRun if stopped, CallError for a long pause.
         """
@@ -58,10 +58,8 @@ class Pace:
         self.raise_if_stopped()
         now = time.monotonic()
         if self._pause_until - now > self._longest_pause:
-            raise CallError(
-                f"the service asks to wait {self._pause_until - now:.0f} s",
-                hint="run again after that",
-            )
+            what = f"the service asks to wait {self._pause_until - now:.0f} s"
+            raise CallError(what, hint="run again after that")
         wait = max(self._pause_until, self._next - self._burst_s) - now
         return max(wait, 1.0) if self._running >= self._most else wait
 
@@ -89,6 +87,6 @@ class Pace:
 
 
 def starts_per_minute(model: ModelConfig) -> int | None:
-    """How many calls of a model may start in a minute; None: no limit, for one that this run serves."""
+    """How many calls of a model may start in a minute; None: any number, as the run serves it."""
     is_limited = "requests_per_minute" in model.model_fields_set or not is_embedded(model)
     return model.requests_per_minute if is_limited else None

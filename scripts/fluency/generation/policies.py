@@ -18,8 +18,8 @@ Temperature = float | Literal["provider-default"]
 TABLE = Path(__file__).with_name("policies.yaml")
 DEFAULT_OUTPUT_TOKENS = 60
 RESERVED_BODY = frozenset({
-    "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "thinking", "output_config",
-    "reasoning_effort", "stream", "seed", "system", "tools", "tool_choice", "n",
+    "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "thinking",
+    "output_config", "reasoning_effort", "stream", "seed", "system", "tools", "tool_choice", "n",
 })  # fmt: skip
 UNKNOWN = {
     "temperature": "0.7  # or provider-default",
@@ -83,10 +83,12 @@ def table() -> dict[str, Any]:
 def resolve(model: ModelConfig) -> Policy:
     """The policy of a config entry.
 
-    UserError if neither table nor config gives what is needed, or if the entry cannot be sent, holds
-    a key, or would make the record untrue.
+    UserError if neither table nor config gives what is needed, or if the entry cannot be sent,
+    holds a key, or would make the record untrue.
     """
-    entry, source = _entry(model)
+    known, embedded = table(), is_embedded(model)
+    entry = known["embedded"] if embedded else known["models"].get(model.id, {})
+    source = f"policies.yaml of {known['read']}{', embedded' if embedded else ''}"
     temperature: Temperature | None = model.temperature
     if temperature is None:
         temperature = entry.get("temperature")
@@ -121,18 +123,10 @@ def resolve(model: ModelConfig) -> Policy:
         extra_body=dict(model.extra_body),
         price=price,
         expected_output_tokens=entry.get("expected_output_tokens", DEFAULT_OUTPUT_TOKENS),
-        seeded=is_embedded(model),
+        seeded=embedded,
         note=entry.get("note", ""),
-        source=source,
+        source=source if entry else "config",
     )
-
-
-def _entry(model: ModelConfig) -> tuple[dict[str, Any], str]:
-    known = table()
-    source = f"policies.yaml of {known['read']}"
-    if is_embedded(model):
-        return known["embedded"], f"{source}, embedded"
-    return (known["models"][model.id], source) if model.id in known["models"] else ({}, "config")
 
 
 def version_headers(wire: Wire, temperature: float | None) -> dict[str, str]:
@@ -149,45 +143,50 @@ def _check(
     max_tokens: int,
 ) -> None:
     """UserError for the first row that applies."""
-    thinks, budget = thinking.get("type") in ("adaptive", "enabled"), thinking.get("budget_tokens")
+    kind, budget = thinking.get("type"), thinking.get("budget_tokens")
+    thinks, always = kind in ("adaptive", "enabled"), entry.get("always_thinks")
+    calls, chat = model.interface == "tool", model.wire == "chat"
     taken = ", ".join(sorted(RESERVED_BODY & model.extra_body.keys()))
-    keys = [
+    headers = model.extra_headers.items()
+    keys = ", ".join(
         name
-        for name, value in model.extra_headers.items()
+        for name, value in headers
         if name.lower() in KEY_HEADERS and value.removeprefix("Bearer ") != KEY_PLACEHOLDER
-    ]
-    odd = [
+    )
+    odd = ", ".join(
         name
-        for name, value in model.extra_headers.items()
+        for name, value in headers
         if not re.fullmatch(r"[a-zA-Z0-9_-]+", name) or not value.isprintable()
-    ]
-    calls, always = model.interface == "tool", entry.get("always_thinks")
-    effort = model.effort if entry.get("effort_default") == "unsupported" else None
-    warm = entry and model.wire != "chat" and isinstance(temperature, float) and temperature > 1
+    )
+    sent = 0.0 if temperature == "provider-default" else temperature
     rows = (
-        (taken, f"{taken} cannot be set here: the record would not show what was sent", "extra_body",
-         "use the model's own keys (temperature, max_tokens, thinking, effort)"),
-        (keys, f"a key must not be in the config: {', '.join(keys)}", "extra_headers",
-         f"write `{KEY_PLACEHOLDER}` for it, and put it into the environment as {model.api_key_env}"),
-        (odd, f"this is not a header: {', '.join(odd)}", "extra_headers", "write `name: text` on one line"),
-        (effort, f"{model.id} takes no effort", "effort", "leave it out"),
-        (always and thinking.get("type") == "disabled",
-         f"the thinking of {model.id} cannot be switched off", "thinking", "leave it out; see `effort`"),
-        (warm, f"{model.id} takes a temperature of at most 1", "temperature", "write at most 1"),
-        (model.wire == "chat" and thinking, "Chat Completions has no `thinking`", "thinking",
-         "set `effort`, sent as reasoning_effort, or put the server's own field into `extra_body`"),
+        (taken, f"{taken} cannot be set here: the record would not show what was sent",
+         "extra_body", "use the model's own keys (temperature, max_tokens, thinking, effort)"),
+        (keys, f"a key must not be in the config: {keys}", "extra_headers",
+         f"write `{KEY_PLACEHOLDER}` for it, and put it into the environment "
+         f"as {model.api_key_env}"),
+        (odd, f"this is not a header: {odd}", "extra_headers", "write `name: text` on one line"),
+        (chat and thinking, "Chat Completions has no `thinking`", "thinking",
+         "set `effort`, sent as reasoning_effort, or put the server's field into `extra_body`"),
         (calls and is_embedded(model), "the embedded model takes no tool call", "interface",
          "ask it with `interface: reply`, or serve a larger model"),
         (calls and (thinks or always),
          "a forced tool call cannot go with thinking: the service refuses it", "interface",
          "leave `thinking` out, or ask with `interface: reply`"),
+        (always and kind == "disabled", f"the thinking of {model.id} cannot be switched off",
+         "thinking", "leave it out; see `effort`"),
+        (model.effort and entry.get("effort_default") == "unsupported",
+         f"{model.id} takes no effort", "effort", "leave it out"),
         (entry.get("temperature") == "provider-default" != temperature,
-         f"{model.id} refuses a temperature", "temperature", "write `temperature: provider-default`"),
+         f"{model.id} refuses a temperature", "temperature", "write `provider-default`"),
+        (entry and not chat and sent > 1, f"{model.id} takes a temperature of at most 1",
+         "temperature", "write at most 1"),
         (thinks and temperature not in ("provider-default", 1),
-         f"temperature {temperature} cannot go with thinking: the service takes only 1", "temperature",
-         "leave `thinking` out, or set `temperature: provider-default`"),
+         f"temperature {temperature} cannot go with thinking: the service takes only 1",
+         "temperature", "leave `thinking` out, or set `temperature: provider-default`"),
         (isinstance(budget, int) and budget >= max_tokens,
-         f"budget_tokens must be below max_tokens ({max_tokens})", "thinking", "raise `max_tokens`"),
+         f"budget_tokens must be below max_tokens ({max_tokens})", "thinking",
+         "raise `max_tokens`"),
     )  # fmt: skip
     for applies, what, key, hint in rows:
         if applies:

@@ -1,4 +1,4 @@
-"""What came back: a reply's bytes decoded, and its reading made into the answer that the store keeps. Pure."""
+"""What came back: a reply's bytes decoded, and the parts of its message read."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def outcome_of(ends: Ends, end: str | None, text: str | None) -> Outcome:
 
 
 def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
-    """The command in a reply's calls (name, arguments): null unless it is one call of the tool with it alone."""
+    """The command in a reply's calls (name, arguments); null unless one call holds it alone."""
     if len(calls) != 1 or calls[0][0] != tool.name:
         return None
     arguments = dict_or_empty(calls[0][1])
@@ -108,7 +108,8 @@ def text_or_none(value: Any) -> str | None:
 def storable(value: Any, levels: int = MOST_LEVELS) -> Any:
     """The value as canonical JSON can hold it.
 
-    Lone surrogates become U+FFFD, numbers beyond EXACT texts, and what nests more than `levels` deep DEEPER.
+    Lone surrogates become U+FFFD, numbers beyond EXACT texts, and what nests more than `levels`
+    deep DEEPER.
     """
     if isinstance(value, str):
         return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)

@@ -25,7 +25,7 @@ ANSWER_PROTOCOL = 1
 
 
 def build_prompt(task_prompt: str, shell: str) -> str:
-    """The text a model is sent for one task: the preamble, the task, one line that names the shell."""
+    """The text a model is sent: the preamble, the task, one line that names the shell."""
     return f"{PREAMBLE}\n\n{task_prompt.strip()}\n\n{SHELLS[shell].prompt_line}"
 
 
@@ -81,6 +81,6 @@ def request_key(request: Request) -> str:
 
 
 def seed_of(request: Request) -> int:
-    """A sampling seed in 1 … 2^31 - 1 made from the request, so that a rerun gets the same text."""
+    """A sampling seed in 1 … 2^31 - 1 made from the request: a rerun gets the same text."""
     unseeded = request.model_copy(update={"seed": None})
     return int(request_key(unseeded)[:8], 16) % (2**31 - 1) + 1

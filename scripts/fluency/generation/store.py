@@ -1,4 +1,4 @@
-"""The answer store: every answer once, whole, under the hash of its request. Nothing is ever overwritten.
+"""The answer store: every answer once, whole, under the hash of its request; never overwritten.
 
 answers/<first two of key>/<key>.json    {"answer": …, "sha256": of the answer's canonical JSON}
 answers/.lock                            locked by the run that asks
@@ -11,7 +11,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -34,12 +34,12 @@ class DamagedAnswer(UserError):
 
 
 class AnswerStore:
-    """A folder of answers; safe for threads. One run at a time may ask (`hold`), any number may read."""
+    """A folder of answers; safe for threads. One run may ask (`hold`), any number may read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
         self._locks: dict[str, threading.RLock] = {}
-        self._held: ExitStack | None = None
+        self._held: AbstractContextManager[object] | None = None
 
     def path(self, key: str) -> Path:
         """The file of an answer."""
@@ -61,8 +61,8 @@ class AnswerStore:
     def put(self, answer: Answer) -> Answer:
         """Store an answer and return the stored one: this, or an earlier one.
 
-        Once it has its name it survives the end of the process, once it is flushed a power cut too. StopRun if it
-        cannot be written; the answer is then printed.
+        Once it has its name it survives the end of the process, once it is flushed a power cut too.
+        StopRun if it cannot be written; the answer is then printed.
         """
         key, data = answer.request_key, _encoded(answer)
         path = self.path(key)
@@ -75,7 +75,8 @@ class AnswerStore:
                 raise StopRun(
                     f"an answer could not be written: {error.strerror}; it is printed above",
                     where=str(path),
-                    hint="make room or give write permission, then run again: this cell is asked, and paid, again",
+                    hint="make room or give write permission, then run again: this cell is asked, "
+                    "and paid, again",
                 ) from None
         return answer
 
@@ -84,11 +85,14 @@ class AnswerStore:
         return self._locks.setdefault(name, threading.RLock())
 
     def hold(self) -> None:
-        """Lock the store until `release` or the end of the process; StopRun if another run has locked it."""
+        """Lock the store until `release` or the end of the process.
+
+        StopRun if another run has locked it.
+        """
         self.check_room()
         if self._held is None:
-            held = ExitStack()
-            held.enter_context(file_lock(self.folder / ".lock", self._refuse))
+            held = file_lock(self.folder / ".lock", self._refuse)
+            held.__enter__()
             self._held = held
 
     def _refuse(self, _: str) -> NoReturn:
@@ -101,7 +105,7 @@ class AnswerStore:
     def release(self) -> None:
         """Unlock the store."""
         if self._held is not None:
-            self._held.close()
+            self._held.__exit__(None, None, None)
             self._held = None
 
     def check_room(self) -> None:
@@ -140,15 +144,16 @@ def read_answer(path: Path) -> Answer | None:
         raise DamagedAnswer(
             f"this stored answer is damaged: {why}",
             where=str(path),
-            hint="restore it from a copy of the store or an archive (`make answers`), or delete it: while it is "
-            "here, it is not asked for again",
+            hint="restore it from a copy of the store or an archive (`make answers`), or delete it: "
+            "while it is here, it is not asked for again",
         ) from None
 
 
 def answer_in(document: Any, key: str) -> Answer:
     """The answer in the document of an answer's file.
 
-    ValueError, KeyError or TypeError if it is not an answer, or if its hash, the key and its request do not fit together.
+    ValueError, KeyError or TypeError if it is not an answer, or if its hash, the key and its
+    request do not fit together.
     """
     body = document["answer"]
     if sha256(canonical_json(body)) != document["sha256"]:
@@ -164,7 +169,10 @@ def _encoded(answer: Answer) -> bytes:
 
 
 def _write_once(path: Path, data: bytes) -> bool:
-    """Give a new file its name, then flush it; False if the name was taken. OSError, and no file, if that fails."""
+    """Give a new file its name, then flush it; False if the name was taken.
+
+    OSError, and no file, if that fails.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}-{threading.get_ident()}.part")
     try:

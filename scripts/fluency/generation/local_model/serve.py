@@ -1,7 +1,8 @@
-"""The process of the model: llama.cpp's own server on a loopback port until its standard input ends.
+"""The process of the model: llama.cpp's own server until its standard input ends.
 
-`python -m fluency.generation.local_model.serve WEIGHTS MODEL_ID THREADS CONTEXT` writes one JSON line, {"address": …}
-or {"error": …}, to standard output. The parent has the other end of standard input: when it ends, this process does.
+`python -m fluency.generation.local_model.serve WEIGHTS MODEL_ID THREADS CONTEXT` writes one JSON
+line, {"address": …} or {"error": …}, to standard output. The parent has the other end of standard
+input: when it ends, this process does.
 """
 
 from __future__ import annotations
@@ -22,13 +23,12 @@ def load(path: str, model_id: str, threads: int, context: int) -> Any:
     params.model_alias = {model_id}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    params.n_parallel = (
-        1  # answers computed together differ in the last digits, and so sometimes in a word
-    )
+    # Answers computed together differ in the last digits, and so sometimes in a word.
+    params.n_parallel = 1
     params.n_ctx = context
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
-    # With the prompt cache a prompt and seed give another text, depending on what was asked before.
+    # With the prompt cache the text of a prompt and seed depends on what was asked before.
     params.cache_prompt = False
     params.cache_ram_mib = 0
     params.endpoint_slots = False
@@ -38,7 +38,10 @@ def load(path: str, model_id: str, threads: int, context: int) -> Any:
 
 
 def end_with_the_pipe() -> None:
-    """End this process when its standard input ends, without the library's clean-up, which can crash."""
+    """End this process when its standard input does.
+
+    The library's clean-up is left out, because it can crash.
+    """
     while os.read(0, 4096):
         pass
     os._exit(0)

