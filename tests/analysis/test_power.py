@@ -87,6 +87,7 @@ def test_power_text_has_a_row_for_each_scenario() -> None:
     lines = [line.split() for line in text.splitlines()]
     for row in size_rows(scenario_spreads(5), 60):
         assert " ".join(row).split() in lines
+    assert {row[1] for row in size_rows(scenario_spreads(5), 1)} == {"n/a"}, "of one task"
     assert ["results", "of", "m", *["n/a"] * 4] in map(
         str.split, power_text({"m": 0.0}, 20, 5).splitlines()
     )

@@ -135,6 +135,13 @@ def test_row_has_reason_of_unmeasured_shell(made, cell):
     assert (row.worlds_run, row.worlds_passed) == (None, None)
 
 
+def test_read_table_of_other_file_is_sentence(tmp_path):
+    (tmp_path / "study.tar.zst").write_bytes(b"a,b\n1,2\n1,2,3\n")
+    with pytest.raises(UserError, match="this is not a table of cells") as caught:
+        read_table(tmp_path / "study.tar.zst")
+    assert "make export" in caught.value.hint
+
+
 def test_table_keeps_aliases_that_read_as_missing(tmp_path):
     aliases = ["nan", "null", "none", "na"]
     study = synthetic_tables.make_study(models=aliases, trials=1)

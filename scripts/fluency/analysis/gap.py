@@ -18,6 +18,7 @@ from fluency.analysis.intervals import (
 from fluency.analysis.outcomes import Outcomes, PairedRates, Tally, missing_bounds, pair_by_task
 from fluency.analysis.power import SampleSizes, sample_sizes
 from fluency.analysis.robustness import FlatTasks, LeaveOut, flat_tasks, leave_out
+from fluency.common.words import plural
 from fluency.core.shells import SHELLS
 
 Size = Literal["ten-or-more", "under-five", "under-ten", "open"]
@@ -152,7 +153,8 @@ def refusals(
         elif tally.state == "not-measured":
             reasons.append(f"{title} was not measured: {tally.reasons[0][0]}")
         elif tally.state == "missing":
-            reasons.append(f"nothing was measured in {title} yet ({tally.planned} cells planned)")
+            planned = plural(tally.planned, "cell")
+            reasons.append(f"nothing was measured in {title} yet ({planned} planned)")
         elif tally.planned - tally.measured > plan.MAX_MISSING * tally.planned:
             reasons.append(
                 f"{tally.planned - tally.measured} of {tally.planned} cells in {title} have no "

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
-from math import sqrt
+from math import isfinite, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
@@ -185,7 +185,7 @@ def size_rows(sources: Mapping[str, Spread], tasks: int) -> list[list[str]]:
         ahead, alike = sample_sizes(spread(float(plan.DIRECTION))), sample_sizes(spread(0.0))
         gaps = [half_width(spread, tasks), detectable(spread, tasks)]
         needed = [ahead and ahead.ahead, alike and alike.no_difference]
-        shown = [f"{100 * gap:.1f}" if gap else "n/a" for gap in gaps]
+        shown = [f"{100 * gap:.1f}" if gap and isfinite(gap) else "n/a" for gap in gaps]
         rows.append([title, *shown, *(str(size or "n/a") for size in needed)])
     return rows
 

@@ -18,7 +18,7 @@ from fluency.core.tasks import Task, load_tasks
 
 
 class LoadedStudy:
-    """A validated study with its tasks and cells, and the configuration files that it was read from.
+    """A validated study with its tasks and cells, and the configuration files it was read from.
 
     config: the values as Snakemake merged them; None: they are read from the files.
     """

@@ -58,7 +58,8 @@ class Registered(FrozenModel):
     def among(self) -> str:
         """How many others there are; empty without others."""
         same = f"one of {len(self.siblings) + 1} registrations that name the same models and tasks"
-        others = f"{plural(self.others_before, 'earlier registration')} of other models or tasks, or no longer there"
+        earlier = plural(self.others_before, "earlier registration")
+        others = f"{earlier} of other models or tasks, or no longer there"
         said = {same: self.siblings, others: self.others_before}
         return "; ".join(text for text, number in said.items() if number)
 
@@ -73,7 +74,7 @@ class Registered(FrozenModel):
 
 
 class Sampling(FrozenModel):
-    """What one model was sent and what came back, over all its answers; each list holds the distinct values."""
+    """What one model was sent and what came back; a list has the distinct values."""
 
     id: list[str] = []
     """The provider's name of the model, as sent."""
@@ -114,7 +115,7 @@ class Sampling(FrozenModel):
 
 
 class Provenance(FrozenModel):
-    """`results/<study>/provenance.json`. What was measured is read from the records; null and empty are unknown."""
+    """`results/<study>/provenance.json`, from the records; null and empty are unknown."""
 
     schema_version: SchemaVersion = RECORD_SCHEMA
     commit: Commit | None = None

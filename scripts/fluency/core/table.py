@@ -1,4 +1,4 @@
-"""The cells table: one row per cell, made from its records; analysis, figures and explorer start from it."""
+"""The cells table: one row per cell, made from its records."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Row(FrozenModel):
     category: str
     """Kind of the task."""
     status: Status
-    """missing: not measured yet, or all attempts failed; not_measured: no such shell in the image."""
+    """missing: not measured yet, or all attempts failed; not_measured: the image lacks the shell."""
     reason: str | None = None
     """Why a cell is missing or not_measured."""
     passed: bool | None = None
@@ -144,12 +144,10 @@ def record_path(results: Path, stage: str, cell: Cell) -> Path:
 
 def load_records(results: Path, cell: Cell) -> CellRecords:
     """The records of one cell; a damaged one is a UserError, an absent one None."""
-
-    paths = {stage: record_path(results, stage, cell) for stage in RECORD_TYPES}
-    found: list[Any] = [
-        read_record(kind, paths[stage]) if paths[stage].exists() else None
-        for stage, kind in RECORD_TYPES.items()
-    ]
+    found: list[Any] = []
+    for stage, kind in RECORD_TYPES.items():
+        path = record_path(results, stage, cell)
+        found.append(read_record(kind, path) if path.exists() else None)
     return CellRecords(*found)
 
 
@@ -210,12 +208,9 @@ def _asked(generation: Generation) -> dict[str, object]:
     }
 
 
-def _ran(execution: Execution) -> dict[str, object]:
+def _ran(execution: Execution) -> dict[str, Any]:
     results = [run.result for run in headline_runs(execution.runs)]
-    facts: dict[str, object] = {
-        "command": execution.extraction.strict,
-        "attempts": execution.attempts,
-    }
+    facts = {"command": execution.extraction.strict, "attempts": execution.attempts}
     if not results:
         return facts
 
@@ -240,7 +235,7 @@ def _ran(execution: Execution) -> dict[str, object]:
 
 
 def headline_runs(runs: list[OfRun]) -> list[OfRun]:
-    """The headline's among the runs or their scores: the strict reading, as designed, one per world."""
+    """The runs or scores of the headline: as designed, in the strict reading, one per world."""
     return [run for run in runs if (run.condition, run.reading) == (AS_DESIGNED.name, "strict")]
 
 
@@ -273,13 +268,12 @@ def read_table(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        frame = pd.read_csv(path, dtype=dtypes(), keep_default_na=False, na_values=[""])
+        with path.open("rb") as file:  # by its path an archive would be unpacked
+            frame = pd.read_csv(file, dtype=dtypes(), keep_default_na=False, na_values=[""])
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"the cells table cannot be read: {error}",
-            where=str(path),
-            hint="run the study, or `snakemake gather`",
-        ) from None
+        what = getattr(error, "strerror", None) or "this is not a table of cells"
+        hint = "run the study; an archive's table: `make export FORMAT=csv ARCHIVE=…`"
+        raise UserError(what, where=str(path), hint=hint) from None
     if list(frame.columns) != COLUMNS:
         raise UserError("the cells table has other columns", where=str(path), hint=REBUILD_HINT)
     return frame
