@@ -147,7 +147,7 @@ fix: $(DEV) ## Format the code
 chaos: $(DEV) ## Disturb runs of 200 cells at random moments and finish them (N=50 SEED=1)
 	@N="$${N:-}" SEED="$${SEED:-}" pytest -q -m campaign tests/chaos
 
-simulate: $(DEV) ## Simulate studies of the design again (5 min); writes tools/simulate/figures.json and every place that shows one
+simulate: $(DEV) ## Simulate studies of the design again (a minute); writes tools/simulate/figures.json and every place that shows one
 	@python -m tools.simulate
 
 bench: $(DEV) ## Measure the harness, into tools/bench/results/ (NAMES="scale archive", SMALL=1)

@@ -1,13 +1,10 @@
-"""Two aliases of one model id: the comparison is antisymmetric, nothing where both did the same, and what others compute."""
+"""Two aliases of one model id; the intervals themselves are recomputed in test_claims.py."""
 
 from fractions import Fraction
-from statistics import stdev
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import t
 
 from fluency.analysis.outcomes import Outcomes, PoolingError, ShellPasses
 from fluency.analysis.study_analysis import analyse
@@ -20,8 +17,8 @@ TRIALS = 5
 CONTRAST = ("bash", "pwsh")
 
 
-def outcomes_of(model, counts):
-    """One model's outcomes from (passes, scored) of both shells, task by task."""
+def outcomes_of(counts):
+    """Outcomes from (passes, scored) of both shells, task by task."""
     by_shell = {
         shell: ShellPasses(
             tuple(task[i][0] for task in counts), tuple(task[i][1] for task in counts)
@@ -35,19 +32,17 @@ def outcomes_of(model, counts):
 CELL = st.integers(0, TRIALS).flatmap(
     lambda scored: st.tuples(st.integers(0, scored), st.just(scored))
 )
-WHOLE = st.tuples(st.integers(0, TRIALS), st.just(TRIALS))
 
 
-def counts(cell):
-    return st.integers(1, 8).flatmap(
-        lambda size: st.tuples(*[st.lists(st.tuples(cell, cell), min_size=size, max_size=size)] * 2)
-    )
+COUNTS = st.integers(1, 8).flatmap(
+    lambda size: st.tuples(*[st.lists(st.tuples(CELL, CELL), min_size=size, max_size=size)] * 2)
+)
 
 
-@given(counts(CELL))
+@given(COUNTS)
 @settings(max_examples=60, deadline=None)
 def test_rate_changes_swap_their_sign(both):
-    a, b = (outcomes_of(name, made) for name, made in zip("ab", both, strict=True))
+    a, b = map(outcomes_of, both)
     there, back = rate_changes(a, b), rate_changes(b, a)
     for one, other in zip(there, back, strict=True):
         assert (one.what, one.tasks, one.differing) == (other.what, other.tasks, other.differing)
@@ -55,46 +50,16 @@ def test_rate_changes_swap_their_sign(both):
         assert one.interval == (-other.interval.high, -other.interval.low)
 
 
-@given(counts(CELL))
+@given(COUNTS)
 @settings(max_examples=30, deadline=None)
 def test_rate_changes_of_equal_answers_are_not_certain(both):
-    for line in rate_changes(*(outcomes_of(name, both[0]) for name in "ab")):
+    for line in rate_changes(outcomes_of(both[0]), outcomes_of(both[0])):
         assert line.change == 0 and line.interval.low < 0 < line.interval.high
 
 
-@given(counts(WHOLE))
-@settings(max_examples=60, deadline=None)
-def test_rate_changes_agree_with_scipy(both):
-    """The gap may change by up to 200 points; near an edge, and where all are alike, it is floored."""
-    a, b = (outcomes_of(name, made) for name, made in zip("ab", both, strict=True))
-    by_task = {
-        shell: [(y[place][0] - x[place][0]) / TRIALS for x, y in zip(*both, strict=True)]
-        for place, shell in enumerate(CONTRAST)
-    }
-    by_task["gap"] = [p - q for p, q in zip(by_task["pwsh"], by_task["bash"], strict=True)]
-    found = rate_changes(a, b)
-    assert [line.what for line in found] == list(by_task)
-    for line, differences in zip(found, by_task.values(), strict=True):
-        assert float(line.change) == pytest.approx(sum(differences) / len(differences))
-        names = CONTRAST if line.what == "gap" else (line.what,)
-        most, size = len(names), len(differences)
-        rates = [
-            o.by_shell[name].total_passes / o.by_shell[name].total_scored
-            for o in (a, b)
-            for name in names
-        ]
-        half = stdev(differences) * t.ppf(0.975, size - 1) / size**0.5 if size > 1 else 0
-        if half < 1e-9 or not all(0.1 < rate < 0.9 for rate in rates):
-            more = [float(line.change) + most / 2, float(line.change) - most / 2, *differences]
-            half = max(half, stdev(more) * t.ppf(0.975, size + 1) / (size + 2) ** 0.5)
-        ends = np.clip([float(line.change) - half, float(line.change) + half], -most, most)
-        assert tuple(map(float, line.interval)) == pytest.approx(tuple(ends), abs=0.00051)
-    assert found[2].change == found[1].change - found[0].change  # where all is measured
-
-
 def test_rate_changes_take_tasks_measured_in_all_shells():
-    a = outcomes_of("a", [((1, 5), (1, 5)), ((0, 5), (0, 2)), ((2, 5), (2, 5))])
-    b = outcomes_of("b", [((3, 5), (1, 5)), ((5, 5), (5, 5)), ((2, 5), (2, 2))])
+    a = outcomes_of([((1, 5), (1, 5)), ((0, 5), (0, 2)), ((2, 5), (2, 5))])
+    b = outcomes_of([((3, 5), (1, 5)), ((5, 5), (5, 5)), ((2, 5), (2, 2))])
     bash, pwsh, gap = rate_changes(a, b)
     assert (bash.tasks, pwsh.tasks, gap.tasks) == (3, 1, 1)
     assert (bash.change, bash.before, bash.after) == (
@@ -103,11 +68,11 @@ def test_rate_changes_take_tasks_measured_in_all_shells():
         Fraction(2, 3),
     )
     assert (pwsh.change, gap.change) == (0, Fraction(-2, 5))
-    assert rate_changes(a, outcomes_of("b", [((0, 0), (0, 0))] * 3)) == ()
+    assert rate_changes(a, outcomes_of([((0, 0), (0, 0))] * 3)) == ()
 
 
 def test_rate_changes_refuse_other_tasks():
-    a, b = outcomes_of("a", [((1, 5), (1, 5))]), outcomes_of("b", [((1, 5), (1, 5))] * 2)
+    a, b = outcomes_of([((1, 5), (1, 5))]), outcomes_of([((1, 5), (1, 5))] * 2)
     with pytest.raises(PoolingError):
         rate_changes(a, b)
 

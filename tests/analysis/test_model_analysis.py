@@ -146,13 +146,6 @@ def test_sensitivities_differ_by_definition() -> None:
     assert (scored["no_refusals"], scored["no_unix_tools"]) == (80, 100)
 
 
-def test_composition_has_its_denominators() -> None:
-    made = one(random_passes()).composition["pwsh"]
-    assert made.answers == 100
-    assert sum(line.answers for line in made.lines) + made.without_command == 100
-    assert all(line.passed <= line.answers for line in made.lines)
-
-
 def test_analyse_refuses_a_measured_cell_without_a_mark() -> None:
     frame = make_frame(STUDY, TASKS, lambda cell: True)
     frame.loc[3, "passed"] = pd.NA

@@ -42,7 +42,6 @@ BEHIND: Counts = [(10, (4, 1)), (10, (3, 1))]
 MILD: Counts = [(2, (0, 5)), (18, (3, 3))]
 EQUAL: Counts = [(8, (5, 5)), (8, (0, 0)), (2, (4, 5)), (2, (5, 4))]
 OPEN: Counts = [(2, (3, 1)), (18, (2, 2))]
-LEAD: Counts = [(4, (0, 4)), (4, (2, 3)), (12, (3, 3))]
 EIGHT: Counts = [(4, (0, 1)), (4, (4, 5)), (6, (5, 5)), (6, (0, 0))]
 FLOOR: Counts = [(20, (0, 0))]
 MISSING: Counts = [(6, (0, -1)), (3, (0, 1)), (11, (5, 5))]
@@ -68,25 +67,16 @@ NOTHING = "Nothing in this study supports a change of policy"
 MILD_EVIDENCE = "mild evidence to prefer PowerShell prompts"
 TEN = "PowerShell is ahead by 10 points or more"
 DECIDES: list[tuple[list[Counts], str]] = [
-    ([OPEN], f"{NOTHING}; who is ahead is open."),
     ([FLOOR, OPEN], f"{NOTHING}; who is ahead is open for every model (2 of 2)."),
-    ([EIGHT], "PowerShell is ahead, on which the decision table bases no change."),
     (
         [MILD, OPEN],
         f"{NOTHING}; by the decision table PowerShell leads by 10 points or more for a, but the "
         "interval includes 0: no change can be based on it; who is ahead is open for b.",
     ),
-    ([LEAD], "PowerShell is ahead; whether by the 10 points that the decision table asks for is"),
-    ([AHEAD], f"{TEN}: {MILD_EVIDENCE}."),
     ([AHEAD, AHEAD], f"{TEN} for every model (2 of 2): {MILD_EVIDENCE}."),
     (
         [BEHIND, BEHIND],
         "Bash is ahead by 10 points or more for every model (2 of 2): the PowerShell-first stance",
-    ),
-    ([EQUAL], "No difference of 5 points or more: change nothing."),
-    (
-        [EQUAL, OPEN],
-        "No difference of 5 points or more for a: change nothing; who is ahead is open for b.",
     ),
     (
         [OPEN, AHEAD, EQUAL],
@@ -97,13 +87,13 @@ DECIDES: list[tuple[list[Counts], str]] = [
         [AHEAD, BEHIND, AHEAD],
         f"The models disagree; {TEN} for a and c: {MILD_EVIDENCE}; Bash is ahead by 10 points or",
     ),
-    ([EIGHT, BEHIND], "The models disagree; PowerShell is ahead for a, on which the decision"),
     ([EIGHT, BEHIND], "no common change is supported."),
     (
         [MISSING],
         "Missing runs could still change the verdict for a: finish the study before deciding.",
     ),
 ]
+"""Models -> what the first line says of them, names included; its claims are in test_claims.py."""
 
 
 @pytest.mark.parametrize(("models", "said"), DECIDES)

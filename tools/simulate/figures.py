@@ -24,7 +24,7 @@ def rng_for(*words: object) -> np.random.Generator:
 
 
 def claims(count: int) -> list[Row]:
-    """Who is ahead, found and wrongly, and coverage: by tasks, Bash's rate, gap, spread of effects."""
+    """Who is ahead, found and wrongly, and coverage, by tasks, Bash's rate, gap and spread."""
     return [
         claims_row(tasks, below, gap, spread, count)
         for tasks in SIZES

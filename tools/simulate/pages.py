@@ -57,15 +57,15 @@ def _page(found: dict[str, Rows], count: int) -> str:
         "tasks too easy to tell by how much the shells differ.",
         "## The decision table and the interval",
         "The lowest and highest value of scenarios A to D, for Bash at 55 % (D: 78 %): most tasks "
-        "easy or hard and the shells alike (A), milder (A2), the shells different from task to task "
-        "(B), traps for one shell (C), most tasks easy (D). PowerShell has the true gap.",
+        "easy or hard and the shells alike (A), milder (A2), the shells different from task to "
+        "task (B), traps for one shell (C), most tasks easy (D). PowerShell has the true gap.",
         _rows(found["design"]),
         "## Other methods",
         _others(found["design"]),
         "## How many tasks",
         "By formula, from each scenario's variances: what 20 tasks find, in points, and the tasks "
-        "that answer a question in 80 % of studies. `make power` prints the same from a study's own "
-        "results, and its report the tasks.",
+        "that answer a question in 80 % of studies. `make power` prints the same from a study's "
+        "own results, and its report the tasks.",
         table(HEADS, size_rows(scenario_spreads(5), 20), "lrrrr"),
     ]
     return "\n\n".join(parts) + "\n"

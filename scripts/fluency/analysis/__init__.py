@@ -1,1 +1,1 @@
-"""The analysis: the cells table and the design in, numbers out. Nothing here reads a file or a clock."""
+"""The analysis: from the cells table and the design to numbers, without files or a clock."""

@@ -25,8 +25,9 @@ DIRECTIONS: tuple[Direction, Direction] = ("challenger", "baseline")
 def band_of(gap: Fraction) -> Band:
     """The decision table's band of an exact gap.
 
-    Exactly 5 points is inconclusive, exactly 10 points a direction. A float is refused: on the grid of one
-    point that this design produces, rounding puts half of the boundary cases into the wrong band.
+    Exactly 5 points is inconclusive, exactly 10 points a direction. A float is refused: on the
+    grid of one point that this design produces, rounding puts half of the boundary cases into the
+    wrong band.
     """
     if not isinstance(gap, Fraction):
         raise TypeError(f"bands are decided on exact fractions, got {type(gap).__name__}")
@@ -38,7 +39,7 @@ def band_of(gap: Fraction) -> Band:
 
 
 def bands_within(low: Fraction | float, high: Fraction | float) -> tuple[Band, ...]:
-    """The bands that an interval from low to high meets, from the challenger's to the baseline's."""
+    """The bands that an interval from low to high meets, the challenger's first."""
     meets: dict[Band, bool] = {
         "challenger": high >= DIRECTION,
         "inconclusive": (high >= NOISE and low < DIRECTION)
@@ -82,7 +83,8 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
             rule=f"{NOISE_PP} pp <= |gap| < {DIRECTION_PP} pp",
             condition=f"{NOISE_PP} to {DIRECTION_PP} pp either way",
             reading="no rule",
-            changes=f"Nothing: the decision table has no rule for a gap of {NOISE_PP} to {DIRECTION_PP} points.",
+            changes=f"Nothing: the decision table has no rule for a gap of {NOISE_PP} to "
+            f"{DIRECTION_PP} points.",
             stays="The shell policy as it stands.",
         ),
         "falsified": BandWords(
@@ -91,7 +93,8 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
             condition=f"less than {NOISE_PP} pp either way",
             reading="hypothesis falsified: treat as noise, change nothing",
             changes="Nothing.",
-            stays=f"The shell policy as it stands. A gap below {NOISE_PP} points is a label, not a proof of equality.",
+            stays=f"The shell policy as it stands. A gap below {NOISE_PP} points is a label, not a "
+            "proof of equality.",
         ),
         "baseline": _policy_only(behind, baseline, challenger) if challenger.policy else behind,
     }
@@ -110,14 +113,16 @@ def _ahead(shell: Shell, rule: str) -> BandWords:
 
 
 def _policy_only(words: BandWords, baseline: Shell, challenger: Shell) -> BandWords:
-    """The baseline ahead of a challenger that a policy prefers already, for reasons that were not measured."""
+    """The baseline ahead of a challenger that a policy prefers for reasons not measured."""
     policy = challenger.policy
     return replace(
         words,
-        reading=f"the {policy} stance is based on policy and parsing; do not extend it to code generation",
+        reading=f"the {policy} stance is based on policy and parsing; do not extend it to code "
+        "generation",
         changes=f"The {policy} stance is from now on argued from policy and parsing alone, "
         "and is not extended to code generation.",
-        stays=f"The policy and parsing reasons for {challenger.short_title}, which this study did not look at.",
+        stays=f"The policy and parsing reasons for {challenger.short_title}, which this study did "
+        "not look at.",
     )
 
 
@@ -140,7 +145,8 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
     names = {"baseline": baseline, "challenger": challenger}
     return {
         "version": VERSION,
-        "gap": f"pass@1({challenger}) - pass@1({baseline}), equal task weight, exact fractions, one model at a time",
+        "gap": f"pass@1({challenger}) - pass@1({baseline}), equal task weight, exact fractions, "
+        "one model at a time",
         "bands": {
             names.get(band, band): words.rule for band, words in band_words(contrast).items()
         },
@@ -172,8 +178,8 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
             "less than 5 pp, less than 10 pp": "the interval lies within",
             "a row of the table is supported": "the interval lies in it",
         },
-        "too easy or too hard": f"pass@1 of both shells <= {FLOOR}, or of both >= {CEILING}: of the "
-        "size of the gap nothing is claimed, no row is supported, nothing is proposed",
+        "too easy or too hard": f"pass@1 of both shells <= {FLOOR}, or of both >= {CEILING}: of "
+        "the size of the gap nothing is claimed, no row is supported, nothing is proposed",
         "these_tasks": "normal, binomial trial noise within task and shell; in the appendix",
         "alpha": ALPHA,
         "time_horizon_s": HORIZON_S,
@@ -202,6 +208,6 @@ def edge_of(rate: Fraction) -> Edge | None:
 
 
 def common_edge(rates: tuple[Fraction, Fraction]) -> Edge | None:
-    """The edge that both shells are at; floor against ceiling is the widest gap there is, and no such edge."""
+    """The edge that both shells are at, if any; floor against ceiling is the widest gap."""
     one, other = map(edge_of, rates)
     return one if one == other else None

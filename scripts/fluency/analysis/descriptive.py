@@ -32,7 +32,8 @@ class MadeOfLine:
 class ShellComposition:
     """What one shell's answers consist of; `answers` is the denominator of the shares.
 
-    An answer is classified from its text, so answers in a shell that could not run are classified too.
+    An answer is classified from its text, so answers in a shell that could not run are classified
+    too.
     """
 
     answers: int
@@ -61,7 +62,7 @@ def silent_failures(rows: pd.DataFrame, shell: str) -> SilentFailures:
 
 @dataclass(frozen=True)
 class FailureLine:
-    """One failure class: failed cells per shell, and the first of them in design order as the example.
+    """One failure class: failed cells per shell, and the first in design order as the example.
 
     Its reason and command are hostile text, to be escaped where they are shown.
     """
@@ -103,7 +104,7 @@ def failure_lines(rows: pd.DataFrame, shells: Collection[str]) -> tuple[FailureL
 
 
 def side_effects(rows: pd.DataFrame) -> tuple[Cell, ...]:
-    """Cells whose command changed the working folder or left processes, whether they passed or not."""
+    """Cells whose command changed the working folder or left processes, passed or not."""
     return cells_in(rows[(rows["status"] == "measured") & rows["side_effects"].notna()])
 
 

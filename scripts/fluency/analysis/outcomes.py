@@ -26,7 +26,7 @@ class Tally:
 
     @property
     def state(self) -> str:
-        """`measured`, `not-measured` (the shell cannot be), or `missing` (nothing of it is there yet)."""
+        """`measured`, `not-measured` (the shell cannot be), or `missing` (nothing of it yet)."""
         if self.measured:
             return "measured"
         return "not-measured" if self.not_measured else "missing"
@@ -68,7 +68,7 @@ def refuse_pooling(rows: pd.DataFrame) -> None:
 
 
 def ordered_shells(shells: Sequence[str]) -> tuple[str, ...]:
-    """The shells a study's tables have a place for, in report order: its own, and both of its contrast."""
+    """The shells in a study's tables, in report order: its own and those of its contrast."""
     return sort_shells([*shells, *gap_shells(shells)])
 
 
@@ -226,7 +226,7 @@ def pair_by_task(outcomes: Outcomes) -> PairedRates | None:
 
 
 def missing_bounds(outcomes: Outcomes) -> tuple[Fraction, Fraction]:
-    """The gap over ALL tasks if every unmeasured trial had gone against the challenger, and for it."""
+    """The gap over ALL tasks if every unmeasured trial goes against the challenger, and for it."""
     size = outcomes.trials * len(outcomes.tasks)
     baseline, challenger = outcomes.baseline, outcomes.challenger
     measured = challenger.total_passes - baseline.total_passes

@@ -1,7 +1,7 @@
 """pass@k: any of k trials passes, with k the study's number of trials.
 
-With k trials the estimator of Chen et al. (2021), arXiv 2107.03374, is one bit a task; a task with fewer
-measured trials has none.
+With k trials the estimator of Chen et al. (2021), arXiv 2107.03374, is one bit a task; a task with
+fewer measured trials has none.
 """
 
 from __future__ import annotations

@@ -123,10 +123,10 @@ def outlook_lines(study: Study, tasks: int) -> list[str]:
     found, at = outlook(rate, tasks, study.trials), f"{100 * rate:g} %"
     side, space = ("below" if rate < 0.5 else "above"), min(rate, 1 - rate)
     return [
-        f"If both shells pass {at} of runs (`assume: {rate:g}`), {100 * found.cannot_tell:.0f} % of "
-        f"studies end with tasks too {'hard' if rate < 0.5 else 'easy'} to tell by how much the "
-        f"shells differ. A gap of {100 * found.gap:.0f} points is found {100 * plan.POWER:.0f} % of "
-        f"the time; {side} {at} a gap of up to {100 * space:.0f} fits.",
+        f"If both shells pass {at} of runs (`assume: {rate:g}`), {100 * found.cannot_tell:.0f} % "
+        f"of studies end with tasks too {'hard' if rate < 0.5 else 'easy'} to tell by how much the "
+        f"shells differ. A gap of {100 * found.gap:.0f} points is found {100 * plan.POWER:.0f} % "
+        f"of the time; {side} {at} a gap of up to {100 * space:.0f} fits.",
     ]
 
 
@@ -158,7 +158,7 @@ def power_text(spreads: Mapping[str, float], tasks: int, trials: int) -> str:
     lines += [
         "",
         "With this design, in points: the half-width of the interval at a true gap of 0, and the",
-        "gap that is found 80 % of the time. Then the tasks that answer a question 80 % of the time.",
+        "gap found 80 % of the time. Then the tasks that answer a question 80 % of the time.",
         *(
             "  ".join([head.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
             for head, *rest in rows
@@ -179,7 +179,7 @@ def _constant(spread: float) -> Spread:
 
 
 def size_rows(sources: Mapping[str, Spread], tasks: int) -> list[list[str]]:
-    """A row for each source: what the design's tasks find, and the tasks that answer each question."""
+    """A row for each source: what the tasks find, and how many answer each question."""
     rows = []
     for title, spread in sources.items():
         ahead, alike = sample_sizes(spread(float(plan.DIRECTION))), sample_sizes(spread(0.0))

@@ -44,7 +44,7 @@ class BriefEstimate:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The gap under another definition of a pass; None if no task was measured so in both shells."""
+    """The gap under another definition of a pass; None if no task was measured so."""
 
     key: str
     label: str

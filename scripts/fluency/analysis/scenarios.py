@@ -1,7 +1,8 @@
-"""Made-up populations of tasks, for power before there are results and for the tests of the intervals.
+"""Made-up populations of tasks: for power without results, and for tests of the intervals.
 
-A task has a true pass rate in each contrasted shell. The rates follow Beta distributions of mean mu and mu + gap and
-precision k, tied by a Gaussian copula; or a quarter of the tasks are traps for one shell.
+A task has a true pass rate in each contrasted shell. The rates follow Beta distributions of mean mu
+and mu + gap and precision k, tied by a Gaussian copula; or a quarter of the tasks are traps for one
+shell.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ TRAP_SHARE, TRAP_LOW, TRAP_HIGH = 0.25, 0.10, 0.95
 
 @dataclass(frozen=True)
 class Scenario:
-    """`mean` is the baseline's mean rate, `precision` the Beta's a + b, `tie` the copula's correlation."""
+    """A population.
+
+    Attributes:
+        mean: The baseline's mean rate.
+        precision: The Beta distribution's a + b.
+        tie: The copula's correlation.
+        traps: Whether a quarter of the tasks are traps.
+    """
 
     name: str
     words: str
@@ -71,7 +79,7 @@ def draw_rates(
 def moments(
     scenario: Scenario, gap: float, size: int = 20_000, seed: int = 1
 ) -> tuple[float, float]:
-    """Variance between tasks of the true difference, and mean trial variance of one trial in both shells."""
+    """Variance of the true difference between tasks, and mean variance of a trial in both."""
     baseline, challenger = draw_rates(
         scenario, min(gap, scenario.largest_gap), size, np.random.default_rng(seed)
     )

@@ -75,7 +75,7 @@ class ModelAnalysis:
         return band_words(self.outcomes.contrast)
 
     def under(self, condition: Condition) -> BriefEstimate | None:
-        """The gap where a shell's answers ran again under a condition; None if that was not measured."""
+        """The gap where a shell's answers ran again under a condition; None if not measured."""
         return next(
             (line.estimate for line in self.sensitivities if line.key == condition.name), None
         )
@@ -139,7 +139,10 @@ def analyse_model(
 def trial_marks(
     rows: pd.DataFrame, tasks: tuple[str, ...], trials: int, shells: tuple[str, ...]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """How every trial ended by (task, shell): `passed`, `missing`, `not_measured`, a failure class, `unclassified`."""
+    """How every trial ended, by (task, shell).
+
+    `passed`, `missing`, `not_measured`, a failure class or `unclassified`.
+    """
     marks = {
         (task, shell): ["missing"] * trials for task in tasks for shell in ordered_shells(shells)
     }
@@ -153,9 +156,12 @@ def trial_marks(
 
 @dataclass(frozen=True)
 class Analysis:
-    """One `ModelAnalysis` a model, never pooled. `shells`: the study's; `shells_shown`: those tables have a place for.
+    """One `ModelAnalysis` a model, never pooled.
 
-    `orders`: model -> how its answers came. `pairs`: aliases of one model id side by side.
+    Attributes:
+        shells: The study's; `shells_shown` are those in tables.
+        orders: By model, the order in which its answers were asked.
+        pairs: Aliases of one model id side by side.
     """
 
     trials: int
@@ -187,7 +193,7 @@ class Analysis:
 def analyse(
     frame: pd.DataFrame, study: Study, tasks: Sequence[Task], sets: Sets | None = None
 ) -> Analysis:
-    """Analyse the cells table of a study; `sets`: the tasks of each named set, of which parts are reported too."""
+    """Analyse the cells table of a study; `sets` has the tasks of each named set."""
     categories: dict[str, str] = {task.id: task.category for task in tasks}
     leans: dict[str, str] = {task.id: task.lean for task in tasks if task.lean}
     shells = tuple(study.shells)

@@ -25,7 +25,7 @@ GAP = "gap"  # the name of the difference of the gaps
 
 @dataclass(frozen=True)
 class Subset:
-    """The gap and the verdict over `tasks` tasks: of the set named, or of those that lean to no shell named."""
+    """Gap and verdict over `tasks` tasks: of a set, or of those that lean to no shell named."""
 
     names: tuple[str, ...]
     tasks: int
@@ -39,7 +39,7 @@ def without_leaning(
     leans: Mapping[str, str],
     categories: Mapping[str, str],
 ) -> tuple[Subset, ...]:
-    """Without the tasks that lean to the one contrasted shell, to the other, and to either, where there are such."""
+    """Without the tasks that lean to one contrasted shell, to the other, and to either."""
     found = [shell for shell in outcomes.contrast if shell in leans.values()]
     groups = [(shell,) for shell in found] + [tuple(found)] * (len(found) > 1)
     kept = {
@@ -107,7 +107,7 @@ class RateChange:
 
 @dataclass(frozen=True)
 class AliasPair:
-    """Two aliases of one id: a change for each shell of the contrast, and the one of the gap last."""
+    """Two aliases of one id: a change for each shell of the contrast, and the gap's last."""
 
     first: str
     second: str

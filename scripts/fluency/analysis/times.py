@@ -1,7 +1,7 @@
-"""Time: the whole of a run, the first pass, and the command alone. Descriptive and secondary, no verdict.
+"""Time: the whole of a run, the first pass, and the command alone; descriptive, no verdict.
 
-"Wall-clock to first pass" has two readings, T_run and T_first; both are kept apart from t_exec, the only one
-of the three that can see the shell.
+"Wall-clock to first pass" has two readings, T_run and T_first; both are kept apart from t_exec, the
+only one of the three that can see the shell.
 """
 
 from __future__ import annotations
@@ -99,10 +99,10 @@ def _first(cells: pd.DataFrame, trials: int) -> float | None:
 
 
 def time_to_first_pass(task: Sequence[Trial], trials: int) -> float | None:
-    """Seconds to the first pass as if trials ran one after another; infinite if none passes before the horizon.
+    """Seconds to the first pass as if trials ran one after another.
 
-    None if a trial before the first pass is missing or has no time, and the trials before it do not reach the horizon:
-    then the sum is not known.
+    Infinite if no trial passes before the horizon. None if a trial before the first pass is missing
+    or has no time, and the trials before it do not reach the horizon: the sum is not known.
     """
     total = 0.0
     for index, trial in enumerate(task, start=1):

@@ -1,1 +1,1 @@
-"""What people read of a study: the report and its figures, the explorer, a single cell, a comparison."""
+"""What people read of a study: report, figures, explorer, a single cell, a comparison."""

@@ -1,4 +1,4 @@
-"""What a reader is shown of a cell: JSON-ready, without markup, nothing escaped yet; every text may be hostile."""
+"""What a reader is shown of a cell: JSON-ready, not escaped; every text may be hostile."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def cell_view(
 ) -> dict[str, Any]:
     """Everything shown of one cell: prompt, reply, command, facts, runs, provenance.
 
-    Keys: `why` (one sentence), `prompt`, `reply`, `command`, `lenient` (excerpts or None), `notes`, `facts` (pairs),
-    `runs`, `provenance` (nested), `files` (the records' names under results/).
+    Keys: `why` (one sentence), `prompt`, `reply`, `command`, `lenient` (excerpts or None), `notes`,
+    `facts` (pairs), `runs`, `provenance` (nested), `files` (the records' names under results/).
     """
     generation, execution, score = records.generation, records.execution, records.score
     extraction = execution.extraction if execution else None
@@ -66,7 +66,7 @@ def cell_view(
 
 
 def excerpt(text: str | None, most: int, total: int | None = None) -> dict[str, Any] | None:
-    """A text as it is shown: `head`, the number of characters `left_out`, `tail`, and its full size in `bytes`."""
+    """A text as it is shown: `head`, characters `left_out`, `tail`, and its size in `bytes`."""
     if text is None:
         return None
     size = len(text.encode(errors="replace")) if total is None else total
@@ -121,7 +121,8 @@ def _runs(
 def _run(run: Run, judged: WorldScore | None, task: Task | None, size: ViewSize) -> dict[str, Any]:
     result = run.result
     return {
-        "title": f"World {run.seed}, {CONDITIONS[run.condition].title}, {READING_TITLES[run.reading]}",
+        "title": f"World {run.seed}, {CONDITIONS[run.condition].title}, "
+        f"{READING_TITLES[run.reading]}",
         "passed": judged.passed if judged else None,
         "why": judged.why if judged else "not judged",
         "facts": run_facts(result),
@@ -140,12 +141,12 @@ def _difference(
 ) -> dict[str, Any] | None:
     if judged is None or judged.expected is None:
         return None
-    # A record can outlive its task: lines are then compared as paths, which other lines are not hurt by.
+    # A record can outlive its task: lines are then compared as paths, which harms no other lines.
     lines = isinstance(judged.expected, list | str)
     content = task.content if task else ("paths" if lines else "json")
     full: Difference = difference(judged.expected, stdout, content)
     shown = full.shortened(size.rows)
-    # A row of a hostile output can be a megabyte long; a reader compares lines of some hundred characters.
+    # A row of a hostile output can be a megabyte long; a reader compares some hundred characters.
     longest = max(200, size.characters // 20)
     return {
         "rows": [
@@ -279,7 +280,8 @@ def _folder_changes(result: Result) -> str | None:
     if changes is None:
         return "yes" if result.tree_changed else None
     parts = [
-        f"{found.count} {kind}: {', '.join(found.paths[:20])}{', …' * (found.count > len(found.paths[:20]))}"
+        f"{found.count} {kind}: {', '.join(found.paths[:20])}"
+        + ", …" * (found.count > len(found.paths[:20]))
         for kind, found in changed_paths(result)
     ]
     size = (

@@ -1,4 +1,4 @@
-"""Two studies side by side, model by model: what changed, how sure that is, and what was run differently."""
+"""Two studies side by side: what changed, how sure that is, and what was run differently."""
 
 from __future__ import annotations
 
@@ -160,7 +160,10 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
 
 
 def paired_models(a: Sequence[str], b: Sequence[str]) -> list[tuple[str, str]]:
-    """The models to compare: same alias; and if one is left on each side, those two, a new version of the other."""
+    """The models to compare: of one alias, and the only ones left on each side.
+
+    Those two are taken for versions of one model.
+    """
     pairs = [(model, model) for model in a if model in b]
     left = [model for model in a if model not in b], [model for model in b if model not in a]
     return pairs + ([(left[0][0], left[1][0])] if len(left[0]) == len(left[1]) == 1 else [])

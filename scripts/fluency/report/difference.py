@@ -1,4 +1,7 @@
-"""Expected against printed, line by line, as the task's content rule reads them; the verdict is the check's alone."""
+"""Expected against printed, line by line, as the task's content rule reads them.
+
+The verdict is the check's alone.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +47,13 @@ class Difference(NamedTuple):
 def difference(expected: Any, printed: bytes, content: str) -> Difference:
     """The difference between a task's answer and an output.
 
-    expected: JSON-ready, in the form of the content rule. content: the rule. `set`, `paths` and `jsonset`
-    compare as multisets and come sorted; `ordered`, `hex` and `json` keep the order. Beyond 2,000 lines of
-    one side the rest is counted as differing.
+    Beyond 2,000 lines of one side the rest is counted as differing.
+
+    Args:
+        expected: JSON-ready, in the form of the content rule.
+        printed: Standard output.
+        content: The rule. `set`, `paths` and `jsonset` compare as multisets and are sorted;
+            `ordered`, `hex` and `json` keep the order.
     """
     text = checks.clean(printed)
     if content in JSON_RULES:

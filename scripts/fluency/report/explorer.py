@@ -1,4 +1,4 @@
-"""The explorer: one HTML file that shows any cell of a study, asks for nothing and runs nothing but its own script."""
+"""The explorer: one HTML file that shows any cell of a study and runs only its own script."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PageHeader(NamedTuple):
 
 
 def write_explorer(path: Path, frame: pd.DataFrame, view: StudyView, header: PageHeader) -> None:
-    """Write the explorer; the same inputs give the same bytes. Long texts are shown in part, with size and record."""
+    """Write the explorer; the same inputs give the same bytes."""
     write_atomic(path, page(page_index(frame, view), page_details(frame, view), header))
 
 
@@ -72,8 +72,8 @@ def page_header(analysis: Analysis) -> PageHeader:
 def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
     """What the page draws and filters its table with; small, so that it is there at once.
 
-    `models`: those that passed and failed first. `cells`: in the table's order; model, shell, task, trial, state,
-    failure class, make-up, attempt, and why it was not measured.
+    `models`: those that passed and failed first. `cells`: in the table's order; model, shell, task,
+    trial, state, failure class, make-up, attempt, and why it was not measured.
     """
     study = view.study
     categories = {task.id: task.category for task in view.tasks}
@@ -103,7 +103,7 @@ def _entry(row: dict[Hashable, Any]) -> list[Any]:
 
 
 def page_details(frame: pd.DataFrame, view: StudyView) -> str:
-    """The cells' views as JSON: wide, or narrow where the wide ones are more than a browser reads at once."""
+    """The cells' views as JSON: wide, or narrow where a browser could not read those at once."""
     return _details(frame, view, WIDE, WIDE_LIMIT) or _details(frame, view, NARROW, float("inf"))
 
 
@@ -122,7 +122,7 @@ def _details(frame: pd.DataFrame, view: StudyView, size: ViewSize, limit: float)
 
 
 def page(index: dict[str, Any], details: str, header: PageHeader) -> str:
-    """The page's HTML. Style and script are allowed by their hashes, so nothing else can be either."""
+    """The page's HTML. Style and script are allowed by their hashes, and nothing else is."""
     style, script = (
         (REPORT / "explorer" / name).read_text(encoding="utf-8")
         for name in ("style.css", "script.js")
@@ -139,7 +139,7 @@ def _csp_hash(text: str) -> str:
 
 
 def script_json(value: Any) -> str:
-    """JSON in pure ASCII without `<`, `>` and `&`: inside a script element nothing in it can be markup.
+    """JSON in ASCII without `<`, `>` and `&`: inside a script element nothing can be markup.
 
     U+2028, direction marks and lone surrogates are escapes in it; NaN is refused.
     """

@@ -109,9 +109,9 @@ def _by_role(model: ModelAnalysis) -> list[str]:
 
 
 def draw_tasks(model: ModelAnalysis) -> Drawing | None:
-    """The rates of all shells for each task that distinguishes them, the challenger's largest lead first.
+    """The rates of all shells by task, the challenger's largest lead first.
 
-    Left out, with their number: tasks passed always or never in every shell. None if no task is left.
+    Tasks passed always or never in every shell are left out and counted. None if no task is left.
     """
     outcomes, shells = model.outcomes, _by_role(model)
     rows: list[dict[str, Any]] = []
@@ -158,7 +158,7 @@ def _legend(shells: list[str], shown: Collection[str]) -> list[tuple[int, str]]:
 
 
 def draw_failures(model: ModelAnalysis) -> Drawing | None:
-    """Bars of all measured shells for each failure class, the commonest first; None without a failure."""
+    """Bars of all measured shells by failure class, the commonest first; None without any."""
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     rows: list[dict[str, Any]] = [
         {
@@ -175,7 +175,8 @@ def draw_failures(model: ModelAnalysis) -> Drawing | None:
     return _draw(
         "failures",
         f"Failures, {model.model}",
-        f"How runs of {model.model} failed, {' / '.join(short_names(measured))}: {'; '.join(words)}.",
+        f"How runs of {model.model} failed, {' / '.join(short_names(measured))}: "
+        f"{'; '.join(words)}.",
         rows,
         model=model.model,
         shells=_legend(shells, measured),

@@ -1,4 +1,4 @@
-"""Markdown tables that also read as plain text, and others' words made harmless in Markdown and the HTML made of it."""
+"""Markdown tables that read as plain text, and foreign words made harmless in Markdown."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ _SPAN = re.compile(r"&#96;([\w.,/=:-]+(?: [\w.,/=:-]+)*)&#96;", re.ASCII)
 
 
 def visible(text: str, limit: int = LIMIT) -> str:
-    """One line: newlines as ⏎, tabs as ⇥, invisible characters as escapes, long text cut and marked."""
+    """One line: newlines as ⏎, tabs as ⇥, invisible characters as escapes, long text cut."""
     cut = text if len(text) <= limit else text[:limit] + "…"
     return escape_controls(cut.replace("\r\n", "\n")).replace("\n", "⏎").replace("\t", "⇥")
 
 
 def code(text: str | None, limit: int = LIMIT) -> str:
-    """A Markdown code span that holds exactly the visible text; not for table cells (see `text`)."""
+    """A code span that holds exactly the visible text; not for table cells (see `text`)."""
     shown = visible(text or "", limit)
     if not shown.strip():
         return "(nothing)"
@@ -66,7 +66,7 @@ def code(text: str | None, limit: int = LIMIT) -> str:
 
 
 def text(value: object, limit: int = LIMIT) -> str:
-    """Plain words for prose and table cells: what Markdown or HTML could interpret becomes an entity.
+    """Plain words for prose and table cells: Markdown and HTML become entities.
 
     Code spans of plain words and blanks are left as they are.
     """

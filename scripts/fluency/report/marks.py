@@ -1,4 +1,4 @@
-"""A symbol for each way a trial can end, and each failure class in words: for report, explorer and terminal alike."""
+"""A symbol for each way a trial can end, and each failure class in words."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ FAILURES: dict[str, tuple[str, str]] = {
 
 
 def mark_of(state: str) -> str:
-    """The symbol of a trial: `passed`, `missing`, `not_measured` or a failure class, also one that is not known."""
+    """The symbol of a trial: `passed`, `missing`, `not_measured` or any failure class."""
     kind = state if state in MARKS else FAILURES.get(state, ("wrong", ""))[0]
     return MARKS[kind][0]

@@ -1,4 +1,4 @@
-"""`report.md`, its figures and the explorer, from the cells table and what may be shown of a study alone."""
+"""`report.md`, its figures and the explorer, from the cells table and a study's view."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fluency.report.templates import render
 
 
 def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> None:
-    """Write `report.md`, `figures/*.svg` and `explorer.html`; the same inputs give the same bytes."""
+    """Write `report.md`, `figures/*.svg` and `explorer.html`; the same inputs, the same bytes."""
     analysis = write_report(folder / "report.md", frame, view)
     write_explorer(folder / "explorer.html", frame, view, page_header(analysis))
 

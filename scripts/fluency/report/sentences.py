@@ -86,7 +86,7 @@ def telling_first(analysis: Analysis) -> list[ModelAnalysis]:
 
 
 def attempt(number: int | None, measured: bool) -> str | None:
-    """At which attempt a cell was measured or the last one failed; None at the first, or without one."""
+    """At which attempt a cell was measured or the last one failed; None at the first."""
     if number is None or number == 1:
         return None
     ordinal = f"{number}{ {2: 'nd', 3: 'rd'}.get(number, 'th') }"
@@ -116,8 +116,8 @@ def model_sentence(model: ModelAnalysis) -> str:
         )
     return (
         f"wrote a working command in {below.total_passes} of {below.total_scored} {baseline} and "
-        f"{above.total_passes} of {above.total_scored} {challenger} runs: {challenger} {signed(gap.value)} "
-        f"points (95 % interval {span(gap.interval)}). {claims_sentence(model)}"
+        f"{above.total_passes} of {above.total_scored} {challenger} runs: {challenger} "
+        f"{signed(gap.value)} points (95 % interval {span(gap.interval)}). {claims_sentence(model)}"
     )
 
 
@@ -167,7 +167,7 @@ def too(edge: Edge) -> str:
 
 
 def missing_programs(model: ModelAnalysis) -> str:
-    """Whether the sandbox may favour a shell by the programs it lacks; empty if the shells differ little."""
+    """Whether the sandbox may favour a shell by the programs it lacks; empty if hardly."""
     lacked = {line.failure_class: line.counts for line in model.failures}.get(MISSING_PROGRAM, {})
     shares = {
         shell: Fraction(lacked.get(shell, 0), model.tallies[shell].measured)
@@ -355,8 +355,9 @@ def _about_times(analysis: Analysis) -> Iterator[str]:
         if order.state == "departed":
             late = [f"{count} in {SHELLS[s].short_title}" for s, count in order.late.items()]
             yield (
-                f"Asked much later than planned, or again, for {name}: {listed(late)}. Asking again "
-                "only what failed, or adding trials after a look at the results, would show here."
+                f"Asked much later than planned, or again, for {name}: {listed(late)}. Asking "
+                "again only what failed, or adding trials after a look at the results, would show "
+                "here."
             )
 
 
@@ -384,14 +385,17 @@ def unofficial_builds(provenance: Provenance) -> list[str]:
         for shell in image.unofficial
     }
     return [
-        f"{name} here is not the official release's build (SHA-256 of its archive: {digest[:16]}…): "
-        "what is said of it is said of this build."
+        f"{name} here is not the official release's build (its archive has SHA-256 "
+        f"{digest[:16]}…): what is said of it is said of this build."
         for name, digest in sorted(found)
     ]
 
 
 def registration_summary(provenance: Provenance) -> tuple[str, str]:
-    """How a registration relates to the first answer, in two or three words and in a sentence; empty without one."""
+    """How a registration relates to the first answer: in three words, and in a sentence.
+
+    Both are empty without a registration.
+    """
     made, first = provenance.registration, provenance.first_answer_utc
     if made is None:
         return "", ""

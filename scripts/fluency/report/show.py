@@ -1,4 +1,4 @@
-"""One cell in a terminal: what the explorer shows of it, for those who are where the records are."""
+"""One cell in a terminal: what the explorer shows of it, where the records are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables that more than one page shows, or that count; the others are in the report's templates."""
+"""The tables that more than one page shows, or that count; others are in the templates."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def first_table(analysis: Analysis) -> str:
 
 
 def rate_cell(model: ModelAnalysis, shell: str) -> str:
-    """`61.0 % (61/100)`: over the compared tasks, or the shell's own where it is in no comparison."""
+    """`61.0 % (61/100)` over the compared tasks, or the shell's own where it is not compared."""
     if shell not in model.tallies:
         return "not in study"
     found = model.passes[shell]
@@ -53,7 +53,7 @@ def rate_cell(model: ModelAnalysis, shell: str) -> str:
 
 
 def difference_table(model: ModelAnalysis) -> str:
-    """The tasks with the largest gaps, and how the shell that is behind failed there most often; empty without any."""
+    """The largest gaps, and how the losing shell failed there most often; empty without any."""
     if model.gap is None:
         return ""
     paired, shells, rows = model.gap.paired, model.outcomes.contrast, []
@@ -86,7 +86,7 @@ def task_table(model: ModelAnalysis, categories: dict[str, str]) -> str:
 
 
 def change_table(changes: Sequence[RateChange], names: tuple[str, str]) -> str:
-    """Rates of shells and gaps measured twice, and the interval of their change; empty without any."""
+    """Rates and gaps measured twice, and the interval of their change; empty without any."""
     rows = []
     for found in changes:
         is_gap = found.what == GAP
