@@ -4,7 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHONUNBUFFERED := 1
-# Else each start compiles Snakemake, pandas and this package again: seconds for every command and every test.
+# Else each start compiles Snakemake, pandas and this package again: seconds for every command.
 unexport PYTHONDONTWRITEBYTECODE
 
 SETTINGS := A ALLOW ARCHIVE B CELL CONFIG DECISION FORMAT FULL IMAGE INTO LOGS MARKDOWN N NAMES ON PARTIAL \

@@ -1,7 +1,7 @@
 """What the nodes of a cluster do: the image, the control, and slices of executions and scores.
 
-`make run ON=slurm` asks the models, divides the cells into slices, runs this file with profiles/slurm, and ends with
-the Snakefile alone, which finds every record (docs/cluster.md).
+`make run ON=slurm` asks the models, divides the cells into slices, runs this file with
+profiles/slurm, and ends with the Snakefile alone, which finds every record (docs/cluster.md).
 """
 
 from fluency.workflow.cluster import FOLDER

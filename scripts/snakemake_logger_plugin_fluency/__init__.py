@@ -1,4 +1,7 @@
-"""Snakemake's output as progress bars and one sentence a failure; dry runs, `--verbose` and `--quiet` keep its own."""
+"""Snakemake's output as progress bars and one sentence a failure.
+
+Dry runs, `--verbose` and `--quiet` keep Snakemake's own.
+"""
 
 from __future__ import annotations
 

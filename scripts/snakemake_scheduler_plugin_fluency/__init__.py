@@ -1,10 +1,11 @@
 """Chooses the jobs to start next: jobs of the highest priority, as far as the resources suffice.
 
-Snakemake's own greedy scheduler compares all ready jobs again for each that it takes, and thousands of answers are
-ready from the start. This one sorts them once a poll (docs/evidence.md has the times).
+Snakemake's own greedy scheduler compares all ready jobs again for each that it takes, and thousands
+of answers are ready from the start. This one sorts them once a poll (times: docs/evidence.md).
 
-Jobs with a fair-share resource come after all others, each time one of the resource with the fewest running jobs:
-by priority alone, all threads might be taken by one model, whose calls wait for each other, and none by the others.
+Jobs with a fair-share resource come after all others, each time one of the resource with the fewest
+running jobs: by priority alone, all threads might be taken by one model, whose calls wait for each
+other, and none by the others.
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ from fluency.workflow.cluster import (
     slice_processors,
     write_slices,
 )
-from fluency.workflow.snakemake_process import node_name
 
 DESIGN = (["m", "n"], ["bash", "pwsh"], [f"t{n}" for n in range(60)], range(1, 6))
 CELLS = [Cell(*cell) for cell in product(*DESIGN)]
@@ -72,14 +71,6 @@ def test_a_profile_says_how_many_processors_a_slice_has(monkeypatch):
         command = ["make", "-nB", "run", f"ON={profile}"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert ("bootstrap.sh cluster" in done.stdout) == packages
-
-
-def test_a_node_is_known_by_its_clusters_name(monkeypatch):
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    monkeypatch.delenv("SLURMD_NODENAME", raising=False)
-    assert node_name() is None
-    monkeypatch.setenv("SLURMD_NODENAME", "n7")
-    assert node_name() == "n7"
 
 
 @pytest.fixture
