@@ -228,8 +228,7 @@ SLOWER = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 8}
 
 
 @pytest.mark.parametrize(
-    ("name", "attempts"),
-    [("cut-JSON", 3), ("overloaded", 4), ("reset-after", 4), ("bad-key", 1)],
+    ("name", "attempts"), [("cut-JSON", 3), ("overloaded", 4), ("reset-after", 4), ("bad-key", 1)]
 )
 def test_while_the_first_call_waits_between_attempts_nobody_else_asks(
     name, attempts, endpoint, store

@@ -19,15 +19,7 @@ from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS, chat, sdk_provider
 from fluency.generation.reply import MessageParts
 from fluency.generation.request import tool_of
-from tests.generation.endpoint import (
-    ANSWERS,
-    BILLED,
-    SLOW,
-    TROUBLES,
-    Reply,
-    error,
-    message,
-)
+from tests.generation.endpoint import ANSWERS, BILLED, SLOW, TROUBLES, Reply, error, message
 from tests.generation.studies import (
     KEY,
     MODELS,

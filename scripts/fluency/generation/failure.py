@@ -123,8 +123,7 @@ def from_error(status: int, error: Any, headers: Mapping[str, str], body: str = 
         (True, f"the request was refused: {entry}", "cell", "see the service's message above"),
     )  # fmt: skip
     what, scope, hint = next(row[1:] for row in rows if row[0])
-    wait, billed = retry_after(headers), status == 200
-    return Failure(what, scope, hint, wait, slow_down, billed=billed, status=status)
+    return Failure(what, scope, hint, retry_after(headers), slow_down, status == 200, status)
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:

@@ -156,17 +156,17 @@ class Generator:
                 return answer
             with asked.first_call:
                 if not asked.answered:
-                    return self._attempts(asked, request, key, cell)
-            return self._attempts(asked, request, key, cell)
+                    return self._attempts(asked, request, cell)
+            return self._attempts(asked, request, cell)
 
-    def _attempts(self, asked: _Asked, request: Request, key: str, cell: Cell) -> Answer:
+    def _attempts(self, asked: _Asked, request: Request, cell: Cell) -> Answer:
         asked.pace.raise_if_stopped()  # before a model is served for nothing
         provider, attempt = asked.provider(), 0
         deadline, turn = time.monotonic() + asked.retry.deadline_s, self.study.priority(cell)
         while True:
             attempt += 1
             try:
-                return self._call(asked, provider, request, key, attempt, deadline, turn)
+                return self._call(asked, provider, request, attempt, deadline, turn)
             except Failure as failure:
                 wait = wait_s(asked.retry, failure, attempt)
                 if failure.slow_down:
@@ -180,7 +180,6 @@ class Generator:
         asked: _Asked,
         provider: Provider,
         request: Request,
-        key: str,
         attempt: int,
         deadline: float,
         turn: int,
@@ -196,7 +195,7 @@ class Generator:
                 parts = read_reply(request, decode(reply.body))
                 self._refuse_repeated(asked, request, parts.raw.get("id"), reply.body)
                 answer = Answer(
-                    request_key=key,
+                    request_key=request_key(request),
                     request=request,
                     **vars(parts),
                     received_utc=utc_now("milliseconds"),

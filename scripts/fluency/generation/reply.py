@@ -80,18 +80,24 @@ def joined(parts: Sequence[Any]) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def usage_of(raw: dict[str, Any], sent: str, received: str, details: str, thinking: str) -> Usage:
-    """The tokens that a message counts, by the names of its wire."""
+def parts_of(
+    raw: dict[str, Any], outcome: Outcome, text: str | None, end: str | None, counts: Sequence[str]
+) -> MessageParts:
+    """The parts of an answer.
+
+    `counts`: what the wire calls the tokens in and out, their details, and the thinking in these.
+    """
     usage = dict_or_empty(raw.get("usage"))
-    return Usage(
-        input_tokens=count_or_none(usage.get(sent)),
-        output_tokens=count_or_none(usage.get(received)),
-        thinking_tokens=count_or_none(dict_or_empty(usage.get(details)).get(thinking)),
+    sent, received, details, thinking = counts
+    tokens = Usage(
+        input_tokens=_count_or_none(usage.get(sent)),
+        output_tokens=_count_or_none(usage.get(received)),
+        thinking_tokens=_count_or_none(dict_or_empty(usage.get(details)).get(thinking)),
     )
+    return MessageParts(outcome, text or "", raw, end, text_or_none(raw.get("model")), tokens)
 
 
-def count_or_none(value: Any) -> int | None:
-    """A number of tokens; None for anything else."""
+def _count_or_none(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 

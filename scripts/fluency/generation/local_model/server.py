@@ -50,9 +50,6 @@ class EmbeddedServer:
 
     def start(self) -> None:
         """Load the model; UserError with the reason if it cannot be asked."""
-        if not self.weights.is_file():
-            hint = "run `make demo`, which fetches them"
-            raise UserError("there are no weights", where=str(self.weights), hint=hint)
         check_memory(self.weights.stat().st_size, self.model_id, available_memory())
         command = [sys.executable, "-m", "fluency.generation.local_model.serve", str(self.weights)]
         command += [self.model_id, str(choose_threads(processors())), str(self.context)]

@@ -16,9 +16,9 @@ from fluency.generation.reply import (
     dict_or_empty,
     joined,
     outcome_of,
+    parts_of,
     storable,
     text_or_none,
-    usage_of,
 )
 
 _STOPPED: Ends = {
@@ -27,6 +27,9 @@ _STOPPED: Ends = {
     "length": "truncated",
     "content_filter": "refusal",
 }
+_COUNTS = (
+    "prompt_tokens", "completion_tokens", "completion_tokens_details", "reasoning_tokens",
+)  # fmt: skip
 _NATIVE_ENDS = {
     *_STOPPED,
     *["end_turn", "stop_sequence", "max_tokens", "completed", "complete", "eos"],
@@ -46,7 +49,14 @@ class ChatProvider(Provider):
     """What the service calls it; learned from its refusal."""
 
     def body(self, request: Request) -> dict[str, Any]:
-        return body_of(request, self.limit)
+        body = common_body(request, self.limit)
+        if request.effort is not None:
+            body["reasoning_effort"] = request.effort
+        if (tool := request.tool) is not None:
+            function = tool.model_dump(exclude={"input_schema"}) | {"parameters": tool.input_schema}
+            body["tools"] = [{"type": "function", "function": function}]
+            body["tool_choice"] = "required"  # of one tool; llama.cpp does not take its name
+        return body
 
     def send(self, request: Request, seconds: float) -> Reply:
         try:
@@ -78,32 +88,7 @@ class ChatProvider(Provider):
         outcome = "refusal" if refused else outcome_of(_STOPPED, finish, text)
         if outcome in ("empty", "no-call") and not said.strip() and not calls:
             _check_empty(choice, reply)
-        return MessageParts(
-            outcome=outcome,
-            text=text or "",
-            raw=raw,
-            stop_reason=finish,
-            model_echoed=text_or_none(raw.get("model")),
-            usage=usage_of(
-                raw,
-                "prompt_tokens",
-                "completion_tokens",
-                "completion_tokens_details",
-                "reasoning_tokens",
-            ),
-        )
-
-
-def body_of(request: Request, limit: str = "max_tokens") -> dict[str, Any]:
-    """The JSON body of POST …/chat/completions; `limit`: what the service calls `max_tokens`."""
-    body = common_body(request, limit)
-    if request.effort is not None:
-        body["reasoning_effort"] = request.effort
-    if (tool := request.tool) is not None:
-        function = tool.model_dump(exclude={"input_schema"}) | {"parameters": tool.input_schema}
-        body["tools"] = [{"type": "function", "function": function}]
-        body["tool_choice"] = "required"  # of one tool; llama.cpp does not take its name
-    return body
+        return parts_of(raw, outcome, text, finish, _COUNTS)
 
 
 def _check_empty(choice: dict[str, Any], reply: dict[str, Any]) -> None:

@@ -16,9 +16,9 @@ from fluency.generation.reply import (
     dict_or_empty,
     joined,
     outcome_of,
+    parts_of,
     storable,
     text_or_none,
-    usage_of,
 )
 
 _STOPPED: Ends = {
@@ -29,6 +29,7 @@ _STOPPED: Ends = {
     "max_tokens": "truncated",
     "model_context_window_exceeded": "truncated",
 }
+_COUNTS = ("input_tokens", "output_tokens", "output_tokens_details", "thinking_tokens")
 NO_TRACES = {"open_telemetry": {"traces": False, "propagation": False}}
 """Else they follow the environment, and cost."""
 
@@ -64,16 +65,7 @@ class MessagesProvider(Provider):
             and all(block.get("thinking") for block in blocks)
         ):
             raise only_thinking("thinking")
-        return MessageParts(
-            outcome=outcome,
-            text=text or "",
-            raw=raw,
-            stop_reason=stop_reason,
-            model_echoed=text_or_none(raw.get("model")),
-            usage=usage_of(
-                raw, "input_tokens", "output_tokens", "output_tokens_details", "thinking_tokens"
-            ),
-        )
+        return parts_of(raw, outcome, text, stop_reason, _COUNTS)
 
     def body(self, request: Request) -> dict[str, Any]:
         return body_of(request)
