@@ -1,4 +1,4 @@
-"""What every test may use: the real sandbox, opened once a session; and which tests share a worker."""
+"""What every test may use: the real sandbox, opened once; and which tests share a worker."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -31,17 +31,17 @@ SLOW = (
     "workflow/test_scheduler.py",
     "world/test_determinism.py::test_sixty_worlds",
 )
-"""What `make quick` leaves out: a package index, a browser, whole studies, killed runs, forged archives, long texts."""
+"""What `make quick` leaves out: a package index, a browser, whole studies, long texts."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
-"""Folders whose engine tests run whole studies; each is a group, so that none fills a worker alone."""
+"""Folders whose engine tests run whole studies; each is a group of its own."""
 NO_PWSH = "the image holds no PowerShell"
 READS_EVENTS = "workflow/test_reruns.py::test_cell_lost"
-"""A study that reads the engine's last 256 events, which tests/execution/test_failures.py makes it forget."""
+"""It reads the engine's last 256 events, which tests/execution/test_failures.py fills."""
 
 
 @pytest.fixture(scope="session")
 def sandbox() -> Sandbox:
-    """The sandbox itself: the engine is found or started and the image built if need be; its absence is a failure."""
+    """The sandbox: engine found or started, image built if need be; its absence is a failure."""
     # Two workers install and build nothing at the same time.
     with file_lock(CACHE / "tests.lock", lambda _: None):
         return open_sandbox(SandboxConfig())
@@ -63,7 +63,7 @@ def _engine(request: pytest.FixtureRequest) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Share tests among two workers: single containers, the studies of each folder, and the other modules."""
+    """Share tests among workers: single containers, the studies of each folder, other modules."""
     for item in items:
         module = item.path.relative_to(TESTS).as_posix()
         if "sandbox" in getattr(item, "fixturenames", ()):

@@ -79,7 +79,7 @@ class _Edit(NamedTuple):
 
 
 def mutants(command: str, grammar: Grammar = BASH) -> dict[str, str]:
-    """Every command that differs from this one by one fault, in order of place, and the kind of fault."""
+    """Each command that differs from this one by one fault, by place -> the kind of fault."""
     source = command.encode()
     faults = _faults_in_powershell if grammar == POWERSHELL else _faults_in_bash
     edits = {

@@ -34,7 +34,9 @@ def render_json(value: Any) -> bytes:
 
 # ---------------------------------------------------------------- must pass
 def any_bytes(right: bytes) -> Iterator[Named]:
-    """What happens to any text on its way: line ends, byte order mark, colour, padding, blank lines."""
+    """What happens to any text on its way: line ends, byte order mark, colour, padding, blank
+    lines.
+    """
     lines = right.decode().splitlines()
     yield "CRLF line ends", right.replace(b"\n", b"\r\n")
     yield "byte order mark", b"\xef\xbb\xbf" + right
@@ -49,7 +51,7 @@ def any_bytes(right: bytes) -> Iterator[Named]:
 
 
 def same_lines(task: Task, lines: list[str], rng: random.Random) -> Iterator[Named]:
-    """The same answer in other lines: padding between fields, order where it is free, paths in both ways."""
+    """The same answer in other lines: padding, order where it is free, paths in both forms."""
     yield "tabs between fields", render([line.replace(" ", "\t") for line in lines])
     yield "fields padded to a width", render([line.replace(" ", "    ") for line in lines])
     if task.content in checks.UNORDERED:
@@ -215,7 +217,7 @@ class Variant(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Of one task in both worlds: wrong outputs made and killed, right ones made and accepted, names of the others."""
+    """Of a task in both worlds: wrong outputs and those killed, right ones and those accepted."""
 
     wrong: int
     killed: int
@@ -265,7 +267,7 @@ def tally(task: Task, seeds: Sequence[int] = SEEDS) -> Tally:
 
 
 def kill_table(tasks: Sequence[Task], seeds: Sequence[int] = SEEDS) -> str:
-    """The table of docs/checks.md: for each rule how many wrong outputs the checks kill and right ones they accept."""
+    """The table of docs/checks.md: wrong outputs killed and right ones accepted, by rule."""
     rows = [
         "| rule | tasks | wrong outputs | killed | kill rate | right outputs | accepted |",
         "|---|---:|---:|---:|---:|---:|---:|",

@@ -1,11 +1,12 @@
-"""Writes `scripts/fluency/scoring/data/debian_programs.txt.xz`: the names of the programs in Debian's packages.
+"""Write the names of the programs in Debian's packages into scoring/data/debian_programs.txt.xz.
 
     python tools/program_names.py
 
-It asks apt for the file lists of the Debian release that is the image's base (46 MB, into a separate folder), from the
-sources that this machine has for it. Kept are the names in the folders for programs, of packages in the sections below:
-what people call in a shell, without games, sound, science and the like. Copies of a compiler under the name of a
-machine, and names that end in a version number, are left out.
+It asks apt for the file lists of the Debian release that is the image's base (46 MB, into a
+separate folder), from the sources that this machine has for it. Kept are the names in the folders
+for programs, of packages in the sections below: what people call in a shell, without games, sound,
+science and the like. Copies of a compiler under the name of a machine, and names that end in a
+version number, are left out.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ COPY = re.compile(r"linux-(?:gnu|musl)|-?\d+\.[\d.]+$|-\d+$")
 
 
 def names_in(lines: list[str]) -> set[str]:
-    """The programs among lines of a list of files: a path, blanks, and section/package of each package that has it."""
+    """The programs in a list of files; a line has a path, and section/package of each package."""
     found = set()
     for line in lines:
         match = PROGRAM.fullmatch(line)

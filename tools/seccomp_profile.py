@@ -1,4 +1,4 @@
-"""The sandbox's seccomp profile: Moby's default less sandbox/seccomp/reductions.yaml; `make pages` writes it."""
+"""The sandbox's seccomp profile: Moby's default less sandbox/seccomp/reductions.yaml."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def profile_text() -> str:
 
 
 def _reduced(default: dict[str, Any], less: dict[str, Any]) -> dict[str, Any]:
-    """Moby's profile less the reductions, for a container without the capabilities that it grants calls for."""
+    """Moby's profile less the reductions, and less what it grants to a capability."""
     removed = {name for entry in less["removed"] for name in entry["syscalls"]}
     rules = [
         rule for given in default["syscalls"] for rule in _remaining(given, removed | BY_ARGUMENT)

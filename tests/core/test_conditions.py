@@ -23,7 +23,7 @@ def aliases(name: str) -> dict[str, str]:
 
 
 def test_windows_aliases_are_those_linux_lacks():
-    """The list for Windows is PowerShell's own (InitialSessionState); the list for Linux is recorded."""
+    """Windows' list is PowerShell's own (InitialSessionState); Linux's is recorded."""
     windows, linux = aliases("pwsh_windows_aliases.json"), aliases("pwsh_aliases.json")
     more = {name: command for name, command in windows.items() if name not in linux}
     assert len(more) == 27
@@ -78,7 +78,7 @@ def test_condition_applies_not_without_call_of_alias(command):
 
 
 def test_references_call_no_windows_alias():
-    """So each counts as designed, also where a call of a script block hides what is called (`& $k`)."""
+    """So each counts as designed, also where `& $k` hides what is called."""
     references = [command for task in load_tasks() for command in task.references[POWERSHELL.name]]
     parsed = [parse(POWERSHELL.grammar, command) for command in references]
     assert all(reference.parses for reference in parsed)

@@ -1,8 +1,9 @@
-"""Runs in a container, by the runner's Python: makes each system call it is given and prints what became of it.
+"""Runs in a container: makes each given system call and prints what happened.
 
-The argument is a JSON list of [label, name, arguments]; names of no system call are the processor's other calling
-conventions. Printed is a JSON object: label -> number of the error (0: none), "signal N", or null where the machine
-has no such call. They are made as the user of the answers, calls that may end the process in a separate one.
+The argument is a JSON list of [label, name, arguments]; names of no system call are the processor's
+other calling conventions. Printed is a JSON object: label -> number of the error (0: none), "signal
+N", or null where the machine has no such call. They are made as the user of the answers, calls that
+may end the process in a separate one.
 """
 
 import ctypes

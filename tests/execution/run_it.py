@@ -44,7 +44,8 @@ def own_containers(engine: Engine, *, all: bool = False) -> list[str]:
 def own_daemon(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A dockerd that listens at DOCKER_HOST and keeps everything in a folder.
 
-    It has a separate network name space, because a daemon without a bridge removes the one it finds.
+    It has a separate network name space, because a daemon without a bridge removes the one it
+    finds.
     """
     places = f"--data-root {folder}/data --exec-root {folder}/exec --pidfile {folder}/pid"
     command = f"unshare --net dockerd -H {os.environ['DOCKER_HOST']} {places} --bridge=none --iptables=false"

@@ -1,4 +1,4 @@
-"""Hostile answers. Each must lose in bounded time, forge nothing, and leave host and next execution as they were."""
+"""Hostile answers end in bounded time, forge nothing, and leave host and next execution alone."""
 
 import platform
 import time
@@ -24,7 +24,8 @@ pytestmark = pytest.mark.engine
 
 TASK = load_task(TASKS / "tree-size-bytes")
 DEADLINE_S = 3.0
-# Beyond the deadline: container start, world, and killing everything, with another suite on the same two processors.
+# Beyond the deadline: container start, world, and killing everything, with another suite on the
+# same two processors.
 MARGIN_S = 25.0
 MIB = 1 << 20
 AT_ONCE = 4
@@ -266,7 +267,7 @@ $view.WriteArray(0, $code, 0, $code.Length); 'storm'
 $start = $view.SafeMemoryMappedViewHandle.DangerousGetHandle()
 [Runtime.InteropServices.Marshal]::GetDelegateForFunctionPointer($start, [Action]).Invoke()
 """
-"""64 processes that call clone(CLONE_PARENT | CLONE_VFORK) for ever, so that the runner gets the children to reap."""
+"""64 processes call clone(CLONE_PARENT | CLONE_VFORK) for ever; the runner reaps the children."""
 
 
 @pytest.mark.pwsh
@@ -285,7 +286,7 @@ SMALL_MEMORY = Limits(memory_mb=256, pids=256)
 
 
 def test_an_answer_that_kills_the_runner_has_failed(sandbox):
-    """It takes back its place in the out-of-memory queue and fills the memory; whom the kernel takes then varies."""
+    """It leaves the head of the out-of-memory queue and fills the memory; the victim varies."""
     for _ in range(4):
         result = bash(sandbox, UNDOOMED, "processes", timeout_s=10, limits=SMALL_MEMORY)
         if result.lost is not None:

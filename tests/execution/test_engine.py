@@ -23,7 +23,7 @@ from tests.execution.run_it import ROOT_ONLY, as_nobody
 
 @pytest.fixture
 def docker_config(monkeypatch, tmp_path) -> Path:
-    """The file of a user's settings of `docker`, with a context `mine` whose socket is in the same folder."""
+    """A user's settings of `docker`, with a context `mine` whose socket is next to them."""
     config = tmp_path / "config.json"
     config.write_text("{}")
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
@@ -88,7 +88,7 @@ def test_ensure_engine_without_the_right_to_start_one(monkeypatch):
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch) -> Path:
-    """A folder of programs, the only ones that the start script finds; apt-get notes its arguments and fails."""
+    """The only programs that the start script finds; apt-get notes its arguments and fails."""
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "grep").symlink_to("/usr/bin/grep")
     (tmp_path / "apt-get").write_text(
@@ -138,7 +138,7 @@ print(engine.start_daemon().facts["version"])
 
 @pytest.fixture
 def start(tmp_path, monkeypatch) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Start a daemon of the test's own as a process that ends then; `refuses`: a condition of sh on dockerd's arguments."""
+    """Start a daemon of the test's own; `refuses`: a condition of sh on dockerd's arguments."""
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
     places = f"-H unix://{tmp_path}/d.sock --data-root {tmp_path}/data --exec-root {tmp_path}/exec --pidfile {tmp_path}/pid"
     (tmp_path / "bin").mkdir()
@@ -147,7 +147,8 @@ def start(tmp_path, monkeypatch) -> Callable[..., subprocess.CompletedProcess[st
     dockerd = shutil.which("dockerd", path=os.environ["PATH"].partition(":")[2])
 
     def started(refuses: str, bridge: str) -> subprocess.CompletedProcess[str]:
-        # In a separate network name space, because a daemon without a bridge removes the one it finds.
+        # In a separate network name space, because a daemon without a bridge removes the one it
+        # finds.
         program.write_text(
             f'#!/bin/sh\necho "asked: $*"\nif {refuses}; then echo "no packet filter here"; exit 1; fi\n'
             f'exec unshare --net {dockerd} {places} "$@"\n'

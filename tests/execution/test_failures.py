@@ -1,4 +1,4 @@
-"""When the sandbox fails, the cell is missing with a reason, nothing is scored, and the next run measures it."""
+"""When the sandbox fails, the cell is missing with a reason, and the next run measures it."""
 
 import contextlib
 import io
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.engine
 
 
 def kill_one(engine) -> bool:
-    """Kill a container of this process; False if there was none, or it ended or had not begun at that moment."""
+    """Kill a container of this process; False if none was running at that moment."""
     for found in own_containers(engine):
         with contextlib.suppress(docker.errors.APIError):
             engine.client().kill(found)

@@ -1,4 +1,4 @@
-"""Images of earlier versions are removed, except images in use and of others; the image file for a cluster's nodes."""
+"""Images of earlier versions are removed, except images in use; the image file for nodes."""
 
 import io
 import secrets

@@ -1,4 +1,4 @@
-"""What an image contains and records of itself: the shells, where its PowerShell came from, the record of it."""
+"""What an image contains and records: the shells, and where its PowerShell came from."""
 
 import json
 import re

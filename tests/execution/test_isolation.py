@@ -24,7 +24,7 @@ TIGHT = Limits(memory_mb=256, pids=64, tmpfs_mb=16, file_mb=64, open_files=256)
 
 @dataclass
 class Probe:
-    """A command whose output shows whether a measure is in force; `instead` is put where it is taken away."""
+    """A command whose output shows whether a measure is in force; `instead` replaces it."""
 
     measure: str
     command: str

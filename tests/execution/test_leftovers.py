@@ -1,4 +1,4 @@
-"""What a killed run or a silent engine leaves behind ends without help, or is removed when it is old."""
+"""What a killed run or a silent engine leaves behind ends, or is removed when it is old."""
 
 import contextlib
 import secrets
@@ -68,7 +68,7 @@ PIECE = 1 << 16
 
 
 class HangingEngine:
-    """Passes everything on, but a request whose first line holds `held`: that waits for `let_go`, then is passed on."""
+    """Passes everything on, a request whose first line has `held` only after `let_go`."""
 
     def __init__(self, engine: Engine, folder: Path, held: str) -> None:
         self._behind = engine.url.removeprefix("unix://")
@@ -133,7 +133,7 @@ def hanging(engine: Engine, folder: Path, held: str) -> Iterator[HangingEngine]:
 
 
 def _only_this_one_hurries(client: Client, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bound of 2 s for the call that is held back, and of 60 s for those that a busy engine takes its time for."""
+    """A bound of 2 s for the call that is held back, and of 60 s for the others."""
     send = client.send
     client.timeout = 2
 

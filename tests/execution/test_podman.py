@@ -1,4 +1,4 @@
-"""The sandbox on Podman's compatible socket, where a podman is installed; the image is carried over, not built.
+"""The sandbox on Podman's compatible socket, where a podman is installed.
 
 Podman gets separate storage and a separate network name space, and a runtime that raises no number
 of processes: a nested container lacks the right to. Where no container starts, the tests skip.

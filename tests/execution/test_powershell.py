@@ -1,7 +1,7 @@
 """PowerShell's way into the image, tried with a stand-in archive: a `pwsh` that is a shell script.
 
-It tests the plumbing alone: finding, keeping, building, labelling, starting. What PowerShell does is tested where the
-image has the real one (marker `pwsh`).
+It tests the plumbing alone: finding, keeping, building, labelling, starting. What PowerShell does
+is tested where the image has the real one (marker `pwsh`).
 """
 
 import io

@@ -1,4 +1,4 @@
-"""The seccomp profile is the default less the list, and a container sees every reduction refused."""
+"""The seccomp profile is the default less the list; a container sees each reduction refused."""
 
 import errno
 import itertools
@@ -80,11 +80,11 @@ def test_profile_is_what_the_tool_makes():
 
 SPECIAL = {"clone": [NEW_USER_NAMESPACE], "personality": [8], "userfaultfd": [1 << 20 | 1]}
 SPECIAL |= {"sync": [], "process_vm_readv": [-1, 0, 0, 0, 0, 0]}
-"""Arguments by which the kernel itself gets as far as it can without harm; for the others -1 is as good as any."""
+"""Arguments by which the kernel gets as far as it can without harm; for the others -1."""
 
 
 def probes() -> list[tuple[str, str, list[int]]]:
-    """(label, system call, arguments) of everything that must be refused, and sockets of every family."""
+    """(label, system call, arguments) of what must be refused, and of sockets of every family."""
     calls = {
         *named("removed"),
         *named("never"),
@@ -118,7 +118,7 @@ Answers = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def answered(sandbox) -> Callable[[str | None], Answers]:
-    """What became of every probe in a container with all measures but another seccomp profile, or with all."""
+    """The outcome of every probe in a container with this seccomp profile, or with ours."""
     client, every = sandbox._engine.client(), isolation(LIMITS, sandbox.engine["name"])
     for name in ("removed-at-its-end", "no-log-on-the-host"):
         del every[name]
@@ -151,7 +151,8 @@ def test_profile_refuses_each_reduction(sandbox, answered):
     assert not refused & ALLOWED and not absent & ALLOWED
     # Such a call ends the process on every kernel.
     assert not {ours[abi] for abi in ABIS} & {0, errno.ENOSYS}
-    # Where the host itself refuses (a sysctl, a filter around the engine), taking the profile away shows nothing.
+    # Where the host itself refuses (a sysctl, a filter around the engine), taking the profile away
+    # shows nothing.
     if sandbox.engine["name"] == "podman":
         return
     default, bare = answered(json.dumps(DEFAULT)), answered("unconfined")

@@ -1,4 +1,4 @@
-"""The working folder is the command's own: what it does there is recorded, decides nothing, and touches no other execution."""
+"""What a command does in its working folder is recorded, and decides nothing."""
 
 import time
 from types import SimpleNamespace
@@ -15,7 +15,8 @@ from fluency.scoring.verdict import judge
 from tests.execution.run_it import LIMITS, SMALL, bash, packed, text
 
 pytestmark = pytest.mark.engine
-# For the container and for looking at what the command left, with another suite on the same two processors.
+# For the container and for looking at what the command left, with another suite on the same two
+# processors.
 MARGIN_S = 25.0
 
 

@@ -1,4 +1,4 @@
-"""Links, commands and quoted messages of the pages exist, and the site builds and opens without a network."""
+"""Links, commands and quoted messages of the pages exist; the site opens without a network."""
 
 import importlib.util
 import itertools
@@ -113,7 +113,7 @@ def test_page_names_files_that_exist(path):
 
 
 def calls(path: Path) -> Iterator[str]:
-    """Each call of `fluency` that a page names, itself or by a command of make, with this project's files."""
+    """Each call of `fluency` that a page names, or that its command of make runs."""
     archive = str(next((ROOT / "example").glob("*.tar.zst")))
     for line in (line for text in code(path) for line in text.splitlines()):
         if line.startswith("fluency ") and "--help" not in line:
@@ -228,7 +228,7 @@ def test_pre_commit_hooks_are_the_parts_of_lint():
 
 
 def test_workflows_run_what_everybody_can_run():
-    """Each step is a make target or a script of .ci; the quick job comes first, on the oldest and newest Python."""
+    """Each step is a target of make or a script of .ci; the quick job comes first."""
     jobs = {}
     for path in (ROOT / ".github/workflows").glob("*.yml"):
         jobs |= yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]

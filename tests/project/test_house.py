@@ -1,4 +1,4 @@
-"""The rules of the project that no linter knows, the hashes of its stages, and the script that runs first."""
+"""The project's rules that no linter knows, the hashes of its stages, the script that runs first."""
 
 import ast
 import os

@@ -18,7 +18,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
 
 SIZE, LIMIT_S = 30_000, 0.5
-"""Characters of a hostile text, and the processor time for it: a quadratic pattern takes several times as long."""
+"""Characters of a hostile text, and its processor time: a quadratic pattern takes far longer."""
 SINGLE = " a0A-,.:;/\\'\"`$=+|─\n\t"
 METHODS = {"search", "match", "fullmatch", "sub", "findall", "finditer", "split"}
 EXEMPT = {
@@ -76,7 +76,7 @@ def every_pattern() -> Iterator[tuple[str, re.Pattern[Any], str]]:
 
 
 def hostile(pattern: re.Pattern[Any]) -> set[str]:
-    """Single characters, and pieces of what the pattern looks for, repeated; an end that matches nothing."""
+    """Repeated characters and pieces of what the pattern looks for, with an end that never matches."""
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode()
     words = re.sub(r"\\[a-zA-Z]|\(\?[a-zA-Z:=!<]+|[\\\[\](){}?*+|^$.]", " ", source).split()[:12]
     pieces = [*words, *(word[0] for word in words)]

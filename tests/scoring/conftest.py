@@ -1,4 +1,4 @@
-"""Property tests here have no deadline an example: a shared machine may be slow, which is not a defect of a check."""
+"""Examples of property tests have no deadline: a slow machine is not a defect of a check."""
 
 from hypothesis import settings
 

@@ -1,4 +1,4 @@
-"""Each rule takes what is right and nothing else, on made-up outputs and on every recorded execution; what it forgives."""
+"""Each rule accepts what is right and nothing else, made up or recorded; what it forgives."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""docs/adding-a-task.md, followed word by word: its files make a task that loads, answers and is proven sound."""
+"""docs/adding-a-task.md, followed word by word: its files make a task that is proven sound."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The tasks: their shapes, their prompts, and the commands of the sixty as they were recorded on real shells."""
+"""The tasks: their shapes, their prompts, and their commands, recorded on real shells."""
 
 import json
 import re
@@ -17,13 +17,13 @@ from tests.scoring.recordings import DATA, read_lines
 TASKS = load_tasks(PILOT)
 SIXTY = load_tasks("full-60")
 PINNED = json.loads((DATA / "pilot.json").read_text(encoding="utf-8"))
-"""The hashes of the twenty's texts and worlds, and their answers. They change with a task's version, and never else."""
+"""Hashes of the twenty's texts and worlds, and their answers; only a new version changes them."""
 PROMPTS = {
     "easy-20": "f453f2a6f3f3e3b801caf73611c10a6cc70ab20b232815ef305b1b3776847593",
     "full-60": "53926a606a540cae7d70cda6ba666e637cf7765edbf8b5046569f0c101996f31",
     "demanding": "f9062c94e7470dd5c957ec97c781b5c74e9fe0e60341a6e66bd61ce67f466d12",
 }
-"""What models are asked, by set. Another prompt is another task: raise the task's version with it."""
+"""What models are asked, by set. With another prompt raise the task's version."""
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)

@@ -35,7 +35,7 @@ def tasks(tmp_path, monkeypatch):
 
 
 class RightReferences:
-    """A sandbox in which each shell's references print the answer, and everything else prints nothing."""
+    """A sandbox in which references print the answer, and everything else prints nothing."""
 
     parallel = 1
 

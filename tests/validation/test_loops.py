@@ -1,7 +1,7 @@
 """A task's natural loop that ends in a test, `[ … ] && echo`, ends with status 0 in every world.
 
-Its last test decides its status, so the element visited last must belong to the answer. Loops in the order of the
-file system (`find`, `grep -r`) are not tested.
+Its last test decides its status, so the element visited last must belong to the answer. Loops in
+the order of the file system (`find`, `grep -r`) are not tested.
 """
 
 import io
@@ -62,7 +62,7 @@ SEEDS = [int(seed) for seed in os.environ.get("LOOP_SEEDS", "11 24").split()]
 
 
 def _on_the_host(task, world, command, folder):
-    """The command where the task needs no service and no processes: the same files and ages, without a container."""
+    """The command with the same files and ages, without a container: the task needs no more."""
     with tarfile.open(fileobj=io.BytesIO(world.tar)) as tree:
         tree.extractall(folder)
     now = time.time()

@@ -1,4 +1,4 @@
-"""The checks kill every wrong output and accept every right one; the published table says so and is current."""
+"""The checks kill every wrong output and accept every right one; the table is current."""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""What the findings of `make validate` amount to: each way of being unsound turns up as a problem."""
+"""What the findings of `make validate` amount to: each way of being unsound is a problem."""
 
 import json
 from dataclasses import replace
@@ -25,7 +25,7 @@ TASK = TASKS["tree-size-bytes"]
 
 
 def findings(shell: str, changes: dict | None = None) -> list[ProbeResult]:
-    """What a sound task gives: references pass, all else fails. `changes`: (kind, seed, condition) -> verdict."""
+    """A sound task: references pass, all else fails. `changes`: (kind, seed, condition) -> verdict."""
     further = further_probes(TASK, [shell], (11, 24), 20, {11: ["1"], 24: ["2"]})
     must_fail = probing.must_fail_probes(TASK, [shell], (11, 24))
     probes = [*first_probes(TASK, [shell], (11, 24)), *further, *must_fail]

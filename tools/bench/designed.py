@@ -1,9 +1,9 @@
-"""The designed study as users wait for it: real pipeline, endpoint with 2 s latency, real limits, containers.
+"""The designed study as users wait for it: 2 s of latency, real limits, real containers.
 
-Its time is compared with the larger of two floors: the calls at the rate that a model allows, and the executions back
-to back, at the run's parallelism. Every answer works half a processor second before the task's reference,
-about what PowerShell needs to start, and is run in Bash alone, so that the figure can be had without PowerShell.
-400 cells take about ten minutes on two cores.
+Its time is compared with the larger of two floors: the calls at the rate that a model allows, and
+the executions back to back, at the run's parallelism. Every answer works half a processor second
+before the task's reference, about what PowerShell needs to start, and is run in Bash alone, so that
+the figure can be had without PowerShell. 400 cells take about ten minutes on two cores.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What an execution costs against the bare loop, `docker run --rm` without a network; start-up and memory.
+"""What an execution costs, compared with `docker run --rm` without a network.
 
-The loops take turns, so that other load slows all of them; figures are medians over the rounds. About five minutes.
+The loops take turns, so that other load slows all of them; figures are medians over the rounds.
+About five minutes.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ EVERYTHING = ("processes", "http")
 
 
 def main(small: bool = False) -> dict[str, object]:
-    """Executions a minute at 1, 2 and 8 at a time, their ratios to the bare loop, start-up and memory."""
+    """Executions a minute at 1, 2 and 8 at a time, ratios to the bare loop, start-up, memory."""
     rounds, per_round, memory_runs = (1, {2: 2}, 10) if small else (ROUNDS, PER_ROUND, MEMORY_RUNS)
     sandbox, world = open_sandbox(SandboxConfig(parallel=8)), build_world(11)
     figures: dict[str, object] = {}
@@ -69,7 +70,7 @@ def execute(sandbox: Sandbox, world: World, shell: str, needs: tuple[str, ...]) 
 
 
 def docker_run(image: str, argv: Sequence[str], command: str) -> str:
-    """One turn of the bare loop. Without a network, as ours: the engine's bridge costs a quarter more."""
+    """One turn of the bare loop, without a network: the engine's bridge costs a quarter more."""
     options = ["docker", "run", "--rm", "--network", "none", "--entrypoint"]
     run = [*options, argv[0], image, *argv[1:], command]
     return subprocess.check_output(run, stderr=subprocess.DEVNULL, text=True)
@@ -98,7 +99,7 @@ def _ratios(shell: str, at_a_time: int, seconds: dict[str, list[float]]) -> dict
 
 
 def memory(sandbox: Sandbox, world: World, runs: int) -> dict[str, object]:
-    """Resident MiB of this process after a tenth of the executions and after all, and what it grew by in between."""
+    """Resident MiB of this process after a tenth of the executions and after all."""
 
     def resident() -> float:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 2**20

@@ -1,4 +1,4 @@
-"""`python -m tools.pages` writes every page that is made from code; `--check` compares (`make pages`, `make lint`)."""
+"""`make pages` writes every page that is made from code; `make lint` compares (`--check`)."""
 
 from __future__ import annotations
 

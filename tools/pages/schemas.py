@@ -1,7 +1,7 @@
 """docs/schemas/ and the tables of docs/data.md, from the models of the records.
 
-A schema is JSON Schema 2020-12 as pydantic states it. What it cannot state (a known shell, a time that
-exists, that the bytes are the one form this project writes) `make verify` checks.
+A schema is JSON Schema 2020-12 as pydantic states it. What it cannot state (a known shell, a time
+that exists, that the bytes are the one form this project writes) `make verify` checks.
 """
 
 from __future__ import annotations

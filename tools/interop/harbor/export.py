@@ -1,8 +1,9 @@
 """Write a study's tasks as Harbor tasks: `python -m tools.interop.harbor.export --into FOLDER`.
 
-One folder a task and shell, for agents that work in a container. The agent explores the world of the first seed and
-writes one command; the verifier runs it, in a fresh copy of the environment that the agent never saw, in a fresh world
-of every seed, and scores it by copies of the scoring modules. Schema 1.4 of Harbor's task.toml.
+One folder a task and shell, for agents that work in a container. The agent explores the world of
+the first seed and writes one command; the verifier runs it, in a fresh copy of the environment that
+the agent never saw, in a fresh world of every seed, and scores it by copies of the scoring modules.
+Schema 1.4 of Harbor's task.toml.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _STUBS = {
 
 
 def export_tasks(study: Study, folder: Path) -> None:
-    """Write `<task>-<shell>/` for every task and shell of a study into an empty folder; private tasks are left out."""
+    """Write `<task>-<shell>/` for each published task and shell of a study into an empty folder."""
     check_empty(folder)
     for task in load_tasks(study.tasks):
         if not (TASKS / task.id).is_dir():
@@ -89,7 +90,7 @@ def instruction(task: Task, shell: Shell) -> str:
 
 
 def config(task: Task, shell: Shell, study: Study) -> str:
-    """task.toml. The verifier runs in a fresh copy of the environment, which gets `/answer` and nothing else."""
+    """task.toml; the verifier runs in a fresh copy of the environment, which gets only `/answer`."""
     limits = study.sandbox.limits
     tables: Mapping[str, Mapping[str, Any]] = {
         "": {"schema_version": "1.4", "artifacts": ["/answer"]},
@@ -137,7 +138,7 @@ def _table(name: str, values: Mapping[str, Any]) -> str:
 
 
 def environment(world: bytes) -> Iterator[tuple[str, bytes | str]]:
-    """The sandbox image's own sources, and the world that stage.py unpacks when the container starts."""
+    """The sandbox image's sources, and the world that stage.py unpacks at the start."""
     head, _ = (SANDBOX / "Dockerfile").read_text(encoding="utf-8").split("ENTRYPOINT ")
     for name, value in build_arguments().items():
         head = re.sub(rf"^ARG {name}=.*", f'ARG {name}="{value}"', head, flags=re.M)
@@ -152,7 +153,7 @@ def environment(world: bytes) -> Iterator[tuple[str, bytes | str]]:
 def verifier(
     task: Task, seeds: Sequence[int], worlds: Mapping[int, bytes]
 ) -> Iterator[tuple[str, bytes | str]]:
-    """The tests: every world, its right answer, and the scoring modules; nothing of it is in the environment."""
+    """The tests, which the environment lacks: every world, its right answer, the scoring modules."""
     of_processes, answers = "processes" in task.needs, None
     if not of_processes:
         answers = {str(seed): task.expected(world_for(task, seed)) for seed in seeds}

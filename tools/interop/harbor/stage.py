@@ -1,6 +1,7 @@
-"""Start of a Harbor environment: unpack the world, start its service and processes, then become the given command.
+"""Start of a Harbor environment: unpack the world, start its service and processes.
 
-It runs in the sandbox image, in the folder of the sandbox's own modules, as the image's entry point.
+It runs in the sandbox image, in the folder of the sandbox's own modules, as the image's entry
+point.
 """
 
 from __future__ import annotations

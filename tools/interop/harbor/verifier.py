@@ -1,8 +1,9 @@
-"""The verifier of a Harbor task: runs the answer in fresh worlds with the sandbox's own runner, and scores it.
+"""The verifier of a Harbor task: runs the answer in fresh worlds, and scores it.
 
-It runs as root in a fresh container of the task's image, never in the agent's. `fluency/` in the same folder has copies
-of the modules that score a study's answers, made when the task was exported. Reward 1: exit 0 and the right answer in
-every world; everything else, an absent answer too, is 0, with the reason in details.json.
+It runs as root in a fresh container of the task's image, never in the agent's. `fluency/` in the
+same folder has copies of the modules that score a study's answers, made when the task was exported.
+Reward 1: exit 0 and the right answer in every world; everything else, an absent answer too, is 0,
+with the reason in details.json.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ every_process = processes.all_processes
 
 
 def all_processes() -> list[tuple[int, int]]:
-    """Only processes of the sandbox's users: here the runner is not process 1, and others are not its own."""
+    """Processes of the sandbox's users: here the runner is not process 1, and has neighbours."""
     found = []
     for pid, uid in every_process():
         try:
@@ -50,7 +51,7 @@ def all_processes() -> list[tuple[int, int]]:
 
 
 def kill_all(child: int) -> tuple | None:
-    """Kill all of these until none is left, and reap them; the command's own end if it is among them."""
+    """Kill and reap all of these; the end of the command, if it is among them."""
     end, deadline = None, time.monotonic() + 10
     while time.monotonic() < deadline:
         left = all_processes()
@@ -108,7 +109,7 @@ def run_once(header: dict, tar: bytes, text: bytes) -> tuple[dict, list[dict]]:
 
 
 class Tree:
-    """What a task's answer function may read of a world whose processes it is asked about: its files."""
+    """What an answer function that is asked about processes may read of the world: its files."""
 
     def __init__(self, tar: bytes) -> None:
         self._tar = tarfile.open(fileobj=io.BytesIO(tar))
@@ -129,7 +130,7 @@ def expected(rule: dict, seed: str, tar: bytes, helpers: list[dict]) -> object:
 
 
 def judge(rule: dict, result: dict, wanted: object) -> str | None:
-    """None if the result is right, else one clause: the same rules, in the same order, as a study's."""
+    """None if the result is right, else one clause; rules and their order are a study's."""
     if result["spawn_error"]:
         return f"the command could not be started: {result['spawn_error']}"
     if result["timed_out"]:

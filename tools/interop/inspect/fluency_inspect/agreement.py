@@ -1,4 +1,4 @@
-"""Compare the verdicts through Inspect AI with the recorded ones: `python -m fluency_inspect.agreement`.
+"""Compare the verdicts through Inspect AI with the recorded ones: `make inspect-verdicts`.
 
 Each command of tests/data/executions.jsonl whose shell the image has runs again, in place of a
 model's answer, in the worlds of the recording.

@@ -1,4 +1,4 @@
-"""A study as logs of Inspect AI, one a model: `python -m fluency_inspect.logs` is `make export FORMAT=inspect`."""
+"""A study as logs of Inspect AI, one a model: `make export FORMAT=inspect`."""
 
 from __future__ import annotations
 
@@ -139,10 +139,11 @@ def _sample_id(cell: Cell) -> str:
 
 
 def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords) -> EvalSample:
-    """An answered cell's row as a sample, with texts and hashes from its records where they may be shown.
+    """An answered cell's row as a sample, with the texts of its records that may be shown.
 
-    A cell whose attempts all failed, or that is not scored yet, has an error and no score. One whose shell cannot be
-    measured has scores without a value, which Inspect counts nowhere. A refusal is a failed answer, as in the study.
+    A cell whose attempts all failed, or that is not scored yet, has an error and no score. One
+    whose shell cannot be measured has scores without a value, which Inspect counts nowhere. A
+    refusal is a failed answer, as in the study.
     """
     generation, execution, score = records
     answer = generation.answer if generation else None

@@ -24,7 +24,7 @@ def shell_fluency(
     seeds: Sequence[int] = SEEDS,
     temperature: float = 0.7,
 ) -> Task:
-    """The bank in one shell: `tasks` is a set of tasks/sets.yaml, `all`, or ids; the study's trials are `--epochs`."""
+    """The bank in one shell: `tasks` is a set, `all`, or ids; trials are `--epochs`."""
     chosen = bank.load_tasks(tasks.split(",") if isinstance(tasks, str) and "," in tasks else tasks)
     samples = [sample_of(one, shell, f"{one.id}/{shell}") for one in chosen]
     return Task(

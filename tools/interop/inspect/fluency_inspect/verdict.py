@@ -23,8 +23,8 @@ _OUTCOMES: dict[str, Outcome] = {
 def verdict(seeds: list[int]) -> Scorer:
     """Right if the command, verbatim, exits 0 with the right answer in every world of these seeds.
 
-    A command that could not be measured is an error of the sample, which `--retry-on-error` tries again. A shell that
-    the image lacks has no score and says why.
+    A command that could not be measured is an error of the sample, which `--retry-on-error` tries
+    again. A shell that the image lacks has no score and says why.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
