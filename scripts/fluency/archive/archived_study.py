@@ -70,20 +70,17 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
             models.add(third)
     size = len(files) * len(study.models) * len(study.shells) * study.trials
     silent = [model.alias for model in study.models if model.alias not in models]
-    for holds, what in (
-        (study.study == manifest.study, "it is not the study of the manifest"),
-        (
-            len(files) <= MAX_TASKS and size <= MAX_CELLS,
-            f"{len(files):,} tasks and {size:,} cells; {MAX_TASKS} and {MAX_CELLS:,} are read",
-        ),
-        (
-            not isinstance(study.tasks, str) and set(study.tasks) == files.keys(),
-            "the archived tasks are not the study's",
-        ),
-        (manifest.partial or not silent, f"it holds no record of the models {silent}"),
-    ):
-        if not holds:
-            raise ArchiveError(what, where=STUDY_FILE)
+    what = ""
+    if study.study != manifest.study:
+        what = "it is not the study of the manifest"
+    elif len(files) > MAX_TASKS or size > MAX_CELLS:
+        what = f"{len(files):,} tasks and {size:,} cells; {MAX_TASKS} and {MAX_CELLS:,} are read"
+    elif isinstance(study.tasks, str) or set(study.tasks) != files.keys():
+        what = "the archived tasks are not the study's"
+    elif silent and not manifest.partial:
+        what = f"it holds no record of the models {silent}"
+    if what:
+        raise ArchiveError(what, where=STUDY_FILE)
     ours = present_tasks(files)
     read = [_task(archive, name, files[name], ours.get(name)) for name in sorted(files)]
     judged_here = frozenset(task.id for task, same in read if same)

@@ -66,23 +66,14 @@ def _check_generation(
         check(same, f"its answer is not the one in {name}")
     except (ValueError, KeyError, TypeError):
         check(False, f"{name} is not a stored answer, or hash, request and name do not fit")
+    named = task.prompt.strip() in asked.prompt and SHELLS[cell.shell].prompt_line in asked.prompt
+    check(named, "its prompt lacks the task or the line about the shell")
+    check(asked.trial == cell.trial, "its request is of another trial")
+    in_time = _time(answer.received_utc) < _end_of_day(archived)
+    check(in_time, "it came after the archive's day, or at no time")
     numbers = (answer.latency_s, generation.cost_usd, answer.attempts - 1)
-    for holds, what in (
-        (
-            task.prompt.strip() in asked.prompt and SHELLS[cell.shell].prompt_line in asked.prompt,
-            "its prompt lacks the task or the line about the shell",
-        ),
-        (asked.trial == cell.trial, "its request is of another trial"),
-        (
-            _time(answer.received_utc) < _end_of_day(archived),
-            "it came after the archive's day, or at no time",
-        ),
-        (
-            _are_plausible(*numbers, *dict(answer.usage).values()),
-            "a time, count or cost is negative or infinite",
-        ),
-    ):
-        check(holds, what)
+    plausible = _are_plausible(*numbers, *dict(answer.usage).values())
+    check(plausible, "a time, count or cost is negative or infinite")
     policy = resolve(study.model(cell.model))
     made = {
         "prompt": (asked.prompt, build_prompt(task.prompt, cell.shell)),
@@ -126,34 +117,20 @@ def _check_execution(
     check(same, "its runs are not the study's worlds and conditions", EXECUTING)
     task = archived.task_of[cell.task]
     worlds = {seed: archived.world(task, seed).sha256 for seed in study.seeds}
-    for holds, what in (
-        (
-            answered - timedelta(days=1) <= ran < _end_of_day(archived),
-            "it ran more than a day before its answer, after the archive's day, or never",
-        ),
-        (
-            (execution.not_measured is None) == bool(execution.image.shells.get(cell.shell)),
-            "whether it could be measured does not follow from its image",
-        ),
-        (
-            all(run.world_sha256 == worlds.get(run.seed) for run in runs),
-            "it ran in other worlds",
-        ),
-        (
-            execution.limits == limits and timeout_s == limits.timeout_s[cell.shell],
-            "its limits are not the study's",
-        ),
-        (
-            is_archived_image(archived, execution.image),
-            "its image is not the one in results/image.json",
-        ),
-        (execution.attempts >= bool(runs), "it ran without an attempt"),
-        (
-            all(is_result_plausible(run.result, timeout_s, limits.output_bytes) for run in runs),
-            "a time, size or ending contradicts itself or the limits",
-        ),
-    ):
-        check(holds, what)
+    in_time = answered - timedelta(days=1) <= ran < _end_of_day(archived)
+    check(in_time, "it ran more than a day before its answer, after the archive's day, or never")
+    same = (execution.not_measured is None) == bool(execution.image.shells.get(cell.shell))
+    check(same, "whether it could be measured does not follow from its image")
+    same = all(run.world_sha256 == worlds.get(run.seed) for run in runs)
+    check(same, "it ran in other worlds")
+    same = execution.limits == limits and timeout_s == limits.timeout_s[cell.shell]
+    check(same, "its limits are not the study's")
+    same = is_archived_image(archived, execution.image)
+    check(same, "its image is not the one in results/image.json")
+    check(execution.attempts >= bool(runs), "it ran without an attempt")
+    cap = limits.output_bytes
+    plausible = all(is_result_plausible(run.result, timeout_s, cap) for run in runs)
+    check(plausible, "a time, size or ending contradicts itself or the limits")
 
 
 def is_archived_image(archived: ArchivedStudy, image: ImageInfo) -> bool:
