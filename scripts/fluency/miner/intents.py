@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +10,6 @@ import yaml
 
 from fluency.core import grammar
 from fluency.core.shells import SHELLS, Grammar
-from fluency.miner.transcripts import ShellRequest
 from fluency.scoring.commands import calls_of
 
 _LISTS = yaml.safe_load(Path(__file__).with_name("programs.yaml").read_text(encoding="utf-8"))
@@ -48,7 +45,10 @@ class Intent(NamedTuple):
 
 
 def intent_of(shell: str, command: str) -> Intent | str:
-    """The intent of a single read-only command or pipeline, else why it has none. An unknown shell is read as Bash."""
+    """The intent of a single read-only command or pipeline, else why it has none.
+
+    A command of an unknown shell is read as Bash.
+    """
     dialect = SHELLS[shell].grammar if shell in SHELLS else grammar.BASH
     parsed = grammar.parse(dialect, command)
     if not parsed.parses or not parsed.calls:
@@ -114,25 +114,3 @@ def _changes(name: str, arguments: tuple[str, ...]) -> bool:
         return True  # its second operand is its output
     rule = _WRITES.get(name)
     return rule is not None and any(map(rule.match, arguments))
-
-
-EXAMPLES = 5
-
-
-@dataclass
-class Cluster:
-    """All requests of one intent."""
-
-    intent: Intent
-    count: int = 0
-    succeeded: int = 0
-    shells: Counter[str] = field(default_factory=Counter)
-    examples: list[ShellRequest] = field(default_factory=list)
-
-    def add(self, request: ShellRequest) -> None:
-        """Count a request, and keep it as an example if its command is new and it is among the best."""
-        self.count += 1
-        self.succeeded += request.ok is True
-        self.shells[request.shell] += 1
-        if request.command not in {example.command for example in self.examples}:
-            self.examples = sorted([*self.examples, request], key=ShellRequest.rank)[:EXAMPLES]

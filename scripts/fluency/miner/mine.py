@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import getpass
 import os
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
@@ -19,24 +17,21 @@ from fluency.common.files import write_atomic
 from fluency.common.terminal import print_lines
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.tasks import CATEGORIES
-from fluency.miner.intents import Cluster, Intent, intent_of, without_cd
+from fluency.miner.intents import Intent, intent_of, without_cd
 from fluency.miner.redact import GENERIC_NAMES, redact, user_names
-from fluency.miner.transcripts import UNKNOWN, ShellRequest, read_requests
+from fluency.miner.transcripts import UNKNOWN, ShellRequest, documents_of, requests_in
 
 LONGEST_PROMPT = 600
 LONGEST_COMMAND = 2000
 CANDIDATES_A_CATEGORY = 10
-_TABLE = jinja2.Template(
-    Path(__file__).with_name("table.md.j2").read_text(encoding="utf-8"),
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-)
+EXAMPLES = 5
+_TABLE = Path(__file__).with_name("table.md.j2").read_text(encoding="utf-8")
 _HEAD = """\
 # A draft from your transcripts, not a task: while it says `draft: true`, it is refused.
-# To make it one: rewrite the prompt so that it names no shell and states the output format, build what it needs
-# into a world, write answer.py, references and wrong commands for both shells (docs/adding-a-task.md), and move the
-# folder to tasks/. The commands below are what an agent ran: never take one's output as the expected answer.
+# To make it one: rewrite the prompt so that it names no shell and states the output format, build
+# what it needs into a world, write answer.py, references and wrong commands for both shells
+# (docs/adding-a-task.md), and move the folder to tasks/. The commands below are what an agent ran:
+# never take one's output as the expected answer.
 """
 
 
@@ -45,28 +40,27 @@ class Report:
     """What was read and what came of it.
 
     Attributes:
-        tally: files, lines, bytes and commands read, and what was skipped.
-        categories: the accepted commands of each category.
-        rejected: the other commands, by the reason.
-        candidates: the names of the candidates.
+        tally: the files and commands read, and what was skipped.
+        categories: the number of accepted commands of each category.
+        rejected: the number of the other commands, by the reason.
+        candidates: the requests of each intent that became a candidate.
         drafts_kept: drafts that existed and were not overwritten.
     """
 
-    tally: Counter[str] = field(default_factory=Counter)
-    categories: Counter[str] = field(default_factory=Counter)
-    rejected: Counter[str] = field(default_factory=Counter)
-    candidates: list[str] = field(default_factory=list)
+    tally: Counter[str]
+    categories: Counter[str]
+    rejected: Counter[str]
+    candidates: dict[Intent, list[ShellRequest]]
     drafts_kept: int = 0
 
     def text(self) -> str:
         """The report in sentences."""
         tally = self.tally
         return (
-            f"Files with shell commands: {tally['files']} ({tally['bytes'] / 1e6:.1f} MB, "
-            f"{tally['lines']} lines read; skipped: {tally['malformed lines']} malformed and "
-            f"{tally['overlong lines']} overlong lines, {tally['unreadable files']} unreadable files).\n"
+            f"Files with shell commands: {tally['files']} (skipped: {tally['malformed lines']} "
+            f"malformed or overlong lines, {tally['unreadable files']} unreadable files).\n"
             f"Shell commands found: {tally['commands']}; single, read-only and with a request: "
-            f"{sum(self.categories.values())}."
+            f"{self.categories.total()}."
         )
 
 
@@ -84,50 +78,50 @@ def main(logs: Sequence[Path], out: Path) -> int:
 def mine(paths: Sequence[Path], out: Path) -> Report:
     """Read all transcripts at and below `paths`, and write candidates and their table into `out`.
 
-    Memory grows with the number of distinct commands, not with the size of the transcripts.
+    Memory grows with the commands, not with the size of the transcripts.
 
     Raises:
         UserError: no transcript has a shell command.
     """
-    report, clusters = Report(), dict[Intent, Cluster]()
-    names, seen = _own_names(), set[int]()
+    report, names, seen = Report(Counter(), Counter(), Counter(), {}), _own_names(), set[int]()
+    found: dict[Intent, list[ShellRequest]] = defaultdict(list)
     for path in _files(paths):
         before = len(seen)
-        for request in read_requests(path, report.tally):
+        for request in requests_in(documents_of(path, report.tally)):
             key = hash((request.call_id, request.command))
-            if key not in seen:
-                seen.add(key)
-                names |= user_names(f"{request.folder}\n{request.command}\n{request.text}")
-                _classify(request, report, clusters)
+            if key in seen:
+                continue
+            seen.add(key)
+            names |= user_names(f"{request.folder}\n{request.command}\n{request.text}")
+            intent = _intent_or_reason(request)
+            if isinstance(intent, str):
+                report.rejected[intent] += 1
+            else:
+                report.categories[intent.category] += 1
+                found[intent].append(request)
         report.tally["files"] += len(seen) > before
     report.tally["commands"] = len(seen)
     if not seen:
         raise UserError(
             "no file has a shell command of an agent",
             where=" ".join(map(str, paths)),
-            hint="name the transcripts' folder, for example LOGS=~/.claude/projects (docs/mining.md)",
+            hint="name the transcripts' folder, such as LOGS=~/.claude/projects (docs/mining.md)",
         )
-    ranked = sorted(clusters.values(), key=lambda cluster: (-cluster.count, cluster.intent))
-    chosen: list[Cluster] = []
     for category in CATEGORIES:
-        of_category = [cluster for cluster in ranked if cluster.intent.category == category]
-        chosen += of_category[:CANDIDATES_A_CATEGORY]
-    for cluster in chosen:
-        path = out / cluster.intent.slug / "task.yaml"
+        intents = [intent for intent in found if intent.category == category]
+        intents.sort(key=lambda intent: (-len(found[intent]), intent))
+        report.candidates |= {intent: found[intent] for intent in intents[:CANDIDATES_A_CATEGORY]}
+    for intent, requests in report.candidates.items():
+        path = out / intent.slug / "task.yaml"
         if path.exists():  # someone may be working on it
             report.drafts_kept += 1
         else:
-            write_atomic(path, draft(cluster, names))
-    report.candidates = [cluster.intent.slug for cluster in chosen]
+            write_atomic(path, draft(intent, requests, names))
     shells = {name: SHELLS[name].short_title for name in DESIGN_SHELLS}
-    table = _TABLE.render(
-        report=report,
-        categories=CATEGORIES,
-        chosen=chosen,
-        shells={**shells, UNKNOWN: "unknown shell"},
-        rejected=sorted((-count, why) for why, count in report.rejected.items()),
-    )
-    write_atomic(out / "README.md", table)
+    shells |= {UNKNOWN: "unknown shell"}
+    table = jinja2.Template(_TABLE, trim_blocks=True, lstrip_blocks=True)
+    page = table.render(report=report, categories=CATEGORIES, shells=shells)
+    write_atomic(out / "README.md", f"{page}\n")
     return report
 
 
@@ -144,79 +138,68 @@ def default_places() -> list[Path]:
 
 
 def _places(logs: Sequence[Path]) -> list[Path]:
-    """What LOGS names: one path, or several separated by blanks; without LOGS, the usual places."""
-    places: list[Path] = []
+    """What LOGS names, one path or several separated by blanks; without LOGS, the usual places."""
+    parts: list[str] = []
     for given in map(str, logs):
-        exists = Path(given).expanduser().exists()
-        parts = [given] if exists else shlex.split(given)
-        places += [Path(part).expanduser() for part in parts if part != "."]
-    return places or default_places()
+        parts += [given] if Path(given).exists() else shlex.split(given)
+    return [Path(part).expanduser() for part in parts if part != "."] or default_places()
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield all files that could be transcripts, in a fixed order; links are not followed."""
     for path in paths:
-        if path.is_file():
-            yield path
-        elif not path.exists():
-            raise UserError("there is no such file or folder", where=str(path), hint="check LOGS=…")
-        for file in sorted(path.rglob("*")):
+        if not path.exists():
+            raise UserError("no such file or folder", where=str(path), hint="check LOGS=…")
+        for file in [path] if path.is_file() else sorted(path.rglob("*.*")):
             known = file.suffix in (".jsonl", ".json", ".db")
-            if known and file.is_file() and not file.is_symlink():
+            if file == path or (known and file.is_file() and not file.is_symlink()):
                 yield file
 
 
 def _own_names() -> set[str]:
     """This user's and this machine's names, which are removed everywhere."""
-    machine = os.uname().nodename
-    names = {machine, machine.split(".")[0], Path.home().name}
-    with contextlib.suppress(KeyError, OSError):
-        names.add(getpass.getuser())
-    return names - GENERIC_NAMES
+    machine, user = os.uname().nodename, os.environ.get("USER", "")
+    return {machine, machine.split(".")[0], Path.home().name, user} - GENERIC_NAMES
 
 
-def _classify(request: ShellRequest, report: Report, clusters: dict[Intent, Cluster]) -> None:
-    """Count a command under its category, or under the reason why it is not a candidate."""
-    found: Intent | str
+def _intent_or_reason(request: ShellRequest) -> Intent | str:
+    """What a request is for, or why it is not a candidate; a leading `cd` is removed."""
     if len(request.command) > LONGEST_COMMAND:
-        found = "too long"
-    elif request.ok is False:
-        found = "failed"
-    elif not request.text:
-        found = "one of several for its prompt"
-    elif len(request.text) > LONGEST_PROMPT:
-        found = "its prompt is too long"
-    else:
-        request.command = without_cd(request.command)
-        found = intent_of(request.shell, request.command)
-    if isinstance(found, str):
-        report.rejected[found] += 1
-    else:
-        report.categories[found.category] += 1
-        clusters.setdefault(found, Cluster(found)).add(request)
+        return "too long"
+    if request.ok is False:
+        return "failed"
+    if not request.text:
+        return "one of several for its prompt"
+    if len(request.text) > LONGEST_PROMPT:
+        return "its prompt is too long"
+    request.command = without_cd(request.command)
+    return intent_of(request.shell, request.command)
 
 
-def draft(cluster: Cluster, names: set[str]) -> str:
-    """The text of a candidate's task.yaml."""
-    texts: list[str] = []
-    commands: dict[str, list[str]] = {}
-    for example in cluster.examples:
-        known, folder = names | user_names(example.folder), example.folder
-        texts.append(redact(example.text, known, folder))
-        commands.setdefault(example.shell, []).append(redact(example.command, known, folder))
-    prompt, *others = dict.fromkeys(texts)
+def draft(intent: Intent, requests: Sequence[ShellRequest], names: set[str]) -> str:
+    """The text of a candidate's task.yaml: successful requests come first, then the shortest."""
+    examples: dict[str, ShellRequest] = {}
+    for request in sorted(requests, key=lambda r: (not r.ok, len(r.text), r.text, r.command)):
+        examples.setdefault(request.command, request)
+    texts: dict[str, None] = {}
+    commands: dict[str, dict[str, None]] = defaultdict(dict)
+    for request in list(examples.values())[:EXAMPLES]:
+        known, folder = names | user_names(request.folder), request.folder
+        texts[redact(request.text, known, folder)] = None
+        commands[request.shell][redact(request.command, known, folder)] = None
+    prompt, *others = texts
     values = {
         "draft": True,
-        "id": cluster.intent.slug,
-        "category": cluster.intent.category,
+        "id": intent.slug,
+        "category": intent.category,
         "provenance": "written",
-        "provenance_note": f"after {cluster.count} requests in the author's own agent transcripts",
+        "provenance_note": f"after {len(requests)} requests in the author's own agent transcripts",
         "prompt": prompt,
         "seen": {
-            "requests": cluster.count,
-            "known_successful": cluster.succeeded,
+            "requests": len(requests),
+            "known_successful": sum(request.ok is True for request in requests),
             "other_wordings": others,
-            "commands": {shell: list(dict.fromkeys(found)) for shell, found in commands.items()},
+            "commands": {shell: list(found) for shell, found in commands.items()},
         },
     }
     return _HEAD + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=110)

@@ -1,4 +1,4 @@
-"""Remove from a text what says who wrote it and where: names, hosts, addresses, keys, mail addresses.
+"""Remove from a text what says who wrote it and where: names, hosts, addresses, keys.
 
 The rules remove more than they must: a candidate's draft is rewritten by hand in any case.
 """
@@ -21,10 +21,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 _RULES = [(_compiled(pattern), by) for pattern, by in _FILE["rules"]]
-# Names that every machine has, and that are also words of commands: `/dev/null` says nothing about a user `dev`.
-_GENERIC = "root localhost user users dev node ubuntu debian runner vscode codespace admin app home work build test git ci"
-GENERIC_NAMES = frozenset(_GENERIC.split())
-_LONG_WORD = re.compile(r"[A-Za-z0-9_+=-]{20,}")
+GENERIC_NAMES = frozenset(_FILE["generic"].split())
 _HOME_OF = re.compile(r"(?:^|[/\\])(?:home|users)[/\\]+([^/\\\s'\":;,|)]+)", re.IGNORECASE)
 
 
@@ -40,7 +37,6 @@ def redact(text: str, names: Iterable[str] = (), folder: str = "") -> str:
         text = re.sub(within, lambda match: "" if match[1] else ".", text)
     for pattern, by in _RULES:
         text = pattern.sub(by, text)
-    text = _LONG_WORD.sub(_token, text)
     known = sorted((re.escape(name) for name in names if len(name) >= 3), key=len, reverse=True)
     if known:
         word = rf"(?<![A-Za-z0-9])(?:{'|'.join(known)})(?![A-Za-z0-9])"
@@ -51,11 +47,3 @@ def redact(text: str, names: Iterable[str] = (), folder: str = "") -> str:
 def user_names(text: str) -> set[str]:
     """The names in a text's paths of home folders, without generic ones."""
     return set(_HOME_OF.findall(text)) - GENERIC_NAMES
-
-
-def _token(match: re.Match[str]) -> str:
-    """A long word with digits among its letters is a key; words joined by dashes or underscores are not."""
-    word = match[0]
-    mixed = re.search(r"\d", word) and re.search(r"[A-Za-z]", word)
-    longest = max((len(part) for part in re.split(r"[-_=]", word)), default=0)
-    return "<key>" if mixed and longest >= 12 else word

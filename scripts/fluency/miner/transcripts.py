@@ -1,8 +1,8 @@
 """Shell requests in an agent's transcripts: JSON, JSON lines, or opencode's SQLite file.
 
-Agents change their formats often, so no format is read as such. Every object that looks like a tool call
-with a command is one, in any surroundings, and every object that repeats its id is its result. What does
-not fit is skipped.
+Agents change their formats often, so no format is read as such. Every object that looks like a tool
+call with a command is one, in any surroundings, and every object that repeats its id is its result.
+What does not fit is skipped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -26,7 +26,7 @@ LARGEST_DOCUMENT = 32 << 20
 UNKNOWN = "unknown"
 """The shell of a command if neither its tool nor its program nor its session names one."""
 
-_IDS = ("tool_use_id", "tool_call_id", "call_id", "callID", "id")
+_RESULT_IDS = ("tool_use_id", "tool_call_id", "call_id", "callID")
 _ARGUMENTS = ("input", "args", "arguments", "action", "parameters")
 _COMMANDS = ("command", "cmd", "script")
 _SHELL_TOOL = re.compile(r"(?i)bash|shell|pwsh|exec|terminal|command|cmd")
@@ -51,76 +51,48 @@ class ShellRequest:
     """A command and the sentence that asked for it, not redacted.
 
     Attributes:
+        call_id: the call's id in its transcript.
         text: the agent's description of the call, or the user's prompt if it led to this call only.
         shell: the shell's name, or `UNKNOWN`.
-        ok: whether it succeeded; None if the transcript does not say.
-        described: whether `text` is the agent's description.
         folder: the folder that the session worked in.
-        call_id: the call's id in its transcript.
+        ok: whether it succeeded; None if the transcript does not say.
     """
 
-    text: str
-    command: str
-    shell: str
-    described: bool
-    folder: str
     call_id: str
+    command: str
+    text: str
+    shell: str
+    folder: str
     ok: bool | None = None
-
-    def rank(self) -> tuple[object, ...]:
-        """The place of a request among examples: success, a description, brevity; the texts make it definite."""
-        return not self.ok, not self.described, len(self.text), self.text, self.command
-
-
-@dataclass
-class _Session:
-    """What a transcript said so far: its folder and shell, and the calls since the last prompt."""
-
-    prompt: str = ""
-    folder: str = ""
-    shell: str = UNKNOWN
-    calls: dict[str, ShellRequest] = field(default_factory=dict)
-
-    def close_turn(self) -> Iterator[ShellRequest]:
-        """Yield the calls of the last prompt. A prompt with several calls was not one-shot."""
-        for call in self.calls.values():
-            if not call.described and len(self.calls) == 1:
-                call.text = self.prompt
-            yield call
-        self.calls = {}
-
-
-def read_requests(path: Path, tally: Counter[str]) -> Iterator[ShellRequest]:
-    """Yield the shell requests in one file, and count in `tally` what was read and what was skipped."""
-    try:
-        yield from requests_in(_read(path, tally))
-    except (OSError, sqlite3.Error):
-        tally["unreadable files"] += 1
 
 
 def requests_in(documents: Iterable[Json]) -> Iterator[ShellRequest]:
     """Yield the shell requests in a session's documents, in the order of their prompts."""
-    session = _Session()
+    turns: list[tuple[str, dict[str, ShellRequest]]] = [("", {})]
+    folder, shell = "", UNKNOWN
     for document in documents:
         nodes = list(_objects(document))
         interrupted = any(node.get("interrupted") is True for node in nodes)
         for node in nodes:
-            folders = [node.get("cwd"), *_list(node.get("directories"))]
-            session.folder = next((one for one in folders if isinstance(one, str)), session.folder)
+            folders = [node.get("cwd"), *_list(node.get("directories")), folder]
+            folder = next(one for one in folders if isinstance(one, str))
             prompt = _prompt(node)
             if stated := _STATED_SHELL.search(prompt):
-                session.shell = _shell_of(stated[1]) or UNKNOWN
-            if call := _call(node, session):
-                session.calls.setdefault(call.call_id, call)
+                shell = _shell_of(stated[1]) or UNKNOWN
+            if call := _call(node, shell, folder):
+                turns[-1][1].setdefault(call.call_id, call)
             elif prompt and not document.get("isMeta") and not _SCAFFOLDING.match(prompt):
-                yield from session.close_turn()
-                session.prompt = prompt
-            if known := session.calls.get(_id(node)):
+                turns.append((prompt, {}))
+            if known := turns[-1][1].get(_id(node)):
                 ok = False if interrupted else _succeeded(node)
                 # What one place calls failed has failed.
                 known.ok = known.ok if ok is None or known.ok is False else ok
                 known.shell = _program_and_text(node.get("command"))[0] or known.shell
-    yield from session.close_turn()
+    for prompt, calls in turns:
+        for call in calls.values():
+            if len(calls) == 1:  # a prompt with several calls was not one-shot
+                call.text = call.text or prompt
+            yield call
 
 
 def _objects(document: Json) -> Iterator[Json]:
@@ -139,21 +111,19 @@ def _objects(document: Json) -> Iterator[Json]:
 
 def _prompt(node: Json) -> str:
     """The text of a user's message; empty for anything else, also for a tool's result."""
-    if "user" not in (node.get("role"), node.get("type")):
-        return ""
     content = node.get("content")
-    texts = []
-    for part in content if isinstance(content, list) else [content]:
-        if isinstance(part, dict):
-            if _id(part, _IDS[:4]):
-                return ""
-            part = None if part.get("synthetic") else part.get("text")
-        texts += [part] if isinstance(part, str) else []
-    return "\n".join(texts).strip()
+    parts = [
+        part if isinstance(part, dict) else {"text": part} for part in _list(content) or [content]
+    ]
+    is_user = "user" in (node.get("role"), node.get("type"))
+    if not is_user or any(_id(part, _RESULT_IDS) for part in parts):
+        return ""
+    texts = [part.get("text") for part in parts if not part.get("synthetic")]
+    return "\n".join(text for text in texts if isinstance(text, str)).strip()
 
 
-def _call(node: Json, session: _Session) -> ShellRequest | None:
-    """The call that an object makes; None if it makes none."""
+def _call(node: Json, shell: str, folder: str) -> ShellRequest | None:
+    """The call that an object makes in a session with this shell and folder, if any."""
     tool = str(node.get("name") or node.get("tool") or node.get("type"))
     if not _SHELL_TOOL.search(tool):
         return None
@@ -161,18 +131,11 @@ def _call(node: Json, session: _Session) -> ShellRequest | None:
     program, text = _program_and_text(next(filter(None, map(given.get, _COMMANDS)), None))
     if not text:
         return None
-    description = given.get("description")
-    description = description.strip() if isinstance(description, str) else ""
     if not program and (_CMDLET.search(text) or re.search("(?i)powershell|pwsh", tool)):
         program = "pwsh"
-    return ShellRequest(
-        text=description,
-        command=text.strip(),
-        shell=program or ("bash" if "bash" in tool.lower() else session.shell),
-        described=bool(description),
-        folder=session.folder,
-        call_id=_id(node) or text,
-    )
+    shell = program or ("bash" if "bash" in tool.lower() else shell)
+    described = str(given.get("description") or "").strip()
+    return ShellRequest(_id(node) or text, text.strip(), described, shell, folder)
 
 
 def _arguments(node: Any) -> Json:
@@ -189,12 +152,11 @@ def _program_and_text(command: object) -> tuple[str, str]:
     if isinstance(command, str):
         return "", command
     words = _list(command)
-    if not words or not all(isinstance(word, str) for word in words):
+    if not all(isinstance(word, str) for word in words):
         return "", ""
-    program = _shell_of(words[0])
-    if program and len(words) > 2 and words[-2].lower() in ("-c", "-lc", "-command"):
-        return program, words[-1]
-    return "", shlex.join(words)
+    flag, text = ["", "", *words][-2:]
+    program = _shell_of(words[0]) if flag.lower() in ("-c", "-lc", "-command") else ""
+    return program, text if program else shlex.join(words)
 
 
 def _shell_of(program: str) -> str:
@@ -204,7 +166,7 @@ def _shell_of(program: str) -> str:
 
 
 def _succeeded(node: Json) -> bool | None:
-    """Whether a call or result succeeded: by its exit code, its status, or the words around its output."""
+    """Whether a call succeeded: by its exit code, its status, or the words around its output."""
     for part in _objects({key: value for key, value in node.items() if key not in _ARGUMENTS}):
         if part.get("is_error") is True or str(part.get("status")) in _FAILED:
             return False
@@ -213,14 +175,14 @@ def _succeeded(node: Json) -> bool | None:
         codes = [part[key] for key in _EXIT_KEYS if type(part.get(key)) is int]
         for text in (part.get("output"), part.get("content")):
             if isinstance(text, str):
-                codes += map(int, _EXIT.findall(text[:400]) or _EXIT.findall(text[-400:]))
+                codes += map(int, _EXIT.findall(f"{text[:400]}\n{text[-400:]}"))
         if codes:
             return bool(codes[0] == 0)
     known = node.get("type") == "tool_result" or str(node.get("status")) in _SUCCEEDED
     return True if known else None
 
 
-def _id(node: Json, keys: Iterable[str] = _IDS) -> str:
+def _id(node: Json, keys: Iterable[str] = (*_RESULT_IDS, "id")) -> str:
     return next((value for key in keys if isinstance(value := node.get(key), str)), "")
 
 
@@ -228,34 +190,31 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _read(path: Path, tally: Counter[str]) -> Iterator[Json]:
-    """Yield the objects in a file. Malformed and overlong texts are skipped and counted in `tally`."""
-    for data in _database(path) if path.suffix == ".db" else _texts(path, tally):
-        tally["lines"] += 1
-        tally["bytes"] += len(data)
-        document = _parse(data)
-        if isinstance(document, dict | list):
-            yield document if isinstance(document, dict) else {"": document}
-        elif data.strip():
-            tally["malformed lines"] += 1
+def documents_of(path: Path, tally: Counter[str]) -> Iterator[Json]:
+    """Yield the objects in a file, and count in `tally` what was skipped."""
+    try:
+        for text in _database(path) if path.suffix == ".db" else _texts(path):
+            document = _parse(text)
+            if isinstance(document, dict | list):
+                yield document if isinstance(document, dict) else {"": document}
+            elif text.strip():
+                tally["malformed lines"] += 1
+    except (OSError, sqlite3.Error):
+        tally["unreadable files"] += 1
 
 
-def _texts(path: Path, tally: Counter[str]) -> Iterator[bytes]:
-    """Yield a .json file as a whole, and another file line by line."""
+def _texts(path: Path) -> Iterator[bytes]:
+    """Yield a .json file as a whole, and another file line by line; an overlong text in pieces."""
     with path.open("rb") as stream:
-        limit = LARGEST_DOCUMENT if path.suffix == ".json" else LONGEST_LINE
-        read = stream.read if path.suffix == ".json" else stream.readline
-        while text := read(limit):
-            if len(text) < limit or text.endswith(b"\n"):
-                yield text
-                continue
-            tally["overlong lines"] += 1
-            while (rest := read(limit)) and not rest.endswith(b"\n"):
-                tally["bytes"] += len(rest)
+        if path.suffix == ".json":
+            yield stream.read(LARGEST_DOCUMENT)
+            return
+        while text := stream.readline(LONGEST_LINE):
+            yield text
 
 
 def _database(path: Path) -> Iterator[str]:
-    """Yield opencode's messages, each with one of its parts as content. The file is opened for reading only."""
+    """Yield opencode's messages, each with one of its parts as content, from a read-only file."""
     uri = f"file:{quote(str(path.resolve()))}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True)) as connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_LINE)
