@@ -1,4 +1,4 @@
-"""Synthetic transcripts of the four agents, with the same requests in each and a canary in every private place."""
+"""Transcripts of the four agents with the same requests, and a canary in every private place."""
 
 import json
 import sqlite3
@@ -12,7 +12,8 @@ HOME = f"/home/{USER}/projects/heart-of-gold"
 
 # (what was asked, command, success)
 REQUESTS: list[tuple[str, str, bool]] = [
-    (f"Count TODO comments under {HOME}/src", f"cd {HOME} && grep -rn TODO {HOME}/src | wc -l", True),
+    (f"Count TODO comments under {HOME}/src",
+        f"cd {HOME} && grep -rn TODO {HOME}/src | wc -l", True),
     ("List the five largest files", "find . -type f -printf '%s %p\\n' | sort -rn | head -5", True),
     (f"Which processes does {USER} run?", f"ps -u {USER} -o pid,comm", True),
     (f"Fetch the status page of {HOST} and mail it to {MAIL}",

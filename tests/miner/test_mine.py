@@ -1,7 +1,6 @@
-"""The miner on synthetic transcripts of every agent: which commands are candidates, what they are for, what is redacted."""
+"""The miner on transcripts of every agent: candidates, what they are for, what is redacted."""
 
 import json
-import os
 import string
 import subprocess
 import sys
@@ -79,10 +78,9 @@ def test_mine_merges_shells_of_one_intent(tmp_path):
     logs.claude_code(tmp_path / "a", [("Count TODO", "grep -r TODO src | wc -l", True)])
     powershell = [("Count TODO", "Select-String -Path *.rs TODO | Measure-Object", True)]
     logs.claude_code(tmp_path / "b", powershell, shell="PowerShell")
-    report = mine([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
-    assert [intent.slug for intent in report.candidates] == ["text-search-count"]
-    draft = yaml.safe_load((tmp_path / "out/text-search-count/task.yaml").read_text())
-    assert set(draft["seen"]["commands"]) == {"bash", "pwsh"}
+    mine([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
+    (path,) = (tmp_path / "out").glob("*/task.yaml")
+    assert set(yaml.safe_load(path.read_text())["seen"]["commands"]) == {"bash", "pwsh"}
 
 
 def test_mine_leaves_out_prompt_with_several_commands(tmp_path):
@@ -106,20 +104,19 @@ def test_mine_keeps_edited_draft_and_repeats_page(tmp_path):
     assert report.drafts_kept == 5 and (tmp_path / "out/README.md").read_bytes() == page
 
 
+CALL = '{"payload": {"type": "function_call", "name": "shell", "arguments": ARGUMENTS}}'
 HOSTILE = [
     "null",
     "[]",
-    '{"type": "assistant", "sessionId": 1, "message": {"content": [{"type": "tool_use", "name": "Bash", "input": 3}]}}',
-    '{"type": "assistant", "sessionId": 1, "message": {"content": [7, null, {"type": "tool_use"}]}}',
-    '{"type": "user", "sessionId": 1, "message": {"content": {"a": [{}]}}}',
-    '{"type": "user", "sessionId": 1, "message": null, "cwd": 5}',
-    '{"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": "{"}}',
-    '{"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": "{\\"command\\": [1]}"}}',
-    '{"type": "event_msg", "payload": {"type": "exec_command_end", "call_id": [], "exit_code": "x"}}',
-    '{"sessionId": 1, "projectHash": 2, "type": "gemini", "toolCalls": [1, {"args": 5}, {"name": "run_shell_command"}]}',
-    '{"type": "response_item", "payload": {"type": "function_call", "name": ["shell"], "arguments": 7}}',
-    '{"$rewindTo": {"a": 1}, "sessionId": 1, "projectHash": 1}',
-    '{"$set": {"messages": [1, {"type": "user"}]}, "directories": [3]}',
+    '{"type": "assistant", "message": {"content": [7, null, {"type": "tool_use"}]}}',
+    '{"message": {"content": [{"type": "tool_use", "name": "Bash", "input": 3}]}}',
+    '{"type": "user", "message": {"content": {"a": [{}]}}}',
+    '{"type": "user", "message": null, "cwd": 5, "directories": [3]}',
+    CALL.replace("ARGUMENTS", '"{"'),
+    CALL.replace("ARGUMENTS", '"{\\"command\\": [1]}"'),
+    CALL.replace("ARGUMENTS", "7"),
+    '{"payload": {"type": "exec_command_end", "call_id": [], "exit_code": "x"}}',
+    '{"type": "gemini", "toolCalls": [1, {"args": 5}, {"name": ["run_shell_command"]}]}',
     '{"a": ' * 3000,
     "\ud83d broken".encode("utf-8", "surrogatepass").decode("latin-1"),
 ]
@@ -137,7 +134,7 @@ def test_mine_skips_malformed_lines(name, tmp_path):
     (tmp_path / "logs/session-x.json").write_text("[")
     (tmp_path / "logs/loop.jsonl").symlink_to(tmp_path / "logs/loop.jsonl")
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert dict(report.categories) == EXPECTED
+    assert report.categories == EXPECTED
     assert report.tally["malformed lines"] > len(HOSTILE) and report.tally["unreadable files"] == 2
 
 
@@ -147,13 +144,10 @@ def test_mine_skips_overlong_line_and_copied_session(tmp_path):
     (path.parent / "copy.jsonl").write_bytes(data)
     path.write_bytes(b'{"junk": "' + b"x" * (9 << 20) + b'"}\n' + data)
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.tally["malformed lines"] > 1
-    assert report.tally["files"] == 1 and dict(report.categories) == EXPECTED, (
-        "a copied session counts once"
-    )
+    assert report.tally["files"] == 1 and report.categories == EXPECTED
 
 
-def test_mine_refuses_logs_without_commands(tmp_path, monkeypatch):
+def test_mine_refuses_logs_without_commands(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty/notes.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(UserError, match="no file has a shell command"):
@@ -187,55 +181,47 @@ def _folder(path: Path) -> Path:
 
 
 WATCHED = """
-import sys
-touched = []
-sys.addaudithook(lambda event, args: touched.append(event) if event.startswith(("socket.", "urllib.", "subprocess.", "os.exec", "os.posix_spawn")) else None)
+import resource, sys
 from pathlib import Path
+touched = []
+watched = ("socket.", "urllib.", "subprocess.", "os.exec", "os.posix_spawn")
+sys.addaudithook(lambda event, args: event.startswith(watched) and touched.append(event))
 from fluency.miner.mine import main
 main([Path(sys.argv[1])], Path(sys.argv[2]))
-import resource
 print(touched, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
-def run_watched(arguments, prefix=()):
-    environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
-    command = [*prefix, sys.executable, "-c", WATCHED, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+def run_watched(logs_folder: Path, out: Path) -> tuple[str, int]:
+    """The sockets and programs that mining used, and its peak of memory in KB."""
+    command = [sys.executable, "-c", WATCHED, str(logs_folder), str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     touched, peak = done.stdout.splitlines()[-1].rsplit(" ", 1)
     return touched, int(peak)
 
 
 def test_mine_opens_no_socket_and_starts_no_program(tmp_path):
-    """In a network namespace with no network, and with every use of a socket or a program reported."""
     for make in logs.FORMATS.values():
         make(tmp_path / "logs")
-    probe = subprocess.run(["unshare", "-n", "true"], capture_output=True, text=True)
-    prefix = ["unshare", "-n"] if probe.returncode == 0 else []
-    touched, _ = run_watched([tmp_path / "logs", tmp_path / "out"], prefix)
-    assert touched == "[]" and (tmp_path / "out/README.md").is_file()
-    if not prefix:
-        pytest.skip(f"no socket was used; no namespace without a network here: {probe.stderr}")
+    assert run_watched(tmp_path / "logs", tmp_path / "out")[0] == "[]"
+    assert (tmp_path / "out/README.md").is_file()
 
 
 def test_mine_memory_is_bounded(tmp_path):
-    """40 MB of sessions, most of it tool output, against the same with 1 MB: the peak stays within 25 MB."""
-    records = logs.claude_code(tmp_path / "seed").read_text().splitlines()
-    result = next(line for line in records if "tool_result" in line)
-    peaks = {}
-    for name, megabytes in (("small", 1), ("large", 40)):
-        path = _folder(tmp_path / name) / "session.jsonl"
-        with path.open("w") as stream:
-            number = 0
+    """The peak grows by less than 25 MB from sessions of 1 MB, most of it tool output, to 40 MB."""
+    records = logs.claude_code(tmp_path / "seed").read_text()
+    records += next(line for line in records.splitlines() if "tool_result" in line)
+    records = records.replace('"out"', json.dumps("output " * 12_000))
+    peaks = []
+    for megabytes in (1, 40):
+        folder = _folder(tmp_path / f"{megabytes}")
+        with (folder / "session.jsonl").open("w") as stream:
             while stream.tell() < megabytes * 1_000_000:
-                number += 1
-                text = "\n".join([*records[-3 * len(logs.REQUESTS) :], ""])
-                text = text.replace("toolu_", f"toolu_{number}_").replace("src", f"src{number}")
-                stream.write(text)
-                stream.write(result.replace('"out"', json.dumps("output " * 20_000)) + "\n")
-        peaks[name] = run_watched([path.parent, tmp_path / f"out-{name}"])[1]
-    assert peaks["large"] - peaks["small"] < 25_000, peaks
+                own = f"{stream.tell()}"
+                stream.write(records.replace("toolu_", own).replace("src", own) + "\n")
+        peaks.append(run_watched(folder, tmp_path / "out")[1])
+    assert peaks[1] - peaks[0] < 25_000, peaks
 
 
 @pytest.mark.parametrize(
@@ -273,14 +259,17 @@ CHANGES = [
     "sudo ls",
 ]  # fmt: skip
 SEVERAL = [
-    "ls; rm x", "ls && rm x", "ls || rm x", "sleep 9 & ls", "ls\nrm x", "echo $(rm x)", "ls `rm x`", "cat <(rm x)",
+    "ls; rm x", "ls && rm x", "ls || rm x", "sleep 9 & ls", "ls\nrm x", "echo $(rm x)", "ls `rm x`",
+    "cat <(rm x)",
 ]  # fmt: skip
 
 
 LEFT_OUT = [("bash", command) for command in (*CHANGES, *SEVERAL, "echo hello", "")]
 POWERSHELL = [
-    "ls | % { Remove-Item $_ }", "ls | % { $_.Delete() }", "ls | % Delete", "ls | % { $_.IsReadOnly = $true }",
-    "[IO.File]::Delete('x')", "ls | % { & $x }", "Remove-Item x", "irm h -Method Post", "iwr h -OutFile f", "ls; ls",
+    "ls | % { Remove-Item $_ }", "ls | % { $_.Delete() }", "ls | % Delete",
+    "ls | % { $_.IsReadOnly = $true }",
+    "[IO.File]::Delete('x')", "ls | % { & $x }", "Remove-Item x", "irm h -Method Post",
+    "iwr h -OutFile f", "ls; ls",
 ]  # fmt: skip
 LEFT_OUT += [("pwsh", command) for command in POWERSHELL]
 
@@ -311,11 +300,11 @@ CALLS = [
     (call("shell", {"command": ["/usr/bin/pwsh", "-NoProfile", "-Command", "gci"]}), "pwsh", "gci"),
     (call("exec", {"cmd": ["grep", "a b", "f"]}), "unknown", "grep 'a b' f"),
     (call("run_in_terminal", '{"command": "ls"}'), "unknown", "ls"),
-    (call("bash", {"command": "Get-ChildItem | Measure-Object"}), "pwsh", "Get-ChildItem | Measure-Object"),
+    (call("bash", {"command": "Get-Item x"}), "pwsh", "Get-Item x"),
     ({"id": "1", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}, "bash", "ls"),
     ({"id": "1", "type": "command_execution", "command": "bash x"}, "unknown", "bash x"),
-    ({"type": "local_shell_call", "call_id": "1", "action": {"type": "exec", "command": ["ls"]}}, "unknown", "ls"),
-]  # fmt: skip
+    ({"type": "local_shell_call", "call_id": "1", "action": {"command": ["ls"]}}, "unknown", "ls"),
+]
 
 
 @pytest.mark.parametrize(("node", "shell", "command"), CALLS)
@@ -325,8 +314,14 @@ def test_requests_in_any_form_of_call(node, shell, command):
 
 
 @pytest.mark.parametrize(
-    "node", [call("Edit", {"command": "view"}), call("bash", {"command": []}), call("bash", 3), {"command": "ls"}]
-)  # fmt: skip
+    "node",
+    [
+        call("Edit", {"command": "view"}),
+        call("bash", {"command": []}),
+        call("bash", 3),
+        {"cmd": "ls"},
+    ],
+)
 def test_requests_in_other_objects(node):
     assert list(requests_in([node])) == []
 
@@ -357,7 +352,7 @@ SESSIONS = {
     "gemini_exit": ({}, {"failed": 1}),
     "gemini_windows": ({"pwsh": 4}, {}),
 }
-"""Session in tests/data/miner -> number of commands of each shell, and of each reason to leave one out."""
+"""Session in tests/data/miner -> commands of each shell, and of each reason to leave one out."""
 
 
 @pytest.mark.parametrize("name", SESSIONS)
@@ -398,38 +393,39 @@ HOST = st.tuples(NAME, ENDINGS).map(".".join)
 PRIVATE = {
     "the name in a home folder": (
         NAME,
-        [
-            "/home/{}/x", "/Users/{}/a b", r"C:\Users\{}\x", r"C:\\Users\\{}\\x", "/mnt/c/Users/{}/x", "~{}/x",
-            "-home-{}-x",
-        ],
+        r"/home/{}/x | /Users/{}/a b | C:\Users\{}\x | C:\\Users\\{}\\x | /mnt/c/Users/{}/x | ~{}/x"
+        " | -home-{}-x",
     ),
     "a host": (
         HOST,
-        ["{}", "a.{}", "https://{}/p?q=1", "http://{}:8080/", "postgres://{}/db", "ssh://u@{}", "{}:443", "me@{}"],
+        "{} | a.{} | https://{}/p?q=1 | http://{}:8080/ | postgres://{}/db | ssh://u@{} | {}:443"
+        " | me@{}",
     ),
-    "a host without a domain": (NAME, ["https://{}/x", "http://{}:80", "{}:8080", "me@{}", "redis://{}"]),
-    "a user's mail address": (NAME, ["{}@host.org", "{}+tag@other.example.com", "x.{}@mail.other.de"]),
-    "a mail address's host": (NAME, ["me@{}.org", "me+tag@{}.example.com", "x.me@mail.{}.de"]),
-    "a key": (TOKEN, ["{}", "sk-{}", "ghp_{}", "AKIA{}", "Bearer {}", "x-api-key: {}", "--token {}", "--password={}"]),
+    "a host without a domain": (NAME, "https://{}/x | http://{}:80 | {}:8080 | me@{} | redis://{}"),
+    "a user's mail address": (NAME, "{}@host.org | {}+tag@other.example.com | x.{}@mail.other.de"),
+    "a mail address's host": (NAME, "me@{}.org | me+tag@{}.example.com | x.me@mail.{}.de"),
+    "a key": (
+        TOKEN,
+        "{} | sk-{} | ghp_{} | AKIA{} | Bearer {} | x-api-key: {} | --token {} | --password={}",
+    ),
     "a key in its place": (
         TOKEN,
-        ["API_KEY={}", "export DB_PASSWORD='{}'", "curl -u me:{} x", "https://me:{}@h/x", "https://h/x?sig={}", "eyJ{}.{}"],
+        "API_KEY={} | export DB_PASSWORD='{}' | curl -u me:{} x | https://me:{}@h/x"
+        " | https://h/x?sig={} | eyJ{}.{}",
     ),
     "a weak secret in its place": (
         NAME,
-        [
-            "--password {}", "--api-key={}", "PASSWORD={}", "my_secret: {}", "Authorization: {}", "Cookie: sid={}",
-            "curl -u {}:x http://h", "https://{}:x@h/", "https://u:{}@h/",
-        ],
+        "--password {} | --api-key={} | PASSWORD={} | my_secret: {} | Authorization: {}"
+        " | Cookie: sid={} | curl -u {}:x http://h | https://{}:x@h/ | https://u:{}@h/",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", PRIVATE)
 @given(data=st.data())
 def test_redact_removes_private_text(kind, data):
     secrets, forms = PRIVATE[kind]
-    secret, form = data.draw(secrets), data.draw(st.sampled_from(forms))
+    secret, form = data.draw(secrets), data.draw(st.sampled_from(forms.split(" | ")))
     text = redact(data.draw(st.sampled_from(AROUND)).format(form.replace("{}", secret)))
     assert secret.partition(".")[0] not in text
 
