@@ -34,22 +34,18 @@ def flat(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, list) and len(value) == 1:
-        yield from _leaves(key, value[0])
-    elif isinstance(value, Mapping) or any(
-        isinstance(item, Mapping | list) for item in (value if isinstance(value, list) else ())
-    ):
-        parts = sorted(value.items()) if isinstance(value, Mapping) else enumerate(value)
+    items = value if isinstance(value, list) else []
+    if len(items) == 1:
+        yield from _leaves(key, items[0])
+    elif isinstance(value, Mapping) or any(isinstance(item, Mapping | list) for item in items):
+        parts = sorted(value.items()) if isinstance(value, Mapping) else enumerate(items)
         for name, item in parts:
             yield from _leaves(f"{key}.{name}" if key else str(name), item)
-    elif isinstance(value, list) and len(value) > MAX_LISTED:
-        digest = sha256(canonical_json(list(map(_shown, value))))
-        yield key, f"{len(value)} values, SHA-256 of their list {digest}"
-    elif isinstance(value, list):
-        if value:
-            yield key, ", ".join(map(_shown, value))
-    else:
-        yield key, _shown(value)
+    elif len(items) > MAX_LISTED:
+        digest = sha256(canonical_json(list(map(_shown, items))))
+        yield key, f"{len(items)} values, SHA-256 of their list {digest}"
+    elif value != []:
+        yield key, ", ".join(map(_shown, items)) or _shown(value)
 
 
 def _shown(value: Any) -> str:

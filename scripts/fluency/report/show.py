@@ -55,9 +55,8 @@ def show(
 def terminal(stream: Any = None) -> Console:
     """A console that colours for a terminal and prints plain text to anything else."""
     stream = stream or sys.stdout
-    if stream.isatty():
-        return Console(file=stream, highlight=False, markup=False)
-    return Console(file=stream, highlight=False, markup=False, color_system=None, width=WIDTH)
+    plain: dict[str, Any] = {} if stream.isatty() else {"color_system": None, "width": WIDTH}
+    return Console(file=stream, highlight=False, markup=False, **plain)
 
 
 def _lines(cell: Cell, results: Path, full: bool) -> Iterator[Text]:
