@@ -14,6 +14,7 @@ from __future__ import annotations
 import lzma
 import re
 import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -72,4 +73,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"Error: {error}\nHint: this runs on Debian {RELEASE}, with its package sources")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fluency.core.grammar import MAX_BYTES, parse
 from fluency.core.records import MadeOf
-from fluency.scoring.commands import alias_names, cmdlets, composition_of, is_cmdlet, is_interpreter
+from fluency.scoring.commands import alias_names, cmdlets, composition_of, is_cmdlet
 from tests.scoring.recordings import DATA, HANGING_S, read_lines, recorded
 
 PARSED = read_lines("pwsh_command_names.jsonl")
@@ -145,13 +145,6 @@ def test_alias_names_and_cmdlets_as_recorded():
     assert all(is_cmdlet(command["name"]) for command in called if command["type"] == "Cmdlet")
     unix = "ls cat cp mv rm ps sort diff tee sleep curl wget"
     assert not any(map(is_cmdlet, unix.split()))
-
-
-def test_is_interpreter():
-    names = "bash /bin/sh python3.11 perl node cmd.exe PowerShell pwsh ruby"
-    assert all(map(is_interpreter, names.split()))
-    others = "awk sed jq find basename shuf sha256sum nodes phpunit"
-    assert not any(map(is_interpreter, others.split()))
 
 
 @given(

@@ -19,6 +19,15 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
 )
 
 
+_INTRODUCTION = """\
+For those who write a study's file: every key and its default. `config.yaml` is the default study;
+[your own file](doing-a-study.md#1-name-the-models) names only what differs. Mappings are merged,
+lists are replaced whole. An unknown key, a key given twice, a wrong type (text is never taken for a
+number) or an impossible value stops the command before anything starts, with file, key and hint,
+exit code 2. `make` names the line of a file that is not YAML; a bare `snakemake --configfile` does
+not."""
+
+
 def pages() -> dict[str, str]:
     """The page by its path."""
     return {"docs/config.md": "\n".join(_lines()) + "\n"}
@@ -26,12 +35,8 @@ def pages() -> dict[str, str]:
 
 def _lines() -> Iterator[str]:
     yield "# Configuration\n"
-    yield "<!-- Written by `python -m tools.pages` from scripts/fluency/core/study.py; edit there. -->\n"
-    yield "For those who write a study's file: every key and its default. `config.yaml` is the default study;"
-    yield "[your own file](doing-a-study.md#1-name-the-models) names only what differs. Mappings are merged, lists are"
-    yield "replaced whole. An unknown key, a key given twice, a wrong type (text is never taken for a number) or an"
-    yield "impossible value stops the command before anything starts, with file, key and hint, exit code 2. `make` names"
-    yield "the line of a file that is not YAML; a bare `snakemake --configfile` does not."
+    yield "<!-- Written by `make pages` from scripts/fluency/core/study.py; edit there. -->\n"
+    yield _INTRODUCTION
     for title, model, text in SECTIONS:
         yield f"\n## {title}\n\n{text}\n"
         yield "| key | default | meaning |\n|---|---|---|"

@@ -83,9 +83,10 @@ def instruction(task: Task, shell: Shell) -> str:
     """The study's prompt, and the file that the one command goes into."""
     return (
         f"{PREAMBLE}\n\n{task.prompt.strip()}\n\n{shell.prompt_line.removesuffix(_ALONE)}\n\n"
-        f"Write the command, and nothing else, into the file `{ANSWER}`. You may try out what you like before; only "
-        f"that file counts. {shell.title} runs it once, verbatim, as an unprivileged user, in fresh copies of this "
-        "directory as it was at the start. Some of the copies hold other data, and none has a network but itself.\n"
+        f"Write the command, and nothing else, into the file `{ANSWER}`. You may try out what you "
+        f"like before; only that file counts. {shell.title} runs it once, verbatim, as an "
+        "unprivileged user, in fresh copies of this directory as it was at the start. Some of the "
+        "copies hold other data, and none has a network but itself.\n"
     )
 
 
