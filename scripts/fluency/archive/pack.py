@@ -80,16 +80,18 @@ def unmeasured_shells(rows: Iterable[Row]) -> dict[str, str]:
 
 def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: bool) -> None:
     """UserError when cells or products are missing or stale, unless the archive may be partial."""
-    missing, products = missing_cells(rows), results / study.study
-    made = [results / "image.json", *(products / name for name in fixed_products(study))]
-    absent = [path for path in made if not path.is_file()]
+    missing, products, image = missing_cells(rows), results / study.study, results / "image.json"
+    if not image.is_file() and any(row.status == "measured" for row in rows):
+        what, hint = "image.json has not been made", "`make run` makes it again"
+        raise UserError(what, where=str(results), hint=hint)
+    absent = [name for name in fixed_products(study) if not (products / name).is_file()]
     if (missing or absent) and not partial:
         what = f"the study is incomplete: {len(missing)} of {len(rows)} cells are missing"
         where = ", ".join(missing[:3])
         if len(missing) > 3:
             where += f" and {len(missing) - 3} more"
         if not missing:
-            what, where = f"{absent[0].name} has not been made", str(absent[0].parent)
+            what, where = f"{absent[0]} has not been made", str(products)
         hint = "`make run` finishes the study; PARTIAL=1 packs it as it is, and its name says so"
         raise UserError(what, where=where, hint=hint)
     table = products / "cells.csv"
