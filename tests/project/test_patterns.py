@@ -26,8 +26,6 @@ EXEMPT = {
     "common.source_hash._IMPORT": "reads the package's own sources",
     "miner.redact._RULES": "tests/miner measures redact as a whole",
     "miner.intents._WRITES": "reads commands of at most 2,000 characters",
-    "miner.intents._AWK": "reads commands of at most 2,000 characters",
-    "miner.intents._HTTPIE": "reads commands of at most 2,000 characters",
     "miner.intents._QUOTED": "reads commands of at most 2,000 characters",
 }
 
