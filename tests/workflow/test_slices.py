@@ -17,6 +17,7 @@ from fluency.core.table import record_path
 from fluency.workflow import cluster
 from fluency.workflow.cluster import (
     CELLS_A_PROCESSOR,
+    check_answers,
     node_environment,
     read_slice,
     run_slice,
@@ -57,11 +58,12 @@ def test_nothing_but_what_a_node_needs_goes_there():
 
 
 def test_a_profile_says_how_many_processors_a_slice_has(monkeypatch):
-    monkeypatch.setitem(cluster.PROBES, "slurm", "true")
     assert slice_processors("slurm") == 8
+    monkeypatch.setitem(cluster.PROBES, "slurm", "true")
+    check_answers("slurm")
     monkeypatch.setitem(cluster.PROBES, "slurm", "false")
     with pytest.raises(UserError, match="ON=slurm: the cluster does not answer"):
-        slice_processors("slurm")
+        check_answers("slurm")
     with pytest.raises(UserError, match=r"no such cluster profile(.|\n)*\['kubernetes', 'slurm'\]"):
         slice_processors("lsf")
     with pytest.raises(UserError, match="no such cluster profile"):

@@ -20,6 +20,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from fluency.common.errors import SandboxError, UserError
 from fluency.common.files import pretty_json, read_json, sha256, write_atomic
@@ -62,11 +63,14 @@ def run_on_cluster(
         processors: of a slice.
     """
     jobs = jobs_to_run(loaded)
+    for_nodes = any(job.rule in ("image", "execute", "score", "control") for job in jobs)
+    if for_nodes:
+        check_answers(profile)
     if any(job.rule == "generate" for job in jobs):
         asked = run_snakemake(snakemake_command(loaded, *arguments, "--until", "generate"))
         if asked == USERS_ERROR:
             return asked
-    if any(job.rule in ("image", "execute", "score", "control") for job in jobs):
+    if for_nodes:
         share_image()
         shutil.rmtree(ROOT / "logs" / "slices", ignore_errors=True)
         slices = write_slices(cells_to_measure(loaded, jobs), processors)
@@ -81,24 +85,27 @@ def run_on_cluster(
 
 
 def slice_processors(profile: str) -> int:
-    """The processors of a slice, by its profile; UserError without profile or cluster."""
+    """The processors of a slice, by its profile; UserError without such a profile."""
     there = sorted({path.parent.name for path in PROFILES.glob("*/profile.yaml")} - {"default"})
     if profile not in there:
         hint = f"name one of {there}"
         raise UserError("there is no such cluster profile", where=f"ON={profile}", hint=hint)
-    settings = read_yaml(PROFILES / profile / "profile.yaml")
-    if probe := PROBES.get(settings["executor"]):
-        check_answers(profile, probe)
-    return int(settings.get("set-threads", {}).get("slice", 1))
+    return int(_settings(profile).get("set-threads", {}).get("slice", 1))
 
 
-def check_answers(profile: str, probe: str) -> None:
-    """UserError if the probe of a profile's cluster fails; no model has been asked then."""
+def check_answers(profile: str) -> None:
+    """UserError if the probe of a profile's cluster fails, if there is one."""
+    if not (probe := PROBES.get(_settings(profile)["executor"])):
+        return
     try:
         subprocess.run(probe.split(), capture_output=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         what, hint = f"the cluster does not answer: {error}", f"try `{probe}` (docs/cluster.md)"
         raise UserError(what, where=f"ON={profile}", hint=hint) from None
+
+
+def _settings(profile: str) -> Any:
+    return read_yaml(PROFILES / profile / "profile.yaml")
 
 
 def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:
