@@ -34,9 +34,7 @@ def render_json(value: Any) -> bytes:
 
 # ---------------------------------------------------------------- must pass
 def any_bytes(right: bytes) -> Iterator[Named]:
-    """What happens to any text on its way: line ends, byte order mark, colour, padding, blank
-    lines.
-    """
+    """What happens to a text on its way: line ends, byte order mark, colour, padding, blanks."""
     lines = right.decode().splitlines()
     yield "CRLF line ends", right.replace(b"\n", b"\r\n")
     yield "byte order mark", b"\xef\xbb\xbf" + right

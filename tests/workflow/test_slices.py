@@ -17,7 +17,7 @@ from fluency.core.table import record_path
 from fluency.workflow import cluster
 from fluency.workflow.cluster import (
     CELLS_A_PROCESSOR,
-    check_answers,
+    check_cluster,
     node_environment,
     read_slice,
     run_slice,
@@ -60,10 +60,10 @@ def test_nothing_but_what_a_node_needs_goes_there():
 def test_a_profile_says_how_many_processors_a_slice_has(monkeypatch):
     assert slice_processors("slurm") == 8
     monkeypatch.setitem(cluster.PROBES, "slurm", "true")
-    check_answers("slurm")
+    check_cluster("slurm")
     monkeypatch.setitem(cluster.PROBES, "slurm", "false")
     with pytest.raises(UserError, match="ON=slurm: the cluster does not answer"):
-        check_answers("slurm")
+        check_cluster("slurm")
     with pytest.raises(UserError, match=r"no such cluster profile(.|\n)*\['kubernetes', 'slurm'\]"):
         slice_processors("lsf")
     with pytest.raises(UserError, match="no such cluster profile"):

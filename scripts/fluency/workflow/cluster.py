@@ -65,7 +65,7 @@ def run_on_cluster(
     jobs = jobs_to_run(loaded)
     for_nodes = any(job.rule in ("image", "execute", "score", "control") for job in jobs)
     if for_nodes:
-        check_answers(profile)
+        check_cluster(profile)
     if any(job.rule == "generate" for job in jobs):
         asked = run_snakemake(snakemake_command(loaded, *arguments, "--until", "generate"))
         if asked == USERS_ERROR:
@@ -93,7 +93,7 @@ def slice_processors(profile: str) -> int:
     return int(_settings(profile).get("set-threads", {}).get("slice", 1))
 
 
-def check_answers(profile: str) -> None:
+def check_cluster(profile: str) -> None:
     """UserError if the probe of a profile's cluster fails, if there is one."""
     if not (probe := PROBES.get(_settings(profile)["executor"])):
         return
