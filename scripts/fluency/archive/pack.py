@@ -27,10 +27,9 @@ from fluency.archive.world_files import world_files
 from fluency.common.errors import UserError
 from fluency.common.files import plain_files, pretty_json
 from fluency.common.paths import ROOT
-from fluency.core.records import CONTROL_FILE
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import PRODUCTS, RECORD_TYPES, Row, record_path, to_frame
+from fluency.core.table import RECORD_TYPES, Row, fixed_products, record_path, to_frame
 from fluency.core.task_world import world_for
 from fluency.generation.store import AnswerStore
 
@@ -103,11 +102,6 @@ def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: 
 def table_text(rows: Sequence[Row]) -> str:
     """The bytes of `cells.csv`."""
     return to_frame(list(rows)).to_csv(index=False, lineterminator="\n")
-
-
-def fixed_products(study: Study) -> list[str]:
-    """The names of the study's products, except its figures."""
-    return [*PRODUCTS, *[CONTROL_FILE] * study.control]
 
 
 def product_names(study: Study, names: Iterable[str]) -> set[str]:

@@ -10,10 +10,10 @@ from typing import Any
 
 from fluency.common.paths import CONFIG, RESULTS
 from fluency.core.provenance import Provenance
-from fluency.core.records import CONTROL_FILE, read_control
+from fluency.core.records import read_control
 from fluency.core.study import Study, read_study
 from fluency.core.study_view import StudyView
-from fluency.core.table import PRODUCTS, RECORD_TYPES, load_records, record_path
+from fluency.core.table import RECORD_TYPES, fixed_products, load_records, record_path
 from fluency.core.tasks import Task, load_tasks
 
 
@@ -50,8 +50,8 @@ class LoadedStudy:
     def products(self) -> list[str]:
         """Every file that the study's rules make but the archive, as the rules name them."""
         folder = Path(RESULTS.name) / self.study.study
-        last = [*PRODUCTS, *([CONTROL_FILE] if self.study.control else [])]
-        ends = [f"{RESULTS.name}/image.json", *(str(folder / name) for name in last)]
+        last = (str(folder / name) for name in fixed_products(self.study))
+        ends = [f"{RESULTS.name}/image.json", *last]
         return self.record_paths() + ends
 
 

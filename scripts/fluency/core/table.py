@@ -12,10 +12,10 @@ from fluency.common.clock import parse_time, utc_text
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import write_atomic
 from fluency.common.words import escape_controls
-from fluency.core.records import Execution, Generation, Run, Score, WorldScore
+from fluency.core.records import CONTROL_FILE, Execution, Generation, Run, Score, WorldScore
 from fluency.core.schema import FrozenModel, read_record
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
-from fluency.core.study import Cell
+from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ RECORD_TYPES: dict[str, type[FrozenModel]] = {
     "scores": Score,
 }
 PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
-"""The files of a study's own folder."""
+"""The files of any study's own folder."""
 
 
 class CellRecords(NamedTuple):
@@ -135,6 +135,11 @@ class CellRecords(NamedTuple):
     generation: Generation | None
     execution: Execution | None
     score: Score | None
+
+
+def fixed_products(study: Study) -> list[str]:
+    """The names of the files in a study's own folder, except its figures."""
+    return [*PRODUCTS, *[CONTROL_FILE] * study.control]
 
 
 def record_path(results: Path, stage: str, cell: Cell) -> Path:
