@@ -16,7 +16,7 @@ from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
 from fluency.execution import engine
 from fluency.execution.base_image import run_build
-from fluency.execution.engine import ensure_engine, find_engine
+from fluency.execution.engine import both_ends, ensure_engine, find_engine
 from fluency.execution.image_content import REPOSITORY
 from tests.execution.run_it import ROOT_ONLY, as_nobody
 
@@ -84,6 +84,13 @@ def test_find_engine_that_may_not_be_used(sandbox, monkeypatch, tmp_path):
 def test_ensure_engine_without_the_right_to_start_one(monkeypatch):
     monkeypatch.setattr(engine, "find_engine", lambda: None)
     assert "`sudo apt-get install docker.io`" in as_nobody(ensure_engine)
+
+
+def test_both_ends_of_an_engines_words():
+    """Podman says first what it was doing, and the cause last."""
+    assert both_ends(OSError("cannot\n start")) == "cannot start"
+    said = both_ends(OSError("creating the container: " + "x" * 900 + ": no such runtime"))
+    assert said.startswith("creating") and said.endswith("no such runtime") and len(said) < 310
 
 
 @pytest.fixture

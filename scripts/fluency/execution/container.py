@@ -14,7 +14,7 @@ import requests
 
 from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result, Stream, Used
-from fluency.execution.engine import Engine, first_words
+from fluency.execution.engine import Engine, both_ends
 from fluency.execution.isolation import MeasureRefused, bound_sockets
 from fluency.execution.protocol import decode, read_start
 
@@ -74,8 +74,8 @@ def run_container(
 
 def _as_sandbox_error(error: BaseException, timeout_s: float) -> SandboxError | None:
     """The sandbox error for what a client or a socket raised; None for other errors."""
-    said = " ".join(str(getattr(error, "explanation", None) or error).split())
-    kind, what, hint = SandboxError, f"the engine went away: {said[:160]}", NEXT_RUN
+    said = both_ends(error)
+    kind, what, hint = SandboxError, f"the engine went away: {said}", NEXT_RUN
     if isinstance(error, SandboxError):
         return error
     if isinstance(error, TimeoutError):
@@ -83,9 +83,9 @@ def _as_sandbox_error(error: BaseException, timeout_s: float) -> SandboxError | 
     elif isinstance(error, docker.errors.ImageNotFound):
         what, hint = "the sandbox image is gone", "run again, or `make image`"
     elif isinstance(error, docker.errors.APIError) and "seccomp" in said:
-        kind, what = MeasureRefused, f"the engine refused the seccomp profile: {said[-160:]}"
+        kind, what = MeasureRefused, f"the engine refused the seccomp profile: {said}"
     elif isinstance(error, docker.errors.APIError):
-        what = f"the engine refused: {said[:160]}"
+        what = f"the engine refused: {said}"
         # Debian only recommends AppArmor's tools to Docker, which starts nothing without them where the kernel has it.
         if "apparmor_parser" in what:
             hint = "`apt-get install apparmor`, then run again"
@@ -188,7 +188,7 @@ def _own_end(engine: Engine, session: ContainerSession, error: SandboxError) -> 
     try:
         events = _events(engine, session)
     except Exception as gone:
-        return False, f"the engine went away: {first_words(gone)}"
+        return False, f"the engine went away: {both_ends(gone)}"
     if outside := ", ".join(sorted(events.keys() & OUTSIDE)):
         return False, f"the container was ended from outside ({outside})"
     died = events.get("die") or events.get("died")  # Podman says died

@@ -29,6 +29,8 @@ UNSET = "unset it, or `docker context use default`"
 CALL_S = 60
 BUILD_S = 1800
 """For builds and imports, whose steps may be silent for minutes."""
+MOST_SAID = 300
+"""Characters of an engine's own words in a message."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def find_engine() -> Engine | None:
             if "Permission denied" in str(error):
                 forbidden = url
             elif chosen:
-                what = f"no engine answers there: {first_words(error)}"
+                what = f"no engine answers there: {both_ends(error)}"
                 raise SandboxError(what, where=chosen, hint=f"start it, or {UNSET}") from None
             continue
         if facts["os"] != "linux":
@@ -145,9 +147,10 @@ def _facts(version: dict[str, Any], info: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def first_words(error: BaseException) -> str:
-    """The start of an error on one line, where an engine names what it was asked for."""
-    return " ".join(str(error).split())[:160]
+def both_ends(error: BaseException) -> str:
+    """An error on one line; of a long one both ends, because Podman names the cause last."""
+    said = " ".join(str(getattr(error, "explanation", None) or error).split())
+    return said if len(said) <= MOST_SAID else f"{said[:100]} … {said[-200:]}"
 
 
 LOG = CACHE / "dockerd.log"

@@ -22,7 +22,7 @@ from fluency.core.shells import SHELLS
 from fluency.execution import powershell
 from fluency.execution.base_image import PUBLIC, SUITE, WHERE, ensure_base, run_build
 from fluency.execution.container import LABELS, remove, run_container
-from fluency.execution.engine import BUILD_S, Engine, ensure_engine, first_words
+from fluency.execution.engine import BUILD_S, Engine, both_ends, ensure_engine
 from fluency.execution.image_content import REPOSITORY, SOURCES, content_sha256, image_tag
 from fluency.execution.powershell import NAME, archive_path, can_download
 
@@ -223,7 +223,7 @@ def load_image(engine: Engine, tag: str, folder: Path = FOLDER) -> bool:
                 if "error" in line:
                     raise docker.errors.APIError(line["error"])
     except (docker.errors.APIError, OSError) as error:
-        what = f"the engine does not load the image: {first_words(error)}"
+        what = f"the engine does not load the image: {both_ends(error)}"
         hint = "delete the file, then the next run builds the image and saves it again"
         raise SandboxError(what, where=str(path), hint=hint) from None
     return True

@@ -72,6 +72,18 @@ MASKED = """\
 /sys/devices/platform
 /sys/devices/virtual/block
 """.splitlines()
+
+
+def masked(engine: str) -> dict[str, Any]:
+    """The engine's option for the masked paths: Podman's API for Docker's clients ignores the list.
+
+    Its own option takes no path with a colon, so all of the folder around such a path is masked.
+    """
+    if engine == "podman":
+        return {"SecurityOpt": ["mask=" + ":".join(MASKED).replace("/pci0000:00", "")]}
+    return {"MaskedPaths": MASKED}
+
+
 Measures = dict[str, dict[str, Any]]
 """Name of each measure -> its part of the engine's HostConfig. Sizes in bytes."""
 
@@ -103,7 +115,7 @@ def isolation(
         "home-size": {"Tmpfs": {"/home": _tmpfs(limits.tmpfs_mb, "mode=0755")}},
         "world-size": {"Tmpfs": {WORK_DIR: _tmpfs(WORLD_MB, "mode=0755")}},
         "no-shared-memory": {"IpcMode": "none"},
-        "masked": {"MaskedPaths": MASKED},
+        "masked": masked(engine),
         "no-log-on-the-host": {"LogConfig": {"Type": "none"}},
         "removed-at-its-end": {"AutoRemove": True},
         "runtime": {"Runtime": runtime} if runtime else {},
