@@ -75,8 +75,8 @@ doctor: $(RUN) ## What this machine has, lacks, and what that prevents
 validate: $(RUN) ## Prove the tasks fair in the sandbox (TASK=id, SEEDS=11,24)
 	@fluency validate $(if $(TASK),--task $(TASK)) $(if $(SEEDS),--seeds $(SEEDS))
 
-mutants: $(RUN) ## Mutate the reference commands and see what the checks kill; writes tools/command_mutants_*.md
-	@python -m tools.command_mutants
+mutants: $(RUN) ## Mutate the reference commands and see what the checks kill (TASK=id); writes tools/command_mutants_*.md
+	@python -m tools.command_mutants $(TASK)
 
 recordings: $(RUN) ## Execute all commands of all tasks and record what they print; writes tests/data/executions.jsonl
 	@python -m tools.record_executions

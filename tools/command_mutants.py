@@ -238,8 +238,8 @@ output could distinguish it from the reference. It is *left out* if a trap could
 not decide the case, such data are not written, or the trap is still missing. The kill rate is of the mutants that are
 not equivalent. A task whose references have nothing to change has no mutants.
 
-Survivors and their reasons are in `tests/data/mutant_survivors.yaml`. `make mutants` writes this page,
-`python -m tools.command_mutants SHELL SET` the page of one shell and set.
+Survivors and their reasons are in `tests/data/mutant_survivors.yaml`. `make mutants` writes this page;
+`make mutants TASK=id` prints the survivors of one task.
 """
 
 
@@ -355,20 +355,21 @@ def _by(field: str, planned: Sequence[Mutant]) -> dict[str, list[Mutant]]:
 def main(names: Sequence[str] = ()) -> int:
     """Execute every mutant, write a page a shell, print survivors; 1 if one is unexplained.
 
-    `names` are shells and sets of tasks; by default all that the image and the bank hold.
+    `names` are shells and tasks; by default all that the image and the bank hold. With tasks no
+    page is written.
     """
     study, kinds = read_study(), read_kinds()
-    sets = [name for name in names if name not in SHELLS] or [ALL]
     shells = [name for name in names if name in SHELLS] or SHELLS
-    tasks = {task.id: task for wanted in sets for task in load_tasks(wanted)}
-    published = [task for task in tasks.values() if not task.private]
+    wanted = [name for name in names if name not in SHELLS]
+    published = [task for task in load_tasks(wanted or ALL) if not task.private]
     sandbox = open_sandbox(study.sandbox)
     prober = Prober(sandbox, published, study.sandbox.limits, CACHE / "mutants")
     left: list[Mutant] = []
     for shell in filter(sandbox.image.shells.get, shells):
         planned = plan_of(published, [shell])
         survivors = survivors_of(planned, prober, study.seeds)
-        write_atomic(page_path(shell), page_of(planned, set(survivors), kinds, study.seeds))
+        if not wanted:
+            write_atomic(page_path(shell), page_of(planned, set(survivors), kinds, study.seeds))
         unexplained = [m for m in survivors if (m.task, m.command) not in kinds]
         left += unexplained
         print(

@@ -1,6 +1,9 @@
-"""A successful answer, of other statuses in odd worlds than in even ones."""
+"""A successful answer, of other statuses in odd worlds than in even ones.
 
-ODD, EVEN = (201, 203), (200, 202)
+It is never 200, the status that an answer without a request would guess.
+"""
+
+ODD, EVEN = (201, 203), (206, 202)
 
 
 def extend(builder, rng):

@@ -238,16 +238,7 @@ def put_cell(
     made: Made, task: Task, generation: Generation, execution: Execution, worlds=world_for
 ) -> None:
     """Score a cell as the pipeline does, and write its three records."""
-    study = made.study
-    score = score_cell(
-        task,
-        generation,
-        execution,
-        worlds,
-        code_sha256=code_sha256("score"),
-        seeds=study.seeds,
-        conditions=study.conditions,
-    )
+    score = score_cell(made.study, task, generation, execution, worlds, code_sha256("score"))
     for stage, record in zip(RECORD_TYPES, (generation, execution, score), strict=True):
         write_record(record_path(made.results, stage, generation.cell), record)
 

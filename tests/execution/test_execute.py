@@ -175,9 +175,9 @@ def outcome(one: OneCell):
     """The cell's row and the notes of its view, after it was scored."""
     task = one.made.tasks[0]
     generation = read_record(Generation, one.made.results / "generations" / f"{one.cell.path}.json")
-    study = one.made.study
-    by = {"code_sha256": code_sha256("score"), "seeds": study.seeds, "conditions": study.conditions}
-    score = score_cell(task, generation, read_record(Execution, one.output), world_for, **by)
+    study, code = one.made.study, code_sha256("score")
+    execution = read_record(Execution, one.output)
+    score = score_cell(study, task, generation, execution, world_for, code)
     write_record(one.made.results / "scores" / f"{one.cell.path}.json", score)
     records = load_records(one.made.results, one.cell)
     return _full_row(one.cell, task.category, records), cell_view(one.cell, records, task)["notes"]

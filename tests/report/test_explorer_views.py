@@ -154,7 +154,7 @@ def test_explorer_states_attempts(write, new_page) -> None:
             execution = execution.model_copy(
                 update={"attempts": 3, "runs": [], "unmeasured": reason}
             )
-            score = score_cell(task, generation, execution, no_world, code_sha256="c" * 64)
+            score = score_cell(made.study, task, generation, execution, no_world, "c" * 64)
         return CellRecords(generation, execution, score)
 
     page = new_page()

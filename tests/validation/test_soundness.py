@@ -149,20 +149,25 @@ def test_print_command_quotes_for_each_shell() -> None:
     assert probing.hard_coded("pwsh", task, answer) == '\'[{"tool": "Read", "failures": 6}]\''
 
 
+@pytest.mark.parametrize("ends", ["raises", "has lost it"])
 @pytest.mark.parametrize("failures", [2, 3])
-def test_prober_three_attempts(failures: int) -> None:
+def test_prober_three_attempts(failures: int, ends: str, tmp_path) -> None:
+    """An execution that the engine lost is tried again, and neither judged nor kept."""
+
     class Sandbox:
         parallel = 1
         attempts = 0
+        image = SimpleNamespace(content_sha256="0" * 64, shells={"bash": "5"})
 
         def run(self, _: Invocation) -> Result:
             self.attempts += 1
-            if self.attempts <= failures:
+            if self.attempts <= failures and ends == "raises":
                 raise SandboxError("lost")
-            return result("0\n")
+            lost = "lost" if self.attempts <= failures else None
+            return result("" if lost else "0\n", exit_code=None if lost else 0, lost=lost)
 
     sandbox = Sandbox()
-    prober = Prober(sandbox, [TASK], Limits())
+    prober = Prober(sandbox, [TASK], Limits(), tmp_path)
     probes = list(first_probes(TASK, ["bash"], (11,)))[:1]
     if failures == 3:
         with pytest.raises(SandboxError, match="lost"):
@@ -176,6 +181,7 @@ def test_prober_three_attempts(failures: int) -> None:
         (found,) = prober.all(probes)
         assert not found.passed and prober.executions == 1
     assert sandbox.attempts == 3
+    assert len(list(tmp_path.iterdir())) == (failures == 2)
 
 
 class Printing:

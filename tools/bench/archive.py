@@ -53,7 +53,7 @@ def _judge(made: Made) -> None:
         generation, execution, _ = load_records(made.results, cell)
         assert generation is not None and execution is not None
         task, code = tasks[cell.task], code_sha256("score")
-        score_cell(task, generation, execution, world_for, code_sha256=code)
+        score_cell(made.study, task, generation, execution, world_for, code)
 
 
 STEPS: dict[str, Callable[[Made], object]] = {

@@ -32,15 +32,8 @@ def rescored(
     archived: ArchivedStudy, task: Task, generation: Generation, execution: Execution
 ) -> Score:
     """Score an execution by this checkout's code in the archived world."""
-    return score_cell(
-        task,
-        generation,
-        execution,
-        archived.world,
-        code_sha256=code_sha256("score"),
-        seeds=archived.study.seeds,
-        conditions=archived.study.conditions,
-    )
+    code = code_sha256("score")
+    return score_cell(archived.study, task, generation, execution, archived.world, code)
 
 
 def check_score(

@@ -16,6 +16,7 @@ from fluency.core.shells import (
     ConditionName,
     Shell,
 )
+from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.scoring.commands import composition_of, is_syntax_error
 from fluency.scoring.failure_class import Classification, HeadlineRun, classify, side_effects
@@ -24,22 +25,23 @@ from fluency.world import World
 
 
 def score_cell(
+    study: Study,
     task: Task,
     generation: Generation,
     execution: Execution,
     world_for: Callable[[Task, int], World],
-    *,
     code_sha256: str,
-    seeds: Sequence[int] | None = None,
-    conditions: Sequence[ConditionName] | None = None,
 ) -> Score:
-    """The score of a cell from its records; `code_sha256` is of the code that scores, for the record.
+    """The score of a cell from its records; `code_sha256` is of the code that scores.
 
-    `seeds` and `conditions` are the study's. With them, every world must have been run, and an answer that was not run
-    under a condition, because it has no command or calls nothing that the condition changes, counts as designed there
-    instead of being unknown. UserError if the records do not belong together, or to today's worlds.
+    An answer that was not run under a condition of the study, because it has no command or calls
+    nothing that the condition changes, counts as designed there.
+
+    Raises:
+        UserError: if the records do not belong together, to all worlds of the study, or to
+            today's worlds.
     """
-    _check(task, generation, execution, seeds)
+    _check(study, task, generation, execution)
     shell, command = SHELLS[generation.cell.shell], execution.extraction.strict
     judged = [_judge(task, run, world_for) for run in execution.runs]
     worlds = [world for _, world in judged]
@@ -62,7 +64,7 @@ def score_cell(
         }
         for condition in EXTRA_CONDITIONS:
             results[condition.score_field] = _passed_under(
-                condition, shell, command, worlds, conditions or (), passed
+                condition, shell, command, worlds, study.conditions, passed
             )
     return Score(
         cell=generation.cell,
@@ -92,9 +94,7 @@ _RESULTS = (
 DECIDES: tuple[ConditionName, Reading] = (AS_DESIGNED.name, "strict")
 
 
-def _check(
-    task: Task, generation: Generation, execution: Execution, seeds: Sequence[int] | None
-) -> None:
+def _check(study: Study, task: Task, generation: Generation, execution: Execution) -> None:
     cell = generation.cell
     what, hint = "", "delete the execution and run again"
     unrun = execution.not_measured or execution.unmeasured or execution.extraction.strict is None
@@ -103,8 +103,8 @@ def _check(
         what = f"the records are of different cells: {cell.path}, {execution.cell.path}, {task.id}"
     elif execution.request_key != generation.answer.request_key:
         what = "the execution is of another answer"
-    elif seeds is not None and not unrun and ran != sorted(seeds):
-        what = f"the execution has the worlds {ran}, the study {sorted(seeds)}"
+    elif not unrun and ran != sorted(study.seeds):
+        what = f"the execution has the worlds {ran}, the study {sorted(study.seeds)}"
         hint = "run again; no answer is asked for twice"
     if what:
         raise UserError(what, where=cell.path, hint=hint)

@@ -168,7 +168,10 @@ class Prober:
         return ProbeResult(probe, verdict.passed, verdict.why, result.wall_s, result=result)
 
     def _result(self, probe: Probe, world: World, needs: Sequence[str]) -> Result:
-        """The result of a command: kept, or executed in up to three attempts."""
+        """The result of a command: kept, or executed in up to three attempts.
+
+        A result that the sandbox lost says nothing of the command: it is not kept.
+        """
         timeout_s = self._limits.timeout_s[probe.shell]
         invocation = Invocation(
             probe.shell, probe.command, world, self._limits, timeout_s, needs, probe.condition
@@ -179,10 +182,16 @@ class Prober:
         attempts = Retrying(
             stop=stop_after_attempt(3), retry=retry_if_exception_type(SandboxError), reraise=True
         )
-        result = attempts(self._sandbox.run, invocation)
-        self.executions += 1
+        result = attempts(self._execute, invocation)
         if file:
             write_atomic(file, result.model_dump_json())
+        return result
+
+    def _execute(self, invocation: Invocation) -> Result:
+        result = self._sandbox.run(invocation)
+        if result.lost is not None:
+            raise SandboxError(result.lost)
+        self.executions += 1
         return result
 
     def _key(self, invocation: Invocation, repeat: int) -> str:

@@ -204,13 +204,12 @@ class Pipeline:
     def score(self, wildcards: Any, input: Any, output: Any) -> None:
         bring_to_present(input)
         score = score_cell(
+            self.study,
             self.loaded.task_of[wildcards.task],
             read_record(Generation, Path(input.generation[0])),
             read_record(Execution, Path(input.execution[0])),
             world_for,
-            code_sha256=code_sha256("score"),
-            seeds=self.study.seeds,
-            conditions=self.study.conditions,
+            code_sha256("score"),
         )
         write_record(Path(output[0]), score)
 

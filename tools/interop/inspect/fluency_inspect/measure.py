@@ -32,15 +32,7 @@ def measured(
     """Execution and score of an answer; SandboxError if its command could not be measured."""
     generation = _generation(study, task, text, outcome, trial)
     execution = execute_cell(study, task, generation, shared_sandbox(), world_for, utc_now())
-    score = score_cell(
-        task,
-        generation,
-        execution,
-        world_for,
-        code_sha256=code_sha256("score"),
-        seeds=study.seeds,
-        conditions=study.conditions,
-    )
+    score = score_cell(study, task, generation, execution, world_for, code_sha256("score"))
     return execution, score
 
 
