@@ -7,10 +7,10 @@ export PYTHONUNBUFFERED := 1
 # Else each start compiles Snakemake, pandas and this package again: seconds for every command.
 unexport PYTHONDONTWRITEBYTECODE
 
-SETTINGS := A ALLOW ARCHIVE B CELL CONFIG DECISION FORMAT FULL IMAGE INTO LOGS MARKDOWN N NAMES ON PARTIAL \
-  POWERSHELL_ARCHIVE RECORD SEED SEEDS SMALL STAGE TASK TITLE VERBOSE
+# Every setting and every target appears in a target's own line.
+SETTINGS := $(shell grep -E '^[a-z-]+:' Makefile | grep -oE '\b[A-Z_]+=')
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
-UNKNOWN := $(strip $(filter-out $(SETTINGS),$(GIVEN)))
+UNKNOWN := $(filter-out $(patsubst %=,%,$(SETTINGS)),$(GIVEN))
 $(if $(UNKNOWN),$(error no target takes $(UNKNOWN): `make` lists their settings; \
   a variable of the environment goes before the command: $(firstword $(UNKNOWN))=... make))
 
@@ -166,5 +166,4 @@ lock: $(DEV) ## Pin the environments again from envs/*.in
 clean: ## Remove results and caches; the answers, which may have cost money, stay
 	@rm -rf site results logs .snakemake .cache/worlds tools/bench/results
 
-.PHONY: help env shell demo run study plan report image doctor validate mutants recordings show compare power answers \
-  preregister archive verify open example replay decision export interop inspect-verdicts harbor mine test quick lint pages fix chaos simulate bench docs lock clean
+.PHONY: $(shell grep -oE '^[a-z-]+:' Makefile | tr -d :)

@@ -83,11 +83,14 @@ def test_read_study_names_wrong_key_and_file(tmp_path, change, key, says):
         assert re.search(rf"mine.yaml: [a-z.]*{re.escape(key)}", text)
 
 
-@pytest.mark.parametrize("key", ["sk-ant-0123456789abcdef", "0123456789abcdef" * 2, 1234567890])
+@pytest.mark.parametrize(
+    "key",
+    ["sk-ant-0123456789abcdef", "0123456789abcdef" * 2, 1234567890, "AKIAIOSFODNN7EXAMPLE"],
+)
 def test_read_study_refuses_api_key_and_hides_it(tmp_path, key):
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(one(api_key_env=key)))
-    with pytest.raises(UserError, match="as in MY_KEY, and never a key") as caught:
+    with pytest.raises(UserError, match=r"NAME of .* as in MY_KEY, and never a key") as caught:
         read_study(file)
     assert str(key) not in str(caught.value)
 

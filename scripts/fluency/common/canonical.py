@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import rfc8785
@@ -10,7 +9,7 @@ import rfc8785
 from fluency.common.files import sha256
 
 EXACT = 2**53 - 1
-"""The largest integer up to which a double, and so JSON in other languages, represents every one."""
+"""The largest integer up to which a double, the number of JSON, represents every one."""
 KEY = "sha256"
 
 
@@ -27,22 +26,15 @@ def canonical_json(value: Any) -> str:
         raise ValueError("it nests too deeply") from None
 
 
-def hashes_to(value: Any, digest: object) -> bool:
-    """Whether a digest is the SHA-256 of the value's canonical JSON."""
-    with suppress(ValueError):
-        return sha256(canonical_json(value)) == digest
-    return False
-
-
 def with_self_hash(document: dict[str, Any]) -> dict[str, Any]:
-    """Add the SHA-256 of the document's canonical JSON (without that key) as `sha256`."""
-    return {**document, KEY: sha256(canonical_json(_content(document)))}
+    """Set `sha256` to the SHA-256 of the document's canonical JSON without that key."""
+    content = {key: value for key, value in document.items() if key != KEY}
+    return content | {KEY: sha256(canonical_json(content))}
 
 
 def has_valid_self_hash(document: dict[str, Any]) -> bool:
     """Whether that hash is there and correct."""
-    return hashes_to(_content(document), document.get(KEY))
-
-
-def _content(document: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in document.items() if key != KEY}
+    try:
+        return document == with_self_hash(document)
+    except ValueError:
+        return False

@@ -30,10 +30,10 @@ def sha256_file(path: Path) -> str:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """A new file to write in the block; it becomes `path` when the block ends and is removed when it fails.
+    """A new file to write in the block; it becomes `path` at the end, and is removed on an error.
 
-    Readers see the old bytes or the new ones, never a part, also after a kill or a power cut: the bytes are flushed
-    before the name changes, and the folder after it.
+    Readers see the old bytes or the new ones, never a part, also after a kill or a power cut:
+    the bytes are flushed before the name changes, and the folder after it.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import subprocess
 
 from fluency.common.paths import ROOT
-
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def git(*arguments: str) -> bytes | None:
@@ -35,22 +32,19 @@ def git_state() -> tuple[str | None, bool | None]:
 
 def in_history(commit: str) -> bool:
     """Whether the commit, by its full name, is HEAD or an ancestor of it."""
-    known = bool(_COMMIT.fullmatch(commit))
-    return known and git("merge-base", "--is-ancestor", commit, "HEAD") is not None
+    return git("merge-base", "--is-ancestor", commit, "HEAD") is not None
 
 
 def day_of(commit: str) -> str | None:
     """The UTC day of a commit, by its full name."""
-    if not _COMMIT.fullmatch(commit):
-        return None
     made = git("show", "-s", "--format=%cd", "--date=format-local:%Y-%m-%d", commit)
     return made.decode().strip() if made else None
 
 
 def files_at(commit: str) -> dict[str, str]:
     """The files of a commit, by its full name: path -> blob's name; empty where git lacks it."""
-    listed = git("ls-tree", "-rz", commit) if _COMMIT.fullmatch(commit) else None
-    entries = (line.partition("\t") for line in (listed or b"").decode().split("\0")[:-1])
+    listed = git("ls-tree", "-rz", commit) or b""
+    entries = (line.partition("\t") for line in listed.decode().split("\0")[:-1])
     return {path: facts.split()[2] for facts, _, path in entries}
 
 

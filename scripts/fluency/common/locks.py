@@ -14,7 +14,8 @@ from typing import IO, Generic, TypeVar
 def file_lock(path: Path, when_held: Callable[[str], object]) -> Iterator[IO[str]]:
     """Lock `path` in the block; the open file is for the holder's name.
 
-    when_held: called with the name that the present holder wrote; when it returns, the lock is waited for.
+    when_held: called with the name that the present holder wrote; when it returns, the lock is
+    waited for.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="utf-8") as handle:

@@ -16,6 +16,7 @@ _NO_IMPORT = re.compile(r'"""(?:.|\n)*?"""|^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)
 _IMPORT = re.compile(
     r"^[ \t]*(?:from +([\w.]+) +import +(\([^)]*\)|.+)|import +([\w., ]+?) *(?:#.*)?$)", re.M
 )
+_NAME = re.compile(r"(?:^|,)\s*([\w.]+)")
 _DISTRIBUTIONS = {"yaml": "pyyaml"}
 """Module -> distribution, where the name differs by more than `_` and `-`."""
 
@@ -23,10 +24,14 @@ _DISTRIBUTIONS = {"yaml": "pyyaml"}
 def import_closure(
     modules: Iterable[str], without: Collection[str] = (), root: Path = ROOT
 ) -> tuple[set[str], set[str]]:
-    """The files, relative to the project in `root`, and the libraries that modules import, directly or not.
+    """The files and the libraries that modules import, directly or not.
 
-    A module's data files (in its folder, not Python) count, too. Modules and libraries in `without` are left out with
-    what only they import; imports for types only do not count.
+    The data files of a module's package count, too; imports for types only do not.
+
+    Args:
+        modules: their dotted names.
+        without: modules and libraries that are left out, with what only they import.
+        root: the project's folder, to which the files are relative.
     """
     files: set[Path] = set()
     libraries: set[str] = set()
@@ -72,31 +77,16 @@ def _file_of(module: str, root: Path) -> Path | None:
 
 
 def _data_in(package: Path) -> set[Path]:
-    """Files in a package's folder, and in folders there that are not packages."""
-    folders = [
-        f
-        for f in package.iterdir()
-        if f.is_dir() and not any(f.glob("*.py")) and f.name != "__pycache__"
-    ]
-    found = [*package.iterdir(), *(file for folder in folders for file in folder.rglob("*"))]
-    code = {".py", ".pyc"}  # an earlier version's package can leave its compiled files behind
-    return {
-        file
-        for file in found
-        if file.is_file() and file.suffix not in code and not file.name.startswith(".")
-    }
+    """Files that are not Python in a package's folder and in its `data` folder."""
+    found = [*package.glob("[!.]*"), *package.glob("data/[!.]*")]
+    return {file for file in found if file.is_file() and file.suffix != ".py"}
 
 
 def _imported(path: Path) -> set[str]:
     """The modules that a file may import: of `from a import b` both `a` and `a.b`."""
     found = set()
-    for source, names, plain in _IMPORT.findall(
-        _NO_IMPORT.sub("", path.read_text(encoding="utf-8"))
-    ):
-        listed = [
-            name.split()[0]
-            for name in re.sub(r"#.*|[()]", "", names or plain).split(",")
-            if name.strip()
-        ]
+    text = _NO_IMPORT.sub("", path.read_text(encoding="utf-8"))
+    for source, names, plain in _IMPORT.findall(text):
+        listed = _NAME.findall(re.sub(r"#.*|[()]", "", names or plain))
         found |= {source, *(f"{source}.{name}" for name in listed)} if source else set(listed)
     return found

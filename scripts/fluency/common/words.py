@@ -19,12 +19,8 @@ def escape_controls(text: str) -> str:
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(
-        _escaped(c) if c not in "\n\t" and unicodedata.category(c) in UNSEEN else c for c in text
+        c.encode("unicode_escape").decode()
+        if c not in "\n\t" and unicodedata.category(c) in UNSEEN
+        else c
+        for c in text
     )
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -134,7 +134,7 @@ class ModelConfig(StrictModel):
     project: str | None = None
     """The cloud's project; needed for vertex."""
     api_key_env: str = "ANTHROPIC_API_KEY"
-    """Environment variable with the key. Other wires have other defaults."""
+    """NAME of the environment variable with the key, as in MY_KEY. Wires have own defaults."""
     key_required: bool = True
     """false for a server of your own that needs no key."""
     temperature: Annotated[float, Field(ge=0, le=2)] | Literal["provider-default"] | None = None
@@ -169,8 +169,12 @@ class ModelConfig(StrictModel):
     @field_validator("api_key_env", mode="before")
     @classmethod
     def _is_a_name(cls, value: Any) -> Any:
-        if not (isinstance(value, str) and re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", value)):
-            raise ValueError("write a variable's name in capitals, as in MY_KEY, and never a key")
+        # A key of capitals and digits has no underscore; what passes here may be printed.
+        if not (isinstance(value, str) and re.fullmatch(r"(?=.*_)[A-Z_][A-Z0-9_]{0,63}", value)):
+            raise ValueError(
+                "this wants the NAME of an environment variable, in capitals and with an "
+                "underscore, as in MY_KEY, and never a key"
+            )
         return value
 
     @field_validator("thinking", "extra_body", "extra_headers")
