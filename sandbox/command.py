@@ -1,4 +1,4 @@
-"""The command: started as an unprivileged user, read while it writes, ended with everything it started."""
+"""The command: started as an unprivileged user, read while it writes, ended with all it started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_TOOLS = "/opt/empty"
 
 
 def environment(shell: str, tools: bool) -> dict[str, str]:
-    """All variables that the command sees: the same for every shell, except the folder of the shell itself."""
+    """All variables that the command sees; only the folder of the shell differs between shells."""
     return {
         "PATH": f"{TOOLS}:/opt/tools/{shell}" if tools else NO_TOOLS,
         "HOME": HOME,
@@ -65,10 +65,11 @@ def _write(files: dict[str, str]) -> None:
 
 
 def run(argv: list, variables: dict[str, str], root: str, timeout_s: float, limit: int) -> dict:
-    """Run the command in the folder `root`; `argv` begins with the program's path and ends with the command itself.
+    """Run the command in the folder `root`; `argv` is the program's path, options, the command.
 
-    Kills nothing: the caller reads /proc before it calls `kill_all`. Returns child (process id), ended (status, usage,
-    seconds; None at the deadline), timed_out, spawn_error, wall_s, stdout and stderr (Captured).
+    Kills nothing: the caller reads /proc before it calls `kill_all`. Returns child (process id),
+    ended (status, usage, seconds; None at the deadline), timed_out, spawn_error, wall_s, stdout and
+    stderr (Captured).
     """
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe()
@@ -167,9 +168,12 @@ def leftover() -> list[str]:
 
 
 def kill_all(child: int) -> tuple | None:
-    """Kill and reap every process except the runner; returns the command's (status, usage) if it ended by this.
+    """Kill and reap every process except the runner.
 
-    PID 1 signals -1: the kernel does that under one lock, so no fork escapes, as it could with a list of ids.
+    Returns the command's (status, usage) if it ended by this.
+
+    PID 1 signals -1: the kernel does that under one lock, so no fork escapes, as it could with a
+    list of ids.
     """
     command_end, deadline = None, time.monotonic() + 10
     while time.monotonic() < deadline:

@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define FIELDS 512
-#define CHUNK ((size_t)4 << 20)
+#define CHUNK ((size_t)512 << 10)
 #define STACK ((size_t)64 << 10)
 #define SELF "/opt/helper/helper"
 /* The open file on which a process reports that it and its descendants have started. */
@@ -112,7 +112,8 @@ static void start(char **fields) {
 
 /* Take resident memory: a few pages, mapped as often as needed. `ps`, /proc and .NET count every mapping. Clearing
  * 300 MB of separate pages would take a third of a second in every execution, and a third of the container's memory.
- * Pages of a memory file are never reclaimed under pressure. */
+ * Larger chunks take longer to clear, smaller ones longer to map. Pages of a memory file are never reclaimed under
+ * pressure. */
 static void reside(size_t bytes) {
     int file = memfd_create("memory", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, CHUNK)) fail("memfd");

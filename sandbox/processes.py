@@ -6,16 +6,16 @@ import os
 import time
 
 HELPER = "/opt/helper/helper"
-# The command's user has a random id, because the kernel counts inotify instances, pending signals and locked memory
-# by user id, over all containers.
+# The command's user has a random id, because the kernel counts inotify instances, pending signals
+# and locked memory by user id, over all containers.
 AGENT_UID = 20_000 + int.from_bytes(os.urandom(2), "big") // 2
 # Name -> user and group id, home.
 USERS = {"agent": (AGENT_UID, "/home/agent"), "vox": (10002, "/"), "web": (10003, "/")}
 HELPER_UID = USERS["vox"][0]
 SETTLE_S = 20.0
 PAGE = os.sysconf("SC_PAGE_SIZE")
-# Linux 6.2 and later count a process's pages per processor and add them up in batches, so /proc may lack one batch of
-# every processor. (helper.c makes older kernels count everything.)
+# Linux 6.2 and later count a process's pages per processor and add them up in batches, so /proc
+# may lack one batch of every processor. (helper.c makes older kernels count everything.)
 CPUS = os.sysconf("SC_NPROCESSORS_CONF")
 UNCOUNTED = PAGE * CPUS * max(32, 2 * CPUS)
 
@@ -121,7 +121,7 @@ def _settled(helpers: list[dict]) -> list[dict]:
         if there and grown and now == before and all(fact["state"] == "S" for fact in now):
             return now
         before = now
-        time.sleep(0.008)
+        time.sleep(0.003)
     raise TimeoutError(f"the helper processes did not settle: {before}")
 
 
@@ -141,9 +141,10 @@ def stat(pid: int) -> dict:
 
 
 def reaped():
-    """Yield (process id, status, usage) of children that have ended (orphans are children of PID 1).
+    """Yield (process id, status, usage) of ended children; orphans are children of PID 1.
 
-    It may never end: a storm of clones makes children faster than they are reaped. Who watches a deadline breaks off.
+    It may never end: a storm of clones makes children faster than they are reaped. Who watches a
+    deadline breaks off.
     """
     while True:
         try:

@@ -1,6 +1,7 @@
 """The answer to a request, from the world's routes.
 
-Handled here: query, headers and body of a request, jobs that requests start, entity tags. The rest is in the route."""
+Handled here: query, headers and body of a request, jobs that requests start, entity tags. The
+rest is in the route."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ _PLAIN = {"Content-Type": "text/plain; charset=utf-8"}
 
 
 class Routes:
-    """The routes of a world by path, and the jobs that were started. Safe to use from several threads."""
+    """The routes of a world by path, and the jobs that were started; several threads may use it."""
 
     def __init__(self, routes: list[dict]) -> None:
         self._at: dict[str, list[dict]] = {}
@@ -23,7 +24,7 @@ class Routes:
         self._lock = threading.Lock()
 
     def answer(self, method: str, target: bytes, head: dict[str, str], body: bytes) -> Answer:
-        """Status, headers and body of the answer. `head`: the request's headers, names in lower case.
+        """Status, headers and body of the answer; `head` holds headers by names in lower case.
 
         An unknown path is 404, a known one asked with another method 405.
         """
@@ -106,7 +107,7 @@ def findings(rules: list[dict], body: bytes) -> list[dict]:
 
 
 def is_known(headers: dict, head: dict[str, str]) -> bool:
-    """Whether If-None-Match names the answer's entity tag by the weak comparison of RFC 9110, section 13.1.2."""
+    """Whether If-None-Match names the answer's entity tag (weak comparison, RFC 9110, 13.1.2)."""
     asked = head.get("if-none-match")
     tag = next((value for name, value in headers.items() if name.lower() == "etag"), None)
     if asked is None or tag is None:
@@ -117,7 +118,7 @@ def is_known(headers: dict, head: dict[str, str]) -> bool:
 
 
 def form_fields(query: bytes) -> dict[str, str]:
-    """The fields of a query by name, decoded like a form; the first one of a name that occurs twice."""
+    """The fields of a query by name, decoded like a form; the first of a name that occurs twice."""
     fields: dict[str, str] = {}
     for part in query.split(b"&"):
         name, _, value = part.partition(b"=")

@@ -1,11 +1,13 @@
 """Runs one command in one world, inside the container, and prints one JSON document about it.
 
-It is PID 1, root with CAP_CHOWN, CAP_SETUID, CAP_SETGID and CAP_KILL. Standard input holds the invocation: a line with
-the size of a JSON header, the header, and the world's tar. Standard output carries one line that says that the command
-starts now, then the document, and nothing else: the command's own streams are pipes that end in the document. Both
-lines carry the header's nonce, which the command cannot know.
+It is PID 1, root with CAP_CHOWN, CAP_SETUID, CAP_SETGID and CAP_KILL. Standard input holds the
+invocation: a line with the size of a JSON header, the header, and the world's tar. Standard output
+carries one line that says that the command starts now, then the document, and nothing else: the
+command's own streams are pipes that end in the document. Both lines carry the header's nonce, which
+the command cannot know.
 
-An `error` in the document is the runner's own failure; what the command did wrong is in its other keys.
+An `error` in the document is the runner's own failure; what the command did wrong is in its other
+keys.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ def read_invocation() -> tuple[dict, bytes]:
 
 
 def widen(pipe: int) -> None:
-    """Enlarge a pipe's buffer to 1 MiB, unless the pipes of its user already take all that the kernel allows.
+    """Enlarge a pipe's buffer to 1 MiB, unless its user's pipes take all that the kernel allows.
 
     All of root's pipes on the machine count, those of other programs too (fs.pipe-user-pages-soft).
     """
@@ -51,7 +53,7 @@ def widen(pipe: int) -> None:
 
 
 def start_service(port: int, routes: list[dict]) -> tuple[int, int, int]:
-    """Start the HTTP service as its own user; returns its process id and the read ends of its ready and log pipes."""
+    """Start the HTTP service as its own user: its process id, its ready pipe and its log pipe."""
     ready_read, ready_write = os.pipe()
     log_read, log_write = os.pipe()
     widen(log_read)
@@ -65,7 +67,8 @@ def start_service(port: int, routes: list[dict]) -> tuple[int, int, int]:
                 os.dup2(null, stream)
             os.close(log_read)
             os.setsid()
-            import service  # here, because its imports take longer than everything else the runner does
+            # Here, because its imports take longer than everything else the runner does.
+            import service
 
             processes.become_user(processes.USERS["web"][0])
             for route in routes:
@@ -79,7 +82,7 @@ def start_service(port: int, routes: list[dict]) -> tuple[int, int, int]:
 
 
 def read_log(handle: int) -> list[dict]:
-    """The requests that were answered; the pipe holds about ten thousand (see `widen`), the service drops the rest."""
+    """The requests that were answered: about ten thousand, what the pipe holds (see `widen`)."""
     data = b""
     try:
         while piece := os.read(handle, 1 << 16):
@@ -99,7 +102,7 @@ def is_alive(pid: int, started: int) -> bool:
 
 
 def cgroup(*names: str) -> int | None:
-    """The first number found in these files of the container's control group; cgroup v1 and v2 use different names."""
+    """The first number in these files of the control group; cgroup v1 and v2 differ in names."""
     for name in names:
         path, _, key = name.partition(":")
         try:
@@ -143,7 +146,8 @@ def measure(invocation: dict, tar: bytes) -> dict:
     server_started = processes.stat(server)["started"] if server else None
     empty = used_bytes("/tmp", command.HOME)
     helpers = [{key: fact[key] for key in REPORTED_FIELDS} for fact in before]
-    # After this line a lost result is the command's fault. It cannot suppress the line, since it does not exist yet.
+    # After this line a lost result is the command's fault. It cannot suppress the line, since it
+    # does not exist yet.
     print(
         json.dumps(
             {"protocol": RUNNER_PROTOCOL, "nonce": invocation["nonce"], "processes": helpers}

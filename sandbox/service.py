@@ -17,7 +17,7 @@ MOST_CONNECTIONS = 64
 
 
 def serve(port: int, routes: list[dict], ready: int, log: int) -> None:
-    """Serve for ever: writes one byte to `ready` once it listens, and a line of JSON to `log` before each answer."""
+    """Serve for ever: a byte to `ready` once it listens, a line of JSON to `log` an answer."""
     table = Routes(routes)
     server = socket.socket()
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

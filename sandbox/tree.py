@@ -1,4 +1,4 @@
-"""The world's tree: unpacked from a tar, with times relative to now, and compared after the command."""
+"""The world's tree: unpacked from a tar with times relative to now, compared after the command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_PATHS, LONGEST_PATH = 50, 300
 
 
 def unpack(root: str, data: bytes, ages: dict[str, float]) -> None:
-    """Write the tree below `root` with the caller's user and the tar's modes; then set times `age` seconds back."""
+    """Write the tree below `root` as the caller, with the tar's modes; set times `age` s back."""
     modes = {root: None}
     for name, mode, content in members(data):
         path = os.path.normpath(f"{root}/{name}")
@@ -38,7 +38,9 @@ def unpack(root: str, data: bytes, ages: dict[str, float]) -> None:
 
 
 def members(data: bytes) -> list[tuple[str, int, memoryview | None]]:
-    """Name, mode and content of each member of a tar; a folder's content is None. ValueError for anything else.
+    """Name, mode and content of each member of a tar; a folder's content is None.
+
+    ValueError for anything else.
 
     Importing Python's tarfile alone takes as long as unpacking the whole world with this.
     """
@@ -63,8 +65,8 @@ def members(data: bytes) -> list[tuple[str, int, memoryview | None]]:
 def survey(root: str, unlock: bool = False) -> tuple[dict[str, os.stat_result], bool]:
     """Path -> status of everything in the tree ("." is its root), and whether that is all of it.
 
-    Follows no link and opens only folders, each by its name relative to its parent. With `unlock`, folders that deny
-    access to their owner get mode 0700, for a tree that is no longer needed.
+    Follows no link and opens only folders, each by its name relative to its parent. With `unlock`,
+    folders that deny access to their owner get mode 0700, for a tree that is no longer needed.
     """
     found: dict[str, os.stat_result] = {".": os.lstat(root)}
     until = time.monotonic() + MOST_S
@@ -105,8 +107,9 @@ def changes(
 ) -> dict | None:
     """The paths that a command created, changed and removed; None if there are none.
 
-    Compared by change time (ctime), which cannot be set back. Creating or removing something in a folder does not count
-    as a change of the folder. `bytes` is the size of the created and changed files.
+    Compared by change time (ctime), which cannot be set back. Creating or removing something in a
+    folder does not count as a change of the folder. `bytes` is the size of the created and changed
+    files.
     """
     created = sorted(after.keys() - before.keys())
     removed = sorted(before.keys() - after.keys()) if whole else []
