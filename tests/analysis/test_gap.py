@@ -10,9 +10,6 @@ from fluency.analysis.outcomes import (
     PoolingError,
     ShellPasses,
     count_outcomes,
-    missing_bounds,
-    pair_by_task,
-    refuse_pooling,
 )
 from fluency.analysis.robustness import sensitivities
 from fluency.analysis.study_analysis import analyse_model
@@ -29,19 +26,17 @@ def outcomes(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: i
 
 
 def test_pair_by_task_needs_half_of_the_trials() -> None:
-    paired = pair_by_task(outcomes([(1, 3), (1, 2), (0, 5)], [(3, 3), (2, 5), (0, 2)]))
-    assert (
-        paired.tasks == ("t0",) and paired.dropped == ("t1", "t2") and paired.gap == Fraction(2, 3)
-    )
+    paired = outcomes([(1, 3), (1, 2), (0, 5)], [(3, 3), (2, 5), (0, 2)]).paired()
+    assert paired.tasks == ("t0",) and paired.gap == Fraction(2, 3)
 
 
 def test_pair_by_task_of_one_or_no_trial() -> None:
-    assert pair_by_task(outcomes([(1, 1)], [(0, 1)], trials=1)).gap == -1
-    assert pair_by_task(outcomes([(0, 0)], [(1, 1)], trials=1)) is None
+    assert outcomes([(1, 1)], [(0, 1)], trials=1).paired().gap == -1
+    assert outcomes([(0, 0)], [(1, 1)], trials=1).paired() is None
 
 
 def test_gap_weighs_tasks_equally() -> None:
-    paired = pair_by_task(outcomes([(0, 3), (5, 5)], [(3, 3), (5, 5)]))
+    paired = outcomes([(0, 3), (5, 5)], [(3, 3), (5, 5)]).paired()
     assert paired.gap == Fraction(1, 2) and (
         paired.baseline.total_passes,
         paired.baseline.total_scored,
@@ -49,9 +44,9 @@ def test_gap_weighs_tasks_equally() -> None:
 
 
 def test_missing_bounds_are_the_best_and_worst_over_all_tasks() -> None:
-    low, high = missing_bounds(outcomes([(5, 5), (0, 4)], [(5, 5), (2, 3)]))
-    worst = pair_by_task(outcomes([(5, 5), (1, 5)], [(5, 5), (2, 5)])).gap
-    best = pair_by_task(outcomes([(5, 5), (0, 5)], [(5, 5), (4, 5)])).gap
+    low, high = outcomes([(5, 5), (0, 4)], [(5, 5), (2, 3)]).bounds()
+    worst = outcomes([(5, 5), (1, 5)], [(5, 5), (2, 5)]).gap
+    best = outcomes([(5, 5), (0, 5)], [(5, 5), (4, 5)]).gap
     assert (low, high) == (worst, best)
 
 
@@ -60,10 +55,9 @@ def test_counts_refuse_rows_of_two_models() -> None:
     frame = make_frame(study, tasks, random_passes())
     ids = tuple(task.id for task in tasks)
     for compute in (
-        refuse_pooling,
         lambda rows: count_outcomes(rows, ids, 5, DESIGN_SHELLS),
         lambda rows: sensitivities(rows, ids, 5, DESIGN_SHELLS),
-        lambda rows: analyse_model(rows, "model-x", DESIGN_SHELLS, dict.fromkeys(ids, "c"), 5),
+        lambda rows: analyse_model(rows, "model-x", study, tasks),
     ):
         with pytest.raises(PoolingError, match="never pooled"):
             compute(frame)
@@ -73,5 +67,6 @@ def test_count_outcomes_leaves_unknown_marks_out() -> None:
     study, tasks = make_study(), make_tasks(2)
     frame = make_frame(study, tasks, lambda cell: True)
     frame.loc[0, "lenient_passed"] = pd.NA
-    counted = count_outcomes(frame, [task.id for task in tasks], 5, DESIGN_SHELLS, "lenient_passed")
+    rows = frame.assign(passed=frame["lenient_passed"])
+    counted = count_outcomes(rows, [task.id for task in tasks], 5, DESIGN_SHELLS)
     assert counted.baseline.scored == (4, 5) and counted.baseline.passes == (4, 5)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from fluency.analysis.intervals import clopper_pearson, fixed_task_halfwidth, task_interval
-from fluency.analysis.outcomes import pair_by_task
 from tests.analysis.test_gap import outcomes
 
 rates = st.sampled_from([Fraction(c, n) for n in (3, 4, 5) for c in range(n + 1)])
@@ -54,7 +53,7 @@ def test_task_interval_is_floored_near_an_edge_where_wider() -> None:
 def fixed(
     bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5
 ) -> float | None:
-    return fixed_task_halfwidth(pair_by_task(outcomes(bash, pwsh, trials)))
+    return fixed_task_halfwidth(outcomes(bash, pwsh, trials).paired())
 
 
 def test_fixed_task_interval_by_hand() -> None:

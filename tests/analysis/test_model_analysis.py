@@ -88,9 +88,11 @@ def test_provisional_by_every_row_between_the_bounds(
 
 def test_leave_out_names_parts_that_change_the_row() -> None:
     model = one(counted(*[(1, 3)] * 5))
-    assert set(model.gap.tasks_out.flips) == {f"task-0{i}" for i in range(1, 6)}
-    assert model.gap.categories_out.flips == ("file-inspection",)
-    assert (model.gap.tasks_out.low, model.gap.tasks_out.high) == (
+    assert set(model.gap.leave_out().flips) == {f"task-0{i}" for i in range(1, 6)}
+    assert model.gap.leave_out({task.id: task.category for task in TASKS}).flips == (
+        "file-inspection",
+    )
+    assert (model.gap.leave_out().low, model.gap.leave_out().high) == (
         Fraction(8, 5) / 19,
         Fraction(2) / 19,
     )

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
+from fluency.analysis.descriptive import pass_k
 from fluency.analysis.outcomes import ShellPasses
-from fluency.analysis.pass_at_k import pass_k
 from tests.synthetic_tables import contrasted
 
 

@@ -7,7 +7,9 @@ from statsmodels.stats.power import TTestPower
 
 from fluency.analysis.decision_table import POWER
 from fluency.analysis.power import (
+    SCENARIOS,
     detectable,
+    draw_rates,
     excludes,
     finds,
     main,
@@ -15,11 +17,9 @@ from fluency.analysis.power import (
     outlook_lines,
     power_text,
     sample_sizes,
-    scenario_spread,
     scenario_spreads,
     size_rows,
 )
-from fluency.analysis.scenarios import SCENARIOS, draw_rates
 from fluency.analysis.study_analysis import analyse
 from fluency.core.study import PILOT
 from fluency.core.table import to_frame, write_table
@@ -37,7 +37,7 @@ def test_detectable_gap_is_statsmodels_effect_size(tasks: int) -> None:
 
 @pytest.mark.parametrize(("name", "tasks"), [("A", 60), ("C", 116)])
 def test_detectable_gap_is_found_four_times_in_five(name: str, tasks: int) -> None:
-    gap = detectable(scenario_spread(SCENARIOS[name], 5), tasks)
+    gap = detectable(SCENARIOS[name].spread(5), tasks)
     rates = population(name, round(gap, 3))
     found = methods.ahead(studies(rates, 1500, tasks, 5, np.random.default_rng(1))) == 1
     assert np.mean(found) == pytest.approx(POWER, abs=0.06)
@@ -46,12 +46,12 @@ def test_detectable_gap_is_found_four_times_in_five(name: str, tasks: int) -> No
 def test_a_scenarios_spread_is_that_of_studies_drawn_from_it() -> None:
     scenario, rng = SCENARIOS["A2"], np.random.default_rng(7)
     below, above = (rng.binomial(5, rates) / 5 for rates in draw_rates(scenario, 0.0, 20_000, rng))
-    assert scenario_spread(scenario, 5)(0.0) == pytest.approx(np.std(above - below), rel=0.03)
+    assert scenario.spread(5)(0.0) == pytest.approx(np.std(above - below), rel=0.03)
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.24, 0.287, 0.455])
 def test_sample_sizes_are_statsmodels_and_the_smallest(spread: float) -> None:
-    sizes = sample_sizes(spread)
+    sizes = sample_sizes(lambda gap: spread)
     theirs = TTestPower().solve_power(
         effect_size=0.10 / spread, alpha=0.05, power=0.8, alternative="two-sided"
     )
@@ -59,12 +59,12 @@ def test_sample_sizes_are_statsmodels_and_the_smallest(spread: float) -> None:
     assert finds(0.10 / spread, sizes.ahead) >= POWER > finds(0.10 / spread, sizes.ahead - 1)
     less = excludes(0.05 / spread, sizes.no_difference - 1)
     assert excludes(0.05 / spread, sizes.no_difference) >= POWER > less
-    assert sample_sizes(0.0) is None, "no spread is not certainty"
+    assert sample_sizes(lambda gap: 0.0) is None, "no spread is not certainty"
 
 
 @pytest.mark.parametrize("spread", [0.2, 0.455])
 def test_no_difference_size_has_its_power(spread: float) -> None:
-    size = sample_sizes(spread).no_difference
+    size = sample_sizes(lambda gap: spread).no_difference
     means = scipy.stats.norm.rvs(scale=spread / np.sqrt(size), size=20_000, random_state=1)
     sds = spread * np.sqrt(scipy.stats.chi2.rvs(size - 1, size=20_000, random_state=2) / (size - 1))
     half = scipy.stats.t.ppf(0.975, size - 1) * sds / np.sqrt(size)
@@ -98,10 +98,10 @@ def test_power_states_the_reports_own_number(tmp_path, capsys) -> None:
 
 def test_outlook_mirrors_and_agrees_with_simulation() -> None:
     for rate, tasks in ((0.90, 20), (0.97, 100)):
-        found = outlook(rate, tasks, 5)
-        assert found == outlook(1 - rate, tasks, 5)
+        cannot_tell, gap = outlook(rate, tasks, 5)
+        assert (cannot_tell, gap) == outlook(1 - rate, tasks, 5)
         drawn = studies(population("D", 0.0, rate), 2000, tasks, 5, np.random.default_rng(1))
-        assert found.cannot_tell == pytest.approx(methods.at_an_edge(drawn).mean(), abs=0.04)
+        assert cannot_tell == pytest.approx(methods.at_an_edge(drawn).mean(), abs=0.04)
 
 
 def test_outlook_is_in_words() -> None:

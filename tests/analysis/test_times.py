@@ -5,7 +5,7 @@ from math import inf, nan
 import pytest
 
 from fluency.analysis.decision_table import HORIZON_S
-from fluency.analysis.times import Trial, time_to_first_pass, times
+from fluency.analysis.descriptive import time_to_first_pass, times
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import to_frame
 from tests.synthetic_tables import make_frame, make_rows, make_study, make_tasks, random_passes
@@ -36,7 +36,7 @@ STUDY = make_study(trials=3)
 def test_time_to_first_pass_adds_all_before_it(
     cells: list, planned: int, expected: float | None
 ) -> None:
-    assert time_to_first_pass([Trial(*cell) for cell in cells], planned) == expected
+    assert time_to_first_pass(cells, planned) == expected
 
 
 def test_t_first_is_over_the_same_tasks_in_all_shells() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluency.analysis.decision_table import BANDS
-from fluency.analysis.scenarios import SCENARIOS
+from fluency.analysis.power import SCENARIOS
 from tools.simulate import methods
 from tools.simulate.studies import Studies, passing, population, studies
 

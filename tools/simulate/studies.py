@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq
 
-from fluency.analysis.scenarios import SCENARIOS, draw_rates
+from fluency.analysis.power import SCENARIOS, draw_rates
 
 POOL = 100_000
 """Tasks in a population; studies draw theirs from it."""

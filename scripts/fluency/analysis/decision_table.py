@@ -17,37 +17,32 @@ DIRECTION_PP, NOISE_PP = int(100 * DIRECTION), int(100 * NOISE)
 """The same in percentage points, for sentences."""
 Band = Literal["challenger", "inconclusive", "falsified", "baseline"]
 BANDS: tuple[Band, ...] = get_args(Band)
-Direction = Literal["challenger", "baseline"]
-DIRECTIONS: tuple[Direction, Direction] = ("challenger", "baseline")
+DIRECTIONS: tuple[Band, Band] = ("challenger", "baseline")
 """The bands that say which shell is ahead."""
+_UPWARDS: tuple[Band, ...] = ("baseline", "inconclusive", "falsified", "inconclusive", "challenger")
+"""The band of each stretch of gaps, from the lowest."""
 
 
-def band_of(gap: Fraction) -> Band:
-    """The decision table's band of an exact gap.
+def bands_within(low: Fraction, high: Fraction) -> set[Band]:
+    """The bands that an interval of exact gaps meets.
 
     Exactly 5 points is inconclusive, exactly 10 points a direction. A float is refused: on the
     grid of one point that this design produces, rounding puts half of the boundary cases into the
     wrong band.
     """
-    if not isinstance(gap, Fraction):
-        raise TypeError(f"bands are decided on exact fractions, got {type(gap).__name__}")
-    if gap >= DIRECTION:
-        return "challenger"
-    if gap <= -DIRECTION:
-        return "baseline"
-    return "falsified" if abs(gap) < NOISE else "inconclusive"
+    places = []
+    for gap in (low, high):
+        if not isinstance(gap, Fraction):
+            raise TypeError(f"bands are decided on exact fractions, got {type(gap).__name__}")
+        steps = (abs(gap) >= NOISE) + (abs(gap) >= DIRECTION)
+        places.append(2 + (steps if gap > 0 else -steps))
+    return {*_UPWARDS[places[0] : places[1] + 1]}
 
 
-def bands_within(low: Fraction | float, high: Fraction | float) -> tuple[Band, ...]:
-    """The bands that an interval from low to high meets, the challenger's first."""
-    meets: dict[Band, bool] = {
-        "challenger": high >= DIRECTION,
-        "inconclusive": (high >= NOISE and low < DIRECTION)
-        or (low <= -NOISE and high > -DIRECTION),
-        "falsified": low < NOISE and high > -NOISE,
-        "baseline": low <= -DIRECTION,
-    }
-    return tuple(band for band in BANDS if meets[band])
+def band_of(gap: Fraction) -> Band:
+    """The decision table's band of an exact gap."""
+    (band,) = bands_within(gap, gap)
+    return band
 
 
 @dataclass(frozen=True)
@@ -76,6 +71,16 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
     """The decision table in words for a baseline and a challenger, in its order."""
     baseline, challenger = (SHELLS[name] for name in contrast)
     behind = _ahead(baseline, f"gap <= -{DIRECTION_PP} pp")
+    if policy := challenger.policy:  # for reasons that no study measures
+        behind = replace(
+            behind,
+            reading=f"the {policy} stance is based on policy and parsing; do not extend it to code "
+            "generation",
+            changes=f"The {policy} stance is from now on argued from policy and parsing alone, "
+            "and is not extended to code generation.",
+            stays=f"The policy and parsing reasons for {challenger.short_title}, which this study "
+            "did not look at.",
+        )
     return {
         "challenger": _ahead(challenger, f"gap >= {DIRECTION_PP} pp"),
         "inconclusive": BandWords(
@@ -96,7 +101,7 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
             stays=f"The shell policy as it stands. A gap below {NOISE_PP} points is a label, not a "
             "proof of equality.",
         ),
-        "baseline": _policy_only(behind, baseline, challenger) if challenger.policy else behind,
+        "baseline": behind,
     }
 
 
@@ -109,20 +114,6 @@ def _ahead(shell: Shell, rule: str) -> BandWords:
         reading=f"mild evidence to prefer {name} prompts",
         changes=f"Prompts may prefer {shell.title} for one-shot commands; the evidence is mild.",
         stays="Everything beyond the shell that one-shot prompts name.",
-    )
-
-
-def _policy_only(words: BandWords, baseline: Shell, challenger: Shell) -> BandWords:
-    """The baseline ahead of a challenger that a policy prefers for reasons not measured."""
-    policy = challenger.policy
-    return replace(
-        words,
-        reading=f"the {policy} stance is based on policy and parsing; do not extend it to code "
-        "generation",
-        changes=f"The {policy} stance is from now on argued from policy and parsing alone, "
-        "and is not extended to code generation.",
-        stays=f"The policy and parsing reasons for {challenger.short_title}, which this study did "
-        "not look at.",
     )
 
 
@@ -205,9 +196,3 @@ def edge_of(rate: Fraction) -> Edge | None:
     if rate <= FLOOR:
         return "floor"
     return "ceiling" if rate >= CEILING else None
-
-
-def common_edge(rates: tuple[Fraction, Fraction]) -> Edge | None:
-    """The edge that both shells are at, if any; floor against ceiling is the widest gap."""
-    one, other = map(edge_of, rates)
-    return one if one == other else None

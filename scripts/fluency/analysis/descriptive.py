@@ -1,35 +1,205 @@
-"""Composition, failures, retries and the order of asking: described, not tested."""
+"""pass@k, times, composition, failures, retries and the order of asking: described, not tested.
+
+pass@k is whether any of k trials passes, with k the study's number of trials: with k trials the
+estimator of Chen et al. (2021), arXiv 2107.03374, is one bit a task, and a task with fewer measured
+trials has none.
+
+"Wall-clock to first pass" has two readings, T_run and T_first; both are kept apart from t_exec, the
+only one of the three that can see the shell.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, get_args
+from math import inf, isnan
+from statistics import fmean
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
 
-from fluency.analysis.outcomes import cells_in
+from fluency.analysis.decision_table import HORIZON_S
+from fluency.analysis.intervals import clopper_pearson
+from fluency.analysis.outcomes import Outcomes, cells_in
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS, gap_shells
 from fluency.core.study import Cell, Study
 
 
+class ShareOfTasks(NamedTuple):
+    """Of the tasks with every trial measured those that are ever passed."""
+
+    passed: int
+    tasks: int
+
+    @property
+    def value(self) -> Fraction | None:
+        return Fraction(self.passed, self.tasks) if self.tasks else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 %, exact."""
+        return clopper_pearson(self.passed, self.tasks)
+
+
+class PassK(NamedTuple):
+    """pass@k in every shell, and how the contrasted ones compare.
+
+    Attributes:
+        shares: By shell.
+        both: Of the tasks with every trial measured in both contrasted shells, those passed in
+            both; the next three likewise.
+        challenger_only: Passed in the challenger.
+        baseline_only: Passed in the baseline.
+        neither: Never passed.
+    """
+
+    shares: dict[str, ShareOfTasks]
+    both: int
+    challenger_only: int
+    baseline_only: int
+    neither: int
+
+    @property
+    def complete(self) -> int:
+        """How many tasks the comparison is over."""
+        return sum(self[1:])
+
+    @property
+    def gap(self) -> Fraction | None:
+        """Over the complete tasks; None without any."""
+        apart = self.challenger_only - self.baseline_only
+        return Fraction(apart, self.complete) if self.complete else None
+
+
+def pass_k(outcomes: Outcomes) -> PassK:
+    """Compare the contrasted shells on the tasks with every trial measured in both."""
+    ever = {
+        shell: [
+            passes > 0 if scored >= outcomes.trials else None
+            for passes, scored in zip(counts.passes, counts.scored, strict=True)
+        ]
+        for shell, counts in outcomes.by_shell.items()
+    }
+    shares = {
+        shell: ShareOfTasks(marks.count(True), len(marks) - marks.count(None))
+        for shell, marks in ever.items()
+    }
+    table = Counter(zip(*(ever[shell] for shell in outcomes.contrast), strict=True))
+    kinds = ((True, True), (False, True), (True, False), (False, False))
+    return PassK(shares, *(table[kind] for kind in kinds))
+
+
+class Quartiles(NamedTuple):
+    """Quartiles and median of seconds."""
+
+    low: float
+    median: float
+    high: float
+
+
 @dataclass(frozen=True)
-class MadeOfLine:
-    """Answers of one shell made of one kind of thing, and how the measured ones fared."""
+class ShellTimes:
+    """One shell of one model.
+
+    Attributes:
+        passes: Passing runs.
+        scored: Measured runs.
+        t_run: Seconds of generation and execution of the passing runs; None without any.
+        t_exec: Seconds of the command alone, same runs.
+        t_first: Mean seconds to the first pass, at most the horizon; None without such tasks.
+        first_tasks: The tasks it is a mean of: it is known for them in every measured shell.
+        never_passed: Tasks without a pass.
+        tasks: Tasks with a measured run.
+    """
+
+    passes: int
+    scored: int
+    t_run: Quartiles | None
+    t_exec: Quartiles | None
+    t_first: float | None
+    first_tasks: int
+    never_passed: int
+    tasks: int
+
+
+def times(rows: pd.DataFrame, trials: int, shells: Iterable[str]) -> dict[str, ShellTimes]:
+    """The times of every shell of one model."""
+    known = rows[rows["status"].eq("measured") & rows["passed"].notna()].sort_values("trial")
+    known = known.astype({"t_gen_s": float, "t_exec_s": float})
+    measured = {shell: known[known["shell"] == shell] for shell in shells}
+    columns = ["trial", "passed", "t_gen_s", "t_exec_s"]
+    firsts = {
+        shell: {
+            task: time_to_first_pass([*cells[columns].itertuples(False, None)], trials)
+            for task, cells in own.groupby("task")
+        }
+        for shell, own in measured.items()
+        if len(own)
+    }
+    # The tasks with a known time in every measured shell.
+    paired = pd.DataFrame(firsts, dtype=float).dropna().clip(upper=HORIZON_S)
+    found = {}
+    for shell, own in measured.items():
+        passed, first = own[own["passed"].eq(True)], [*paired.get(shell, ())]
+        tasks = own["task"].nunique()
+        found[shell] = ShellTimes(
+            passes=len(passed),
+            scored=len(own),
+            t_run=_quartiles(passed["t_gen_s"] + passed["t_exec_s"]),
+            t_exec=_quartiles(passed["t_exec_s"]),
+            t_first=fmean(first) if first else None,
+            first_tasks=len(first),
+            never_passed=tasks - passed["task"].nunique(),
+            tasks=tasks,
+        )
+    return found
+
+
+def time_to_first_pass(task: Sequence[tuple[int, bool, float, float]], trials: int) -> float | None:
+    """Seconds to the first pass as if trials ran one after another.
+
+    Infinite if no trial passes before the horizon. None if a trial before the first pass is missing
+    or has no time, and the trials before it do not reach the horizon: the sum is not known.
+
+    Args:
+        task: Number, whether it passed, and seconds of generation and execution of each measured
+            trial, NaN where they are unknown, and where no command ran.
+        trials: Planned.
+    """
+    total = 0.0
+    for index, (number, passed, t_gen, t_exec) in enumerate(task, start=1):
+        if total >= HORIZON_S:
+            return inf
+        if number != index or isnan(t_gen):
+            return None
+        total += t_gen + (0.0 if isnan(t_exec) else t_exec)
+        if passed:
+            return total
+    return inf if len(task) == trials or total >= HORIZON_S else None
+
+
+def _quartiles(seconds: pd.Series) -> Quartiles | None:
+    known = seconds.dropna()
+    return Quartiles(*known.quantile([0.25, 0.5, 0.75])) if len(known) else None
+
+
+class MadeOfLine(NamedTuple):
+    """Answers of one shell made of one kind of thing, and how the measured ones fared.
+
+    Attributes:
+        marks: By column of the cells table, how many answers passed, and how many have a mark.
+    """
 
     made_of: str
     answers: int
-    measured: int
-    passed: int
-    passed_under: dict[str, tuple[int, int]]
-    """Condition -> passed, and known, under it."""
+    marks: dict[str, tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class ShellComposition:
+class ShellComposition(NamedTuple):
     """What one shell's answers consist of; `answers` is the denominator of the shares.
 
     An answer is classified from its text, so answers in a shell that could not run are classified
@@ -38,30 +208,34 @@ class ShellComposition:
 
     answers: int
     without_command: int
-    lines: tuple[MadeOfLine, ...]
+    lines: list[MadeOfLine]
 
 
-@dataclass(frozen=True)
-class SilentFailures:
-    """Of the failed commands of one shell, how many ended with status 0; no verdict."""
+def composition(rows: pd.DataFrame, shell: str) -> ShellComposition:
+    """What one model's answers in one shell consist of."""
+    answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
+    lines = []
+    for kind in get_args(MadeOf):
+        part = answered[answered["made_of"].eq(kind).fillna(False)]
+        if len(part):
+            columns = ("passed", *(condition.score_field for condition in EXTRA_CONDITIONS))
+            marks = {name: (int(part[name].sum()), int(part[name].count())) for name in columns}
+            lines.append(MadeOfLine(kind, len(part), marks))
+    return ShellComposition(len(answered), int(answered["made_of"].isna().sum()), lines)
 
-    silent: int
-    failed: int
 
-
-def silent_failures(rows: pd.DataFrame, shell: str) -> SilentFailures:
-    """Count one model's measured cells that failed although a command ran."""
+def silent_failures(rows: pd.DataFrame, shell: str) -> tuple[int, int]:
+    """Of one model's commands that ran and failed, how many ended with status 0, and all."""
     failed = rows[
         (rows["shell"] == shell)
         & (rows["status"] == "measured")
         & ~rows["passed"].fillna(True)
         & rows["t_exec_s"].notna()
     ]
-    return SilentFailures(int(failed["exit_ok"].fillna(False).sum()), len(failed))
+    return int(failed["exit_ok"].fillna(False).sum()), len(failed)
 
 
-@dataclass(frozen=True)
-class FailureLine:
+class FailureLine(NamedTuple):
     """One failure class: failed cells per shell, and the first in design order as the example.
 
     Its reason and command are hostile text, to be escaped where they are shown.
@@ -74,45 +248,24 @@ class FailureLine:
     command: str
 
 
-def composition(rows: pd.DataFrame, shell: str) -> ShellComposition:
-    """What one model's answers in one shell consist of."""
-    answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
-    lines = []
-    for kind in get_args(MadeOf):
-        part = answered[answered["made_of"].eq(kind).fillna(False)]
-        if len(part):
-            marks = part["passed"].dropna()
-            under = {c.name: part[c.score_field].dropna() for c in EXTRA_CONDITIONS}
-            passed_under = {name: (int(known.sum()), len(known)) for name, known in under.items()}
-            lines.append(MadeOfLine(kind, len(part), len(marks), int(marks.sum()), passed_under))
-    without = int(answered["made_of"].isna().sum())
-    return ShellComposition(len(answered), without, tuple(lines))
-
-
-def failure_lines(rows: pd.DataFrame, shells: Collection[str]) -> tuple[FailureLine, ...]:
+def failure_lines(rows: pd.DataFrame, shells: Iterable[str]) -> list[FailureLine]:
     """Every class that occurs in one model's measured cells, in the order of the closed set."""
     failed = rows[(rows["status"] == "measured") & (rows["passed"] == False)]  # noqa: E712
-    parts = dict(list(failed.groupby(failed["failure_class"].fillna("unclassified"))))
-    lines = []
+    classes, lines = failed["failure_class"].fillna("unclassified"), []
     for failure_class in (*get_args(FailureClass), "unclassified"):
-        if failure_class in parts:
-            part = parts[failure_class]
+        part = failed[classes == failure_class]
+        if len(part):
             counts = {shell: int((part["shell"] == shell).sum()) for shell in shells}
             why, command = part[["why", "command"]].fillna("").iloc[0]
             lines.append(FailureLine(failure_class, counts, cells_in(part)[0], why, command))
-    return tuple(lines)
+    return lines
 
 
-def side_effects(rows: pd.DataFrame) -> tuple[Cell, ...]:
-    """Cells whose command changed the working folder or left processes, passed or not."""
-    return cells_in(rows[(rows["status"] == "measured") & rows["side_effects"].notna()])
-
-
-def retried_cells(rows: pd.DataFrame) -> tuple[tuple[Cell, int, bool], ...]:
+def retried_cells(rows: pd.DataFrame) -> list[tuple[Cell, int, bool]]:
     """Cells interrupted from outside: their attempts, and whether the last one succeeded."""
     part = rows[rows["attempts"].fillna(1) > 1]
     columns = cells_in(part), part["attempts"].astype(int), part["status"].eq("measured")
-    return tuple(zip(*columns, strict=True))
+    return list(zip(*columns, strict=True))
 
 
 ENOUGH_FOR_ORDER = 40

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -12,16 +12,25 @@ from fluency.analysis.intervals import (
     Interval,
     clopper_pearson,
     fixed_task_halfwidth,
-    gap_interval,
+    task_interval,
     task_sd,
 )
-from fluency.analysis.outcomes import Outcomes, PairedRates, Tally, missing_bounds, pair_by_task
+from fluency.analysis.outcomes import Outcomes, Tally, mean
 from fluency.analysis.power import SampleSizes, sample_sizes
-from fluency.analysis.robustness import FlatTasks, LeaveOut, flat_tasks, leave_out
 from fluency.common.words import plural
 from fluency.core.shells import SHELLS
 
 Size = Literal["ten-or-more", "under-five", "under-ten", "open"]
+
+
+@dataclass(frozen=True)
+class LeaveOut:
+    """Gaps with one part left out; `flips` are the parts without which the band is another."""
+
+    low: Fraction
+    high: Fraction
+    flips: tuple[str, ...]
+    parts: int
 
 
 @dataclass(frozen=True)
@@ -31,26 +40,12 @@ class GapEstimate:
     Attributes:
         paired: The compared tasks and their rates.
         interval: 95 %, for tasks like these; every claim below is read off it.
-        sd: Standard deviation of the per-task differences.
-        fixed: Half-width of the interval for exactly these tasks; None with a single trial.
         bounds: The gap if all missing trials had gone against the challenger, or for it.
-        needed: Tasks that would answer each question; None if all tasks differ alike.
-        differing_bound: Clopper-Pearson upper limit of the share of tasks that differ.
-        tasks_out: Gaps with one task left out.
-        categories_out: Gaps with one category left out.
-        flat: The tasks without information.
     """
 
-    paired: PairedRates
+    paired: Outcomes
     interval: Interval
-    sd: float
-    fixed: float | None
     bounds: tuple[Fraction, Fraction]
-    needed: SampleSizes | None
-    differing_bound: float
-    tasks_out: LeaveOut | None
-    categories_out: LeaveOut | None
-    flat: FlatTasks
 
     @property
     def value(self) -> Fraction:
@@ -63,11 +58,15 @@ class GapEstimate:
 
     @property
     def edge(self) -> plan.Edge | None:
-        """The edge that both shells are at, where the tasks cannot show how much they differ."""
-        return plan.common_edge(self.paired.rates)
+        """The edge that both shells are at, where the tasks cannot show how much they differ.
+
+        Floor against ceiling is the widest gap there is.
+        """
+        one, other = map(plan.edge_of, self.paired.rates)
+        return one if one == other else None
 
     @property
-    def ahead(self) -> plan.Direction | None:
+    def ahead(self) -> plan.Band | None:
         """Who is ahead on tasks like these: the interval excludes 0."""
         if self.interval.low > 0:
             return "challenger"
@@ -80,14 +79,71 @@ class GapEstimate:
             return "open"
         if self.interval.low >= plan.DIRECTION or self.interval.high <= -plan.DIRECTION:
             return "ten-or-more"
-        if self.interval.within(plan.NOISE):
+        widest = max(map(abs, self.interval))
+        if widest < plan.NOISE:
             return "under-five"
-        return "under-ten" if self.interval.within(plan.DIRECTION) else "open"
+        return "under-ten" if widest < plan.DIRECTION else "open"
 
     @property
     def supported(self) -> bool:
         """Whether the whole interval lies in the row of the point estimate."""
-        return self.edge is None and plan.bands_within(*self.interval) == (self.band,)
+        return self.edge is None and plan.bands_within(*self.interval) == {self.band}
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the per-task differences."""
+        return task_sd(self.paired.differences)
+
+    @property
+    def fixed(self) -> float | None:
+        """Half-width of the interval for exactly these tasks; None with a single trial."""
+        return fixed_task_halfwidth(self.paired)
+
+    @property
+    def needed(self) -> SampleSizes | None:
+        """Tasks that would answer each question; None if all tasks differ alike."""
+        return sample_sizes(lambda gap: self.sd)
+
+    @property
+    def differing_bound(self) -> float:
+        """Clopper-Pearson upper limit of the share of tasks that differ."""
+        return clopper_pearson(self.paired.differing, len(self.paired.tasks))[1]
+
+    def flat(self, rate: int) -> tuple[str, ...]:
+        """The tasks that were always passed in both shells (1), or never in either (0)."""
+        rates = (own.rates for own in (self.paired.baseline, self.paired.challenger))
+        by_task = zip(self.paired.tasks, *rates, strict=True)
+        return tuple(task for task, one, other in by_task if one == other == rate)
+
+    @property
+    def informative(self) -> int:
+        """How many tasks can tell the shells apart."""
+        return len(self.paired.tasks) - len(self.flat(0)) - len(self.flat(1))
+
+    def leave_out(self, part_of: Mapping[str, str] | None = None) -> LeaveOut | None:
+        """Leave each part of the tasks out in turn, by task -> part; None if there is one part.
+
+        Without parts each task is one.
+        """
+        tasks = self.paired.tasks
+        part_of = part_of or dict(zip(tasks, tasks, strict=True))
+        apart = list(zip(tasks, self.paired.differences, strict=True))
+        parts = dict.fromkeys(part_of[task] for task in tasks)
+        if len(parts) < 2:
+            return None
+        gaps = {part: mean([d for task, d in apart if part_of[task] != part]) for part in parts}
+        flips = tuple(part for part, gap in gaps.items() if plan.band_of(gap) != self.band)
+        return LeaveOut(min(gaps.values()), max(gaps.values()), flips, len(parts))
+
+
+def estimate_gap(outcomes: Outcomes) -> GapEstimate | None:
+    """Estimate one model's gap; None if no task was measured well enough in both shells."""
+    paired = outcomes.paired()
+    if paired is None:
+        return None
+    near_edge = any(map(plan.edge_of, paired.rates))
+    interval = task_interval(paired.differences, near_edge=near_edge)
+    return GapEstimate(paired, interval, outcomes.bounds())
 
 
 @dataclass(frozen=True)
@@ -109,41 +165,10 @@ class TableReading:
     supported: bool = False
 
 
-def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstimate | None:
-    """Estimate one model's gap; None if no task was measured well enough in both shells."""
-    paired = pair_by_task(outcomes)
-    if paired is None:
-        return None
-    spread = task_sd(paired.differences)
-    return GapEstimate(
-        paired=paired,
-        interval=gap_interval(paired),
-        sd=spread,
-        fixed=fixed_task_halfwidth(paired),
-        bounds=missing_bounds(outcomes),
-        needed=sample_sizes(spread),
-        differing_bound=clopper_pearson(paired.differing, len(paired.tasks))[1],
-        tasks_out=leave_out(paired, {task: task for task in paired.tasks}),
-        categories_out=leave_out(paired, categories),
-        flat=flat_tasks(paired),
-    )
-
-
 def apply_table(
     outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]
 ) -> TableReading:
-    """Apply the decision table, or refuse to."""
-    refused = refusals(outcomes, gap, tallies)
-    if refused or gap is None:
-        return TableReading(None, refused)
-    provisional = bool({*plan.bands_within(*gap.bounds)} - {gap.band})
-    return TableReading(gap.band, (), provisional, gap.edge, gap.supported)
-
-
-def refusals(
-    outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]
-) -> tuple[str, ...]:
-    """Reasons against a verdict; empty if there is one."""
+    """Apply the decision table, or say why not."""
     reasons = []
     for shell in outcomes.contrast:
         title = SHELLS[shell].title
@@ -166,4 +191,36 @@ def refusals(
             f"{usable} of {len(outcomes.tasks)} tasks were measured in both shells; "
             f"a verdict needs {plan.MIN_TASKS}"
         )
-    return tuple(reasons)
+    if reasons or gap is None:
+        return TableReading(None, tuple(reasons))
+    provisional = plan.bands_within(*gap.bounds) != {gap.band}
+    return TableReading(gap.band, (), provisional, gap.edge, gap.supported)
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Gap and verdict over `tasks` tasks: of a set, or of those that lean to no shell named."""
+
+    names: tuple[str, ...]
+    tasks: int
+    gap: GapEstimate | None
+    reading: TableReading
+
+
+def subsets(
+    outcomes: Outcomes,
+    tallies: Mapping[str, Tally],
+    parts: Mapping[tuple[str, ...], Collection[str]],
+) -> tuple[Subset, ...]:
+    """Gap and verdict over parts of the tasks.
+
+    Whether enough was measured is asked of the study's `tallies`, and of the number of tasks.
+    """
+    found = []
+    for names, tasks in parts.items():
+        places = [place for place, task in enumerate(outcomes.tasks) if task in tasks]
+        if places:
+            kept = outcomes.at(places, *outcomes.contrast)
+            gap = estimate_gap(kept)
+            found.append(Subset(names, len(places), gap, apply_table(kept, gap, tallies)))
+    return tuple(found)

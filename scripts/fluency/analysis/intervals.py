@@ -8,14 +8,11 @@ from math import sqrt
 from statistics import stdev
 from typing import NamedTuple
 
-from scipy.special import (  # the import of scipy.stats takes half a second
-    betaincinv,
-    ndtri,
-    stdtrit,
-)
+# Not scipy.stats, whose import takes half a second.
+from scipy.special import betaincinv, ndtri, stdtrit
 
-from fluency.analysis.decision_table import ALPHA, edge_of
-from fluency.analysis.outcomes import PairedRates, mean
+from fluency.analysis.decision_table import ALPHA
+from fluency.analysis.outcomes import Outcomes, mean
 
 
 class Interval(NamedTuple):
@@ -26,10 +23,6 @@ class Interval(NamedTuple):
 
     low: Fraction
     high: Fraction
-
-    def within(self, bound: Fraction) -> bool:
-        """Whether every value in it is smaller than the bound, either way."""
-        return max(-self.low, self.high) < bound
 
 
 def task_interval(
@@ -59,17 +52,12 @@ def task_interval(
     return Interval(Fraction(round(1000 * low), 1000), Fraction(round(1000 * high), 1000))
 
 
-def gap_interval(paired: PairedRates) -> Interval:
-    """The interval of a gap."""
-    return task_interval(paired.differences, near_edge=any(map(edge_of, paired.rates)))
-
-
 def task_sd(differences: Sequence[Fraction]) -> float:
     """Sample standard deviation of the per-task differences (T - 1); 0 for a single task."""
     return float(stdev(differences)) if len(differences) > 1 else 0.0
 
 
-def fixed_task_halfwidth(paired: PairedRates) -> float | None:
+def fixed_task_halfwidth(paired: Outcomes) -> float | None:
     """Half-width of the 95 % interval for exactly these tasks, from the trials' noise alone.
 
     None if a task has one trial, which does not show its own noise.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
@@ -16,7 +16,11 @@ from fluency.core.study import Cell
 
 @dataclass(frozen=True)
 class Tally:
-    """Cells of one shell: planned = measured + missing + not measured."""
+    """Cells of one shell: planned = measured + missing + not measured.
+
+    Attributes:
+        reasons: Why cells have no measurement, with their numbers, the commonest first.
+    """
 
     planned: int
     measured: int
@@ -60,13 +64,6 @@ class PoolingError(ValueError):
     """Rows of two models met in one computation. A bug of this project, never a user's mistake."""
 
 
-def refuse_pooling(rows: pd.DataFrame) -> None:
-    """PoolingError if the rows are of two models."""
-    aliases = sorted(map(str, rows["model"].unique()))
-    if len(aliases) > 1:
-        raise PoolingError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
-
-
 def ordered_shells(shells: Sequence[str]) -> tuple[str, ...]:
     """The shells in a study's tables, in report order: its own and those of its contrast."""
     return sort_shells([*shells, *gap_shells(shells)])
@@ -78,12 +75,6 @@ class ShellPasses:
 
     passes: tuple[int, ...]
     scored: tuple[int, ...]
-
-    def at(self, places: Sequence[int]) -> ShellPasses:
-        """Those of some tasks, by their places."""
-        return ShellPasses(
-            tuple(self.passes[i] for i in places), tuple(self.scored[i] for i in places)
-        )
 
     @property
     def rates(self) -> tuple[Fraction, ...]:
@@ -106,9 +97,10 @@ class ShellPasses:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """One model's passes over the study's tasks, by shell in report order.
+    """One model's passes over tasks, by shell in report order.
 
-    The gap is asked of the two shells in `contrast`.
+    The gap is asked of the two shells in `contrast`. Rates, differences and the gap need a measured
+    trial of each task in both, see `paired`.
     """
 
     tasks: tuple[str, ...]
@@ -129,60 +121,31 @@ class Outcomes:
         """Measured trials a task needs in a shell to enter: ceil(trials / 2)."""
         return ceil(self.trials / 2)
 
+    def enough_measured(self, *shells: str) -> list[int]:
+        """The places of the tasks with enough measured trials in each of the shells."""
+        by_task = zip(*(self.by_shell[shell].scored for shell in shells), strict=True)
+        return [place for place, scored in enumerate(by_task) if min(scored) >= self.min_trials]
 
-def count_outcomes(
-    rows: pd.DataFrame,
-    tasks: Sequence[str],
-    trials: int,
-    shells: Sequence[str],
-    column: str = "passed",
-) -> Outcomes:
-    """Passes and measured trials by task and shell.
+    def at(self, places: Sequence[int], *shells: str) -> Outcomes:
+        """The tasks at some places alone, in these shells."""
+        kept = {
+            shell: ShellPasses(
+                tuple(self.by_shell[shell].passes[i] for i in places),
+                tuple(self.by_shell[shell].scored[i] for i in places),
+            )
+            for shell in shells
+        }
+        return replace(self, tasks=tuple(self.tasks[i] for i in places), by_shell=kept)
 
-    A mark that is unknown (null) is not measured, never a failure.
+    def alone(self, shell: str) -> ShellPasses | None:
+        """One shell over its tasks with enough measured trials; None without any."""
+        places = self.enough_measured(shell)
+        return self.at(places, shell).by_shell[shell] if places else None
 
-    Args:
-        rows: One model's.
-        tasks: The study's, as are the trials and shells.
-        trials: Planned of each task and shell.
-        shells: Those asked for.
-        column: The mark to count.
-
-    Raises:
-        PoolingError: The rows are of two models.
-    """
-    refuse_pooling(rows)
-    mark, by_shell = rows[column], {}
-    for shell in ordered_shells(shells):
-        known = rows["status"].eq("measured") & rows["shell"].eq(shell) & mark.notna()
-        passes, scored = (Counter(rows["task"][chosen]) for chosen in (known & mark, known))
-        by_shell[shell] = ShellPasses(
-            tuple(passes[task] for task in tasks), tuple(scored[task] for task in tasks)
-        )
-    return Outcomes(tuple(tasks), trials, by_shell, gap_shells(shells))
-
-
-def enough_measured(outcomes: Outcomes, shell: str) -> ShellPasses | None:
-    """One shell alone, over its tasks with enough measured trials; None without any."""
-    counts = outcomes.by_shell[shell]
-    kept = well_measured(outcomes.min_trials, counts)
-    return counts.at(kept) if kept else None
-
-
-def well_measured(least: int, *shells: ShellPasses) -> list[int]:
-    """The places of the tasks with at least that many measured trials in each of the shells."""
-    by_task = zip(*(counts.scored for counts in shells), strict=True)
-    return [place for place, scored in enumerate(by_task) if min(scored) >= least]
-
-
-@dataclass(frozen=True)
-class PairedRates:
-    """The tasks measured well enough in both contrasted shells, and their passes; never empty."""
-
-    tasks: tuple[str, ...]
-    dropped: tuple[str, ...]
-    baseline: ShellPasses
-    challenger: ShellPasses
+    def paired(self) -> Outcomes | None:
+        """The tasks that enter the comparison, in the contrasted shells; None without any."""
+        places = self.enough_measured(*self.contrast)
+        return self.at(places, *self.contrast) if places else None
 
     @property
     def differences(self) -> tuple[Fraction, ...]:
@@ -203,32 +166,43 @@ class PairedRates:
     def differing(self) -> int:
         return sum(d != 0 for d in self.differences)
 
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The gap over ALL tasks if each unmeasured trial goes against the challenger, and for."""
+        size = self.trials * len(self.tasks)
+        measured = self.challenger.total_passes - self.baseline.total_passes
+        against, in_favour = size - self.baseline.total_scored, size - self.challenger.total_scored
+        return Fraction(measured - against, size), Fraction(measured + in_favour, size)
+
 
 def mean(values: Sequence[Fraction]) -> Fraction:
     """The exact mean of at least one fraction."""
     return sum(values, Fraction()) / len(values)
 
 
-def pair_by_task(outcomes: Outcomes) -> PairedRates | None:
-    """The tasks that enter the comparison; None without any."""
-    contrasted = (outcomes.baseline, outcomes.challenger)
-    kept = well_measured(outcomes.min_trials, *contrasted)
-    if not kept:
-        return None
-    baseline, challenger = (counts.at(kept) for counts in contrasted)
-    tasks = tuple(outcomes.tasks[i] for i in kept)
-    return PairedRates(
-        tasks=tasks,
-        dropped=tuple(task for task in outcomes.tasks if task not in tasks),
-        baseline=baseline,
-        challenger=challenger,
-    )
+def count_outcomes(
+    rows: pd.DataFrame, tasks: Sequence[str], trials: int, shells: Sequence[str]
+) -> Outcomes:
+    """Passes and measured trials by task and shell.
 
+    A mark that is unknown (null) is not measured, never a failure.
 
-def missing_bounds(outcomes: Outcomes) -> tuple[Fraction, Fraction]:
-    """The gap over ALL tasks if every unmeasured trial goes against the challenger, and for it."""
-    size = outcomes.trials * len(outcomes.tasks)
-    baseline, challenger = outcomes.baseline, outcomes.challenger
-    measured = challenger.total_passes - baseline.total_passes
-    against, in_favour = size - baseline.total_scored, size - challenger.total_scored
-    return Fraction(measured - against, size), Fraction(measured + in_favour, size)
+    Args:
+        rows: One model's, with the marks in `passed`.
+        tasks: The study's, as are the trials and shells.
+        trials: Planned of each task and shell.
+        shells: Those asked for.
+
+    Raises:
+        PoolingError: The rows are of two models.
+    """
+    aliases = sorted(map(str, rows["model"].unique()))
+    if len(aliases) > 1:
+        raise PoolingError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
+    mark, by_shell = rows["passed"], {}
+    for shell in ordered_shells(shells):
+        known = rows["status"].eq("measured") & rows["shell"].eq(shell) & mark.notna()
+        passes, scored = (Counter(rows["task"][chosen]) for chosen in (known & mark, known))
+        by_shell[shell] = ShellPasses(
+            tuple(passes[task] for task in tasks), tuple(scored[task] for task in tasks)
+        )
+    return Outcomes(tuple(tasks), trials, by_shell, gap_shells(shells))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,32 +10,31 @@ import pandas as pd
 
 from fluency.analysis import descriptive
 from fluency.analysis.decision_table import Band, BandWords, band_words, plan_for, plan_sha256
-from fluency.analysis.gap import GapEstimate, TableReading, apply_table, estimate_gap
+from fluency.analysis.gap import (
+    GapEstimate,
+    Subset,
+    TableReading,
+    apply_table,
+    estimate_gap,
+    subsets,
+)
 from fluency.analysis.outcomes import (
     Outcomes,
-    ShellPasses,
     Tally,
     cells_in,
     count_cells,
     count_outcomes,
-    enough_measured,
     ordered_shells,
 )
-from fluency.analysis.pass_at_k import PassK, pass_k
-from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
-from fluency.analysis.subgroups import (
-    AliasPair,
-    Sets,
-    Subset,
-    alias_pairs,
-    by_set,
-    without_leaning,
-)
-from fluency.analysis.times import ShellTimes, times
+from fluency.analysis.robustness import Sensitivity, sensitivities
+from fluency.analysis.subgroups import AliasPair, alias_pairs
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.shells import Condition, gap_shells
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
+
+Sets = Mapping[str, Collection[str]]
+"""The tasks of each named set."""
 
 
 @dataclass(frozen=True)
@@ -45,36 +44,38 @@ class ModelAnalysis:
     Attributes:
         tallies: Of the study's shells, as are `composition` and `silent`.
         marks: By (task, shell), one a trial, see `trial_marks`.
-        passes: Of every shell in report order; None if no task has enough measured trials.
         gap: None if no task was measured in both contrasted shells; `reading` says why.
-        without: The gap without the tasks that lean to a shell.
+        without: The gap without the tasks that lean to one contrasted shell, to the other, and to
+            either.
         sets: The gap of each named set that is a part of the study's tasks.
+        silent: Of the failed commands, how many ended with status 0, and how many there are.
+        side_effects: Cells whose command changed the working folder or left processes.
+        retried_cells: Those interrupted from outside: attempts, and whether the last succeeded.
     """
 
     model: str
     tallies: dict[str, Tally]
     outcomes: Outcomes
-    marks: dict[tuple[str, str], tuple[str, ...]]
-    passes: dict[str, ShellPasses | None]
+    marks: dict[tuple[str, str], list[str]]
     gap: GapEstimate | None
     reading: TableReading
-    pass_k: PassK
+    pass_k: descriptive.PassK
     sensitivities: tuple[Sensitivity, ...]
     without: tuple[Subset, ...]
     sets: tuple[Subset, ...]
     composition: dict[str, descriptive.ShellComposition]
-    failures: tuple[descriptive.FailureLine, ...]
-    silent: dict[str, descriptive.SilentFailures]
+    failures: list[descriptive.FailureLine]
+    silent: dict[str, tuple[int, int]]
     side_effects: tuple[Cell, ...]
-    retried_cells: tuple[tuple[Cell, int, bool], ...]
-    times: dict[str, ShellTimes]
+    retried_cells: list[tuple[Cell, int, bool]]
+    times: dict[str, descriptive.ShellTimes]
 
     @property
     def words(self) -> dict[Band, BandWords]:
         """The decision table in words, for the shells contrasted here."""
         return band_words(self.outcomes.contrast)
 
-    def under(self, condition: Condition) -> BriefEstimate | None:
+    def under(self, condition: Condition) -> GapEstimate | None:
         """The gap where a shell's answers ran again under a condition; None if not measured."""
         return next(
             (line.estimate for line in self.sensitivities if line.key == condition.name), None
@@ -82,24 +83,16 @@ class ModelAnalysis:
 
 
 def analyse_model(
-    rows: pd.DataFrame,
-    model: str,
-    shells: tuple[str, ...],
-    categories: Mapping[str, str],
-    trials: int,
-    leans: Mapping[str, str] | None = None,
-    sets: Sets | None = None,
+    rows: pd.DataFrame, model: str, study: Study, tasks: Sequence[Task], sets: Sets | None = None
 ) -> ModelAnalysis:
     """Analyse the rows of one model.
 
     Args:
         rows: The model's, maybe none.
         model: Its alias.
-        shells: The study's.
-        categories: The study's tasks in order, with their categories.
-        trials: Planned of each task and shell.
-        leans: The shell that a task leans to, of those that say it.
-        sets: The tasks of each named set.
+        study: The design.
+        tasks: The study's, in order.
+        sets: Named sets, of which those that are a part of the tasks are analysed.
 
     Raises:
         PoolingError: The rows are of two models.
@@ -111,47 +104,52 @@ def analyse_model(
             where="cells.csv: passed",
             hint=REBUILD_HINT,
         )
-    tasks = tuple(categories)
-    tallies = {shell: count_cells(rows, shell, tasks, trials) for shell in shells}
-    outcomes = count_outcomes(rows, tasks, trials, shells)
-    gap = estimate_gap(outcomes, categories)
+    leans, shells, trials = {task.id: task.lean for task in tasks}, study.shells, study.trials
+    tallies = {shell: count_cells(rows, shell, [*leans], trials) for shell in shells}
+    outcomes = count_outcomes(rows, [*leans], trials, shells)
+    gap = estimate_gap(outcomes)
+    named = [shell for shell in outcomes.contrast if shell in leans.values()]
+    groups = [(shell,) for shell in named] + [tuple(named)] * (len(named) > 1)
+    without = {group: [t for t, lean in leans.items() if lean not in group] for group in groups}
+    parts: dict[tuple[str, ...], Collection[str]] = {
+        (name,): ids for name, ids in (sets or {}).items() if {*ids} < {*leans}
+    }
     return ModelAnalysis(
         model=model,
         tallies=tallies,
         outcomes=outcomes,
-        marks=trial_marks(rows, tasks, trials, shells),
-        passes={shell: enough_measured(outcomes, shell) for shell in outcomes.by_shell},
+        marks=trial_marks(rows, outcomes),
         gap=gap,
         reading=apply_table(outcomes, gap, tallies),
-        pass_k=pass_k(outcomes),
-        sensitivities=sensitivities(rows, tasks, trials, shells),
-        without=without_leaning(outcomes, tallies, leans or {}, categories),
-        sets=by_set(outcomes, tallies, sets or {}, categories),
+        pass_k=descriptive.pass_k(outcomes),
+        sensitivities=sensitivities(rows, outcomes.tasks, trials, shells),
+        without=subsets(outcomes, tallies, without),
+        sets=subsets(outcomes, tallies, parts),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
         failures=descriptive.failure_lines(rows, outcomes.by_shell),
         silent={shell: descriptive.silent_failures(rows, shell) for shell in shells},
-        side_effects=descriptive.side_effects(rows),
+        side_effects=cells_in(rows[rows["status"].eq("measured") & rows["side_effects"].notna()]),
         retried_cells=descriptive.retried_cells(rows),
-        times=times(rows, trials, shells),
+        times=descriptive.times(rows, trials, outcomes.by_shell),
     )
 
 
-def trial_marks(
-    rows: pd.DataFrame, tasks: tuple[str, ...], trials: int, shells: tuple[str, ...]
-) -> dict[tuple[str, str], tuple[str, ...]]:
+def trial_marks(rows: pd.DataFrame, outcomes: Outcomes) -> dict[tuple[str, str], list[str]]:
     """How every trial ended, by (task, shell).
 
     `passed`, `missing`, `not_measured`, a failure class or `unclassified`.
     """
     marks = {
-        (task, shell): ["missing"] * trials for task in tasks for shell in ordered_shells(shells)
+        (task, shell): ["missing"] * outcomes.trials
+        for task in outcomes.tasks
+        for shell in outcomes.by_shell
     }
     measured, failed = rows["status"].eq("measured"), rows["failure_class"].fillna("unclassified")
     ends = rows["status"].mask(measured, failed).mask(measured & rows["passed"], "passed")
     for cell, end in zip(cells_in(rows), ends, strict=True):
-        if (cell.task, cell.shell) in marks and 1 <= cell.trial <= trials:
+        if (cell.task, cell.shell) in marks and 1 <= cell.trial <= outcomes.trials:
             marks[cell.task, cell.shell][cell.trial - 1] = end
-    return {key: tuple(value) for key, value in marks.items()}
+    return marks
 
 
 @dataclass(frozen=True)
@@ -160,6 +158,7 @@ class Analysis:
 
     Attributes:
         shells: The study's; `shells_shown` are those in tables.
+        categories: The study's tasks in order, with their categories.
         orders: By model, the order in which its answers were asked.
         pairs: Aliases of one model id side by side.
     """
@@ -167,11 +166,10 @@ class Analysis:
     trials: int
     shells: tuple[str, ...]
     contrast: tuple[str, str]
-    tasks: tuple[str, ...]
     categories: dict[str, str]
     models: tuple[ModelAnalysis, ...]
     orders: dict[str, descriptive.AskingOrder]
-    pairs: tuple[AliasPair, ...] = ()
+    pairs: tuple[AliasPair, ...]
 
     @property
     def shells_shown(self) -> tuple[str, ...]:
@@ -194,20 +192,13 @@ def analyse(
     frame: pd.DataFrame, study: Study, tasks: Sequence[Task], sets: Sets | None = None
 ) -> Analysis:
     """Analyse the cells table of a study; `sets` has the tasks of each named set."""
-    categories: dict[str, str] = {task.id: task.category for task in tasks}
-    leans: dict[str, str] = {task.id: task.lean for task in tasks if task.lean}
-    shells = tuple(study.shells)
     by_model = {model.alias: frame[frame["model"] == model.alias] for model in study.models}
-    models = tuple(
-        analyse_model(rows, name, shells, categories, study.trials, leans, sets)
-        for name, rows in by_model.items()
-    )
+    models = tuple(analyse_model(rows, name, study, tasks, sets) for name, rows in by_model.items())
     return Analysis(
         trials=study.trials,
-        shells=shells,
-        contrast=gap_shells(shells),
-        tasks=tuple(categories),
-        categories=categories,
+        shells=tuple(study.shells),
+        contrast=gap_shells(study.shells),
+        categories={task.id: task.category for task in tasks},
         models=models,
         orders={
             name: descriptive.asking_order(rows, name, study) for name, rows in by_model.items()

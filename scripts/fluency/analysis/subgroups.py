@@ -1,83 +1,18 @@
-"""Leaning tasks, sets of tasks, and two aliases of one model."""
+"""A rate or a gap measured twice: by two aliases of one model, or in two studies."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
 from fluency.analysis.decision_table import edge_of
-from fluency.analysis.gap import GapEstimate, TableReading, apply_table, estimate_gap
 from fluency.analysis.intervals import Interval, task_interval
-from fluency.analysis.outcomes import (
-    Outcomes,
-    PoolingError,
-    Tally,
-    mean,
-    well_measured,
-)
+from fluency.analysis.outcomes import Outcomes, PoolingError, mean
 from fluency.core.study import ModelConfig
 
-Sets = Mapping[str, Collection[str]]  # name -> ids of tasks
 GAP = "gap"  # the name of the difference of the gaps
-
-
-@dataclass(frozen=True)
-class Subset:
-    """Gap and verdict over `tasks` tasks: of a set, or of those that lean to no shell named."""
-
-    names: tuple[str, ...]
-    tasks: int
-    gap: GapEstimate | None
-    reading: TableReading
-
-
-def without_leaning(
-    outcomes: Outcomes,
-    tallies: Mapping[str, Tally],
-    leans: Mapping[str, str],
-    categories: Mapping[str, str],
-) -> tuple[Subset, ...]:
-    """Without the tasks that lean to one contrasted shell, to the other, and to either."""
-    found = [shell for shell in outcomes.contrast if shell in leans.values()]
-    groups = [(shell,) for shell in found] + [tuple(found)] * (len(found) > 1)
-    kept = {
-        group: {task for task in outcomes.tasks if leans.get(task) not in group} for group in groups
-    }
-    return _subsets(outcomes, tallies, kept, categories)
-
-
-def by_set(
-    outcomes: Outcomes, tallies: Mapping[str, Tally], sets: Sets, categories: Mapping[str, str]
-) -> tuple[Subset, ...]:
-    """Each named set that is a part of the study's tasks; all of them together are the headline."""
-    parts: dict[tuple[str, ...], set[str]] = {
-        (n,): set(tasks) for n, tasks in sets.items() if set(tasks) < set(outcomes.tasks)
-    }
-    return _subsets(outcomes, tallies, parts, categories)
-
-
-def _subsets(
-    outcomes: Outcomes,
-    tallies: Mapping[str, Tally],
-    parts: Mapping[tuple[str, ...], Collection[str]],
-    categories: Mapping[str, str],
-) -> tuple[Subset, ...]:
-    """Whether enough was measured is asked of the study's `tallies`, and of the number of tasks."""
-    found = []
-    for names, tasks in parts.items():
-        places = [place for place, task in enumerate(outcomes.tasks) if task in tasks]
-        if not places:
-            continue
-        kept = replace(
-            outcomes,
-            tasks=tuple(outcomes.tasks[place] for place in places),
-            by_shell={shell: counts.at(places) for shell, counts in outcomes.by_shell.items()},
-        )
-        gap = estimate_gap(kept, categories)
-        found.append(Subset(names, len(places), gap, apply_table(kept, gap, tallies)))
-    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -143,34 +78,30 @@ def rate_changes(
     if (first.tasks, first.contrast) != (second.tasks, second.contrast):
         raise PoolingError("these outcomes are not of one design")
     parts: dict[str, tuple[str, ...]] = {shell: (shell,) for shell in shells or first.contrast}
-    parts[GAP] = first.contrast
-    found = [_change(name, part, first, second) for name, part in parts.items()]
-    return tuple(change for change in found if change)
-
-
-def _change(
-    name: str, shells: tuple[str, ...], first: Outcomes, second: Outcomes
-) -> RateChange | None:
-    """The change of one shell's rate; of two shells, of the second's rate less the first's."""
-    enough = [
-        set(well_measured(one.min_trials, *(one.by_shell[shell] for shell in shells)))
-        for one in (first, second)
-    ]
-    kept = sorted(set.intersection(*enough))
-    if not kept:
-        return None
-    rates = [[one.by_shell[shell].at(kept).rates for shell in shells] for one in (first, second)]
-    before, after = (
-        [values[-1] - sum(values[:-1], Fraction()) for values in zip(*side, strict=True)]
-        for side in rates
-    )
-    changes = [b - a for a, b in zip(before, after, strict=True)]
-    near_edge = any(edge_of(mean(values)) for side in rates for values in side)
-    return RateChange(
-        what=name,
-        tasks=len(kept),
-        before=mean(before),
-        after=mean(after),
-        interval=task_interval(changes, near_edge=near_edge, reach=len(shells)),
-        differing=sum(value != 0 for value in changes),
-    )
+    found = []
+    for name, part in (parts | {GAP: first.contrast}).items():
+        enough = {*first.enough_measured(*part)} & {*second.enough_measured(*part)}
+        if not enough:
+            continue
+        rates = [
+            [one.at(sorted(enough), shell).by_shell[shell].rates for shell in part]
+            for one in (first, second)
+        ]
+        before, after = (
+            # One shell's rate; of two shells, the second's less the first's.
+            [values[-1] - sum(values[:-1], Fraction()) for values in zip(*side, strict=True)]
+            for side in rates
+        )
+        changes = [b - a for a, b in zip(before, after, strict=True)]
+        near_edge = any(edge_of(mean(values)) for side in rates for values in side)
+        found.append(
+            RateChange(
+                what=name,
+                tasks=len(enough),
+                before=mean(before),
+                after=mean(after),
+                interval=task_interval(changes, near_edge=near_edge, reach=len(part)),
+                differing=sum(value != 0 for value in changes),
+            )
+        )
+    return tuple(found)

@@ -98,7 +98,7 @@ def _text(
         "deviations": view.provenance.deviations,
         "measured": ", ".join(
             [
-                plural(len(analysis.tasks), "task"),
+                plural(len(analysis.categories), "task"),
                 listed(short_names(analysis.shells)),
                 f"{plural(analysis.trials, 'trial')} of each",
                 plural(len(analysis.models), "model"),

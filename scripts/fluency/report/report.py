@@ -91,6 +91,7 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         "challenger": SHELLS[contrast[1]].short_title,
         "as_designed": contrast == DESIGN_SHELLS,
         "conditions": conditions_of(contrast),
+        "mark_columns": ["passed", *(c.score_field for c in conditions_of(contrast))],
         "limits": {
             "verdict": plan.MIN_TASKS,
             "direction": plan.DIRECTION_PP,

@@ -156,7 +156,7 @@ def refusal(model: ModelAnalysis) -> str:
     seen = "; ".join(
         f"{SHELLS[shell].title} passed {found.total_passes} of {found.total_scored} runs"
         for shell in model.tallies
-        if (found := model.passes[shell])
+        if (found := model.outcomes.alone(shell))
     )
     return "; ".join(model.reading.refused) + (f" ({seen})" if seen else "")
 
@@ -291,7 +291,7 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
         (m.model, shell, tally) for m in analysis.models for shell, tally in m.tallies.items()
     ]
     design = [
-        f"{plural(len(analysis.tasks), 'task')} "
+        f"{plural(len(analysis.categories), 'task')} "
         f"({set_name([task.id for task in view.tasks]) or 'no named set'})",
         plural(len(analysis.shells), "shell"),
         plural(analysis.trials, "trial"),
@@ -415,7 +415,10 @@ def registration_summary(provenance: Provenance) -> tuple[str, str]:
 def could_change(analysis: Analysis) -> dict[str, list[str]]:
     """Model -> what would change its result, a sentence for each; nothing for models at an edge."""
     said = {
-        model.model: [*_other_definitions(model, model.gap), *_other_tasks(model, model.gap)]
+        model.model: [
+            *_other_definitions(model, model.gap),
+            *_other_tasks(model, model.gap, analysis.categories),
+        ]
         for model in analysis.models
         if model.gap and model.reading.band and not model.reading.edge
     }
@@ -445,12 +448,14 @@ def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         yield f"The missing runs could move the gap to anything from {low} to {high}."
 
 
-def _other_tasks(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
-    flat = gap.flat
-    if flat.informative < max(MIN_INFORMATIVE, flat.compared // 2):
-        kinds = {"always solved in both": flat.always, "never solved in either shell": flat.never}
+def _other_tasks(
+    model: ModelAnalysis, gap: GapEstimate, categories: dict[str, str]
+) -> Iterator[str]:
+    compared = len(gap.paired.tasks)
+    if gap.informative < max(MIN_INFORMATIVE, compared // 2):
+        kinds = {"always solved in both": gap.flat(1), "never solved in either shell": gap.flat(0)}
         how = " or ".join(words for words, tasks in kinds.items() if tasks)
-        yield f"Only {flat.informative} of {flat.compared} tasks can tell; the others were {how}."
+        yield f"Only {gap.informative} of {compared} tasks can tell; the others were {how}."
         if gap.needed and not gap.ahead:
             yield (
                 f"About {gap.needed.ahead} tasks of this kind would show who is ahead if the gap "
@@ -464,7 +469,7 @@ def _other_tasks(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         yield f"The gap by set of tasks: {', '.join(gaps)}."
     parts = [
         f"{nouns} {_first_of(out.flips)}"
-        for nouns, out in (("tasks", gap.tasks_out), ("categories", gap.categories_out))
+        for nouns, out in (("tasks", gap.leave_out()), ("categories", gap.leave_out(categories)))
         if out and out.flips
     ]
     parts += [

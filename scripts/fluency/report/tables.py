@@ -42,7 +42,7 @@ def rate_cell(model: ModelAnalysis, shell: str) -> str:
     """`61.0 % (61/100)` over the compared tasks, or the shell's own where it is not compared."""
     if shell not in model.tallies:
         return "not in study"
-    found = model.passes[shell]
+    found = model.outcomes.alone(shell)
     if model.gap is not None and shell in model.outcomes.contrast:
         paired = model.gap.paired
         is_baseline = shell == model.outcomes.contrast[0]
