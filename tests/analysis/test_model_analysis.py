@@ -162,7 +162,7 @@ def test_headline_of_several_models_equals_each_alone() -> None:
     for alias, model in zip(("model-x", "model-y"), together, strict=True):
         (alone,) = analyse(frame[frame["model"] == alias], make_study((alias,)), TASKS).models
         assert headline_of(alone) == headline_of(model) and headline_of(model).startswith(
-            f"{alias} wrote "
+            f"{alias}: "
         )
 
 

@@ -87,18 +87,14 @@ def test_third_shell_is_in_every_table(tmp_path: Path) -> None:
     for title in ("Numbers", "Sensitivities", "Times"):
         assert re.search(r"^\|.*\bZsh 5\b", section(text, title), re.M), title
     assert "30.0 s in Bash, 30.0 s in PowerShell, 30.0 s in Zsh." in section(text, "Failures")
-    assert set(figures) == {"gaps", "tasks", "failures"}
-    assert all("Zsh" in words(figures[kind]) for kind in ("tasks", "failures"))
-    assert "Zsh" not in words(figures["gaps"])
+    assert set(figures) == {"gaps", "failures"}
+    assert "Zsh" in words(figures["failures"]) and "Zsh" not in words(figures["gaps"])
 
 
 def test_another_contrast_has_its_own_words(tmp_path: Path) -> None:
     text, figures = report_of(tmp_path, "bash", "zsh")
     assert "more often in Zsh 5 than in Bash?" in text
-    assert re.search(
-        r"\*\*model-x\*\* wrote a working command in \d+ of 100 Bash and \d+ of 100 Zsh runs: Zsh",
-        text,
-    )
+    assert headers(text)[0][:3] == ["model", "Bash", "Zsh"]
     assert "Zsh better →" in words(figures["gaps"])
     assert "### What the answers consist of" in text
     assert ["shell", "made of", "answers", "passed"] in headers(text)

@@ -141,6 +141,10 @@ def test_page_escapes_its_header():
     html = page(
         {"study": "<b onclick='x'>", "models": [["<b>", "x"]], "shells": []},
         "[]",
-        PageHeader("<b onclick=x>", {"<b>": ["<b onclick=x>"]}, [("<b onclick=x>", "", [1])]),
+        PageHeader(
+            "<b onclick=x>",
+            {"<b>": {"<b onclick=x>": "<b onclick=x>"}},
+            [("<b onclick=x>", "", [1])],
+        ),
     )
     assert "<b onclick" not in html and "&lt;b onclick=" in html

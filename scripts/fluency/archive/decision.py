@@ -18,18 +18,14 @@ from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.common.words import plural
 from fluency.core.table import to_frame
 from fluency.report.sentences import (
     could_change,
     decides,
-    headline_of,
-    listed,
     question,
-    registration_summary,
-    short_names,
+    registered,
+    study_sentences,
     too,
-    unofficial_builds,
 )
 from fluency.report.tables import first_table
 from fluency.report.templates import render
@@ -94,22 +90,13 @@ def _text(
         "date": date,
         "study": archived.study,
         "question": question(analysis),
-        "registered": registration_summary(view.provenance),
-        "deviations": view.provenance.deviations,
-        "measured": ", ".join(
-            [
-                plural(len(analysis.categories), "task"),
-                listed(short_names(analysis.shells)),
-                f"{plural(analysis.trials, 'trial')} of each",
-                plural(len(analysis.models), "model"),
-            ]
-        ),
-        "analysis": analysis,
+        "registered": registered(view.provenance),
+        "provenance": view.provenance,
+        "facts": " ".join(study_sentences(analysis, view)),
         "first_table": first_table(analysis),
         "options": analysis.words.values(),
         "verdict": decides(analysis),
         "could_change": could_change(analysis),
-        "builds": unofficial_builds(view.provenance),
         "plan": (analysis.plan["version"], analysis.plan_sha256),
         "models": [_lines(model) for model in analysis.models],
         "proposes": any(model.reading.band and not model.reading.edge for model in analysis.models),
@@ -145,9 +132,4 @@ def _lines(model: ModelAnalysis) -> dict[str, str]:
         if not model.reading.supported:
             unsure = "the interval does not support it, so no change can be based on it"
             changes = f"By the table: {changes} But {unsure}."
-    return {
-        "model": model.model,
-        "headline": headline_of(model),
-        "changes": changes,
-        "stays": stays,
-    }
+    return {"model": model.model, "changes": changes, "stays": stays}

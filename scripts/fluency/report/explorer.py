@@ -22,9 +22,7 @@ from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, ViewSize, cell_view
 from fluency.report.marks import FAILURES, MARKS
-from fluency.report.numbers import signed, span
-from fluency.report.sentences import attempt, claims_sentence, decides, refusal
-from fluency.report.tables import rate_cell
+from fluency.report.sentences import attempt, decides, results
 from fluency.report.templates import render
 
 WIDE_LIMIT = 19_000_000  # characters of details: what a browser reads in well under a second
@@ -36,12 +34,12 @@ class PageHeader(NamedTuple):
 
     Attributes:
         verdict: The report's first sentence.
-        rates: By model, each shell's pass rate, the gap and what it shows.
+        rates: By model, its results by their headers.
         failures: Rows of a failure class, what it means, and the runs that failed so by shell.
     """
 
     verdict: str = ""
-    rates: Mapping[str, list[str]] = MappingProxyType({})
+    rates: Mapping[str, dict[str, str]] = MappingProxyType({})
     failures: Sequence[tuple[str, str, list[int]]] = ()
 
 
@@ -52,12 +50,7 @@ def write_explorer(path: Path, frame: pd.DataFrame, view: StudyView, header: Pag
 
 def page_header(analysis: Analysis) -> PageHeader:
     """The numbers and claims as the report states them."""
-    rates = {
-        model.model: [rate_cell(model, shell) for shell in analysis.shells]
-        + [f"{signed(model.gap.value)} ({span(model.gap.interval)})" if model.gap else "n/a"]
-        + [claims_sentence(model) if model.reading.band else f"Not compared: {refusal(model)}."]
-        for model in analysis.models
-    }
+    rates = {model.model: results(model, analysis.shells) for model in analysis.models}
     total: dict[str, Counter[str]] = {}
     for model in analysis.models:
         for line in model.failures:

@@ -1,22 +1,20 @@
-"""Three kinds of figures as SVG: the gaps, and for each model its tasks and its failures.
+"""Two kinds of figures as SVG: the gaps, and for each model its failures.
 
 The templates in report/figures hold the drawing; this module says what is drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
 from fluency.analysis.decision_table import DIRECTION_PP, NOISE_PP
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
-from fluency.common.words import plural
-from fluency.core.shells import SHELLS
 from fluency.report.marks import FAILURES
 from fluency.report.numbers import signed, span
-from fluency.report.sentences import claims_sentence, listed, short_names, telling_first
+from fluency.report.sentences import claims_sentence, short_name, short_names, telling_first
 from fluency.report.templates import render
 
 WIDEST = 7.5
@@ -40,8 +38,7 @@ class Drawing:
 def draw_figures(analysis: Analysis) -> list[Drawing]:
     """All figures of a report, in its order; what was not measured is not drawn."""
     drawings = [draw_gaps(analysis)]
-    for model in analysis.models:
-        drawings += [draw_tasks(model), draw_failures(model)]
+    drawings += map(draw_failures, analysis.models)
     return [drawing for drawing in drawings if drawing]
 
 
@@ -71,9 +68,9 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
     rows, words = [], []
     for model, gap in shown:
         low, high = (100 * float(end) for end in gap.interval)
-        said = claims_sentence(model) if model.reading.band else "Not compared."
         words.append(
-            f"{model.model}: {signed(gap.value)}, 95 % interval {span(gap.interval)}. {said}"
+            f"{model.model}: {signed(gap.value)}, 95 % interval {span(gap.interval)}. "
+            f"{claims_sentence(model)}"
         )
         rows.append(
             {
@@ -102,68 +99,18 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
     )
 
 
-def _by_role(model: ModelAnalysis) -> list[str]:
-    """The shells in the order of their marks: baseline, challenger, any further."""
-    contrast = model.outcomes.contrast
-    return [*contrast, *(shell for shell in model.outcomes.by_shell if shell not in contrast)]
-
-
-def draw_tasks(model: ModelAnalysis) -> Drawing | None:
-    """The rates of all shells by task, the challenger's largest lead first.
-
-    Tasks passed always or never in every shell are left out and counted. None if no task is left.
-    """
-    outcomes, shells = model.outcomes, _by_role(model)
-    rows: list[dict[str, Any]] = []
-    flat = {100.0: 0, 0.0: 0}
-    for place, task in enumerate(outcomes.tasks):
-        counts = [
-            (outcomes.by_shell[s].passes[place], outcomes.by_shell[s].scored[place]) for s in shells
-        ]
-        rates = [100 * passes / scored if scored else None for passes, scored in counts]
-        known = {*rates} - {None}
-        if len(known) == 1 and (only := known.pop()) in flat:
-            flat[only] += 1
-        elif any(rate is not None for rate in rates):
-            rows.append({"name": task, "rates": rates})
-    if not rows:
-        return None
-    rows.sort(key=lambda row: ((row["rates"][0] or 0) - (row["rates"][1] or 0), row["name"]))
-    left_out = [
-        f"{plural(flat[rate], 'task')} {how}"
-        for rate, how in (
-            (100.0, "always passed in every shell"),
-            (0.0, "never passed in any shell"),
-        )
-        if flat[rate]
-    ]
-    note = f"Not shown: {listed(left_out)}." if left_out else ""
-    named = _legend(shells, [s for s in shells if any(outcomes.by_shell[s].scored)])
-    names = listed([name for _, name in named])
-    return _draw(
-        "tasks",
-        f"Tasks, {model.model}",
-        f"Share of passed runs of {model.model} by task, in {names}. {note}".strip(),
-        rows,
-        model=model.model,
-        shells=named,
-        trials=outcomes.trials,
-        flat=note,
-    )
-
-
-def _legend(shells: list[str], shown: Collection[str]) -> list[tuple[int, str]]:
-    """The mark and name of each shell shown."""
-    return [(place, SHELLS[s].short_title) for place, s in enumerate(shells) if s in shown]
-
-
 def draw_failures(model: ModelAnalysis) -> Drawing | None:
     """Bars of all measured shells by failure class, the commonest first; None without any."""
-    measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
+    shells = [*model.outcomes.by_shell]
+    bars = [
+        (shells.index(shell), short_name(shell), tally.measured)
+        for shell, tally in model.tallies.items()
+        if tally.measured
+    ]
     rows: list[dict[str, Any]] = [
         {
             "name": FAILURES.get(line.failure_class, ("", line.failure_class))[1],
-            "counts": [line.counts.get(shell, 0) for shell in measured],
+            "counts": [line.counts.get(shells[place], 0) for place, *_ in bars],
         }
         for line in model.failures
     ]
@@ -171,21 +118,18 @@ def draw_failures(model: ModelAnalysis) -> Drawing | None:
         return None
     rows.sort(key=lambda row: -sum(row["counts"]))
     words = [f"{row['name']} {' / '.join(map(str, row['counts']))}" for row in rows]
-    shells = _by_role(model)
+    most = max(
+        100 * count / size
+        for row in rows
+        for count, (*_, size) in zip(row["counts"], bars, strict=True)
+    )
     return _draw(
         "failures",
         f"Failures, {model.model}",
-        f"How runs of {model.model} failed, {' / '.join(short_names(measured))}: "
+        f"How runs of {model.model} failed, {' / '.join(name for _, name, _ in bars)}: "
         f"{'; '.join(words)}.",
         rows,
         model=model.model,
-        shells=_legend(shells, measured),
-        measured=[(shells.index(shell), size) for shell, size in measured.items()],
-        ticks=_ticks(
-            max(
-                100 * count / size
-                for row in rows
-                for count, size in zip(row["counts"], measured.values(), strict=True)
-            )
-        ),
+        bars=bars,
+        ticks=_ticks(most),
     )

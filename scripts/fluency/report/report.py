@@ -77,9 +77,8 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         "models": [
             {
                 "name": model.model,
-                "sentence": sentences.model_sentence(model),
                 "changes": changes.get(model.model, []),
-                "figures": [drawn.get((kind, model.model)) for kind in ("tasks", "failures")],
+                "failures": drawn.get(("failures", model.model)),
                 "differences": tables.difference_table(model),
                 "task_table": tables.task_table(model, analysis.categories),
                 "missing_programs": sentences.missing_programs(model),
@@ -107,7 +106,7 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         ],
         "task_set": set_name([task.id for task in view.tasks]),
         "bank": Counter(task.provenance for task in view.tasks),
-        "registered": sentences.registration_summary(provenance),
+        "registered": sentences.registered(provenance),
         "provenance": provenance,
         "run_facts": provenance_facts(provenance),
     }

@@ -34,9 +34,9 @@ from fluency.core.study import Study
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report.markdown import code
-from fluency.report.numbers import points, signed, span
+from fluency.report.numbers import points, rate, signed, span
 
-TEN, FIVE = f"{DIRECTION_PP} points or more", f"{NOISE_PP} points or more"
+TEN = f"{DIRECTION_PP} points or more"
 SIZES = {
     "ten-or-more": TEN,
     "under-five": f"less than {NOISE_PP} points",
@@ -61,7 +61,7 @@ def short_name(shell: str) -> str:
 
 def short_names(shells: Iterable[str]) -> list[str]:
     """As they appear in sentences and headers."""
-    return [SHELLS[shell].short_title for shell in shells]
+    return [short_name(shell) for shell in shells]
 
 
 def side_name(side: str | None, contrast: tuple[str, str]) -> str:
@@ -96,36 +96,44 @@ def attempt(number: int | None, measured: bool) -> str | None:
 # One model.
 
 
-def headline_of(model: ModelAnalysis) -> str:
-    """What one model did, with its name and what the decision table says."""
-    said = f"{model.model} {model_sentence(model)}"
-    return f"{said} Decision table: {judged(model, model.reading)}." if model.reading.band else said
-
-
-def model_sentence(model: ModelAnalysis) -> str:
-    """What one model did, to be read after its name."""
+def results(model: ModelAnalysis, shells: Iterable[str]) -> dict[str, str]:
+    """Rates, gap, what its interval shows and what the decision table says, by their headers."""
     gap = model.gap
-    if gap is None or model.reading.band is None:
-        return f"was not compared: {refusal(model)}."
-    baseline, challenger = short_names(model.outcomes.contrast)
-    below, above = gap.paired.baseline, gap.paired.challenger
-    if not below.total_passes + above.total_passes:
-        return (
-            "solved nothing in either shell: for this model the tasks are too hard to compare the "
-            "shells."
-        )
-    return (
-        f"wrote a working command in {below.total_passes} of {below.total_scored} {baseline} and "
-        f"{above.total_passes} of {above.total_scored} {challenger} runs: {challenger} "
-        f"{signed(gap.value)} points (95 % interval {span(gap.interval)}). {claims_sentence(model)}"
-    )
+    rates = {short_name(shell): rate_cell(model, shell) for shell in shells}
+    return rates | {
+        "gap in points (95 % interval)": f"{signed(gap.value)} ({span(gap.interval)})"
+        if gap
+        else "n/a",
+        "what the interval shows": claims_sentence(model),
+        "decision table": judged(model, model.reading),
+    }
+
+
+def headline_of(model: ModelAnalysis) -> str:
+    """What one model did, in a line."""
+    *rates, gap, claims, table = results(model, model.outcomes.contrast).items()
+    counted = ", ".join(f"{name} {cell}" for name, cell in (*rates, gap))
+    return f"{model.model}: {counted}. {claims[1]} Decision table: {table[1]}."
+
+
+def rate_cell(model: ModelAnalysis, shell: str) -> str:
+    """`61.0 % (61/100)` over the compared tasks, or the shell's own where it is not compared."""
+    if shell not in model.tallies:
+        return "not in study"
+    paired = model.gap and model.gap.paired
+    compared = (paired.baseline, paired.challenger) if paired else ()
+    of = dict(zip(model.outcomes.contrast, compared, strict=False))
+    found = of.get(shell, model.outcomes.alone(shell))
+    if found is None:
+        return "not measured" if model.tallies[shell].state == "not-measured" else "missing"
+    return rate(found)
 
 
 def claims_sentence(model: ModelAnalysis) -> str:
     """Who is ahead and by how much: what the printed interval shows, and nothing else."""
     gap = model.gap
-    if gap is None:
-        return ""
+    if gap is None or model.reading.band is None:
+        return f"Not compared: {'; '.join(model.reading.refused)}."
     who = side_name(gap.ahead, model.outcomes.contrast)
     said = f"{who} is ahead" if gap.ahead else "Who is ahead is open"
     if gap.edge:
@@ -151,16 +159,6 @@ def judged(model: ModelAnalysis, reading: TableReading) -> str:
     return f"{said}, {'supported' if reading.supported else 'not supported'}"
 
 
-def refusal(model: ModelAnalysis) -> str:
-    """Why no verdict is given, and what was measured."""
-    seen = "; ".join(
-        f"{SHELLS[shell].title} passed {found.total_passes} of {found.total_scored} runs"
-        for shell in model.tallies
-        if (found := model.outcomes.alone(shell))
-    )
-    return "; ".join(model.reading.refused) + (f" ({seen})" if seen else "")
-
-
 def too(edge: Edge) -> str:
     """`too hard` at the floor, `too easy` at the ceiling."""
     return "too hard" if edge == "floor" else "too easy"
@@ -170,25 +168,17 @@ def missing_programs(model: ModelAnalysis) -> str:
     """Whether the sandbox may favour a shell by the programs it lacks; empty if hardly."""
     lacked = {line.failure_class: line.counts for line in model.failures}.get(MISSING_PROGRAM, {})
     shares = {
-        shell: Fraction(lacked.get(shell, 0), model.tallies[shell].measured)
-        for shell in model.outcomes.contrast
-        if shell in model.tallies and model.tallies[shell].measured
+        Fraction(lacked.get(shell, 0), tally.measured): shell
+        for shell, tally in model.tallies.items()
+        if shell in model.outcomes.contrast and tally.measured
     }
-    if (
-        len(shares) < 2
-        or (apart := max(shares.values()) - min(shares.values())) < MISSING_PROGRAM_GAP
-    ):
+    least, most = min(shares, default=Fraction()), max(shares, default=Fraction())
+    if most - least < MISSING_PROGRAM_GAP:
         return ""
-    gaps = {
-        line.key: signed(line.estimate.paired.gap) if line.estimate else "n/a"
-        for line in model.sensitivities
-    }
     return (
-        f"The sandbox may favour {SHELLS[min(shares, key=shares.__getitem__)].short_title}: "
-        f"failures for a program that other machines have and this sandbox lacks differ by "
-        f"{points(apart)} points. The gap is {gaps['missing_left_out']} pp with those runs left "
-        f"out and {gaps['missing_passed']} pp with all of them passed, against "
-        f"{gaps['headline']} pp as designed."
+        f"The sandbox may favour {short_name(shares[least])}: failures for a program that other "
+        f"machines have and this sandbox lacks differ by {points(most - least)} points. The "
+        "sensitivities have the gap with those runs left out, and with all of them passed."
     )
 
 
@@ -199,7 +189,7 @@ def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
     """The first page for a terminal, with the paths of report and explorer."""
     analysis = analyse(frame, view.study, view.tasks)
     lines = ["", decides(analysis), ""]
-    lines += [f"  {model.model} {model_sentence(model)}" for model in telling_first(analysis)]
+    lines += [f"  {headline_of(model)}" for model in telling_first(analysis)]
     lines += ["", " ".join(study_sentences(analysis, view))]
     lines += unexpected_controls(view.control)
     lines += [f"Report:   {folder / 'report.md'}", f"Explorer: {folder / 'explorer.html'}"]
@@ -208,33 +198,23 @@ def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
 
 def decides(analysis: Analysis) -> str:
     """What may be decided: the first line of the report."""
-    judged_models = [(model, model.gap) for model in analysis.models if model.reading.band]
     claims: dict[tuple[int, str], list[str]] = {}
-    for model, gap in judged_models:
-        if gap:
-            claims.setdefault(_claim(analysis, model.reading, gap), []).append(model.model)
+    compared = [(model, model.gap) for model in analysis.models if model.gap and model.reading.band]
+    for model, gap in compared:
+        claims.setdefault(_claim(analysis, model.reading, gap), []).append(model.model)
     if not claims:
         return _compares_nothing(analysis)
     parts = [text.format(_for(analysis, claims[rank, text])) for rank, text in sorted(claims)]
-    sides = {gap.ahead for _, gap in judged_models if gap and gap.ahead}
+    sides = {gap.ahead for _, gap in compared} - {None}
     if len(sides) > 1:
         parts = ["the models disagree", *parts]
-    elif not sides and not any(model.reading.supported for model, _ in judged_models):
+    elif not sides and not any(model.reading.supported for model, _ in compared):
         parts = ["nothing in this study supports a change of policy", *parts]
     if refused := [model.model for model in analysis.models if not model.reading.band]:
         parts.append(f"not compared: {listed(refused)}")
-    if len(sides) > 1:
-        parts.append("no common change is supported")
     said = "; ".join(parts)
     said = f"{said[:1].upper()}{said[1:]}."
-    changed = [
-        m.model
-        for m, gap in judged_models
-        if m.reading.supported and gap and gap.band in DIRECTIONS
-    ]
-    if changed and len(changed) < len(analysis.models):
-        said += f" The change is supported for {listed(changed)} only."
-    if unfinished := [model.model for model, _ in judged_models if model.reading.provisional]:
+    if unfinished := [model.model for model, _ in compared if model.reading.provisional]:
         said += (
             f" Missing runs could still change the verdict for {listed(unfinished)}: "
             "finish the study before deciding."
@@ -246,17 +226,18 @@ def _claim(analysis: Analysis, reading: TableReading, gap: GapEstimate) -> tuple
     """What is said of one model, with a place for names, and its rank among the claims."""
     side = gap.ahead or (gap.band if gap.band in DIRECTIONS else None)
     name, rank = side_name(side, analysis.contrast), 10 * (side == "baseline")
-    if gap.ahead and reading.supported and gap.band == side:
-        return rank, f"{name} is ahead by {TEN}{{}}: {analysis.words[gap.band].reading}"
-    if gap.ahead and gap.band == side and not gap.edge:
-        return rank + 1, (
-            f"{name} is ahead{{}}; whether by the {DIRECTION_PP} points that the decision table "
-            "asks for is open"
-        )
+    if gap.ahead and gap.band == side:
+        if reading.supported:
+            return rank, f"{name} is ahead by {TEN}{{}}: {analysis.words[gap.band].reading}"
+        if not gap.edge:
+            return rank + 1, (
+                f"{name} is ahead{{}}; whether by the {DIRECTION_PP} points that the decision "
+                "table asks for is open"
+            )
     if gap.ahead:
         return rank + 2, f"{name} is ahead{{}}, on which the decision table bases no change"
     if reading.supported:
-        return 20, f"no difference of {FIVE}{{}}: change nothing"
+        return 20, f"no difference of {NOISE_PP} points or more{{}}: change nothing"
     if side and not gap.edge:
         return rank + 3, (
             f"by the decision table {name} leads by {TEN}{{}}, but the interval includes 0: no "
@@ -300,18 +281,25 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
     measured, planned = (sum(getattr(t, n) for *_, t in tallies) for n in ("measured", "planned"))
     yield f"{' × '.join(design)}, {measured} of {planned} runs measured."
     if missing := [
-        f"{tally.missing} of {tally.planned} in {SHELLS[shell].short_title} for {model}"
+        f"{tally.missing} of {tally.planned} in {short_name(shell)} for {model}"
         for model, shell, tally in tallies
         if tally.missing
     ]:
         yield f"Missing: {', '.join(missing)}."
     for shell in dict.fromkeys(s for _, s, tally in tallies if tally.state == "not-measured"):
-        yield f"To measure {SHELLS[shell].short_title}, {SHELLS[shell].install_hint}."
+        yield f"To measure {short_name(shell)}, {SHELLS[shell].install_hint}."
     yield from _several_models(analysis, view.study)
     yield from _about_tasks(analysis, view)
     yield from _about_times(analysis)
-    yield _registered(view.study, view.provenance)
-    yield from unofficial_builds(view.provenance)
+    yield _registration(view.study, view.provenance)
+    yield from sorted(
+        {
+            f"{short_name(shell)} here is not the official release's build (its archive has SHA-256 "
+            f"{image.archives.get(shell, 'unknown')[:16]}…): what is said of it is said of this build."
+            for image in view.provenance.images
+            for shell in image.unofficial
+        }
+    )
 
 
 def _several_models(analysis: Analysis, study: Study) -> Iterator[str]:
@@ -329,7 +317,7 @@ def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:
     leans = {task.lean for task in view.tasks}
     if len(leans) == 1 and (lean := leans.pop()) in analysis.contrast:
         yield (
-            f"All tasks lean to {SHELLS[lean].short_title} by their authors' declaration, which "
+            f"All tasks lean to {short_name(lean)} by their authors' declaration, which "
             "alone can make a gap."
         )
     chosen = {task.id for task in view.tasks}
@@ -353,7 +341,7 @@ def _about_times(analysis: Analysis) -> Iterator[str]:
                 f"days after {first} on average, so a change of the service looks like a gap."
             )
         if order.state == "departed":
-            late = [f"{count} in {SHELLS[s].short_title}" for s, count in order.late.items()]
+            late = [f"{count} in {short_name(s)}" for s, count in order.late.items()]
             yield (
                 f"Asked much later than planned, or again, for {name}: {listed(late)}. Asking "
                 "again only what failed, or adding trials after a look at the results, would show "
@@ -361,55 +349,25 @@ def _about_times(analysis: Analysis) -> Iterator[str]:
             )
 
 
-def _registered(study: Study, provenance: Provenance) -> str:
+def registered(provenance: Provenance) -> str:
+    """Whether the study was announced, and before its first answer."""
     made = provenance.registration
     if made is None:
-        decision = "" if study.decision else ", and no decision named"
-        return f"Exploratory: not registered in advance{decision}."
-    among = f" The registration is {made.among}." if made.among else ""
-    if made.precedes(provenance.first_answer_utc) is False:
-        return f"Exploratory: registered after its first answer.{among}"
-    if count := len(provenance.deviations):
-        return (
-            f"Registered, but it departs from its registration in {plural(count, 'point')}.{among}"
-        )
-    how = "in advance, no deviations" if made.utc else "at a time that is not known"
-    return f"Registered {how}.{among}"
+        return "Exploratory: not registered in advance"
+    return {
+        None: "Registered at a time that is not known",
+        True: "Registered in advance",
+        False: "Exploratory: registered after its first answer",
+    }[made.precedes(provenance.first_answer_utc)]
 
 
-def unofficial_builds(provenance: Provenance) -> list[str]:
-    """A sentence for each shell that was not the official release's build."""
-    found = {
-        (short_name(shell), image.archives.get(shell, "unknown"))
-        for image in provenance.images
-        for shell in image.unofficial
-    }
-    return [
-        f"{name} here is not the official release's build (its archive has SHA-256 "
-        f"{digest[:16]}…): what is said of it is said of this build."
-        for name, digest in sorted(found)
-    ]
-
-
-def registration_summary(provenance: Provenance) -> tuple[str, str]:
-    """How a registration relates to the first answer: in three words, and in a sentence.
-
-    Both are empty without a registration.
-    """
-    made, first = provenance.registration, provenance.first_answer_utc
+def _registration(study: Study, provenance: Provenance) -> str:
+    said, made = registered(provenance), provenance.registration
     if made is None:
-        return "", ""
-    if made.utc is None:
-        return "Registered", "at a time that the registration does not say."
-    tree = {None: "", True: ", with uncommitted changes", False: ", with no uncommitted change"}
-    commit = f"at commit {made.commit}{tree[made.dirty]}" if made.commit else "at an unknown commit"
-    came = f"the first answer came {first}." if first else "no answer yet."
-    among = f" It is {made.among}." if made.among else ""
-    in_advance = {True: " in advance", False: ", but not in advance", None: ""}
-    return f"Registered{in_advance[made.precedes(first)]}", (
-        f"on {made.utc} {commit}; {came}{among} A clock can be set: what proves the order is in "
-        "docs/archive.md."
-    )
+        return said + ("." if study.decision else ", and no decision named.")
+    among = f" The registration is {made.among}." if made.among else ""
+    count = len(provenance.deviations)
+    return f"{said}, {plural(count, 'deviation') if count else 'no deviations'}.{among}"
 
 
 def could_change(analysis: Analysis) -> dict[str, list[str]]:
@@ -479,10 +437,10 @@ def _other_tasks(
     ]
     if parts:
         yield f"Removing any one of these changes what the decision table says: {'; '.join(parts)}."
-    for shell, rate in zip(model.outcomes.contrast, gap.paired.rates, strict=True):
-        if edge := edge_of(rate):
+    for shell, share in zip(model.outcomes.contrast, gap.paired.rates, strict=True):
+        if edge := edge_of(share):
             most = "nearly nothing" if edge == "floor" else "nearly everything"
-            yield f"{SHELLS[shell].short_title} passes {most}, which draws the gap towards 0."
+            yield f"{short_name(shell)} passes {most}, which draws the gap towards 0."
 
 
 def unexpected_controls(control: Control | None) -> list[str]:

@@ -8,48 +8,22 @@ from collections.abc import Sequence
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.analysis.subgroups import GAP, RateChange
 from fluency.core.shells import SHELLS
-from fluency.report.markdown import table
+from fluency.report.markdown import table, text
 from fluency.report.marks import FAILURES, MARKS, mark_of
-from fluency.report.numbers import percent, rate, signed, span
-from fluency.report.sentences import judged, short_names, side_name, telling_first
+from fluency.report.numbers import percent, signed, span
+from fluency.report.sentences import results, short_names, telling_first
 
 SHOWN = 5
 
 
 def first_table(analysis: Analysis) -> str:
-    """Rates, gap, who is ahead and what the decision table says, a row for each model."""
-    rates = short_names(analysis.shells_shown)
-    headers = ["model", *rates, "gap in points (95 % interval)", "who is ahead", "decision table"]
-    rows = []
-    for model in telling_first(analysis):
-        gap, reading = model.gap, model.reading
-        who = side_name(gap.ahead, model.outcomes.contrast) if gap and gap.ahead else "open"
-        if reading.band is None:
-            who = "not compared"
-        rows.append(
-            [
-                model.model,
-                *(rate_cell(model, shell) for shell in analysis.shells_shown),
-                f"{signed(gap.value)} ({span(gap.interval)})" if gap else "n/a",
-                who + (", on what was measured" if reading.provisional else ""),
-                judged(model, reading),
-            ]
-        )
-    return table(headers, rows, "l" + "r" * (len(rates) + 1))
-
-
-def rate_cell(model: ModelAnalysis, shell: str) -> str:
-    """`61.0 % (61/100)` over the compared tasks, or the shell's own where it is not compared."""
-    if shell not in model.tallies:
-        return "not in study"
-    found = model.outcomes.alone(shell)
-    if model.gap is not None and shell in model.outcomes.contrast:
-        paired = model.gap.paired
-        is_baseline = shell == model.outcomes.contrast[0]
-        found = paired.baseline if is_baseline else paired.challenger
-    if found is None:
-        return "not measured" if model.tallies[shell].state == "not-measured" else "missing"
-    return rate(found)
+    """The results of each model, a row for each."""
+    found = {
+        model.model: results(model, analysis.shells_shown) for model in telling_first(analysis)
+    }
+    rows = [[name, *(text(cell, 1000) for cell in row.values())] for name, row in found.items()]
+    headers = ["model", *next(iter(found.values()))]
+    return table(headers, rows, "l" + "r" * (len(headers) - 3))
 
 
 def difference_table(model: ModelAnalysis) -> str:
