@@ -18,7 +18,6 @@ from fluency.generation.failure import (
     retry_after,
     retry_policy_for,
     wait_s,
-    worth_another_attempt,
 )
 from fluency.generation.pace import Pace
 from fluency.generation.policies import resolve
@@ -90,9 +89,6 @@ def test_waits_double_have_jitter_and_obey_the_service():
         waits = [wait_s(policy, plain, attempt) for _ in range(50)]
         assert base <= min(waits) < max(waits) <= 1.25 * base
     assert 90 <= wait_s(policy, Failure("x", scope="retry", retry_after=90), 1) <= 112.5
-    later = time.monotonic() + 14
-    assert worth_another_attempt(policy, plain, 1, later, 13)
-    assert not worth_another_attempt(policy, plain, 1, later, 15)
 
 
 def test_who_is_served_on_the_users_own_machine_is_waited_for_longer():

@@ -12,8 +12,8 @@ from fluency.common.paths import ROOT
 from fluency.core.study import PILOT, ModelConfig, Study, read_study
 from fluency.core.tasks import load_tasks
 from fluency.generation.cost_estimate import estimate_cost
-from fluency.generation.policies import resolve, table
-from fluency.generation.providers.messages import body_of
+from fluency.generation.policies import TABLE, resolve
+from fluency.generation.providers import PROVIDERS
 from fluency.generation.request import PREAMBLE, Requests, build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
 from fluency.workflow.run_plan import render_plan
@@ -30,9 +30,9 @@ def model(**entry) -> ModelConfig:
 
 
 def test_the_table_holds_every_model_with_price_and_temperature():
-    undated = {name for name in table()["models"] if not name[-8:].isdigit()}
+    undated = {name for name in TABLE["models"] if not name[-8:].isdigit()}
     assert undated == {f"claude-{name}" for name in TAKE_TEMPERATURE | REFUSE}
-    for name in table()["models"]:
+    for name in TABLE["models"]:
         policy = resolve(model(id=name))
         takes = any(name.startswith(f"claude-{short}") for short in TAKE_TEMPERATURE)
         assert policy.temperature_sent == (0.7 if takes else None)
@@ -111,7 +111,10 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     cell = cells_of(base)[0]
     request = request_for(base, cell, "prompt")
     said = {"model": "claude-sonnet-4-6", "messages": [{"role": "user", "content": "prompt"}]}
-    assert body_of(request) == said | {"max_tokens": 1024, "temperature": 0.7}
+    assert PROVIDERS["messages"].body(None, request) == said | {
+        "max_tokens": 1024,
+        "temperature": 0.7,
+    }
     keys = {request_key(request), request_key(request_for(base, cell, "prompt "))}
     keys.add(request_key(request_for(base, replace(cell, trial=2), "prompt")))
     changes = [{"id": "claude-haiku-4-5"}, {"temperature": 0.6}, {"max_tokens": 5}]

@@ -12,7 +12,7 @@ import pytest
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.core.study import ModelConfig
 from fluency.generation.audit import verify
-from fluency.generation.failure import from_error
+from fluency.generation.failure import from_reply
 from fluency.generation.providers import open_provider
 from fluency.generation.providers.sdk_provider import MOST_BYTES, is_loopback
 from fluency.generation.store import AnswerStore
@@ -217,7 +217,7 @@ def test_a_service_that_says_try_again_is_obeyed(status, endpoint, store):
 )
 def test_no_service_makes_a_run_go_on_without_key_or_money(status, kind):
     error = {"type": kind, "message": "no"}
-    assert from_error(status, error, {"x-should-retry": "true"}).scope == "run"
+    assert from_reply(status, error, {"x-should-retry": "true"}).scope == "run"
 
 
 def test_an_answer_from_a_services_cache_counts_as_the_most_it_can_cost(endpoint, store):

@@ -14,7 +14,7 @@ from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
 from fluency.core.study import KEY_OF
 from fluency.generation.budget import upper_bound_usd
-from fluency.generation.failure import Failure, RetryPolicy, from_error
+from fluency.generation.failure import Failure, RetryPolicy, from_reply
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS, chat, sdk_provider
 from fluency.generation.reply import MessageParts
@@ -329,7 +329,7 @@ def test_chat_learns_the_name_of_the_limit_from_the_refusal(endpoint, store):
 @pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
 def test_an_empty_account_behind_chat_ends_the_run(code):
     error = {"message": "You exceeded your current quota", "type": code, "code": code}
-    failure = from_error(429, error, {})
+    failure = from_reply(429, error, {})
     assert failure.scope == "run" and "the account's money is spent" in failure.what
 
 

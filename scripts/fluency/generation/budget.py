@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fluency.core.records import Answer
-from fluency.generation.failure import ModelStop
+from fluency.generation.failure import Failure, ModelStop
 from fluency.generation.policies import Policy
 from fluency.generation.reply import dict_or_empty
 
@@ -30,24 +30,26 @@ class Budget:
         with self._change:
             self.spent_usd += dollars
 
-    def check(self) -> None:
-        """ModelStop if the budget is spent."""
-        if self.spent_usd < self._stop:
-            return
-        spent = f"${self.spent_usd:.4f} of ${self._stop:g} spent, earlier runs included"
-        raise ModelStop(
-            f"the budget is used up: {spent}",
-            where="budget: stop_usd",
-            hint="everything bought is kept; raise budget.stop_usd and run again to go on",
-        )
-
     @contextmanager
     def call(self, most_usd: float) -> Iterator[None]:
-        """Name the most that the call in the block can cost, for a run that ends before it."""
+        """A call in the block, which costs `most_usd` at most; ModelStop if the budget is spent.
+
+        That much is counted for a failure that may have been billed.
+        """
+        if self.spent_usd >= self._stop:
+            spent = f"${self.spent_usd:.4f} of ${self._stop:g} spent, earlier runs included"
+            raise ModelStop(
+                f"the budget is used up: {spent}",
+                where="budget: stop_usd",
+                hint="everything bought is kept; raise budget.stop_usd and run again to go on",
+            )
         with self._change:
             self.under_way_usd += most_usd
         try:
             yield
+        except Failure as failure:
+            self.add(most_usd * failure.billed)
+            raise
         finally:
             with self._change:
                 self.under_way_usd -= most_usd

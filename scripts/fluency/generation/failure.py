@@ -23,7 +23,6 @@ SPEND_CODES = frozenset({
 })  # fmt: skip
 LONGEST_WAIT_S = 1e8
 RETRIED = frozenset({408, 409, 425, 429, 499})
-RETRIED_KINDS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 THINKING_HINT = (
     "switch the model's thinking off, or give the server its reasoning parser (vLLM: "
     "`--reasoning-parser`, llama.cpp: `--reasoning-format`, Ollama: `wire: messages` and "
@@ -48,7 +47,7 @@ class Failure(Exception):
     """
 
     what: str
-    scope: Scope
+    scope: Scope = "retry"
     hint: str = ""
     retry_after: float | None = None
     slow_down: bool = False
@@ -59,7 +58,7 @@ class Failure(Exception):
 def unreadable(what: str, body: bytes = b"") -> Failure:
     """The failure of a reply that is not a message, with its start."""
     start = body[:200].decode("ascii", "replace").replace("\n", " ").strip()
-    return Failure(f"{what}{f': {start!r}' if start else ''}", scope="retry", billed=True)
+    return Failure(f"{what}{f': {start!r}' if start else ''}", billed=True)
 
 
 def no_message(value: Any) -> Failure:
@@ -76,41 +75,29 @@ def only_thinking(field: str) -> Failure:
 # ------------------------------------------------------------ error replies
 
 
-def from_reply(status: int, body: str, headers: Mapping[str, str]) -> Failure:
-    """What an error reply of any form means."""
-    try:
-        value: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        value = None
-    error = value.get("error", value) if isinstance(value, dict) else None
-    return from_error(status, error, headers, body)
+def from_reply(status: int, reply: Any, headers: Mapping[str, str]) -> Failure:
+    """What an error reply means: the first row that applies.
 
-
-def from_error(status: int, error: Any, headers: Mapping[str, str], body: str = "") -> Failure:
-    """What an error, an object or a text, means: the first row that applies.
-
-    `body` is shown where it has no message.
+    `reply` is its JSON value, else its text, which is shown where it has no message.
     """
-    if not isinstance(error, dict):
-        error = {"message": error if isinstance(error, str) else body}
+    error = reply.get("error", reply) if isinstance(reply, dict) else reply
+    error = error if isinstance(error, dict) else {"message": error}
     details = error.get("details")
-    code = error.get("code") or (details.get("error_code") if isinstance(details, dict) else None)
-    kind, code = str(error.get("type") or ""), str(code or "")
-    message = str(error.get("message") or body)
-    entry = f"{status}{f' {kind}' if kind else ''}: {(message or 'no message').strip()[:300]}"
-    words = message.lower()
+    code = error.get("code") or (details.get("error_code") if isinstance(details, dict) else "")
+    kind = str(error.get("type") or "")
+    message = str(error.get("message") or reply or "no message").strip()
+    entry, words = f"{status}{f' {kind}' if kind else ''}: {message[:300]}", message.lower()
     slow_down = status in (429, 503, 529) or kind in ("overloaded_error", "rate_limit_error")
     again = headers.get("x-should-retry")
     target = headers.get("location", "an address that it does not name")[:300]
-    spent = code in SPEND_CODES or "credit balance" in words or kind == "billing_error"
-    passing = status in RETRIED or status >= 500 or kind in RETRIED_KINDS
+    spent = str(code) in SPEND_CODES or "credit balance" in words or kind == "billing_error"
+    unknown = kind in ("authentication_error", "permission_error")
+    passing = status in RETRIED or status >= 500 or slow_down
     rows: tuple[tuple[bool, str, Scope, str], ...] = (
         (spent or status == 402, f"the account's money is spent: {entry}", "run",
          "raise the limit or buy credit with the provider; then run again, nothing is lost"),
-        (status == 401 or kind == "authentication_error", f"the key was not accepted: {entry}",
-         "run", "check the key in the environment"),
-        (status == 403 or kind == "permission_error", f"the key may not do this: {entry}", "run",
-         "check what the key may do, or leave the model out"),
+        (unknown or status in (401, 403), f"the key was not accepted: {entry}", "run",
+         "check the key in the environment and what it may do, or leave the model out"),
         (again == "true", entry, "retry", ""),
         (300 <= status < 400, f"the address redirects ({status}) to {target}", "model",
          "if you trust it, set the model's `base_url` to it; redirects are not followed"),
@@ -179,11 +166,3 @@ def wait_s(policy: RetryPolicy, failure: Failure, attempt: int) -> float:
     """Seconds until the next attempt: doubling, at least what the service asks, plus jitter."""
     wait = min(policy.first_wait_s * 2.0 ** (attempt - 1), policy.longest_wait_s)
     return max(wait, failure.retry_after or 0.0) * (1 + random.random() / 4)
-
-
-def worth_another_attempt(
-    policy: RetryPolicy, failure: Failure, attempt: int, deadline: float, wait: float
-) -> bool:
-    """Whether to try again after these attempts and a wait, before the deadline (monotonic)."""
-    most = policy.billed_attempts if failure.billed else policy.attempts
-    return failure.scope == "retry" and attempt < most and time.monotonic() + wait <= deadline

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -15,7 +14,6 @@ import fluency
 from fluency.common.clock import utc_now
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import sha256
-from fluency.common.locks import Once
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
 from fluency.core.records import Answer, Generation, Request
@@ -29,7 +27,6 @@ from fluency.generation.failure import (
     RetryPolicy,
     retry_policy_for,
     wait_s,
-    worth_another_attempt,
 )
 from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import Policy, resolve
@@ -50,16 +47,17 @@ class _Asked:
     """One model of a run: how it is asked, and what the run has seen of it.
 
     Attributes:
+        provider: Opened by the first call, which runs alone.
         answered: Whether the model has answered a call of this run.
         cells_lost: Cells in a row that got no answer.
-        seen: Hashes of its replies, their ids with their prompts, and what was said of them.
+        seen: Hashes of its replies, their prompts with their ids, and what was said of them.
     """
 
     model: ModelConfig
     policy: Policy
     retry: RetryPolicy
     pace: Pace
-    provider: Once[Provider]
+    provider: Provider | None = None
     answered: bool = False
     cells_lost: int = 0
     seen: set[str] = field(default_factory=set)
@@ -105,8 +103,7 @@ class Generator:
         for model in study.models:
             retry = retry_policy or retry_policy_for(model)
             pace = Pace(starts_per_minute(model), model.in_flight, longest_pause_s=retry.deadline_s)
-            opened = Once(partial(self._open_provider, model))
-            self._models[model.alias] = _Asked(model, resolve(model), retry, pace, opened)
+            self._models[model.alias] = _Asked(model, resolve(model), retry, pace)
 
     def generate(self, cell: Cell, request: Request, task_sha256: str) -> Generation:
         """The cell's record; the same whenever it is made from the same answer.
@@ -139,8 +136,8 @@ class Generator:
     def close(self) -> None:
         """Close all connections and release the store."""
         for asked in self._models.values():
-            if asked.provider.made is not None:
-                asked.provider.made.close()
+            if asked.provider is not None:
+                asked.provider.close()
         self.store.release()
 
     # ------------------------------------------------------------ one cell
@@ -161,17 +158,20 @@ class Generator:
 
     def _attempts(self, asked: _Asked, request: Request, cell: Cell) -> Answer:
         asked.pace.raise_if_stopped()  # before a model is served for nothing
-        provider, attempt = asked.provider(), 0
-        deadline, turn = time.monotonic() + asked.retry.deadline_s, self.study.priority(cell)
+        provider = asked.provider = asked.provider or self._open_provider(asked.model)
+        retry, turn, attempt = asked.retry, self.study.priority(cell), 0
+        deadline = time.monotonic() + retry.deadline_s
         while True:
             attempt += 1
             try:
                 return self._call(asked, provider, request, attempt, deadline, turn)
             except Failure as failure:
-                wait = wait_s(asked.retry, failure, attempt)
+                wait = wait_s(retry, failure, attempt)
                 if failure.slow_down:
                     asked.pace.pause(wait)
-                if not worth_another_attempt(asked.retry, failure, attempt, deadline, wait):
+                most = retry.billed_attempts if failure.billed else retry.attempts
+                late = time.monotonic() + wait > deadline
+                if failure.scope != "retry" or attempt >= most or late:
                     raise self._given_up(asked, failure, attempt, cell) from None
                 asked.pace.sleep(wait)
 
@@ -188,27 +188,21 @@ class Generator:
         self.store.check_room()
         most = upper_bound_usd(asked.policy, request.prompt)
         with asked.pace.slot(turn), self.budget.call(most):
-            self.budget.check()
             seconds = min(asked.retry.attempt_s, max(1.0, deadline - time.monotonic()))
-            try:
-                reply = provider.send(request, seconds)
-                parts = read_reply(request, decode(reply.body))
-                self._refuse_repeated(asked, request, parts.raw.get("id"), reply.body)
-                answer = Answer(
-                    request_key=request_key(request),
-                    request=request,
-                    **vars(parts),
-                    received_utc=utc_now("milliseconds"),
-                    server="embedded" if is_embedded(asked.model) else provider.server,
-                    client=provider.name,
-                    attempts=attempt,
-                    latency_s=round(reply.latency_s, 4),
-                    request_id=reply.request_id,
-                )
-            except Failure as failure:
-                if failure.billed:
-                    self.budget.add(most)
-                raise
+            reply = provider.send(request, seconds)
+            parts = read_reply(request, decode(reply.body))
+            self._refuse_repeated(asked, request, parts.raw.get("id"), reply.body)
+            answer = Answer(
+                request_key=request_key(request),
+                request=request,
+                **vars(parts),
+                received_utc=utc_now("milliseconds"),
+                server="embedded" if is_embedded(asked.model) else provider.server,
+                client=provider.name,
+                attempts=attempt,
+                latency_s=round(reply.latency_s, 4),
+                request_id=reply.request_id,
+            )
             self.budget.add(counted_usd(asked.policy, answer))
             answer = self.store.put(answer)
         asked.answered, asked.cells_lost = True, 0
@@ -219,17 +213,15 @@ class Generator:
         """Failure for a reply that another call got: a body with an id, or an id for one prompt."""
         if not name or not isinstance(name, str) or asked.policy.seeded:
             return
-        prompt, *trials = (
-            request_key(request.model_copy(update={"trial": n}))
-            for n in range(self.study.trials + 1)
-        )
-        marks = {sha256(body), prompt + name}
+        trials = [
+            request_key(request.model_copy(update={"trial": n + 1}))
+            for n in range(self.study.trials)
+        ]
+        marks = {sha256(body), request.prompt + name}
         with asked.change:
-            if prompt not in asked.seen:
-                asked.seen |= {prompt, *(prompt + old for old in self.store.response_ids(trials))}
-            if marks & asked.seen:
+            if marks & asked.seen or name in self.store.response_ids(trials):
                 what = "the service sent a reply again: something caches replies"
-                raise Failure(what, scope="retry", billed=True, hint=CACHE_HINT)
+                raise Failure(what, billed=True, hint=CACHE_HINT)
             asked.seen |= marks
 
     def _warn(self, asked: _Asked, answer: Answer) -> None:
@@ -251,20 +243,19 @@ class Generator:
         what, hint = failure.what, failure.hint
         if failure.retry_after and failure.retry_after > asked.retry.deadline_s:
             what = f"{what} (the service asks to wait {failure.retry_after:.0f} s)"
-        if failure.scope == "run":
-            return StopRun(what, where=asked.where, hint=hint)
         what = f"{what} (tried {attempts} times)" if attempts > 1 else what
         hint = hint or "check the endpoint, or wait; then run again: the cell stays to be run"
-        if failure.scope == "model" or not asked.answered:
-            return ModelStop(what, where=asked.where, hint=hint)
-        if failure.scope == "retry":
-            with asked.change:
-                asked.cells_lost += 1
-                lost = asked.cells_lost
-            if lost >= asked.retry.lost_cells:
-                what = f"{plural(lost, 'cell')} in a row got no answer; the last: {what}"
-                return ModelStop(what, where=asked.where, hint=hint)
-        return CallError(what, where=cell.path, hint=hint)
+        with asked.change:
+            asked.cells_lost += failure.scope == "retry"
+            lost = asked.cells_lost
+        stop: type[StopRun] = ModelStop
+        if failure.scope == "run":
+            stop = StopRun
+        elif failure.scope != "model" and asked.answered:
+            if failure.scope == "cell" or lost < asked.retry.lost_cells:
+                return CallError(what, where=cell.path, hint=hint)
+            what = f"{plural(lost, 'cell')} in a row got no answer; the last: {what}"
+        return stop(what, where=asked.where, hint=hint)
 
     def _open_provider(self, model: ModelConfig) -> Provider:
         key = key_of(model, self._environ)

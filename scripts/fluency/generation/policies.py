@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 
 from fluency.common.errors import UserError
-from fluency.core.study import ModelConfig, Price, Wire
+from fluency.core.study import ModelConfig, Price
 from fluency.generation.api_keys import is_embedded
 
 Temperature = float | Literal["provider-default"]
-TABLE = Path(__file__).with_name("policies.yaml")
-DEFAULT_OUTPUT_TOKENS = 60
+TABLE: dict[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("policies.yaml").read_text(encoding="utf-8")
+)
+OVERLAID = ("temperature", "max_tokens", "price", "thinking", "effort")
+"""What the config may say instead of the table; the first three are needed."""
 RESERVED_BODY = frozenset({
     "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "thinking",
     "output_config", "reasoning_effort", "stream", "seed", "system", "tools", "tool_choice", "n",
@@ -42,16 +44,16 @@ class Policy:
     temperature_requested: Temperature
     temperature_sent: float | None
     max_tokens: int
-    thinking: dict[str, Any] | None = None
-    effort: str | None = None
-    effort_default: str | None = None
-    headers: dict[str, str] = field(default_factory=dict)
-    extra_body: dict[str, Any] = field(default_factory=dict)
-    price: Price | None = None
-    expected_output_tokens: float = DEFAULT_OUTPUT_TOKENS
-    seeded: bool = False
-    note: str = ""
-    source: str = "config"
+    thinking: dict[str, Any] | None
+    effort: str | None
+    effort_default: str | None
+    headers: dict[str, str]
+    extra_body: dict[str, Any]
+    price: Price | None
+    expected_output_tokens: float
+    seeded: bool
+    note: str
+    source: str
 
     def cost(self, input_tokens: float, output_tokens: float) -> float | None:
         """Dollars for these tokens; null where no price is known."""
@@ -73,34 +75,20 @@ class Policy:
         return ", ".join([*parts, f"up to {self.max_tokens} tokens"])
 
 
-@cache
-def table() -> dict[str, Any]:
-    """The content of policies.yaml."""
-    entries: dict[str, Any] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
-    return entries
-
-
 def resolve(model: ModelConfig) -> Policy:
     """The policy of a config entry.
 
     UserError if neither table nor config gives what is needed, or if the entry cannot be sent,
     holds a key, or would make the record untrue.
     """
-    known, embedded = table(), is_embedded(model)
-    entry = known["embedded"] if embedded else known["models"].get(model.id, {})
-    source = f"policies.yaml of {known['read']}{', embedded' if embedded else ''}"
-    temperature: Temperature | None = model.temperature
-    if temperature is None:
-        temperature = entry.get("temperature")
-    max_tokens: int | None = model.max_tokens or entry.get("max_tokens")
-    price = model.price or (Price(**entry["price"]) if "price" in entry else None)
-    thinking = model.thinking
-    if thinking is None and model.wire != "chat":  # which has no such field
-        thinking = entry.get("thinking")
-    values = {"temperature": temperature, "max_tokens": max_tokens, "price": price}
-    needed = list(values)[: 3 if model.key_required else 2]
-    missing = [name for name in needed if values[name] is None]
-    if missing or temperature is None or max_tokens is None:
+    embedded = is_embedded(model)
+    entry = TABLE["embedded"] if embedded else TABLE["models"].get(model.id, {})
+    said = {name: value for name in OVERLAID if (value := getattr(model, name)) is not None}
+    said = entry | said
+    if model.wire == "chat" and model.thinking is None:  # it has no such field
+        said.pop("thinking", None)
+    needed = OVERLAID[: 3 if model.key_required else 2]
+    if missing := [name for name in needed if name not in said]:
         what = "is not in the policy table, and the config does not give its"
         raise UserError(
             f"the model {model.id} {what} {', '.join(missing)}",
@@ -108,41 +96,34 @@ def resolve(model: ModelConfig) -> Policy:
             hint="write into its entry:",
             paste=(f"{name}: {UNKNOWN[name]}" for name in missing),
         )
-    _check(model, entry, thinking or {}, temperature, max_tokens)
-    sent = None if temperature == "provider-default" else float(temperature)
+    _check(model, entry, said)
+    temperature: Temperature = said["temperature"]
+    sent = None if temperature == "provider-default" else temperature
+    versions = TABLE["version_without" if sent is None else "version_with_temperature"]
+    pinned = {"anthropic-version": versions[model.wire]} if model.wire in versions else {}
+    source = f"policies.yaml of {TABLE['read']}{', embedded' if embedded else ''}"
     return Policy(
         model_id=model.id,
-        temperature_requested="provider-default" if sent is None else sent,
+        temperature_requested=temperature,
         temperature_sent=sent,
-        max_tokens=max_tokens,
-        thinking=thinking,
-        effort=model.effort or entry.get("effort"),
+        max_tokens=said["max_tokens"],
+        thinking=said.get("thinking"),
+        effort=said.get("effort"),
         effort_default=entry.get("effort_default"),
-        headers=version_headers(model.wire, sent)
-        | {name.lower(): value for name, value in model.extra_headers.items()},
-        extra_body=dict(model.extra_body),
-        price=price,
-        expected_output_tokens=entry.get("expected_output_tokens", DEFAULT_OUTPUT_TOKENS),
+        headers=pinned | {name.lower(): value for name, value in model.extra_headers.items()},
+        extra_body=model.extra_body,
+        price=Price.model_validate(said["price"]) if "price" in said else None,
+        expected_output_tokens=entry.get("expected_output_tokens", 60),
         seeded=embedded,
         note=entry.get("note", ""),
         source=source if entry else "config",
     )
 
 
-def version_headers(wire: Wire, temperature: float | None) -> dict[str, str]:
-    """The header that pins the version of the Messages API; other wires have none."""
-    pinned = table()["version_without" if temperature is None else "version_with_temperature"]
-    return {"anthropic-version": pinned[wire]} if wire in pinned else {}
-
-
-def _check(
-    model: ModelConfig,
-    entry: dict[str, Any],
-    thinking: dict[str, Any],
-    temperature: Temperature,
-    max_tokens: int,
-) -> None:
-    """UserError for the first row that applies."""
+def _check(model: ModelConfig, entry: dict[str, Any], said: dict[str, Any]) -> None:
+    """UserError for the first row that applies; `said` is the entry overlaid by the config."""
+    temperature, max_tokens = said["temperature"], said["max_tokens"]
+    thinking = said.get("thinking", {})
     kind, budget = thinking.get("type"), thinking.get("budget_tokens")
     thinks, always = kind in ("adaptive", "enabled"), entry.get("always_thinks")
     calls, chat = model.interface == "tool", model.wire == "chat"

@@ -56,7 +56,7 @@ def outcome_of(ends: Ends, end: str | None, text: str | None) -> Outcome:
     """
     if end is None or end not in ends:
         what = f"the service ended the reply, not the model: {end or 'it names no reason'}"
-        raise Failure(what[:300], scope="retry", billed=True)
+        raise Failure(what[:300], billed=True)
     if (stopped := ends[end]) is not None:
         return stopped
     if text is None:

@@ -11,7 +11,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -39,7 +39,7 @@ class AnswerStore:
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
         self._locks: dict[str, threading.RLock] = {}
-        self._held: AbstractContextManager[object] | None = None
+        self._held = ExitStack()
 
     def path(self, key: str) -> Path:
         """The file of an answer."""
@@ -90,10 +90,8 @@ class AnswerStore:
         StopRun if another run has locked it.
         """
         self.check_room()
-        if self._held is None:
-            held = file_lock(self.folder / ".lock", self._refuse)
-            held.__enter__()
-            self._held = held
+        self.release()
+        self._held.enter_context(file_lock(self.folder / ".lock", self._refuse))
 
     def _refuse(self, _: str) -> NoReturn:
         raise StopRun(
@@ -104,9 +102,7 @@ class AnswerStore:
 
     def release(self) -> None:
         """Unlock the store."""
-        if self._held is not None:
-            self._held.__exit__(None, None, None)
-            self._held = None
+        self._held.close()
 
     def check_room(self) -> None:
         """StopRun if the disk has no room for the next answers."""

@@ -83,7 +83,6 @@ def make_hub() -> Iterator[Callable[..., Endpoint]]:
 @contextmanager
 def served(*arguments: Any, **options: Any) -> Iterator[EmbeddedServer]:
     server = EmbeddedServer(*arguments, **options)
-    server.start()
     try:
         yield server
     finally:

@@ -37,7 +37,6 @@ import json, sys, time
 from pathlib import Path
 from fluency.generation.local_model.server import EmbeddedServer
 server = EmbeddedServer(Path(sys.argv[1]), "smollm2-135m-instruct", context=512)
-server.start()
 print(json.dumps([server.address, server._child.pid]), flush=True)
 """
 
@@ -45,7 +44,7 @@ print(json.dumps([server.address, server._child.pid]), flush=True)
 def ask(server, prompt="List the files.", *, seed=1, temperature=0.7, max_tokens=12):
     body = {"model": "any", "messages": [{"role": "user", "content": prompt}]}
     body |= {"temperature": temperature, "seed": seed, "max_tokens": max_tokens}
-    reply = requests.post(f"{server.base_url}/chat/completions", json=body, timeout=120)
+    reply = requests.post(f"{server.address}/v1/chat/completions", json=body, timeout=120)
     assert reply.status_code == 200, reply.text
     return reply.json()
 
@@ -153,10 +152,9 @@ def test_one_server_a_run_from_any_thread(small_weights):
 def test_weights_that_are_none_are_a_sentence(tmp_path):
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"GGUF" + bytes(1000))
-    server = EmbeddedServer(bad, "bad")
     with pytest.raises(UserError, match="did not start") as caught:
-        server.start()
-    assert str(bad) in str(caught.value) and server._child is None
+        EmbeddedServer(bad, "bad")
+    assert str(bad) in str(caught.value)
 
 
 def test_weights_larger_than_the_memory_are_refused_before_loading(tmp_path):
@@ -164,7 +162,7 @@ def test_weights_larger_than_the_memory_are_refused_before_loading(tmp_path):
     with huge.open("wb") as stream:
         stream.truncate(1 << 43)
     with pytest.raises(UserError, match="not enough memory") as caught:
-        EmbeddedServer(huge, "huge").start()
+        EmbeddedServer(huge, "huge")
     assert "MB are available" in caught.value.what and "smaller model" in caught.value.hint
 
 

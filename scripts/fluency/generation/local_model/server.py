@@ -7,7 +7,6 @@ when the pipe to its parent does, also by kill -9.
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import select
@@ -16,7 +15,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import psutil
 
@@ -38,25 +37,14 @@ class EmbeddedServer:
     """
 
     def __init__(self, weights: Path, model_id: str, context: int = CONTEXT_TOKENS) -> None:
-        self.weights, self.model_id, self.context = Path(weights), model_id, context
-        self.address: str | None = None
-        self._owner = os.getpid()
-        self._child: subprocess.Popen[bytes] | None = None
-
-    @property
-    def base_url(self) -> str:
-        """The base URL for a client of Chat Completions."""
-        return f"{self.address}/v1"
-
-    def start(self) -> None:
         """Load the model; UserError with the reason if it cannot be asked."""
-        check_memory(self.weights.stat().st_size, self.model_id, available_memory())
-        command = [sys.executable, "-m", "fluency.generation.local_model.serve", str(self.weights)]
-        command += [self.model_id, str(choose_threads(processors())), str(self.context)]
+        check_memory(weights.stat().st_size, model_id, available_memory())
+        command = [sys.executable, "-m", "fluency.generation.local_model.serve", str(weights)]
+        command += [model_id, str(choose_threads(processors())), str(context)]
         # OpenMP's threads then wait without using a processor that a container needs.
         environment = {"OMP_WAIT_POLICY": "passive", "PYTHONPATH": str(Path(__file__).parents[3])}
         with tempfile.TemporaryFile() as log:
-            self._child = child = subprocess.Popen(
+            self._child = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -65,9 +53,7 @@ class EmbeddedServer:
                 # No Ctrl-C from the terminal: the run still collects the running answers.
                 start_new_session=True,
             )
-            atexit.register(self.stop)
-            assert child.stdout is not None  # it is a pipe
-            ready = _first_line(child.stdout)
+            ready = self._first_line()
             if "address" not in ready:
                 self.stop()
                 log.seek(0)
@@ -77,27 +63,24 @@ class EmbeddedServer:
                 if "libgomp" in why:
                     hint = "install OpenMP, which llama.cpp needs: apt-get install libgomp1"
                 what = f"the embedded model did not start: {why}"
-                raise UserError(what, where=str(self.weights), hint=hint)
-        self.address = ready["address"]
+                raise UserError(what, where=str(weights), hint=hint)
+        self.address: str = ready["address"]
+
+    def _first_line(self) -> dict[str, Any]:
+        output = self._child.stdout
+        assert output is not None  # it is a pipe
+        if not select.select([output], [], [], START_S)[0]:
+            return {"error": f"it was not ready within {START_S:.0f} s"}
+        ready: dict[str, Any] = json.loads(output.readline().strip() or b"{}")
+        return ready
 
     def stop(self) -> None:
-        """End the server and wait until its port is free; safe to call twice and from a fork."""
-        child, self._child = self._child, None
-        if child is None or os.getpid() != self._owner:
-            return
-        atexit.unregister(self.stop)
+        """End the server and wait until its port is free."""
         try:
-            child.communicate(timeout=5)  # which closes its standard input
+            self._child.communicate(timeout=5)  # which closes its standard input
         except subprocess.TimeoutExpired:
-            child.kill()
-            child.communicate()
-
-
-def _first_line(output: IO[bytes]) -> dict[str, Any]:
-    if not select.select([output], [], [], START_S)[0]:
-        return {"error": f"it was not ready within {START_S:.0f} s"}
-    ready: dict[str, Any] = json.loads(output.readline().strip() or b"{}")
-    return ready
+            self._child.kill()
+            self._child.communicate()
 
 
 _servers: dict[str, EmbeddedServer] = {}
@@ -113,21 +96,19 @@ def address_of(model: ModelConfig) -> str | None:
         return model.base_url
     with _starting:
         if model.id not in _servers:
-            server = EmbeddedServer(ensure_weights(model.id), model.id)
-            server.start()
-            _servers[model.id] = server
-        return _servers[model.id].base_url
+            _servers[model.id] = EmbeddedServer(ensure_weights(model.id), model.id)
+        return f"{_servers[model.id].address}/v1"
 
 
 # ------------------------------------------------------------ resources of this machine
 
 
 def processors(cgroup: Path = CGROUP) -> int:
-    """Processors that this process may use, by its affinity and the control group's quota."""
+    """Whole processors for this process, by its affinity and the control group's quota."""
     allowed = len(os.sched_getaffinity(0))
     try:
         quota, period = (cgroup / "cpu.max").read_text().split()
-        return max(1, min(allowed, int(int(quota) / int(period))))
+        return min(allowed, int(quota) // int(period))
     except (OSError, ValueError):
         return allowed
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from fluency.core.records import Request, ToolOffer
-from fluency.generation.failure import Failure, from_error, no_message, only_thinking
+from fluency.generation.failure import Failure, from_reply, no_message, only_thinking
 from fluency.generation.providers.sdk_provider import Provider, Reply, common_body
 from fluency.generation.reply import (
     Ends,
@@ -27,14 +27,13 @@ _STOPPED: Ends = {
     "length": "truncated",
     "content_filter": "refusal",
 }
+_NATIVE_ENDS = (
+    *_STOPPED, "end_turn", "stop_sequence", "max_tokens", "completed", "complete", "eos",
+)  # fmt: skip
+"""How models behind a gateway end where they say nothing."""
 _COUNTS = (
     "prompt_tokens", "completion_tokens", "completion_tokens_details", "reasoning_tokens",
 )  # fmt: skip
-_NATIVE_ENDS = {
-    *_STOPPED,
-    *["end_turn", "stop_sequence", "max_tokens", "completed", "complete", "eos"],
-}
-"""How models behind a gateway end where they say nothing."""
 OTHER_LIMIT = "max_completion_tokens"
 
 
@@ -74,8 +73,8 @@ class ChatProvider(Provider):
         choices = dict_or_empty(raw).get("choices")
         choice = dict_or_empty(choices[0]) if isinstance(choices, list) and choices else {}
         for part in (raw, choice):
-            if error := dict_or_empty(part).get("error"):
-                raise from_error(200, error, {})
+            if dict_or_empty(part).get("error"):
+                raise from_reply(200, part, {})
         reply = choice.get("message")
         if not isinstance(reply, dict):
             raise no_message(raw)
@@ -87,19 +86,12 @@ class ChatProvider(Provider):
         refused = text_or_none(reply.get("refusal"))
         outcome = "refusal" if refused else outcome_of(_STOPPED, finish, text)
         if outcome in ("empty", "no-call") and not said.strip() and not calls:
-            _check_empty(choice, reply)
+            native = str(choice.get("native_finish_reason") or "stop")
+            outcome_of(_STOPPED, "stop" if native.lower() in _NATIVE_ENDS else native, said)
+            for name in ("reasoning_content", "reasoning"):
+                if text_or_none(reply.get(name)):
+                    raise only_thinking(name)
         return parts_of(raw, outcome, text, finish, _COUNTS)
-
-
-def _check_empty(choice: dict[str, Any], reply: dict[str, Any]) -> None:
-    """Failure if an empty answer is the service's doing."""
-    native = str(choice.get("native_finish_reason") or "stop")
-    if native.lower() not in _NATIVE_ENDS:
-        what = f"the service ended the reply, not the model: {native[:300]}"
-        raise Failure(what, scope="retry", billed=True)
-    for name in ("reasoning_content", "reasoning"):
-        if text_or_none(reply.get(name)):
-            raise only_thinking(name)
 
 
 def _calls(calls: Any) -> list[tuple[Any, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
-from fluency.generation.failure import from_error, no_message, only_thinking
+from fluency.generation.failure import from_reply, no_message, only_thinking
 from fluency.generation.providers.sdk_provider import Provider, check_address, common_body
 from fluency.generation.reply import (
     Ends,
@@ -45,8 +45,8 @@ class MessagesProvider(Provider):
     def read(message: Any, tool: ToolOffer | None) -> MessageParts:
         value = storable(message)
         raw = dict_or_empty(value)
-        if error := raw.get("error"):
-            raise from_error(200, error, {})
+        if raw.get("error"):
+            raise from_reply(200, raw, {})
         stop_reason = text_or_none(raw.get("stop_reason"))
         content = raw.get("content")
         if content is None and stop_reason == "refusal":
@@ -68,7 +68,19 @@ class MessagesProvider(Provider):
         return parts_of(raw, outcome, text, stop_reason, _COUNTS)
 
     def body(self, request: Request) -> dict[str, Any]:
-        return body_of(request)
+        body = common_body(request)
+        if request.thinking is not None:
+            body["thinking"] = request.thinking
+        if request.effort is not None:
+            body["output_config"] = {"effort": request.effort}
+        if request.tool is not None:
+            body["tools"] = [request.tool.model_dump()]
+            body["tool_choice"] = {
+                "type": "tool",
+                "name": request.tool.name,
+                "disable_parallel_tool_use": True,
+            }
+        return body
 
     def access(self) -> dict[str, Any]:
         return super().access() | NO_TRACES
@@ -78,7 +90,7 @@ class CloudProvider(MessagesProvider):
     """Claude in a cloud by a bearer key. The version of the API is in the body."""
 
     def body(self, request: Request) -> dict[str, Any]:
-        return body_of(request) | {"anthropic_version": request.headers["anthropic-version"]}
+        return super().body(request) | {"anthropic_version": request.headers["anthropic-version"]}
 
     def headers(self, request: Request) -> dict[str, str]:
         return {k: v for k, v in request.headers.items() if k != "anthropic-version"}
@@ -113,23 +125,6 @@ class VertexProvider(CloudProvider):
     def access(self) -> dict[str, Any]:
         place = {"region": self.model.region, "project_id": self.model.project}
         return {"access_token": self.key, **place, **NO_TRACES}
-
-
-def body_of(request: Request) -> dict[str, Any]:
-    """The JSON body of POST /v1/messages."""
-    body = common_body(request)
-    if request.thinking is not None:
-        body["thinking"] = request.thinking
-    if request.effort is not None:
-        body["output_config"] = {"effort": request.effort}
-    if request.tool is not None:
-        body["tools"] = [request.tool.model_dump()]
-        body["tool_choice"] = {
-            "type": "tool",
-            "name": request.tool.name,
-            "disable_parallel_tool_use": True,
-        }
-    return body
 
 
 def _stated(model: ModelConfig, key: str) -> str:

@@ -181,14 +181,14 @@ class Provider:
         if isinstance(error, TimeoutError | self._sdk.APITimeoutError):
             # Once connected, the request was sent, so the service may have answered and billed it.
             billed = isinstance(error, TimeoutError)
-            return Failure("no complete reply came in time", scope="retry", billed=billed)
+            return Failure("no complete reply came in time", billed=billed)
         if isinstance(error, self._sdk.APIConnectionError | self._http.HTTPError):
             what = f"the connection failed: {words}"
             lasting = any(isinstance(cause, socket.gaierror | ssl.SSLError) for cause in causes)
             if lasting and not self._reached:
                 hint = "check the name in the model's `base_url`, its certificate and the network"
                 return Failure(what, scope="model", hint=hint)
-            return Failure(what, scope="retry")
+            return Failure(what)
         return Failure(
             f"the request could not be sent: {words}", scope="cell", hint="check the model's entry"
         )
@@ -228,8 +228,10 @@ class Provider:
             async with asyncio.timeout(ERROR_BODY_S):
                 async for chunk in bounded(response):
                     body += chunk
-        text = redact(body[:ERROR_BYTES].decode(errors="replace"), self.key)
-        raise from_reply(response.status_code, text, self._plain(response.headers))
+        reply: Any = redact(body[:ERROR_BYTES].decode(errors="replace"), self.key)
+        with suppress(Failure):
+            reply = decode(reply.encode())
+        raise from_reply(response.status_code, reply, self._plain(response.headers))
 
     def _plain(self, headers: Any) -> dict[str, str]:
         """Headers by lower-case names, without the key."""
@@ -255,7 +257,7 @@ async def bounded(response: Any) -> AsyncIterator[bytes]:
         size += len(chunk)
         if size > MOST_BYTES:
             what = f"the reply is larger than {MOST_BYTES >> 20} MB"
-            raise Failure(what, scope="retry", billed=True)
+            raise Failure(what, billed=True)
         yield chunk
 
 
