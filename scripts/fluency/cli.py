@@ -61,9 +61,9 @@ def seed_list(text: str) -> list[int]:
 
 def load(_context: click.Context, _option: click.Parameter, files: tuple[str, ...]) -> LoadedStudy:
     """The study of config.yaml and the override files."""
-    from fluency.core.loaded_study import load_study
+    from fluency.core.loaded_study import LoadedStudy
 
-    return load_study(files)
+    return LoadedStudy(None, files)
 
 
 def named(_context: click.Context, parameter: click.Parameter, study: str) -> str:
@@ -275,13 +275,13 @@ def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
 def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -> int:
     """Write a study, archived or as it stands, in another program's format."""
     from fluency.common.terminal import print_lines
-    from fluency.core.loaded_study import load_study
+    from fluency.core.loaded_study import LoadedStudy
     from fluency.export import export_archive, export_loaded
 
     if archive:
         written = export_archive(archive_file(archive), name, into)
     else:
-        written = export_loaded(load_study(files), name, into)
+        written = export_loaded(LoadedStudy(None, files), name, into)
     print_lines(map(str, written))
     return 0
 

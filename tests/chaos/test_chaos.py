@@ -20,7 +20,7 @@ from random import Random
 
 import pytest
 
-from fluency.core.loaded_study import load_study
+from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import PILOT
 from fluency.core.table import RECORD_TYPES
 from fluency.core.tasks import task_sets
@@ -95,7 +95,7 @@ class StudyRun:
             study="chaos", trials=trials, tasks=task_sets()[PILOT].tasks[:tasks],
             conditions=["as_designed"], models=[model(self.service.url)],
         )  # fmt: skip
-        loaded = load_study([self.project.root / "config/test.yaml"])
+        loaded = LoadedStudy(None, [self.project.root / "config/test.yaml"])
         keys, self.store = RerunKeys(loaded), AnswerStore(self.project.root / "answers")
         for cell in loaded.cells:
             request = keys.requests[cell]

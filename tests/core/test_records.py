@@ -9,7 +9,6 @@ from fluency.core.records import Score, Stream
 from fluency.core.schema import RECORD_SCHEMA, read_record, write_record
 from fluency.core.table import (
     RECORD_TYPES,
-    _full_row,
     cell_row,
     headline_runs,
     load_records,
@@ -77,19 +76,16 @@ def test_row_names_missing_stage(made, cell):
         (records._replace(score=None), "no score yet", records.execution.extraction.strict),
     ]
     for given, reason, command in waits:
-        row = _full_row(cell, "text-processing", given)
+        row = cell_row(cell, made.tasks[0], given)
         assert (row.status, row.reason) == ("missing", reason)
         assert (row.command, row.passed) == (command, None)
-    for lost in ({"generation": None}, {"execution": None}):
-        with pytest.raises(UserError, match="the score has no generation or execution"):
-            _full_row(cell, "text-processing", records._replace(**lost))
 
 
 def test_row_holds_headline_alone(made, cell):
     records = load_records(made.results, cell)
     answer = records.generation.answer.model_copy(update={"stop_reason": "end_turn"})
     generation = records.generation.model_copy(update={"answer": answer})
-    row = _full_row(cell, "file-inspection", records._replace(generation=generation))
+    row = cell_row(cell, made.tasks[0], records._replace(generation=generation))
     assert (row.status, row.reason, row.passed) == ("measured", None, True)
     assert row.category == "file-inspection"
     assert (row.worlds_passed, row.worlds_run) == (2, 2), "not the second condition's"
@@ -121,7 +117,7 @@ def test_row_holds_worst_and_mean_of_worlds(made, cell):
     update = {"used": used, "wall_s": 0.75, "timed_out": True, "stderr": stderr}
     worst = first.model_copy(update={"result": first.result.model_copy(update=update)})
     execution = records.execution.model_copy(update={"runs": [worst, *others]})
-    row = _full_row(cell, "file-inspection", records._replace(execution=execution))
+    row = cell_row(cell, made.tasks[0], records._replace(execution=execution))
     assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 30, 7, 5)
     assert (row.t_exec_s, row.cpu_s, row.timed_out, row.output_truncated) == (0.5, 0.25, True, True)
 
@@ -130,7 +126,7 @@ def test_row_has_reason_of_unmeasured_shell(made, cell):
     records = load_records(made.results, cell)
     update = {"not_measured": "no PowerShell", "passed": None, "worlds": []}
     score = records.score.model_copy(update=update)
-    row = _full_row(cell, "file-inspection", records._replace(score=score))
+    row = cell_row(cell, made.tasks[0], records._replace(score=score))
     assert (row.status, row.reason) == ("not_measured", "no PowerShell")
     assert (row.worlds_run, row.worlds_passed) == (None, None)
 

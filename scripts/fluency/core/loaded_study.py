@@ -53,8 +53,3 @@ class LoadedStudy:
         last = (str(folder / name) for name in fixed_products(self.study))
         ends = [f"{RESULTS.name}/image.json", *last]
         return self.record_paths() + ends
-
-
-def load_study(files: Sequence[str | Path] = ()) -> LoadedStudy:
-    """The study of config.yaml with the override files merged into it."""
-    return LoadedStudy(None, files)

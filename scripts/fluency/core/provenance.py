@@ -12,7 +12,6 @@ from typing import Any
 from pydantic import Field
 
 from fluency import __version__
-from fluency.common.canonical import canonical_json
 from fluency.common.clock import parse_time
 from fluency.common.errors import UserError
 from fluency.common.files import read_json, sha256_file
@@ -178,76 +177,27 @@ LIBRARIES = [
     "scipy",
     "jinja2",
 ]
-MAX_DISTINCT = 4 << 20
-"""Characters of the distinct values that are kept of one field."""
+MAX_DISTINCT = 1000
+"""Distinct values of one field: a study has fewer, and each is compared with every cell's."""
 
 
-class _Distinct(defaultdict[str, dict[str, Any]]):
-    """Field -> its distinct values, by their canonical JSON."""
-
-    def __init__(self) -> None:
-        super().__init__(dict)
-        self._size = Counter[str]()
-        self._last: dict[str, Any] = {}
-
-    def add(self, **fields: Any) -> None:
-        """Add a value of each field; UserError if a field has too many of them."""
-        for field, value in fields.items():
-            # Most cells repeat the values of the cell before them.
-            if field in self._last and self._last[field] == value:
-                continue
-            self._last[field] = value
-            plain = value.model_dump(mode="json") if isinstance(value, FrozenModel) else value
-            key = canonical_json(plain)
-            self._size[field] += 0 if key in self[field] else len(key)
-            if self._size[field] > MAX_DISTINCT:
-                raise UserError(
-                    f"its distinct values hold more than {MAX_DISTINCT:,} characters",
-                    where=field,
-                    hint="check the records",
-                )
-            self[field][key] = value
-
-    def lists(self) -> dict[str, list[Any]]:
-        """The values of each field in order."""
-        return {field: [values[key] for key in sorted(values)] for field, values in self.items()}
+Values = dict[str, list[Any]]
+"""Field -> its distinct values."""
 
 
-class _Answers:
-    """What one model was sent, and what came back."""
+def _note(found: Values, **fields: Any) -> None:
+    """Add a value of each field; UserError if a field has too many of them."""
+    for field, value in fields.items():
+        values = found.setdefault(field, [])
+        if value not in values:
+            values.append(value)
+        if len(values) > MAX_DISTINCT:
+            what = f"it has more than {MAX_DISTINCT:,} distinct values"
+            raise UserError(what, where=field, hint="check the records")
 
-    def __init__(self) -> None:
-        self.distinct, self.totals, self.costs = _Distinct(), Counter[str](), list[float]()
 
-    def add(self, generation: Generation) -> None:
-        answer, request = generation.answer, generation.answer.request
-        known = {
-            "echoed": answer.model_echoed,
-            "effort": request.effort,
-            "tool": request.tool and request.tool.name,
-            "price": generation.price and generation.price.model_dump(),
-        }
-        self.distinct.add(
-            id=request.model_id,
-            temperature_requested=str(generation.temperature_requested),
-            temperature_sent=request.temperature_text,
-            server=answer.server,
-            client=answer.client,
-            **request.model_dump(
-                include={"max_tokens", "thinking", "extra_body", "headers", "wire"}
-            ),
-            **{field: value for field, value in known.items() if value},
-        )
-        self.totals.update(
-            answers=1,
-            input_tokens=answer.usage.input_tokens or 0,
-            output_tokens=answer.usage.output_tokens or 0,
-        )
-        if generation.cost_usd is not None:
-            self.costs.append(generation.cost_usd)
-
-    def sampling(self) -> Sampling:
-        return Sampling(**self.distinct.lists(), **self.totals, cost_usd=_total(self.costs))
+def _in_order(found: Values) -> Values:
+    return {field: sorted(values, key=str) for field, values in found.items()}
 
 
 def _total(costs: Sequence[float]) -> float | None:
@@ -259,26 +209,68 @@ class ProvenanceCollector:
 
     def __init__(self, study: Study, records: Iterable[CellRecords] = ()) -> None:
         self.study = study
-        self._sent = {model.alias: _Answers() for model in study.models}
-        self._ran, self._worlds = _Distinct(), _Distinct()
+        # By model: what it was sent and what came back, the sums, and the priced answers' costs.
+        self._sent = defaultdict[str, Values](dict)
+        self._totals = defaultdict[str, Counter[str]](Counter)
+        self._costs = defaultdict[str, list[float]](list)
+        self._ran: Values = {}
+        self._worlds: Values = {}
         self._answered, self._executed = list[str](), list[str]()
         for cell in records:
             self.add(cell)
 
     def add(self, records: CellRecords) -> None:
         """Take in what the records of one cell say."""
-        generation, execution, _ = records
-        if generation:
-            self._answered.append(generation.answer.received_utc)
-            if generation.cell.model in self._sent:
-                self._sent[generation.cell.model].add(generation)
-        if execution:
+        if records.generation:
+            self._add_answer(records.generation)
+        if execution := records.execution:
             if isinstance(utc := execution.provenance.get("utc"), str):
                 self._executed.append(utc)
-            self._ran.add(limits=execution.limits, images=execution.image, engines=execution.engine)
+            _note(
+                self._ran,
+                limits=execution.limits,
+                images=execution.image,
+                engines=execution.engine,
+            )
             for run in execution.runs:
-                self._ran.add(conditions=run.condition)
-                self._worlds.add(**{str(run.seed): run.world_sha256})
+                _note(self._ran, conditions=run.condition)
+                _note(self._worlds, **{str(run.seed): run.world_sha256})
+
+    def _add_answer(self, generation: Generation) -> None:
+        answer, request = generation.answer, generation.answer.request
+        model, usage = generation.cell.model, answer.usage
+        self._answered.append(answer.received_utc)
+        known = {
+            "echoed": answer.model_echoed,
+            "effort": request.effort,
+            "tool": request.tool and request.tool.name,
+            "price": generation.price,
+        }
+        _note(
+            self._sent[model],
+            id=request.model_id,
+            temperature_requested=str(generation.temperature_requested),
+            temperature_sent=request.temperature_text,
+            max_tokens=request.max_tokens,
+            thinking=request.thinking,
+            extra_body=request.extra_body,
+            headers=request.headers,
+            wire=request.wire,
+            server=answer.server,
+            client=answer.client,
+            **{field: value for field, value in known.items() if value},
+        )
+        self._totals[model].update(
+            answers=1,
+            input_tokens=usage.input_tokens or 0,
+            output_tokens=usage.output_tokens or 0,
+        )
+        if generation.cost_usd is not None:
+            self._costs[model].append(generation.cost_usd)
+
+    def _sampling(self, model: str) -> Sampling:
+        lists, totals = _in_order(self._sent[model]), self._totals[model]
+        return Sampling(**lists, **totals, cost_usd=_total(self._costs[model]))
 
     def provenance(
         self, tasks: Sequence[Task], files: Iterable[Path], start_up_s: Mapping[str, float | None]
@@ -289,8 +281,7 @@ class ProvenanceCollector:
             files: the configuration.
             start_up_s: shell -> seconds of an empty command.
         """
-        sampling = {alias: answers.sampling() for alias, answers in self._sent.items()}
-        costs = [sent.cost_usd for sent in sampling.values() if sent.cost_usd is not None]
+        models = [model.alias for model in self.study.models]
         times = self._answered + self._executed
         commit, dirty = git_state()
         return Provenance(
@@ -302,11 +293,11 @@ class ProvenanceCollector:
             config_files={_relative(file): sha256_file(file) for file in files},
             decision=self.study.decision or None,
             task_sha256={task.id: task.sha256 for task in tasks},
-            worlds=dict(sorted(self._worlds.lists().items())),
-            **self._ran.lists(),
+            worlds=_in_order(self._worlds),
+            **_in_order(self._ran),
             start_up_s=dict(start_up_s),
-            sampling=sampling,
-            spent_usd=_total(costs),
+            sampling={model: self._sampling(model) for model in models},
+            spent_usd=_total([cost for model in models for cost in self._costs[model]]),
             first_answer_utc=min(self._answered, default=None),
             started_utc=min(times, default=None),
             ended_utc=max(times, default=None),

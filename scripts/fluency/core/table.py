@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast, get_args
 
 from fluency.common.clock import parse_time, utc_text
 from fluency.common.errors import REBUILD_HINT, UserError
@@ -14,27 +14,15 @@ from fluency.common.files import write_atomic
 from fluency.common.words import escape_controls
 from fluency.core.records import CONTROL_FILE, Execution, Generation, Run, Score, WorldScore
 from fluency.core.schema import FrozenModel, read_record
-from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
+from fluency.core.shells import AS_DESIGNED
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_OF_SCORE = (
-    "passed",
-    "structural_pass",
-    "exit_ok",
-    "content_ok",
-    "lenient_passed",
-    "failure_class",
-    "why",
-    *(condition.score_field for condition in EXTRA_CONDITIONS),
-)
-"""Columns that are fields of a score."""
 OfRun = TypeVar("OfRun", Run, WorldScore)
 Status = Literal["measured", "not_measured", "missing"]
-MISSING_REASONS = {stage: f"no {stage} yet" for stage in ("generation", "execution", "score")}
 
 
 class Row(FrozenModel):
@@ -149,55 +137,44 @@ def record_path(results: Path, stage: str, cell: Cell) -> Path:
 
 def load_records(results: Path, cell: Cell) -> CellRecords:
     """The records of one cell; a damaged one is a UserError, an absent one None."""
-    found: list[Any] = []
-    for stage, kind in RECORD_TYPES.items():
-        path = record_path(results, stage, cell)
-        found.append(read_record(kind, path) if path.exists() else None)
-    return CellRecords(*found)
+    paths = {kind: record_path(results, stage, cell) for stage, kind in RECORD_TYPES.items()}
+    found = (read_record(kind, path) if path.exists() else None for kind, path in paths.items())
+    return CellRecords(*cast(Any, found))
 
 
 def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     """A cell's row, control characters escaped, so that a terminal does not obey them."""
-    row = _full_row(cell, task.category, records)
-    return row.model_copy(
-        update={name: escape_controls(text) for name, text in row if isinstance(text, str)}
-    )
-
-
-def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
-    """A cell without a score is missing, and its row names the next stage."""
     generation, execution, score = records
-    values: dict[str, object] = dict(asdict(cell), category=category)
+    values: dict[str, Any] = asdict(cell) | {"category": task.category}
     if generation:
         values |= _asked(generation)
     if execution:
         values |= _ran(execution)
-    if score is None:
+    if score:
+        values |= _judged(score, execution.unmeasured if execution else None)
+    else:
         stage = "score" if execution else "execution" if generation else "generation"
-        return Row(**values, status="missing", reason=MISSING_REASONS[stage])
-    if generation is None or execution is None:
-        raise UserError(
-            "the score has no generation or execution",
-            where=cell.path,
-            hint="run the study again; it makes only what is missing",
-        )
-    why = score.not_measured or execution.unmeasured
-    made_of = score.make_up
+        values |= {"status": "missing", "reason": f"no {stage} yet"}
+    shown = {key: escape_controls(text) for key, text in values.items() if isinstance(text, str)}
+    return Row(**values | shown)
+
+
+def _judged(score: Score, unmeasured: str | None) -> dict[str, Any]:
+    why = score.not_measured or unmeasured
     headline = headline_runs(score.worlds) if why is None else None
-    return Row(
-        **values,
-        status="not_measured" if score.not_measured else "missing" if why else "measured",
-        reason=why,
-        **{name: getattr(score, name) for name in _OF_SCORE},
-        worlds_passed=None if headline is None else sum(world.passed for world in headline),
-        worlds_run=None if headline is None else len(headline),
-        made_of=made_of and made_of.made_of,
-        commands=made_of and " ".join(made_of.commands),
-        side_effects="; ".join(score.side_effects) or None,
-    )
+    made_of = score.make_up
+    return {name: value for name, value in score if name in COLUMNS} | {
+        "status": "not_measured" if score.not_measured else "missing" if why else "measured",
+        "reason": why,
+        "worlds_passed": None if headline is None else sum(world.passed for world in headline),
+        "worlds_run": None if headline is None else len(headline),
+        "made_of": made_of and made_of.made_of,
+        "commands": made_of and " ".join(made_of.commands),
+        "side_effects": "; ".join(score.side_effects) or None,
+    }
 
 
-def _asked(generation: Generation) -> dict[str, object]:
+def _asked(generation: Generation) -> dict[str, Any]:
     answer = generation.answer
     sent = parse_time(answer.received_utc) - timedelta(seconds=answer.latency_s or 0)
     return {
@@ -215,7 +192,7 @@ def _asked(generation: Generation) -> dict[str, object]:
 
 def _ran(execution: Execution) -> dict[str, Any]:
     results = [run.result for run in headline_runs(execution.runs)]
-    facts = {"command": execution.extraction.strict, "attempts": execution.attempts}
+    facts: dict[str, Any] = {"command": execution.extraction.strict, "attempts": execution.attempts}
     if not results:
         return facts
 
@@ -223,16 +200,13 @@ def _ran(execution: Execution) -> dict[str, Any]:
         values = (getattr(result.used, name) for result in results)
         return [value for value in values if value is not None]
 
-    largest = {
-        name: max(used(name), default=None)
-        for name in ("peak_memory_bytes", "peak_processes", "written_bytes")
-    }
+    for name in ("peak_memory_bytes", "peak_processes", "written_bytes"):
+        facts[name] = max(used(name), default=None)
     processor = used("cpu_s")
     return facts | {
         "t_exec_s": round(fmean(result.wall_s for result in results), 6),
         "timed_out": any(result.timed_out for result in results),
         "cpu_s": round(fmean(processor), 6) if processor else None,
-        **largest,
         "output_truncated": any(
             result.stdout.truncated or result.stderr.truncated for result in results
         ),
