@@ -28,6 +28,7 @@ from fluency.core.records import (
     read_control,
 )
 from fluency.core.schema import write_record
+from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, load_records, read_table, record_path, write_table
@@ -130,7 +131,9 @@ class Executor:
         )
 
     def why_missing(self, shell: str) -> str | None:
-        return None if self.image.shells[shell] else "made up without one"
+        if self.image.shells[shell]:
+            return None
+        return f"the sandbox image holds no {SHELLS[shell].title}: made up without one"
 
     def run(self, invocation: Invocation) -> Result:
         world = invocation.world

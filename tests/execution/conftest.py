@@ -1,21 +1,10 @@
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from fluency.execution import container
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _own_label() -> Iterator[None]:
-    """A label for this test run's containers: others use the same engine."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
-        yield
 
 
 @pytest.fixture

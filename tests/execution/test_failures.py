@@ -80,7 +80,7 @@ def test_canary_finds_garbled_output(sandbox, monkeypatch):
     [
         ("trap '' TERM; sleep 600", "did not end within 2 s"),
         ('printf \'{"protocol": 1, "nonce": "x", "result": {"exit_code": 0, "st\'', "no whole result document"),
-        ("echo it hurts >&2; exit 3", "exit code 3, "),
+        ("echo it hurts >&2; exit 3", "without a result: it hurts"),
         ("yes", "more than a result can hold"),
     ],
 )  # fmt: skip

@@ -41,17 +41,18 @@ def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch)
         known = (tag for image in client.images() for tag in image["RepoTags"] or ())
         return {tag.rpartition("-")[2] for tag in known if checkout in tag}
 
+    monkeypatch.setattr(image, "CHECKOUT_ID", checkout)
     used, old = build("used"), build("old")
     current, foreign = build("current", content=content), build("foreign", f"{checkout}x")
     container = client.create_container(used, "true")["Id"]
     try:
-        remove_older(sandbox._engine, sandbox.image, checkout)
+        remove_older(sandbox._engine)
         assert there() == {"used", "old", "current", "foreign"}, "they are younger than a day"
         time.sleep(1.1)
         monkeypatch.setattr(image, "UNUSED_AFTER", "1s")
 
         def removed() -> bool:
-            remove_older(sandbox._engine, sandbox.image, checkout)
+            remove_older(sandbox._engine)
             return "old" not in there()
 
         # An engine prunes for one caller at a time and refuses others, here another test's build.
@@ -81,22 +82,25 @@ def small(sandbox):
     client.remove_image(TAG, force=True)
 
 
-def test_load_image_that_was_kept(sandbox, small, tmp_path, capsys):
+def test_load_image_that_was_kept(sandbox, small, tmp_path, monkeypatch, capsys):
     engine = sandbox._engine
-    keep_image(engine, TAG, tmp_path / "absent")
+    monkeypatch.setattr(image, "FOLDER", tmp_path / "absent")
+    keep_image(engine, TAG)
     assert capsys.readouterr().err == ""  # no shared folder, nothing to keep
+    monkeypatch.setattr(image, "FOLDER", tmp_path)
     older = tmp_path / "agent-shell-sandbox-older.tar"
     older.touch()
-    keep_image(engine, TAG, tmp_path)
-    assert list(tmp_path.iterdir()) == [shared_image_path(TAG, tmp_path)]
+    keep_image(engine, TAG)
+    assert list(tmp_path.iterdir()) == [shared_image_path(TAG)]
     before = small.inspect_image(TAG)["Id"]
     small.remove_image(TAG, force=True)
-    assert load_image(engine, TAG, tmp_path) and small.inspect_image(TAG)["Id"] == before
+    assert load_image(engine, TAG) and small.inspect_image(TAG)["Id"] == before
 
 
-def test_an_image_that_is_not_there_or_damaged(sandbox, tmp_path):
+def test_an_image_that_is_not_there_or_damaged(sandbox, tmp_path, monkeypatch):
+    monkeypatch.setattr(image, "FOLDER", tmp_path)
     engine = sandbox._engine
-    assert not load_image(engine, TAG, tmp_path)
-    shared_image_path(TAG, tmp_path).write_bytes(b"no tar at all" * 100)
+    assert not load_image(engine, TAG)
+    shared_image_path(TAG).write_bytes(b"no tar at all" * 100)
     with pytest.raises(SandboxError, match=r"does not load the image(.|\n)*delete the file"):
-        load_image(engine, TAG, tmp_path)
+        load_image(engine, TAG)

@@ -72,7 +72,7 @@ X64, ARM64 = (pinned()[release_name(machine)] for machine in ("amd64", "arm64"))
     [
         ("download", "amd64", {"pwsh": X64}, []), ("download", "arm64", {"pwsh": ARM64}, []),
         (X64, "amd64", {"pwsh": X64}, []), ("ab" * 32, "amd64", {"pwsh": "ab" * 32}, ["pwsh"]),
-        ("none", "amd64", {}, []), ("", "amd64", {}, []),
+        ("none", "amd64", {}, []),
     ],
 )  # fmt: skip
 def test_archive_origin_by_label(label, architecture, archives, unofficial):

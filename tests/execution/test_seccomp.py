@@ -179,9 +179,9 @@ def test_profile_that_the_engine_does_not_take(sandbox, monkeypatch, text):
     """A real refusal of Docker's, and a profile that is not the one that was given."""
     if sandbox.engine["name"] == "podman":
         pytest.skip("Podman takes a file's path")
-    monkeypatch.setattr(measures, "seccomp_option", lambda engine: f"seccomp={text}")
+    monkeypatch.setattr(measures, "profile", lambda: text)
     other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
-    why = other.dropped["seccomp"]
+    why = other.refused
     assert "seccomp profile" in why and other.engine["seccomp_profile"] == measures.ENGINE_DEFAULT
     # The engine's own profile holds.
     assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n"

@@ -13,7 +13,7 @@ from fluency.common.paths import ROOT
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords, load_records, record_path
 from fluency.core.task_world import world_for
-from fluency.execution.execute import execute_cell, unmeasured_cell
+from fluency.execution.execute import execute_cell
 from tests.archive.factory import (
     Executor,
     archived,
@@ -56,10 +56,7 @@ def odd(tmp_path_factory):
 def again(made, task, generation, failed=()):
     study = made.study
     sandbox, utc = Executor(made.tasks, ["bash"]), "2026-11-22T01:03:04Z"
-    if failed:
-        execution = unmeasured_cell(study, generation, sandbox, utc, failed)
-    else:
-        execution = execute_cell(study, task, generation, sandbox, world_for, utc)
+    execution = execute_cell(study, task, generation, sandbox, world_for, utc, failed)
     put_cell(made, task, generation, execution)
 
 

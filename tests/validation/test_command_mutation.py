@@ -7,7 +7,6 @@ import pytest
 
 from fluency.core.study import Limits
 from fluency.core.tasks import load_tasks
-from fluency.execution.execute import missing_shell_reason
 from fluency.validation.probes import Prober
 from tools import command_mutants as tool
 from tools.command_mutants import Mutant, page_path, plan_of, read_kinds
@@ -121,7 +120,7 @@ def test_page_of_survivor_without_a_reason() -> None:
 @pytest.mark.engine
 @pytest.mark.parametrize("shell", WITHOUT)
 def test_survivors_of_sample_are_the_explained_mutants(shell: str, sandbox) -> None:
-    if reason := missing_shell_reason(sandbox, shell):
+    if reason := sandbox.why_missing(shell):
         pytest.skip(reason)
     kinds, sample = read_kinds(), plan_of(TASKS, [shell])[::307]
     survivors = tool.survivors_of(sample, Prober(sandbox, TASKS, Limits()), (11, 24))

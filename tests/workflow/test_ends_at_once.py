@@ -12,8 +12,8 @@ import docker.errors
 import psutil
 import pytest
 
+from fluency.execution.container import LABEL
 from fluency.execution.engine import find_engine
-from fluency.execution.sandbox import OWN_LABEL
 from tests.generation.endpoint import Endpoint
 from tests.waiting import wait_for
 from tests.workflow.project import TASKS, Project, model, reference_answer
@@ -33,7 +33,7 @@ def expected(world, processes):
 def sleeping() -> list[str]:
     """The containers in which the command of the test runs."""
     client, found = find_engine().client(), []
-    for container in client.containers(filters={"label": OWN_LABEL}):
+    for container in client.containers(filters={"label": LABEL}):
         with suppress(docker.errors.APIError):  # it has ended
             if "sleep 4711" in str(client.top(container["Id"])):
                 found.append(container["Id"])

@@ -1,4 +1,4 @@
-"""The image's base: the public one, or one made from Debian packages. And builds, with why one failed."""
+"""The image's base, public or made from Debian packages. And builds, with why one failed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fluency.common.errors import SandboxError
 from fluency.common.files import sha256
 from fluency.common.paths import CACHE
 from fluency.common.terminal import log_line
-from fluency.execution.engine import BUILD_S, Engine
+from fluency.execution.engine import BUILD_S, Engine, both_ends
 from fluency.execution.image_content import REPOSITORY
-from fluency.execution.powershell import BUILD_FAILURES
+from fluency.execution.powershell import INSTALL_HINT
 
 SUITE = "bookworm"
 PUBLIC = f"debian:{SUITE}-slim"
@@ -35,7 +35,10 @@ PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
 
 def ensure_base(engine: Engine) -> str:
-    """The tag of the public base if it is there or can be pulled, else of one made by mmdebstrap and kept."""
+    """The tag of the public base if it is there or can be pulled.
+
+    Else of one made by mmdebstrap, and kept.
+    """
     for tag in (PUBLIC, MADE_HERE):
         with suppress(docker.errors.ImageNotFound):
             engine.client().inspect_image(tag)
@@ -64,9 +67,8 @@ def _make_base(engine: Engine) -> None:
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
         if done.returncode:
-            errors = re.findall(r"^(?:E:|dpkg: error).*", done.stderr, re.MULTILINE)[:2]
-            what = f"mmdebstrap could not make the base: {' '.join(errors) or done.stderr[-300:]}"
-            hint = "check the free disk space and the Debian mirror (`apt-get update`), then `make image`"
+            what = f"mmdebstrap could not make the base: {both_ends(done.stderr[-300:])}"
+            hint = "check the free disk space and the Debian mirror (`apt-get update`)"
             raise SandboxError(what, where=WHERE, hint=hint)
         (Path(folder) / "Dockerfile").write_text("FROM scratch\nADD base.tar /\n")
         run_build(engine, tag=MADE_HERE, path=folder)
@@ -91,16 +93,12 @@ def run_build(engine: Engine, *, buildargs: dict[str, str] | None = None, **opti
 
 def _build_error(error: str, output: list[str]) -> SandboxError:
     """`output`: the last lines of the build."""
-    # Of the failed step of the Dockerfile; by Docker, by Podman.
-    code = re.search(r"(?:non-zero code:|exit status) (\d+)$", error)
+    last = " | ".join(line.strip() for line in output[-4:])
+    what, hint = f"the build failed: {both_ends(error)}", f"the last lines of the build: {last}"
     if "no space left" in " ".join([error, *output]).lower():
         what = "the disk is full"
         hint = "the build needs 2 GB for the engine; `docker system prune` frees some"
-    elif code and int(code[1]) in BUILD_FAILURES:
-        what, hint = BUILD_FAILURES[int(code[1])]
-    else:
-        noise = ("Removing", " --->")
-        last = [line.strip() for line in output if line.strip() and not line.startswith(noise)]
-        what = f"the build failed: {' '.join(error.split())[:300]}"
-        hint = f"the last lines of the build: {' | '.join(last[-3:])[:400]}"
+    # Exit codes of the Dockerfile's PowerShell step, as Docker and Podman name them.
+    elif re.search(r"(?:non-zero code:|exit status) 6[5-9]$", error):
+        what, hint = f"PowerShell could not be installed: {last}", f"run again, or {INSTALL_HINT}"
     return SandboxError(what, where=WHERE, hint=hint)

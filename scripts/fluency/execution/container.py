@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import socket
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import docker.errors
-import requests
 
 from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result, Stream, Used
@@ -19,33 +18,40 @@ from fluency.execution.isolation import MeasureRefused, bound_sockets
 from fluency.execution.protocol import decode, read_start
 
 LABEL = "agent-shell-sandbox.execution"
-LABELS = {LABEL: "1"}
+LABELS = {LABEL: secrets.token_hex(8)}
+"""Marks the containers of this process on an engine that others use too."""
 WHERE = "sandbox"
 NEXT_RUN = "the cell stays missing and the next run measures it"
 
 
 @dataclass
 class ContainerSession:
-    """What came from a container, and when. Times are of the monotonic clock, `began` in seconds UTC."""
+    """What came from a container, and when, in seconds UTC."""
 
     began: float
     container: str = ""
     """Its id; empty until the engine has returned one."""
-    output: bytes = b""
+    output: bytearray = field(default_factory=bytearray)
     """Standard output, as far as it arrived."""
-    errors: bytes = b""
-    first_line: float | None = None
-    """When the first line of standard output had arrived."""
+    errors: bytearray = field(default_factory=bytearray)
     ended: float = 0.0
     failure: SandboxError | None = None
     """Why its output was not read to the end."""
     engine_failed: bool = False
 
+    @property
+    def last_words(self) -> str:
+        """The last line of standard error."""
+        return self.errors.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
+
 
 def run_container(
     engine: Engine, config: dict[str, Any], sent: bytes, max_bytes: int, timeout_s: float
 ) -> ContainerSession:
-    """Start a container, send it `sent` and read its output; after a `failure` it may still exist, for `remove`."""
+    """Start a container, send it `sent` and read its output.
+
+    After a `failure` it may still exist, for `remove`.
+    """
     session = ContainerSession(time.time())
     try:
         client = engine.client()
@@ -53,7 +59,11 @@ def run_container(
         stream = client.attach_socket(
             session.container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         )
-        with _raw_socket(stream) as connection:
+        # Stream and response refer to each other: without closing, two files an execution stay
+        # open until they are collected.
+        with contextlib.closing(stream), contextlib.closing(stream._response):
+            # The socket below docker's stream, which differs between transports.
+            connection: socket.socket = getattr(stream, "_sock", stream)
             client.start(session.container)
             bound_sockets(session.container)
             connection.settimeout(timeout_s)
@@ -61,19 +71,18 @@ def run_container(
             with contextlib.suppress(BrokenPipeError):
                 connection.sendall(sent)
             _read(connection, session, max_bytes, time.monotonic() + timeout_s)
-    except BaseException as error:
-        failure = _as_sandbox_error(error, timeout_s)
-        if failure is None:
-            remove(engine, session.container)
-            raise
-        session.failure = failure
+    except (SandboxError, OSError, docker.errors.DockerException) as error:
+        session.failure = _as_sandbox_error(error, timeout_s)
         session.engine_failed = not isinstance(error, TimeoutError | SandboxError)
-    session.ended = time.monotonic()
+    except BaseException:
+        remove(engine, session.container)
+        raise
+    session.ended = time.time()
     return session
 
 
-def _as_sandbox_error(error: BaseException, timeout_s: float) -> SandboxError | None:
-    """The sandbox error for what a client or a socket raised; None for other errors."""
+def _as_sandbox_error(error: Exception, timeout_s: float) -> SandboxError:
+    """The sandbox's error for one of the client or the socket."""
     said = both_ends(error)
     kind, what, hint = SandboxError, f"the engine went away: {said}", NEXT_RUN
     if isinstance(error, SandboxError):
@@ -86,56 +95,39 @@ def _as_sandbox_error(error: BaseException, timeout_s: float) -> SandboxError | 
         kind, what = MeasureRefused, f"the engine refused the seccomp profile: {said}"
     elif isinstance(error, docker.errors.APIError):
         what = f"the engine refused: {said}"
-        # Debian only recommends AppArmor's tools to Docker, which starts nothing without them where the kernel has it.
-        if "apparmor_parser" in what:
+        # Debian only recommends AppArmor's tools to Docker, which starts nothing without them where
+        # the kernel has it.
+        if "apparmor_parser" in said:
             hint = "`apt-get install apparmor`, then run again"
-    elif not isinstance(error, OSError | requests.RequestException | docker.errors.DockerException):
-        return None
     return kind(what, where=WHERE, hint=hint)
 
 
 def remove(engine: Engine, container: str) -> None:
-    """Kill and remove. What a hanging engine does not remove ends by itself, or is removed when it is old."""
+    """Kill and remove; what a hanging engine does not remove ends by itself."""
     if container:
         with contextlib.suppress(Exception):
             engine.client(timeout=20).remove_container(container, force=True, v=True)
 
 
-@contextlib.contextmanager
-def _raw_socket(stream: Any) -> Iterator[socket.socket]:
-    """The socket below docker's stream, which differs between transports; closed afterwards.
-
-    Stream and response refer to each other: without closing, two files an execution stay open until they are collected.
-    """
-    try:
-        yield getattr(stream, "_sock", stream)
-    finally:
-        with contextlib.suppress(OSError), contextlib.closing(stream):
-            getattr(stream, "_response", stream).close()
-
-
 def _read(
     connection: socket.socket, session: ContainerSession, max_bytes: int, deadline: float
 ) -> None:
-    """Read both streams to their end: the engine sends frames of a type, a size and that many bytes."""
-    output, errors = bytearray(), bytearray()
-    try:
-        with connection.makefile("rb") as frames:
-            while (left := deadline - time.monotonic()) > 0:
-                connection.settimeout(left)
-                head = frames.read(8)
-                if len(head) < 8:
-                    return
-                piece = frames.read(int.from_bytes(head[4:], "big"))
-                (output if head[0] == 1 else errors).extend(piece)
-                if session.first_line is None and b"\n" in output:
-                    session.first_line = time.monotonic()
-                if len(output) + len(errors) > max_bytes:
-                    what = "the container sent more than a result can hold"
-                    raise SandboxError(what, where=WHERE, hint=NEXT_RUN)
-        raise TimeoutError
-    finally:
-        session.output, session.errors = bytes(output), bytes(errors)
+    """Read both streams to their end.
+
+    The engine sends frames of a type, a size and that many bytes.
+    """
+    with connection.makefile("rb") as frames:
+        while (left := deadline - time.monotonic()) > 0:
+            connection.settimeout(left)
+            head = frames.read(8)
+            if len(head) < 8:
+                return
+            piece = frames.read(int.from_bytes(head[4:], "big"))
+            (session.output if head[0] == 1 else session.errors).extend(piece)
+            if len(session.output) + len(session.errors) > max_bytes:
+                what = "the container sent more than a result can hold"
+                raise SandboxError(what, where=WHERE, hint=NEXT_RUN)
+    raise TimeoutError
 
 
 # What the engine notes of a container that was changed from outside.
@@ -149,21 +141,21 @@ OUT_OF_MEMORY = "the memory limit ended the runner itself"
 def read_result(engine: Engine, session: ContainerSession, nonce: str) -> Result:
     """The result in a container's output, or the lost result of a command that had started.
 
-    SandboxError if the command had not started; ResultLost if it had, and the engine or another program ended it.
+    SandboxError if the command had not started; ResultLost if it had, and the engine or another
+    program ended it.
     """
     start = read_start(session.output, nonce)
     try:
-        if session.failure is not None:
+        if session.failure:
             raise session.failure
         if not session.output:
-            raise SandboxError("the container ended without a result", where=WHERE, hint=NEXT_RUN)
+            what = f"the container ended without a result: {session.last_words}"
+            raise SandboxError(what, where=WHERE, hint=NEXT_RUN)
         return decode(session.output, nonce)
     except SandboxError as error:
-        if start is None and (session.failure or session.output):
+        if start is None:
             raise
         own, why = _own_end(engine, session, error)
-        if start is None:
-            raise SandboxError(f"{error.what}: {why}", where=WHERE, hint=error.hint) from None
         if not own:
             hint = "the next run tries the cell again, a few times"
             raise ResultLost(why, where=WHERE, hint=hint) from None
@@ -171,13 +163,13 @@ def read_result(engine: Engine, session: ContainerSession, nonce: str) -> Result
             exit_code=None,
             stdout=Stream.of(b""),
             stderr=Stream.of(b""),
-            wall_s=round(session.ended - (session.first_line or session.ended), 6),
+            wall_s=round(max(0.0, session.ended - session.began), 6),
             used=Used(oom_killed=why == OUT_OF_MEMORY),
             processes=start,
             lost=why,
         )
     finally:
-        if session.failure is not None:
+        if session.failure:
             remove(engine, session.container)
 
 
@@ -192,22 +184,24 @@ def _own_end(engine: Engine, session: ContainerSession, error: SandboxError) -> 
     if outside := ", ".join(sorted(events.keys() & OUTSIDE)):
         return False, f"the container was ended from outside ({outside})"
     died = events.get("die") or events.get("died")  # Podman says died
-    code = str(died.get("exitCode")) if died else ""
-    if died is None and session.failure is None:
+    if died is None and not session.failure:
         return False, "the engine does not know how the container ended"
+    code = died["exitCode"] if died else ""
     if code == "0":
         return False, "the engine lost what the runner said"
     if "oom" in events:
         return True, OUT_OF_MEMORY
     # With code 3 the runner itself says why it failed.
-    if died is None or (code == "3" and b"\n" in session.output):
+    if code in ("", "3"):
         return True, error.what
-    last = session.errors.decode("utf-8", "replace").strip().splitlines()[-1:]
-    return True, ", ".join([f"exit code {code}", *(line[:200] for line in last)])
+    return True, ", ".join(filter(None, [f"exit code {code}", session.last_words]))
 
 
 def _events(engine: Engine, session: ContainerSession) -> dict[str, dict[str, str]]:
-    """Action -> attributes of the engine's events about a container: up to its removal, or to now if it may still run."""
+    """Action -> attributes of the engine's events about a container.
+
+    Up to its removal, or to now if it may still run.
+    """
     client = engine.client(timeout=END_S + 5)
     found = {}
     with contextlib.closing(
@@ -224,6 +218,6 @@ def _events(engine: Engine, session: ContainerSession) -> dict[str, dict[str, st
                 break
     # Docker remembers 256 events of all containers: by our deadline it may have forgotten a pause.
     paused = {"id": session.container, "status": "paused"}
-    if session.failure is not None and client.containers(filters=paused):
+    if session.failure and client.containers(filters=paused):
         found["pause"] = {}
     return found

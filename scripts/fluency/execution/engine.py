@@ -9,13 +9,13 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import docker
-import docker.errors
 from docker.context import ContextAPI
 from docker.context.config import get_current_context_name
 from docker.utils import kwargs_from_env
@@ -24,7 +24,6 @@ from fluency.common.errors import SandboxError
 from fluency.common.paths import CACHE
 from fluency.common.terminal import log_line
 
-WHERE = "container engine"
 UNSET = "unset it, or `docker context use default`"
 CALL_S = 60
 BUILD_S = 1800
@@ -52,9 +51,10 @@ class Engine:
 
 
 class Client(docker.APIClient):
-    """docker's client with a timeout for every call and every piece of its answer; some of docker's calls set none.
+    """docker's client with a timeout for every call and every piece of its answer.
 
-    It sends no credentials: the base image needs no login, and a configured helper for credentials may be missing.
+    Some of docker's calls set none. It sends no credentials: the base image needs no login, and a
+    configured helper for credentials may be missing.
     """
 
     def send(self, request: Any, **kwargs: Any) -> Any:
@@ -66,61 +66,46 @@ class Client(docker.APIClient):
         pass
 
 
-def candidates(chosen: str) -> Iterator[dict[str, Any]]:
-    """The client's options for each place where an engine may listen: the chosen one, else the usual ones."""
-    if not chosen:
-        for path in socket_paths():
-            # False, not an error, in a folder that we may not read.
-            if os.access(path, os.F_OK, effective_ids=True):
-                yield {"base_url": f"unix://{path}"}
-        return
-    kind, _, context = chosen.partition("=")
-    try:
-        by_context = kind == "docker context"
-        by_user = ContextAPI.kwargs_from_context(context) if by_context else kwargs_from_env()
-        options = dict[str, Any](by_user)
-        yield options | {"base_url": options["base_url"].removeprefix("http+")}
-    except (docker.errors.DockerException, KeyError) as error:
-        raise SandboxError(f"it cannot be used: {error!r}", where=chosen, hint=UNSET) from None
+def places() -> tuple[str, list[Callable[[], Any]]]:
+    """What has chosen the engine, if anything has, and the client's options for each place to look.
 
-
-def chosen_place() -> str:
-    """`DOCKER_HOST=…` or `docker context=…` where the user has chosen the engine; empty for the usual places."""
-    if host := os.environ.get("DOCKER_HOST"):
-        return f"DOCKER_HOST={host}"
+    The usual places are the sockets of Docker, rootless Docker, Podman and Docker Desktop.
+    """
     context = os.environ.get("DOCKER_CONTEXT") or get_current_context_name()
-    return "" if context in ("", "default") else f"docker context={context}"
-
-
-def socket_paths() -> list[Path]:
-    """Docker's, rootless Docker's, Podman's and Docker Desktop's sockets."""
+    if host := os.environ.get("DOCKER_HOST"):
+        return f"DOCKER_HOST={host}", [kwargs_from_env]
+    if context not in ("", "default"):
+        return f"docker context={context}", [partial(ContextAPI.kwargs_from_context, context)]
     runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
-    places = f"""
+    usual = f"""
         /var/run/docker.sock {runtime}/docker.sock {runtime}/podman/podman.sock
         ~/.docker/run/docker.sock ~/.docker/desktop/docker.sock /run/podman/podman.sock
     """
-    return [Path(place).expanduser() for place in places.split()]
+    paths = map(os.path.expanduser, usual.split())
+    # False, not an error, in a folder that we may not read.
+    there = [path for path in paths if os.access(path, os.F_OK, effective_ids=True)]
+    return "", [partial(dict, base_url=f"unix://{path}") for path in there]
 
 
 def find_engine() -> Engine | None:
-    """The first engine that answers; None if nothing answers, SandboxError if we may not use the one that does."""
-    chosen, forbidden = chosen_place(), ""
-    for options in candidates(chosen):
-        url = options["base_url"]
+    """The first engine that answers; None if nothing answers.
+
+    SandboxError if we may not use the one that does, or the chosen one does not answer.
+    """
+    chosen, found = places()
+    forbidden = ""
+    for options_of in found:
         try:
+            options = options_of()
+            options["base_url"] = url = options["base_url"].removeprefix("http+")
             client = Client(**options, version="auto", timeout=10)
-            facts = _facts(client.version(), client.info())
+            return Engine(url, options, _facts(client.version(), client.info()))
         except Exception as error:
             if "Permission denied" in str(error):
                 forbidden = url
             elif chosen:
                 what = f"no engine answers there: {both_ends(error)}"
                 raise SandboxError(what, where=chosen, hint=f"start it, or {UNSET}") from None
-            continue
-        if facts["os"] != "linux":
-            what = f"the engine runs {facts['os']} containers"
-            raise SandboxError(what, where=url, hint="switch it to Linux containers")
-        return Engine(url, options, facts)
     if forbidden:
         what = "the container engine is there, but you may not use it"
         hint = "run `sudo usermod -aG docker $USER` and log in again, or run as root"
@@ -147,10 +132,13 @@ def _facts(version: dict[str, Any], info: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def both_ends(error: BaseException) -> str:
-    """An error on one line; of a long one both ends, because Podman names the cause last."""
-    said = " ".join(str(getattr(error, "explanation", None) or error).split())
-    return said if len(said) <= MOST_SAID else f"{said[:100]} … {said[-200:]}"
+def both_ends(said: object) -> str:
+    """An engine's words, or an error of its client, on one line.
+
+    Of long ones both ends, because Podman names the cause last.
+    """
+    text = " ".join(str(getattr(said, "explanation", None) or said).split())
+    return text if len(text) <= MOST_SAID else f"{text[:100]} … {text[-200:]}"
 
 
 LOG = CACHE / "dockerd.log"
@@ -159,12 +147,15 @@ STARTS_WITHIN_S = 180
 
 
 def ensure_engine() -> Engine:
-    """The engine that answers, installed and started if need be; SandboxError says what to do where we cannot."""
+    """The engine that answers, installed and started if need be.
+
+    SandboxError says what to do where we cannot.
+    """
     if engine := find_engine():
         return engine
     if os.geteuid() != 0 or not (shutil.which("dockerd") or shutil.which("apt-get")):
         hint = "install and start Docker (on Debian `sudo apt-get install docker.io`) or Podman"
-        raise SandboxError("no container engine answers", where=WHERE, hint=hint)
+        raise SandboxError("no container engine answers", where="container engine", hint=hint)
     return start_daemon()
 
 
@@ -188,6 +179,6 @@ def start_daemon() -> Engine:
         time.sleep(0.3)
     if daemon.poll() is None:
         os.killpg(daemon.pid, signal.SIGTERM)
-    end = " ".join(LOG.read_text(encoding="utf-8", errors="replace")[-300:].split())
-    what = f"dockerd does not start: {end}"
+    said = both_ends(LOG.read_text(encoding="utf-8", errors="replace")[-200:])
+    what = f"dockerd does not start: {said}"
     raise SandboxError(what, where=str(LOG), hint="read the log; is this a container?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fluency import __version__
 from fluency.common.files import pretty_json, write_atomic
@@ -25,7 +25,10 @@ MAX_ATTEMPTS = 3
 
 
 def failed_attempts(path: Path, key: str) -> list[str]:
-    """Why each earlier attempt at a cell failed; none if the file is of another `key`, or damaged."""
+    """Why each earlier attempt at a cell failed.
+
+    None if the file is of another `key`, or damaged.
+    """
     try:
         kept = json.loads(path.read_bytes())
         return [str(why) for why in kept["failed"]] if kept["key"] == key else []
@@ -47,22 +50,30 @@ def execute_cell(
     sandbox: Sandbox,
     world_for: Callable[[Task, int], World],
     utc: str,
-    attempt: int = 1,
+    failed: Sequence[str] = (),
 ) -> Execution:
-    """The execution record of a generated cell; SandboxError leaves the cell missing."""
-    shell = generation.cell.shell
-    limits = study.sandbox.limits
-    reason = missing_shell_reason(sandbox, shell)
+    """The execution record of a generated cell; SandboxError leaves the cell missing.
+
+    failed: why each earlier attempt failed; after too many the cell is not tried again.
+    """
+    shell, limits, extraction = (
+        generation.cell.shell,
+        study.sandbox.limits,
+        extraction_of(generation),
+    )
+    not_measured, unmeasured = sandbox.why_missing(shell), None
+    if len(failed) >= MAX_ATTEMPTS:
+        times = f"its command was started {len(failed)} times"
+        unmeasured = f"{times}, and no result came back: {'; '.join(failed)}"
     runs = []
     for reading, command, condition in (
-        [] if reason else planned_runs(study, shell, extraction_of(generation))
+        () if not_measured or unmeasured else planned_runs(study, shell, extraction)
     ):
         for seed in study.seeds:
-            world = world_for(task, seed)
-            invocation = Invocation(
-                shell, command, world, limits, limits.timeout_s[shell], task.needs, condition
+            world, deadline_s = world_for(task, seed), limits.timeout_s[shell]
+            result = sandbox.run(
+                Invocation(shell, command, world, limits, deadline_s, task.needs, condition)
             )
-            result = sandbox.run(invocation)
             runs.append(
                 Run(
                     seed=seed,
@@ -72,36 +83,19 @@ def execute_cell(
                     result=result,
                 )
             )
-    attempts = attempt - 1 + bool(runs)
-    return _record(
-        study, generation, sandbox, utc, runs=runs, not_measured=reason, attempts=attempts
-    )
-
-
-def unmeasured_cell(
-    study: Study, generation: Generation, sandbox: Sandbox, utc: str, failed: Sequence[str]
-) -> Execution:
-    """The record of a cell that is not tried again, since every attempt at it failed."""
-    why = (
-        f"its command was started {len(failed)} times, and no result came back: {'; '.join(failed)}"
-    )
-    return _record(study, generation, sandbox, utc, runs=[], attempts=len(failed), unmeasured=why)
-
-
-def _record(
-    study: Study, generation: Generation, sandbox: Sandbox, utc: str, **measured: Any
-) -> Execution:
-    limits = study.sandbox.limits
     return Execution(
         cell=generation.cell,
         request_key=generation.answer.request_key,
-        extraction=extraction_of(generation),
+        extraction=extraction,
         image=sandbox.image,
         limits=limits,
-        timeout_s=limits.timeout_s[generation.cell.shell],
+        timeout_s=limits.timeout_s[shell],
         engine=sandbox.engine,
         provenance={"utc": utc, "version": __version__},
-        **measured,
+        runs=runs,
+        attempts=len(failed) + bool(runs),
+        not_measured=not_measured,
+        unmeasured=unmeasured,
     )
 
 
@@ -115,7 +109,10 @@ def extraction_of(generation: Generation) -> Extraction:
 def planned_runs(
     study: Study, shell: str, extraction: Extraction
 ) -> Iterator[tuple[Reading, str, ConditionName]]:
-    """What is executed in each world: the headline first, then the extra conditions and the lenient reading."""
+    """What is executed in each world.
+
+    The headline first, then the extra conditions and the lenient reading.
+    """
     if extraction.strict is not None:
         yield "strict", extraction.strict, AS_DESIGNED.name
         for condition in SHELLS[shell].conditions:
@@ -125,9 +122,3 @@ def planned_runs(
                 yield "strict", extraction.strict, condition.name
     if extraction.lenient is not None and extraction.lenient != extraction.strict:
         yield "lenient", extraction.lenient, AS_DESIGNED.name
-
-
-def missing_shell_reason(sandbox: Sandbox, shell: str) -> str | None:
-    """Why a shell cannot be measured in this sandbox's image, or None."""
-    why = sandbox.why_missing(shell)
-    return None if why is None else f"the sandbox image holds no {SHELLS[shell].title}: {why}"

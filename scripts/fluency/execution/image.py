@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import tarfile
+import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import docker.errors
 
@@ -21,14 +19,12 @@ from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
 from fluency.execution import powershell
 from fluency.execution.base_image import PUBLIC, SUITE, WHERE, ensure_base, run_build
-from fluency.execution.container import LABELS, remove, run_container
+from fluency.execution.container import LABELS, remove
 from fluency.execution.engine import BUILD_S, Engine, both_ends, ensure_engine
 from fluency.execution.image_content import REPOSITORY, SOURCES, content_sha256, image_tag
 from fluency.execution.powershell import NAME, archive_path, can_download
 
 PROBE_S = 300
-PROBE = '"$@" && echo "$0" || echo "exit code $?" >&2'
-PROBE_END = "it ran"
 PROBE_VARIABLES = [
     "HOME=/tmp",
     "POWERSHELL_TELEMETRY_OPTOUT=1",
@@ -54,40 +50,33 @@ def ensure_image(*, engine: Engine | None = None, rebuild: bool = False) -> Imag
     engine = engine or ensure_engine()
     source = powershell.powershell_source()
     tag = image_tag(source)
-    if not rebuild and (found := find_image(engine, tag)):
-        return found
-    with file_lock(LOCK, lambda _: log_line("another run is building the image: waiting for it")):
-        if not rebuild:
+    with file_lock(LOCK, lambda _: log_line("another run makes the image ready: waiting for it")):
+        found = None if rebuild else find_image(engine, tag)
+        if not found and not rebuild and load_image(engine, tag):
             found = find_image(engine, tag)
-            if not found and load_image(engine, tag):
-                found = find_image(engine, tag)
-            if found:
-                return found
-        built = _build(engine, tag, source)
-        keep_image(engine, tag)
-        return built
+        if not found:
+            _build(engine, tag, source)
+            remove_older(engine)
+            keep_image(engine, tag)
+            found = find_image(engine, tag)
+            assert found, "it was just built"
+        return found
 
 
 def find_image(engine: Engine, tag: str) -> ImageInfo | None:
-    """The description of an image by its labels; None if it is not there or of other content."""
+    """The description of an image by its labels; None if it is not there."""
     try:
         found = engine.client().inspect_image(tag)
     except docker.errors.ImageNotFound:
         return None
-    labels = {
-        key.removeprefix(LABEL): value
-        for key, value in (found["Config"].get("Labels") or {}).items()
-    }
-    if labels.get("content") != content_sha256():
-        return None
-    archives, unofficial = powershell.archive_origin(
-        labels.get("powershell-source", ""), found["Architecture"]
-    )
+    given, architecture = found["Config"]["Labels"], found["Architecture"]
+    labels = {key.removeprefix(LABEL): value for key, value in given.items()}
+    archives, unofficial = powershell.archive_origin(labels["powershell-source"], architecture)
     return ImageInfo(
         image_id=found["Id"],
         content_sha256=labels["content"],
         base=labels["base"],
-        architecture=found["Architecture"],
+        architecture=architecture,
         shells={name: labels.get(f"version.{name}") for name in SHELLS},
         packages_sha256=labels["packages"],
         archives=archives,
@@ -110,20 +99,7 @@ def build_arguments() -> dict[str, str]:
     return {"SHELLS": " ".join(programs), "SHELL_PACKAGES": " ".join(packages)}
 
 
-@contextmanager
-def _build_context(source: str | None) -> Iterator[Any]:
-    """A tar of the sandbox's files, and of the PowerShell archive if one was given."""
-    with tempfile.TemporaryFile(dir=CACHE) as file:
-        with tarfile.open(fileobj=file, mode="w") as archive:
-            for name in SOURCES:
-                archive.add(SANDBOX / name, arcname=name)
-            if source:
-                archive.add(archive_path(source), arcname="powershell.tar.gz")
-        file.seek(0)
-        yield file
-
-
-def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
+def _build(engine: Engine, tag: str, source: str | None) -> None:
     log_line("building the sandbox image (two to three minutes)")
     base = ensure_base(engine)
     way, missing = powershell.build_argument(source)
@@ -137,8 +113,12 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
         **{f"missing.{name}": why for name, why in missing.items()},
     }
     try:
-        with _build_context(source) as files:
-            run_build(engine, tag=interim, fileobj=files, custom_context=True, buildargs=arguments)
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            for name in SOURCES:
+                shutil.copy(SANDBOX / name, folder)
+            if source:
+                shutil.copy(archive_path(source), f"{folder}/powershell.tar.gz")
+            run_build(engine, tag=interim, path=folder, buildargs=arguments)
         for name, shell in SHELLS.items():
             if name not in missing:
                 command = (*shell.argv, shell.version_command)
@@ -151,69 +131,79 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
     finally:
         with suppress(docker.errors.APIError):  # it may never have been made
             engine.client(timeout=BUILD_S).remove_image(interim, noprune=True)
-    found = find_image(engine, tag)
-    assert found is not None, "it has just been built"
-    remove_older(engine, found)
-    return found
 
 
 def _probe(engine: Engine, image: str, title: str, *argv: str) -> str:
-    """Standard output of a program in a container without network; SandboxError if its exit code is not 0."""
+    """Standard output of a program in a container without network.
+
+    SandboxError if its exit code is not 0.
+    """
     config = {
         "Image": image,
-        # By way of sh, for which a program that cannot be started is one that fails.
-        "Entrypoint": ["/bin/sh", "-c", PROBE, PROBE_END, *argv],
+        "Entrypoint": argv,
         "Env": PROBE_VARIABLES,
         "Labels": LABELS,
-        "AttachStdout": True,
-        "AttachStderr": True,
-        "HostConfig": {"NetworkMode": "none", "AutoRemove": True},
+        "HostConfig": {"NetworkMode": "none"},
     }
-    session = run_container(engine, config, b"", 1 << 20, PROBE_S)
-    if session.failure is not None:
-        remove(engine, session.container)
-        raise session.failure
-    output, _, end = session.output.decode("utf-8", "replace").strip().rpartition("\n")
-    if end != PROBE_END:
-        why = " ".join(session.errors.decode("utf-8", "replace").split())[:200]
-        what = f"{title} does not run in the image: {why}"
-        hint = "`make image` with another archive; `make doctor` says what the image has"
-        raise SandboxError(what, where=WHERE, hint=hint)
-    return output.strip()
+    client, code = engine.client(timeout=PROBE_S), -1
+    container = client.create_container_from_config(config)["Id"]
+    try:
+        client.start(container)
+        code = client.wait(container)["StatusCode"]
+        output = client.logs(container, stdout=code == 0, stderr=code != 0)
+        said = output.decode("utf-8", "replace").strip()
+    except (docker.errors.DockerException, OSError) as error:
+        said = both_ends(error)
+    finally:
+        remove(engine, container)
+    if code == 0:
+        return said
+    what = f"{title} does not run in the image: {both_ends(said) or f'exit code {code}'}"
+    hint = "`make image` with another archive; `make doctor` says what the image has"
+    raise SandboxError(what, where=WHERE, hint=hint)
 
 
-def remove_older(engine: Engine, current: ImageInfo, checkout: str = CHECKOUT_ID) -> None:
-    """Remove a checkout's images of other content that are older than a day and that no container uses."""
+def remove_older(engine: Engine) -> None:
+    """Remove this checkout's images of other content.
+
+    Only those that are older than a day and that no container uses.
+    """
     filters = {
         "dangling": False,
         "until": UNUSED_AFTER,
-        "label": f"{CHECKOUT_LABEL}={checkout}",
-        "label!": f"{LABEL}content={current.content_sha256}",
+        "label": f"{CHECKOUT_LABEL}={CHECKOUT_ID}",
+        "label!": f"{LABEL}content={content_sha256()}",
     }
     with suppress(docker.errors.DockerException, OSError):
         engine.client(timeout=120).prune_images(filters)
 
 
-def shared_image_path(tag: str, folder: Path = FOLDER) -> Path:
+def shared_image_path(tag: str) -> Path:
     """Where the image of this name is kept in the shared folder."""
-    return folder / f"{tag.replace(':', '-')}.tar"
+    return FOLDER / f"{tag.replace(':', '-')}.tar"
 
 
-def keep_image(engine: Engine, tag: str, folder: Path = FOLDER) -> None:
-    """Write the image into the shared folder, if there is one that lacks it, and remove others from it."""
-    path = shared_image_path(tag, folder)
-    if not folder.is_dir() or path.exists():
+def keep_image(engine: Engine, tag: str) -> None:
+    """Write the image into the shared folder, if there is one that lacks it.
+
+    Others are removed from it.
+    """
+    path = shared_image_path(tag)
+    if not FOLDER.is_dir() or path.exists():
         return
     log_line(f"saving the image for the other nodes: {path}")
     save_image(engine, tag, path)
-    for other in folder.glob("*.tar"):
+    for other in FOLDER.glob("*.tar"):
         if other != path:
             other.unlink(missing_ok=True)
 
 
-def load_image(engine: Engine, tag: str, folder: Path = FOLDER) -> bool:
-    """Load the image from the shared folder; False if it is not there, SandboxError if the engine refuses it."""
-    path = shared_image_path(tag, folder)
+def load_image(engine: Engine, tag: str) -> bool:
+    """Load the image from the shared folder; False if it is not there.
+
+    SandboxError if the engine refuses it.
+    """
+    path = shared_image_path(tag)
     if not path.exists():
         return False
     log_line(f"loading the image {tag} from {path}")
@@ -236,8 +226,9 @@ def save_image(engine: Engine, name: str, path: Path) -> None:
             for piece in engine.client(timeout=BUILD_S).get_image(name):
                 file.write(piece)
     except docker.errors.ImageNotFound:
-        hint = "archive without IMAGE=1; the Dockerfile and the package list are in the archive either way"
-        raise SandboxError("the engine no longer has this image", where=name, hint=hint) from None
+        what = "the engine no longer has this image"
+        hint = "archive without IMAGE=1; the Dockerfile and the package list are in the archive"
+        raise SandboxError(what, where=name, hint=hint) from None
 
 
 def main() -> int:
@@ -253,9 +244,10 @@ def main() -> int:
 
 
 def forget_other_image(info: ImageInfo, record: Path) -> None:
-    """Remove the record of an image with other shells, so that the next run executes every command in this one."""
+    """Remove the record of an image with other shells.
+
+    The next run then executes every command in this one.
+    """
     if record.exists() and read_json(record)["image"]["shells"] != info.shells:
         record.unlink()
-        log_line(
-            "the shells of the image have changed: the next run executes every command again, and asks nothing"
-        )
+        log_line("the shells of the image have changed: the next run executes every command again")

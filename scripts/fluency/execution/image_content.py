@@ -1,4 +1,7 @@
-"""What the image is built from, hashed. Imports no engine client: rerun keys need it at every start."""
+"""What the image is built from, hashed.
+
+Imports no engine client: rerun keys need it at every start.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ SOURCES = (
 
 @cache
 def content_sha256(folder: Path = SANDBOX) -> str:
-    """SHA-256 of every source file in a folder, of the shells with their conditions, and of the protocol."""
+    """SHA-256 of every source file in a folder, of the shells and their conditions, the protocol."""
     shells = {
         shell.name: [
             *(shell.argv, shell.packages, shell.version_command),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,7 @@ from fluency.world.model import WORK_DIR
 PROFILE = SANDBOX / "seccomp" / "profile.json"
 """Made by tools/seccomp_profile.py from the files in its folder."""
 ENGINE_DEFAULT = "the engine's own"
-"""Recorded instead of the profile's hash where the engine does not enforce the project's seccomp profile."""
+"""Recorded instead of the profile's hash where the engine does not enforce the project's."""
 
 
 class MeasureRefused(SandboxError):
@@ -37,15 +36,10 @@ def profile_sha256() -> str:
     return sha256(profile())
 
 
-def seccomp_option(engine: str) -> str:
-    """The engine's option for the profile: Docker takes its text, Podman the path of a file."""
-    return f"seccomp={PROFILE if engine == 'podman' else profile()}"
-
-
 WORLD_MB = 128
 SOCKETS_MB = 32
-# Terminals and queues, which are counted for the whole host; the engine's own list, which this one replaces;
-# the host's boot parameters, and its disks with their serial numbers.
+# Terminals and queues, which are counted for the whole host; the engine's own list, which this one
+# replaces; the host's boot parameters, and its disks with their serial numbers.
 MASKED = """\
 /dev/pts
 /dev/mqueue
@@ -72,38 +66,28 @@ MASKED = """\
 /sys/devices/platform
 /sys/devices/virtual/block
 """.splitlines()
-
-
-def masked(engine: str) -> dict[str, Any]:
-    """The engine's option for the masked paths: Podman's API for Docker's clients ignores the list.
-
-    Its own option takes no path with a colon, so all of the folder around such a path is masked.
-    """
-    if engine == "podman":
-        return {"SecurityOpt": ["mask=" + ":".join(MASKED).replace("/pci0000:00", "")]}
-    return {"MaskedPaths": MASKED}
-
-
+# Podman's API for Docker's clients ignores the list; its own option takes no path with a colon, so
+# all of /sys/devices is masked there.
+MASKED_BY_PODMAN = "mask=" + ":".join(MASKED).replace("/pci0000:00", "")
 Measures = dict[str, dict[str, Any]]
 """Name of each measure -> its part of the engine's HostConfig. Sizes in bytes."""
 
 
-def isolation(
-    limits: Limits, engine: str = "docker", dropped: Collection[str] = (), runtime: str = ""
-) -> Measures:
-    """Every measure by name, for an engine (docker or podman), without the `dropped` ones.
+def isolation(limits: Limits, engine: str = "docker", runtime: str = "") -> Measures:
+    """Every measure by name, for an engine (docker or podman).
 
     A `runtime` other than the engine's default is passed on.
     """
-    memory = limits.memory_mb << 20
-    measures: Measures = {
+    memory, podman = limits.memory_mb << 20, engine == "podman"
+    return {
         "no-network": {"NetworkMode": "none"},
         # Without this the engine copies the host's resolver into the container.
         "no-resolver": {"Dns": ["127.0.0.1"], "DnsSearch": ["."]},
         "read-only-root": {"ReadonlyRootfs": True},
         "few-capabilities": {"CapDrop": ["ALL"], "CapAdd": ["CHOWN", "SETUID", "SETGID", "KILL"]},
         "no-new-privileges": {"SecurityOpt": ["no-new-privileges"]},
-        "seccomp": {"SecurityOpt": [seccomp_option(engine)]},
+        # Podman takes the path of a file instead of the text.
+        "seccomp": {"SecurityOpt": [f"seccomp={PROFILE if podman else profile()}"]},
         "pids": {"PidsLimit": limits.pids},
         "memory": {"Memory": memory},
         "no-swap": {"MemorySwap": memory},
@@ -111,20 +95,23 @@ def isolation(
         "file-size": {"Ulimits": [_ulimit("fsize", limits.file_mb << 20)]},
         "open-files": {"Ulimits": [_ulimit("nofile", limits.open_files)]},
         "tmp-size": {"Tmpfs": {"/tmp": _tmpfs(limits.tmpfs_mb, "mode=1777")}},
-        # The runner makes HOME in it and changes the owner of the world: not every engine can give a tmpfs an owner.
+        # The runner makes HOME in it and changes the owner of the world: not every engine can give
+        # a tmpfs an owner.
         "home-size": {"Tmpfs": {"/home": _tmpfs(limits.tmpfs_mb, "mode=0755")}},
         "world-size": {"Tmpfs": {WORK_DIR: _tmpfs(WORLD_MB, "mode=0755")}},
         "no-shared-memory": {"IpcMode": "none"},
-        "masked": masked(engine),
+        "masked": {"SecurityOpt": [MASKED_BY_PODMAN]} if podman else {"MaskedPaths": MASKED},
         "no-log-on-the-host": {"LogConfig": {"Type": "none"}},
         "removed-at-its-end": {"AutoRemove": True},
         "runtime": {"Runtime": runtime} if runtime else {},
     }
-    return {name: part for name, part in measures.items() if name not in dropped}
 
 
 def container_config(image: str, labels: dict[str, str], measures: Measures) -> dict[str, Any]:
-    """The body of the engine's create call. It contains nothing of the host: no mount, no variable, no name."""
+    """The body of the engine's create call.
+
+    It contains nothing of the host: no mount, no variable, no name.
+    """
     return {
         "Image": image,
         "Hostname": "sandbox",
@@ -142,9 +129,10 @@ def container_config(image: str, labels: dict[str, str], measures: Measures) -> 
 
 
 def bound_sockets(container: str) -> None:
-    """Bound the buffers of a container's sockets, which control groups v1 count apart and no engine limits.
+    """Bound the buffers of a container's sockets, which no engine limits.
 
-    Version 2 counts them against the container's memory. Has no effect on a remote engine, or without the right to do so.
+    Control groups v1 count them apart, version 2 against the container's memory. Has no effect on a
+    remote engine, or without the right to do so.
     """
     for folder in Path("/sys/fs/cgroup/memory").glob(f"*/*{container}*"):
         with suppress(OSError):

@@ -35,21 +35,15 @@ def pinned() -> dict[str, str]:
 
 
 def release_name(machine: str = os.uname().machine) -> str:
-    """The release archive for a processor, by default this machine's; x64's for other processors."""
+    """The release archive for a processor, by default this machine's; x64's for others."""
     name = "arm64" if machine in ("aarch64", "arm64") else "x64"
     return next(archive for archive in pinned() if archive.endswith(f"-{name}.tar.gz"))
 
 
-INSTALL_HINT = f"put {release_name()} beside the Makefile and run `make image` ({VARIABLE}=… names another file)"
-# Exit codes of the Dockerfile's PowerShell step. A given archive was checked before.
-BUILD_FAILURES = {
-    65: ("PowerShell has no release for this processor", INSTALL_HINT),
-    66: ("the download of PowerShell broke off", f"run again, or {INSTALL_HINT}"),
-    67: (
-        "the downloaded PowerShell archive has a wrong SHA-256",
-        f"do not use it; run again, or {INSTALL_HINT}",
-    ),
-}
+INSTALL_HINT = (
+    f"put {release_name()} beside the Makefile and run `make image` "
+    f"({VARIABLE}=… names another file)"
+)
 
 
 def build_argument(source: str | None) -> tuple[str, dict[str, str]]:
@@ -59,9 +53,7 @@ def build_argument(source: str | None) -> tuple[str, dict[str, str]]:
     """
     if source:
         if source not in pinned().values():
-            log_line(
-                "the PowerShell archive is not the pinned release; the image and every record name its version"
-            )
+            log_line("the PowerShell archive is not the pinned release; every record says so")
         return "given", {}
     if why := can_download():
         log_line(f"building without PowerShell: {why}; to have it, {INSTALL_HINT}")
@@ -70,19 +62,20 @@ def build_argument(source: str | None) -> tuple[str, dict[str, str]]:
 
 
 def archive_origin(label: str, architecture: str) -> tuple[dict[str, str], list[str]]:
-    """{"pwsh": SHA-256 of its archive}, and ["pwsh"] if that is not a pinned release; empty where it is unknown.
+    """{"pwsh": SHA-256 of its archive}, and ["pwsh"] if that is not a pinned release.
 
-    `label` is the image's: `download`, or the SHA-256 of a given archive; `architecture` as the engine names it.
+    Empty without PowerShell. `label` is the image's: `download`, `none` or the SHA-256 of a given
+    archive; `architecture` as the engine names it.
     """
     if label == "download":
         label = pinned()[release_name(architecture)]
-    if len(label) != 64:
+    if label == "none":
         return {}, []
     return {NAME: label}, [] if label in pinned().values() else [NAME]
 
 
 def powershell_source() -> str | None:
-    """SHA-256 of the archive that the image takes instead of downloading one; None without such an archive.
+    """SHA-256 of the archive that the image takes instead of downloading one, if there is one.
 
     It is named by POWERSHELL_ARCHIVE now or earlier, else it is in the project's folder.
     """
@@ -122,11 +115,11 @@ def _keep(given: Path, where: str) -> str:
         raise SandboxError(what, where=where, hint=INSTALL_HINT) from None
 
 
-def can_download(timeout_s: float = 8.0) -> str | None:
+def can_download() -> str | None:
     """None if the release page answers, else why not, in a few words."""
     try:
         page = urllib.request.Request(RELEASE_PAGE, method="HEAD")
-        with urllib.request.urlopen(page, timeout=timeout_s):
+        with urllib.request.urlopen(page, timeout=8):
             return None
     except (OSError, ValueError) as error:  # urllib's own error is an OSError
         return f"the release page cannot be reached ({getattr(error, 'reason', error)})"

@@ -25,7 +25,10 @@ class Invocation:
     world: World
     limits: Limits
     timeout_s: float
-    """Deadline of the command in seconds, with the start of its shell, without the start of the container."""
+    """Deadline of the command in seconds.
+
+    It counts the start of its shell and not the start of the container.
+    """
     needs: Sequence[str] = ()
     """What is started in addition to the world's tree: processes, http."""
     condition: ConditionName = AS_DESIGNED.name
@@ -64,43 +67,41 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
     return b"%d\n%b%b" % (len(text), text, world.tar)
 
 
-def read_start(output: bytes, nonce: str) -> list[ProcessFact] | None:
-    """The helper processes, from the line that the runner writes before the command starts; None if it is missing."""
+def read_start(output: bytes | bytearray, nonce: str) -> list[ProcessFact] | None:
+    """The helper processes, from the line that the runner writes before the command starts.
+
+    None if it is missing.
+    """
     line, newline, _ = output.partition(b"\n")
     try:
         start = json.loads(line) if newline else {}
-        if (start.get("protocol"), start.get("nonce")) != (RUNNER_PROTOCOL, nonce):
-            return None
-        return [ProcessFact(**fact) for fact in start["processes"]]
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return None
+        if (start["protocol"], start["nonce"]) == (RUNNER_PROTOCOL, nonce):
+            return [ProcessFact(**fact) for fact in start["processes"]]
+    except (KeyError, TypeError, ValueError):  # pydantic's ValidationError is a ValueError
+        pass
+    return None
 
 
-def decode(output: bytes, nonce: str) -> Result:
-    """The result in the runner's output; SandboxError unless it is the complete, valid document of this execution."""
-    hint = "rebuild the image: `make image`"
+def decode(output: bytes | bytearray, nonce: str) -> Result:
+    """The result in the runner's output.
+
+    SandboxError unless it is the complete, valid document of this execution.
+    """
+    what, hint = "", "the next run measures the cell; `make doctor` checks image and engine"
     try:
         answer = json.loads(output.rpartition(b"\n")[2])
-    except ValueError:
-        what = f"the sandbox gave no whole result document ({len(output)} bytes came back)"
-        hint = "the next run measures the cell; `make doctor` checks the engine"
-        raise SandboxError(what, where="sandbox", hint=hint) from None
-    if not isinstance(answer, dict) or answer.get("protocol") != RUNNER_PROTOCOL:
-        raise SandboxError("the image speaks another protocol", where="sandbox", hint=hint)
-    what = ""
-    if answer.get("error"):
-        what = f"the runner failed: {str(answer['error']).strip().splitlines()[-1]}"
-    elif answer.get("nonce") != nonce:
-        what = "the result is of another execution"
-    if what:
-        raise SandboxError(what, where="sandbox", hint="the next run measures the cell")
-    try:
-        return _result(answer["result"], read_start(output, nonce))
-    # pydantic's ValidationError is a ValueError.
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        why = " ".join(str(error).split())[:200]
-        what = f"the result document is not of the agreed form: {why}"
-        raise SandboxError(what, where="sandbox", hint=hint) from None
+        if answer["protocol"] != RUNNER_PROTOCOL:
+            what = "the image speaks another protocol"
+        elif answer.get("error"):
+            what = f"the runner failed: {str(answer['error']).strip().splitlines()[-1]}"
+        elif answer["nonce"] != nonce:
+            what = "the result is of another execution"
+        else:
+            return _result(answer["result"], read_start(output, nonce))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        why = " ".join(repr(error).split())[:200]
+        what = f"the sandbox gave no whole result document ({len(output)} bytes came back): {why}"
+    raise SandboxError(what, where="sandbox", hint=hint)
 
 
 def _result(found: dict[str, Any], processes: list[ProcessFact] | None) -> Result:

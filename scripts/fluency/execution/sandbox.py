@@ -15,8 +15,8 @@ from fluency.common.terminal import log_line
 from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Limits, SandboxConfig
-from fluency.execution import container, isolation
-from fluency.execution.container import WHERE, read_result, run_container
+from fluency.execution import isolation
+from fluency.execution.container import LABEL, LABELS, NEXT_RUN, WHERE, read_result, run_container
 from fluency.execution.engine import Engine, ensure_engine
 from fluency.execution.image import ensure_image, why_missing
 from fluency.execution.isolation import MeasureRefused, Measures, profile_sha256
@@ -31,34 +31,16 @@ FILTERED = "setarch linux32 true 2>/dev/null && echo wide || echo reduced"
 # Where the two versions of control groups show the limits; empty where the engine hides them.
 IN_FORCE = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.max,pids.max}"
 TIMEOUT_S = 30.0
-OWN_LABEL = f"{container.LABEL}.sandbox"
-"""Its value marks the containers of this process on an engine that others use too."""
 
 
 def canary(limits: Limits) -> Invocation:
-    """Prints a text that is easily garbled, which seccomp profile is in force, and which limits are."""
-    command = f"printf '%s\\n' {shlex.quote(TEXT)}; {FILTERED}; cat {IN_FORCE} 2>/dev/null; printf canary >&2; exit 7"
-    return Invocation(DESIGN_SHELLS[0], command, EMPTY_WORLD, limits, TIMEOUT_S)
+    """A command whose result is known.
 
-
-def check(result: Result, limits: Limits, reduced: bool) -> None:
-    """SandboxError unless the canary's result is the known one and the limits are in force.
-
-    MeasureRefused if the project's seccomp profile should be in force (`reduced`) and is not.
+    It prints a text that is easily garbled, then which seccomp profile and limits are in force.
     """
-    text, filtered, *found = [*result.stdout.data.split("\n"), ""]
-    kind, what = SandboxError, ""
-    if (result.exit_code, text, result.stderr.data) != (7, TEXT, "canary"):
-        what = f"a command with a known result gave another: {result.exit_code}, {result.stdout.data[:80]!r}"
-        hint = "rebuild the image: `make image`"
-    elif not set(filter(None, found)) <= {str(limits.memory_mb << 20), str(limits.pids)}:
-        what = "the engine does not enforce the limits of memory and processes"
-        hint = "rootless engines need control groups v2, delegated to the user; else run the engine as root"
-    elif reduced and filtered == "wide":
-        kind, what = MeasureRefused, "the engine does not enforce the seccomp profile"
-        hint = "give it its usual runtime back"
-    if what:
-        raise kind(what, where=WHERE, hint=hint)
+    text = f"printf '%s\\n' {shlex.quote(TEXT)}; {FILTERED}; cat {IN_FORCE} 2>/dev/null"
+    command = f"{text}; printf canary >&2; exit 7"
+    return Invocation(DESIGN_SHELLS[0], command, EMPTY_WORLD, limits, TIMEOUT_S)
 
 
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
@@ -67,7 +49,7 @@ GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with o
 class Sandbox:
     """Runs commands; safe to call from several threads. `image` and `engine` go into every record.
 
-    `dropped`: each isolation measure that is left out (only `seccomp` can be), and why the engine refused it.
+    `refused`: why the engine does not take the seccomp profile, which is then left out.
     """
 
     def __init__(self, engine: Engine, image: ImageInfo, parallel: int, runtime: str = "") -> None:
@@ -75,11 +57,10 @@ class Sandbox:
         self.engine: dict[str, Any] = engine.facts | {"seccomp_profile": profile_sha256()}
         if runtime:
             self.engine["runtime"] = runtime
-        self.dropped: dict[str, str] = {}
+        self.refused = ""
         self.parallel = parallel
         self._engine = engine
         self._slots = threading.BoundedSemaphore(parallel)
-        self._id = secrets.token_hex(8)
         self._ended = False
         self._needs_canary = threading.Event()
         self._canary_lock = threading.Lock()
@@ -87,11 +68,11 @@ class Sandbox:
     def run(self, invocation: Invocation) -> Result:
         """One command in one world; SandboxError when it could not be measured.
 
-        A result that was lost after the command had started is the command's failure if the canary then succeeds.
+        A result that was lost after the command had started is the command's failure if the canary
+        then succeeds.
         """
-        if not self.image.shells.get(invocation.shell):
-            what = f"the image holds no {SHELLS[invocation.shell].title}"
-            raise SandboxError(what, where=WHERE, hint="`make doctor` says how")
+        if why := self.why_missing(invocation.shell):
+            raise SandboxError(why, where=WHERE, hint="`make doctor` says how")
         if self._needs_canary.is_set():
             self.canary(invocation.limits)
         try:
@@ -109,9 +90,12 @@ class Sandbox:
         return result
 
     def end(self) -> None:
-        """Kill all containers and start no other; a command that ran in one has no result, and no failed attempt."""
+        """Kill all containers and start no other.
+
+        A command that ran in one has no result, and no failed attempt.
+        """
         self._ended = True
-        mine = {"label": f"{OWN_LABEL}={self._id}"}
+        mine = {"label": f"{LABEL}={LABELS[LABEL]}"}
         running = self._engine.client(timeout=1).containers(filters=mine)
         # The engine answers when a container has ended.
         with ThreadPoolExecutor(len(running) or 1) as pool:
@@ -122,22 +106,42 @@ class Sandbox:
             self._engine.client(timeout=1).kill(found["Id"])
 
     def why_missing(self, shell: str) -> str | None:
-        return why_missing(self._engine, self.image, shell)
+        """Why a shell cannot be measured in this image; None if it can."""
+        why = why_missing(self._engine, self.image, shell)
+        return why and f"the sandbox image holds no {SHELLS[shell].title}: {why}"
 
     def canary(self, limits: Limits) -> None:
-        """Run the canary; SandboxError if its result is not the known one, or a limit is not in force."""
+        """Run the canary; SandboxError if its result is not the known one.
+
+        Also if a limit is not in force; MeasureRefused if the seccomp profile should be and is not.
+        """
         with self._canary_lock:
-            check(self._run(canary(limits)), limits, "seccomp" not in self.dropped)
+            result = self._run(canary(limits))
+            text, filtered, *found = [*result.stdout.data.split("\n"), ""]
+            kind, what = SandboxError, ""
+            if (result.exit_code, text, result.stderr.data) != (7, TEXT, "canary"):
+                gave = f"{result.exit_code}, {result.stdout.data[:80]!r}"
+                what = f"a command with a known result gave another: {gave}"
+                hint = "rebuild the image: `make image`"
+            elif not set(filter(None, found)) <= {str(limits.memory_mb << 20), str(limits.pids)}:
+                what = "the engine does not enforce the limits of memory and processes"
+                hint = "rootless engines need control groups v2, delegated to the user"
+            elif not self.refused and filtered == "wide":
+                kind, what = MeasureRefused, "the engine does not enforce the seccomp profile"
+                hint = "give it its usual runtime back"
+            if what:
+                raise kind(what, where=WHERE, hint=hint)
             self._needs_canary.clear()
 
     def _run(self, invocation: Invocation, measures: Measures | None = None) -> Result:
         """One command, with the given isolation measures or all that the engine takes."""
         limits, nonce = invocation.limits, secrets.token_hex(16)
-        measures = measures or isolation.isolation(
-            limits, self.engine["name"], self.dropped, self.engine.get("runtime", "")
-        )
-        labels = container.LABELS | {OWN_LABEL: self._id}
-        config = isolation.container_config(self.image.image_id, labels, measures)
+        if measures is None:
+            runtime = self.engine.get("runtime", "")
+            measures = isolation.isolation(limits, self.engine["name"], runtime)
+            if self.refused:
+                del measures["seccomp"]
+        config = isolation.container_config(self.image.image_id, LABELS, measures)
         sent = encode(invocation, nonce)
         max_bytes, timeout_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._slots:
@@ -150,7 +154,7 @@ class Sandbox:
 
     def _check_ended(self) -> None:
         if self._ended:
-            raise RunEnded("the run was ended", where=WHERE, hint=container.NEXT_RUN)
+            raise RunEnded("the run was ended", where=WHERE, hint=NEXT_RUN)
 
 
 def open_sandbox(config: SandboxConfig) -> Sandbox:
@@ -158,7 +162,7 @@ def open_sandbox(config: SandboxConfig) -> Sandbox:
     engine = ensure_engine()
     image = ensure_image(engine=engine)
     sandbox = checked_sandbox(engine, image, config.containers, config.limits, config.runtime)
-    for why in sandbox.dropped.values():
+    if why := sandbox.refused:
         log_line(f"{why}; the run goes on without this measure, and every record says so")
     return sandbox
 
@@ -166,12 +170,12 @@ def open_sandbox(config: SandboxConfig) -> Sandbox:
 def checked_sandbox(
     engine: Engine, image: ImageInfo, parallel: int, limits: Limits, runtime: str = ""
 ) -> Sandbox:
-    """A sandbox whose canary succeeded, with the engine's own seccomp profile where it refuses the project's."""
+    """A sandbox whose canary succeeded, with the engine's seccomp profile where it refuses ours."""
     sandbox = Sandbox(engine, image, parallel, runtime)
     try:
         sandbox.canary(limits)
     except MeasureRefused as error:
-        sandbox.dropped["seccomp"] = error.what
+        sandbox.refused = error.what
         sandbox.engine["seccomp_profile"] = isolation.ENGINE_DEFAULT
         sandbox.canary(limits)
     return sandbox

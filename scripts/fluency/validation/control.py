@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from fluency.core.records import Control, ControlRun
 from fluency.core.study import Study
 from fluency.core.tasks import Task
-from fluency.execution.execute import missing_shell_reason
 from fluency.execution.sandbox import Sandbox
 from fluency.validation.probes import Kind, Probe, Prober, ProbeResult
 
@@ -18,9 +17,7 @@ def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox) -> Contro
     SandboxError if one could not be measured.
     """
     kinds: tuple[Kind, ...] = ("reference", "wrong")
-    lacking = {
-        shell: why for shell in study.shells if (why := missing_shell_reason(sandbox, shell))
-    }
+    lacking = {shell: why for shell in study.shells if (why := sandbox.why_missing(shell))}
     probes = [
         Probe(task.id, shell, kind, command, seed)
         for task in tasks

@@ -146,10 +146,9 @@ def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Check]:
         yield Check("a known command", error.what, False, advice, True)
         return
     yield Check("a known command", "gave the known result, within its limits")
-    refused = sandbox.dropped.get("seccomp", "")
-    profile = refused or f"the project's, {profile_sha256()[:12]}"
+    profile = sandbox.refused or f"the project's, {profile_sha256()[:12]}"
     own = "the engine's own, larger profile is used, and every record says so"
-    yield Check("seccomp profile", profile, not refused, own)
+    yield Check("seccomp profile", profile, not sandbox.refused, own)
 
 
 def _models() -> Iterator[Check]:

@@ -44,7 +44,6 @@ from fluency.execution.execute import (
     add_failed_attempt,
     execute_cell,
     failed_attempts,
-    unmeasured_cell,
 )
 from fluency.generation.cost_estimate import CostEstimate
 from fluency.generation.generator import Generator
@@ -187,17 +186,14 @@ class Pipeline:
         path = RESULTS / "attempts" / f"{cell_of(wildcards).path}.json"
         image, request_key = sandbox.image.model_dump(), generation.answer.request_key
         key = sha256(canonical_json([self.keys.execute(wildcards), image, request_key]))
-        failed, record = failed_attempts(path, key), None
-        if (attempt := len(failed) + 1) <= MAX_ATTEMPTS:
-            try:
-                record = execute_cell(
-                    study, task, generation, sandbox, world_for, utc_now(), attempt
-                )
-            except ResultLost as error:
-                failed = add_failed_attempt(path, key, error.what)
-                if attempt < MAX_ATTEMPTS:
-                    raise
-        record = record or unmeasured_cell(study, generation, sandbox, utc_now(), failed)
+        cell = study, task, generation, sandbox, world_for, utc_now()
+        try:
+            record = execute_cell(*cell, failed_attempts(path, key))
+        except ResultLost as error:
+            failed = add_failed_attempt(path, key, error.what)
+            if len(failed) < MAX_ATTEMPTS:
+                raise
+            record = execute_cell(*cell, failed)
         write_record(Path(output[0]), record)
 
     @logged
