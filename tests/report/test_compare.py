@@ -15,7 +15,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.study import Study
 from fluency.core.table import write_table
 from fluency.core.tasks import load_task, load_tasks
-from fluency.report.compare import compare, comparison_markdown, main, paired_models
+from fluency.report.compare import compare, main, paired_models
 from tests import synthetic_tables
 from tests.archive.factory import Executor, gather, make_study, measure
 
@@ -46,9 +46,9 @@ def dice(seed):
 def test_compare_with_itself_shows_no_change(tmp_path) -> None:
     study(tmp_path, "same", dice(3))
     found = compare("same", "same", tmp_path)
-    for change in found.models[0].changes:
+    for change in found.models["one"][0]:
         assert change.change == 0 and change.interval.low < 0
-    text = comparison_markdown(found)
+    text = found.markdown()
     assert "The rate of no task changed." in text and "Nothing that was recorded differs." in text
 
 
@@ -56,11 +56,9 @@ def test_compare_names_a_changed_task(tmp_path) -> None:
     study(tmp_path, "old", lambda m, s, t, n: t != 4)
     study(tmp_path, "new", lambda m, s, t, n: t != 4 or (s == "pwsh" and n <= 3))
     found = compare("old", "new", tmp_path)
-    pwsh = next(change for change in found.models[0].changes if change.what == "pwsh")
+    pwsh = next(change for change in found.models["one"][0] if change.what == "pwsh")
     assert pwsh.change == Fraction(3, 5) / 12 and pwsh.differing == 1
-    line = next(
-        line for line in comparison_markdown(found).splitlines() if line.startswith("| task-04")
-    )
+    line = next(line for line in found.markdown().splitlines() if line.startswith("| task-04"))
     assert [cell.strip() for cell in line.strip("|").split("|")] == [
         "task-04",
         "0/5",
@@ -70,26 +68,26 @@ def test_compare_names_a_changed_task(tmp_path) -> None:
         "3/5",
         "+60.0",
     ]
-    assert "task-05" not in comparison_markdown(found)
+    assert "task-05" not in found.markdown()
 
 
 def test_compare_lists_what_one_study_lacks(tmp_path) -> None:
     study(tmp_path, "old", lambda m, s, t, n: t < 6, models=("one", "two"), tasks=TASKS[:8])
     study(tmp_path, "new", lambda m, s, t, n: t < 6, models=("one",), tasks=TASKS[2:])
     found = compare("old", "new", tmp_path)
-    assert {change.tasks for change in found.models[0].changes} == {6}
-    text = comparison_markdown(found)
+    assert {change.tasks for change in found.models["one"][0]} == {6}
+    text = found.markdown()
     assert "Only in A, old, so not compared: two, task-00, task-01." in text
     assert "Only in B, new, so not compared: task-08, task-09, task-10, task-11." in text
 
 
 def test_paired_models_by_alias_then_the_lone_rest() -> None:
-    assert paired_models(["a", "b"], ["b", "a"]) == [("a", "a"), ("b", "b")]
-    assert paired_models(["a", "old"], ["a", "new"]) == [("a", "a"), ("old", "new")]
-    assert (
-        paired_models(["a", "x", "y"], ["a", "z"]) == [("a", "a")]
-        and paired_models(["x", "y"], ["z"]) == []
-    )
+    same = {"a": ("a", "a")}
+    assert paired_models(["a", "b"], ["b", "a"]) == same | {"b": ("b", "b")}
+    versions = {"old (A) and new (B)": ("old", "new")}
+    assert paired_models(["a", "old"], ["a", "new"]) == same | versions
+    assert paired_models(["a", "x", "y"], ["a", "z"]) == same
+    assert paired_models(["x", "y"], ["z"]) == {}
 
 
 def test_compare_leaves_out_tasks_with_few_trials(tmp_path) -> None:
@@ -100,16 +98,16 @@ def test_compare_leaves_out_tasks_with_few_trials(tmp_path) -> None:
     )
     study(tmp_path, "new", lambda m, s, t, n: t % 3 == 0)
     found = compare("old", "new", tmp_path)
-    (bash,) = found.models[0].changes
-    assert bash.what == "bash" and bash.tasks == 11 and "n/a" in comparison_markdown(found)
+    (bash,) = found.models["one"][0]
+    assert bash.what == "bash" and bash.tasks == 11 and "n/a" in found.markdown()
 
 
 def test_compare_of_different_numbers_of_trials(tmp_path) -> None:
     study(tmp_path, "demo", lambda m, s, t, n: t < 6, trials=1)
     study(tmp_path, "full", lambda m, s, t, n: t < 6 or n == 1, trials=5)
     found = compare("demo", "full", tmp_path)
-    assert ("trials", "1", "5") in found.differences
-    assert found.models[0].changes[0].change == Fraction(6, 12) / 5
+    assert ["trials", "1", "5"] in found.differences
+    assert found.models["one"][0][0].change == Fraction(6, 12) / 5
 
 
 SMALL = make_study(("stale-lockfiles", "tree-size-bytes"), trials=1)
@@ -189,7 +187,7 @@ def test_run_differences_name_each_fact(kind, base, tmp_path) -> None:
     }
     assert differences == expected  # the hash of a configuration differs with all that it says
     assert found.changed_tasks == (["stale-lockfiles"] if kind == "tasks" else [])
-    text = comparison_markdown(found)
+    text = found.markdown()
     assert ("edited between the studies" in text) == (kind == "tasks")
     assert ("Nothing that was recorded differs." in text) == (not found.differences)
 
@@ -201,13 +199,13 @@ def test_compare_shows_a_third_shell(tmp_path, monkeypatch) -> None:
     study(tmp_path, "old", lambda m, s, t, n: s == "zsh", shells=("bash", "pwsh", "zsh"))
     study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=("bash", "pwsh", "zsh"))
     found = compare("old", "new", tmp_path)
-    assert [(c.what, c.change) for c in found.models[0].changes] == [
+    assert [(c.what, c.change) for c in found.models["one"][0]] == [
         ("bash", 1),
         ("pwsh", 1),
         ("zsh", -1),
         ("gap", 0),
     ]
-    text = comparison_markdown(found)
+    text = found.markdown()
     assert "Zsh pass@1" in text and "gap of the shells" in text
     assert "| task-03" in text and "Zsh 5 change, pp" in text
 
@@ -216,7 +214,7 @@ def test_compare_without_provenance_escapes_hostile_names(tmp_path) -> None:
     hostile = "<img src=x onerror=alert(1)> | [a](javascript:b) `c` \x1b[2J\u202e"
     study(tmp_path, "old", dice(1))
     study(tmp_path, "new", dice(1), tasks=[hostile, *TASKS[1:]])
-    text = comparison_markdown(compare("old", "new", tmp_path))
+    text = compare("old", "new", tmp_path).markdown()
     assert "no provenance.json" in text and "onerror" in text
     assert "\x1b" not in text and "\u202e" not in text
     html = MarkdownIt("commonmark").enable("table").render(text)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -43,7 +42,7 @@ UNKNOWN = "not recorded"
 
 def main(a: str, b: str, markdown: Path | None = None) -> int:
     """`make compare`: print the comparison, and write it if asked to."""
-    page = comparison_markdown(compare(a, b))
+    page = compare(a, b).markdown()
     print(page, end="")
     if markdown:
         write_atomic(Path(markdown), page)
@@ -51,63 +50,46 @@ def main(a: str, b: str, markdown: Path | None = None) -> int:
     return 0
 
 
-@dataclass(frozen=True)
-class StudyTable:
+class StudyTable(NamedTuple):
     """A study's cells table and what was recorded of its run; models and tasks in its order."""
 
     name: str
     frame: pd.DataFrame
     provenance: Provenance | None
 
-    @property
-    def models(self) -> list[str]:
-        return list(dict.fromkeys(self.frame["model"]))
-
-    @property
-    def tasks(self) -> list[str]:
-        return list(dict.fromkeys(self.frame["task"]))
+    def named(self, column: str) -> list[str]:
+        return list(dict.fromkeys(self.frame[column]))
 
     @property
     def trials(self) -> int:
         return int(self.frame["trial"].max())
 
-    @property
-    def task_sha256(self) -> dict[str, str]:
-        return self.provenance.task_sha256 if self.provenance else {}
 
-
-@dataclass(frozen=True)
-class ModelChange:
-    """One model in both studies, or the one model of each, over the tasks both have."""
-
-    name: str
-    before: Outcomes
-    after: Outcomes
-
-    @property
-    def changes(self) -> tuple[RateChange, ...]:
-        return rate_changes(self.before, self.after, tuple(self.before.by_shell))
-
-
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Everything `make compare` prints.
 
     Attributes:
-        a: The first study.
-        b: The second one.
-        models: Those compared.
-        only: Models and tasks of the first study, and of the second, that are not compared.
+        studies: A and B.
+        models: Of those compared, what changed, and the table of its tasks.
+        only: Models and tasks of A, and of B, that are not compared.
         changed_tasks: Shared tasks whose files differ.
         differences: A fact of the run, in A and in B.
     """
 
-    a: StudyTable
-    b: StudyTable
-    models: tuple[ModelChange, ...]
-    only: tuple[list[str], ...]
+    studies: tuple[StudyTable, StudyTable]
+    models: dict[str, tuple[tuple[RateChange, ...], str]]
+    only: list[list[str]]
     changed_tasks: list[str]
-    differences: list[tuple[str, str, str]]
+    differences: list[list[str]]
+
+    def markdown(self) -> str:
+        """The comparison as a page."""
+        models = [
+            (name, change_table(changes, ("A", "B")), tasks)
+            for name, (changes, tasks) in self.models.items()
+        ]
+        facts = table(["", "A", "B"], [list(map(text, fact)) for fact in self.differences])
+        return render("compare.md.j2", self._asdict() | {"models": models, "facts": facts})
 
 
 def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
@@ -116,10 +98,9 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
     Raises:
         UserError: The studies share no model or no task.
     """
-    studies = open_study_table(a, results), open_study_table(b, results)
-    first, second = studies
-    pairs = paired_models(first.models, second.models)
-    tasks = [task for task in first.tasks if task in second.tasks]
+    first, second = studies = open_study_table(a, results), open_study_table(b, results)
+    pairs = paired_models(first.named("model"), second.named("model"))
+    tasks = [task for task in first.named("task") if task in second.named("task")]
     for noun, shared in (("model", pairs), ("task", tasks)):
         if not shared:
             raise UserError(
@@ -127,46 +108,42 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
                 where=f"{a}, {b}",
                 hint="compare studies of one task bank, and give a model the same alias in both",
             )
-    shells = [shell for study in studies for shell in study.frame["shell"].unique()]
-    changes = []
-    aliases: tuple[dict[str, str], dict[str, str]] = ({}, {})
-    for pair in pairs:
-        name = pair[0] if pair[0] == pair[1] else f"{pair[0]} (A) and {pair[1]} (B)"
-        sides = []
-        for study, names, alias in zip(studies, aliases, pair, strict=True):
-            names[alias] = name
-            rows = study.frame[study.frame["model"] == alias]
-            sides.append(count_outcomes(rows, tasks, study.trials, shells))
-        changes.append(ModelChange(name, *sides))
-    facts = [_run_facts(study, names) for study, names in zip(studies, aliases, strict=True)]
-    both = [
-        (key, facts[0].get(key, UNKNOWN), facts[1].get(key, UNKNOWN)) for key in facts[0] | facts[1]
-    ]
+    shells = [*first.named("shell"), *second.named("shell")]
+    models, facts, only = {}, [], []
+    for name, pair in pairs.items():
+        before, after = (
+            count_outcomes(rows[rows["model"] == alias], tasks, trials, shells)
+            for alias, rows, trials in zip(
+                pair, (first.frame, second.frame), (first.trials, second.trials), strict=True
+            )
+        )
+        changes = rate_changes(before, after, tuple(before.by_shell))
+        models[name] = changes, _task_table(before, after)
+    for study, aliases in zip(studies, zip(*pairs.values(), strict=True), strict=True):
+        facts.append(_run_facts(study, dict(zip(aliases, pairs, strict=True))))
+        named = (*study.named("model"), *study.named("task"))
+        only.append([name for name in named if name not in {*aliases, *tasks}])
+    known = [study.provenance.task_sha256 for study in studies if study.provenance]
+    both = ([key, *(side.get(key, UNKNOWN) for side in facts)] for key in facts[0] | facts[1])
     return Comparison(
-        a=first,
-        b=second,
-        models=tuple(changes),
-        only=tuple(
-            [name for name in (*study.models, *study.tasks) if name not in {*names, *tasks}]
-            for study, names in zip(studies, aliases, strict=True)
-        ),
-        changed_tasks=[
-            task
-            for task in tasks
-            if len({study.task_sha256[task] for study in studies if task in study.task_sha256}) > 1
-        ],
+        studies=studies,
+        models=models,
+        only=only,
+        changed_tasks=[t for t in tasks if len({files[t] for files in known if t in files}) > 1],
         differences=[fact for fact in both if fact[1] != fact[2]],
     )
 
 
-def paired_models(a: Sequence[str], b: Sequence[str]) -> list[tuple[str, str]]:
-    """The models to compare: of one alias, and the only ones left on each side.
+def paired_models(a: Sequence[str], b: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The models to compare, by their name: of one alias, and the only ones left on each side.
 
     Those two are taken for versions of one model.
     """
-    pairs = [(model, model) for model in a if model in b]
-    left = [model for model in a if model not in b], [model for model in b if model not in a]
-    return pairs + ([(left[0][0], left[1][0])] if len(left[0]) == len(left[1]) == 1 else [])
+    pairs = {model: (model, model) for model in a if model in b}
+    old, new = ([model for model in side if model not in pairs] for side in (a, b))
+    if len(old) == len(new) == 1:
+        pairs[f"{old[0]} (A) and {new[0]} (B)"] = old[0], new[0]
+    return pairs
 
 
 def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
@@ -190,7 +167,7 @@ def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
 
 def _run_facts(study: StudyTable, names: Mapping[str, str]) -> dict[str, str]:
     """How a study was run; `names` has the compared models."""
-    known: dict[str, Any] = {"tasks": len(study.tasks), "trials": study.trials}
+    known: dict[str, Any] = {"tasks": len(study.named("task")), "trials": study.trials}
     if study.provenance:
         known |= study.provenance.model_dump(mode="json", exclude=NOT_A_SETTING)
         sampling = known["sampling"]
@@ -198,38 +175,23 @@ def _run_facts(study: StudyTable, names: Mapping[str, str]) -> dict[str, str]:
     return flat(known)
 
 
-def comparison_markdown(comparison: Comparison) -> str:
-    """The comparison as a Markdown document."""
-    models = [
-        (model.name, change_table(model.changes, ("A", "B")), _task_table(model))
-        for model in comparison.models
-    ]
-    values = {
-        "comparison": comparison,
-        "models": models,
-        "facts": table(["", "A", "B"], [list(map(text, fact)) for fact in comparison.differences]),
-    }
-    return render("compare.md.j2", values)
-
-
-def _task_table(model: ModelChange) -> str:
+def _task_table(before: Outcomes, after: Outcomes) -> str:
     """The tasks whose rates changed, the largest changes first; empty without any."""
     rows = []
-    for place, task in enumerate(model.before.tasks):
+    for place, task in enumerate(before.tasks):
         cells, size = [], Fraction()
-        for shell in model.before.by_shell:
-            sides = [one.by_shell[shell] for one in (model.before, model.after)]
+        for shell in before.by_shell:
+            sides = [side.by_shell[shell] for side in (before, after)]
             (p, n), (q, m) = [(side.passes[place], side.scored[place]) for side in sides]
-            change = Fraction(q, m) - Fraction(p, n) if n and m else None
-            cells += [f"{p}/{n}" if n else "n/a", f"{q}/{m}" if m else "n/a"]
-            cells.append("n/a" if change is None else signed(change))
-            size += abs(change or Fraction())
+            change = Fraction(q, m) - Fraction(p, n) if n and m else Fraction()
+            cells += [f"{p}/{n}", f"{q}/{m}", signed(change) if n and m else "n/a"]
+            size += abs(change)
         if size:
             rows.append((-size, text(task), cells))
-    parts = [
-        f"{SHELLS[s].title} {part}"
-        for s in model.before.by_shell
-        for part in ("A", "B", "change, pp")
+    titles = [SHELLS[shell].title for shell in before.by_shell]
+    headers = [
+        "task",
+        *(f"{title} {part}" for title in titles for part in ("A", "B", "change, pp")),
     ]
     shown = [[task, *cells] for _, task, cells in sorted(rows)]
-    return table(["task", *parts], shown, "l" + "r" * len(parts)) if rows else ""
+    return table(headers, shown, "l" + "r" * (len(headers) - 1)) if rows else ""
