@@ -4,6 +4,7 @@ import random
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
 
@@ -23,7 +24,7 @@ from fluency.report.sentences import decides, headline_of, printed
 from fluency.report.tables import first_table
 from tests.synthetic_tables import make_frame, make_study, make_tasks, view_of
 
-STUDIES = 300
+STUDIES, SHARED = 300, 60
 KINDS = ("mixed", "floor", "ceiling", "flat", "one", "apart", "apart", "noise", "turned")
 NUMBER = r"[+−]?\d+\.\d"
 BOTH = ["bash", "pwsh"]
@@ -40,7 +41,8 @@ def zsh(monkeypatch) -> None:
 def only_claims(monkeypatch) -> None:
     """Leaves out what makes no claim from the interval and takes most of the time."""
     monkeypatch.setattr("fluency.analysis.study_analysis.sensitivities", lambda *rest: ())
-    for name in ("asking_order", "composition", "times"):
+    slow = ("asking_order", "composition", "times", "failure_lines", "silent_failures")
+    for name in slow:
         monkeypatch.setattr(f"fluency.analysis.descriptive.{name}", lambda *rest: ())
 
 
@@ -80,6 +82,17 @@ def made_study(seed: int, again: int = 0):
         return rng.random() < rates[cell.model, cell.task, cell.shell]
 
     return study, tasks, make_frame(study, tasks, passes)
+
+
+def analysed(seed: int):
+    """A random study and its analysis; those that several tests look at are made once."""
+    return _kept(seed) if seed < SHARED else _kept.__wrapped__(seed)
+
+
+@cache
+def _kept(seed: int):
+    study, tasks, frame = made_study(seed)
+    return study, tasks, frame, analyse(frame, study, tasks)
 
 
 def value(text: str) -> float:
@@ -179,8 +192,7 @@ def expected_support(low: float, high: float, gap: Fraction) -> bool:
 def test_pages_claim_what_the_printed_interval_shows(part: int, only_claims) -> None:
     """Sentence, tables, figure, decision record, explorer and terminal agree with it and each other."""
     for seed in range(part, STUDIES, 5):
-        study, tasks, frame = made_study(seed)
-        analysis = analyse(frame, study, tasks)
+        study, _, frame, analysis = analysed(seed)
         figure = draw_gaps(analysis)
         rows = {line.split("|")[1].strip(): line for line in first_table(analysis).splitlines()}
         first, ahead, lines, is_any_supported = decides(analysis), set(), set(), False
@@ -277,13 +289,12 @@ def test_compare_prints_the_interval_of_each_change(tmp_path) -> None:
 
 def test_pages_swap_with_the_shells(only_claims) -> None:
     """The challenger's lead is the baseline's lead of the study with the shells' results swapped."""
-    for seed in range(0, 60):
-        study, tasks, frame = made_study(seed)
+    for seed in range(SHARED):
+        study, tasks, frame, analysis = analysed(seed)
         other = frame.copy()
         other["shell"] = frame["shell"].replace({"bash": "pwsh", "pwsh": "bash"})
-        for one, two in zip(
-            analyse(frame, study, tasks).models, analyse(other, study, tasks).models, strict=True
-        ):
+        swapped = analyse(other, study, tasks)
+        for one, two in zip(analysis.models, swapped.models, strict=True):
             if one.gap is None:
                 assert two.gap is None
                 continue
@@ -296,11 +307,10 @@ def test_pages_swap_with_the_shells(only_claims) -> None:
 
 def test_pages_ignore_the_order_of_tasks(only_claims) -> None:
     for seed in range(0, 40):
-        study, tasks, frame = made_study(seed)
+        study, tasks, frame, analysis = analysed(seed)
         mixed, rows = tasks[:], frame.sample(frac=1, random_state=seed)
         random.Random(seed).shuffle(mixed)
-        for one, two in zip(
-            analyse(frame, study, tasks).models, analyse(rows, study, mixed).models, strict=True
-        ):
+        other = analyse(rows, study, mixed)
+        for one, two in zip(analysis.models, other.models, strict=True):
             assert (one.gap and one.gap.interval) == (two.gap and two.gap.interval)
             assert one.reading == two.reading
