@@ -50,7 +50,7 @@ def test_command_has_parameters_of_its_function(command):
         (["verify", "nothing.tar.zst"], ["no such archive"]),
         (["replay", "", "--stage", "score"], ["no archive is named"]),
         (["replay", "README.md", "--stage", "foo"], ["'foo' is not one of 'score', 'execute'"]),
-        (["replay", "README.md", "--markdown", "/"], ["--markdown", "'/' is a directory"]),
+        (["compare", "a", "b", "--markdown", "/"], ["--markdown", "'/' is a directory"]),
         (["decision", ""], ["no archive is named"]),
         (["compare", "a", ""], ["B: no study is named"]),
         (["compare", "", "b"], ["A: no study is named"]),
@@ -168,7 +168,7 @@ def test_unreadable_config_is_sentence(command, config, capsys):
 def test_nothing_to_archive_and_unwritable_place_are_sentences(tmp_path):
     """Root may write anywhere except below a file."""
     project = Project.make(tmp_path / "project")
-    assert "test: there is nothing to archive" in project.fluency("archive", code=2).stderr
+    assert "4 of 4 cells are missing" in project.fluency("archive", code=2).stderr
     assert not (project.root / "archive").exists()
     places = {"report": "results", "preregister --decision d": "preregistrations"}
     for arguments, folder in places.items():

@@ -82,9 +82,6 @@ OVERRIDES["help"] = "Override file, may be repeated."
 STUDY = click.Option(["--configfile", "loaded"], callback=load, **OVERRIDES)
 ARCHIVE = click.Argument(["archive"], default="", type=archive_file)
 INTO = click.Option(["--into"], type=Path, metavar="FOLDER", help="The folder to write to.")
-MARKDOWN = click.Option(
-    ["--markdown"], type=FILE, metavar="FILE", help="Write it to this file, too."
-)
 
 TARGETS: dict[str, str] = {}
 """Command -> the function that it calls with its parameters, as `module:function`."""
@@ -165,11 +162,11 @@ add(
     "Compare two studies task by task.",
     "compare demo default --markdown difference.md",
     *(click.Argument([name], default="", callback=named) for name in "ab"),
-    MARKDOWN,
+    click.Option(["--markdown"], type=FILE, metavar="FILE", help="Write it to this file, too."),
 )
 add("generation.audit:main", "List and verify the answer store.", "answers")
 add(
-    "archive.commands:preregister",
+    "archive.registration:register",
     "Freeze tasks, seeds, models and analysis plan before a study.",
     'preregister --configfile config/study.yaml --decision "which shell our prompts name"',
     STUDY,
@@ -177,7 +174,7 @@ add(
 )
 PACKED = "archive/demo-2026-01-31-0123456789ab.tar.zst"
 add(
-    "archive.commands:verify",
+    "archive.verify:verify",
     "Check an archive's evidence and judge every execution again, offline.",
     f"verify {PACKED}",
     ARCHIVE,
@@ -186,7 +183,7 @@ add(
     ),
 )
 add(
-    "archive.commands:open_archive",
+    "archive.verify:open_archive",
     "Verify an archive, make its report and explorer again, and open them.",
     f"open {PACKED} --into demo",
     ARCHIVE,
@@ -194,7 +191,7 @@ add(
     click.Option(["--verbose"], is_flag=True, help="Print the whole verification."),
 )
 add(
-    "archive.commands:replay",
+    "archive.replay:replay",
     "Rescore, or re-execute, an archive with the present code and image.",
     f"replay {PACKED} --stage execute",
     ARCHIVE,
@@ -204,17 +201,9 @@ add(
         default="score",
         help="The first stage.",
     ),
-    click.Option(
-        ["--allow", "allowed"],
-        type=comma_list,
-        default="",
-        metavar="LIMITS",
-        help="Limits to raise.",
-    ),
-    MARKDOWN,
 )
 add(
-    "archive.commands:write_decision_record",
+    "archive.decision:write_decision_record",
     "Write a decision record from an archive.",
     f'decision {PACKED} --title "Keep the prompts"',
     ARCHIVE,
@@ -260,7 +249,7 @@ def power(study: LoadedStudy) -> int:
 @click.option("--image", is_flag=True, help="With the sandbox image.")
 def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
     """Pack the archive of a finished study; nothing is asked or run."""
-    from fluency.archive.commands import pack_study
+    from fluency.archive.pack import pack_study
 
     print(pack_study(loaded, partial=partial, image=image))
     return 0

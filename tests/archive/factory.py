@@ -272,5 +272,6 @@ def provenance_of(made: Made) -> Provenance:
 
 
 def archived(made: Made, out: Path, **more) -> Path:
-    """The study's archive."""
-    return make_archive(made.view(), made.results, made.answers, out, **FACTS | more)
+    """The study's archive; `more` are other facts, or options of `make_archive`."""
+    facts = FACTS | {key: more.pop(key) for key in FACTS if key in more}
+    return make_archive(made.view(), made.results, made.answers, out, facts, **more)

@@ -9,11 +9,16 @@ from unittest.mock import patch
 
 import zstandard
 
-from fluency.archive import tar_format
+from fluency.archive import pack
 from fluency.archive.findings import VerifyReport
-from fluency.archive.manifest import MANIFEST_NAME, MANIFEST_SCHEMA, manifest_bytes
-from fluency.archive.pack import write_archive
-from fluency.archive.tar_format import WINDOW_LOG, read_tar, write_tar
+from fluency.archive.manifest import (
+    MANIFEST_NAME,
+    MANIFEST_SCHEMA,
+    WINDOW_LOG,
+    manifest_bytes,
+)
+from fluency.archive.pack import write_archive, write_tar
+from fluency.archive.unpack import read_tar
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import KEY
 from fluency.common.files import pretty_json, sha256
@@ -105,7 +110,7 @@ def rewritten(path: Path, out: Path, *changes: Change, repair: bool = True, **fa
         known = {name: {"sha256": sha256(data), "bytes": len(data)} for name, data in files.items()}
         manifest["files"] = dict(sorted(known.items()))
     head = manifest_bytes({key: value for key, value in (manifest | facts).items() if key != KEY})
-    with patch.object(tar_format, "LEVEL", 1):  # the same form, in a tenth of the time
+    with patch.object(pack, "LEVEL", 1):  # the same form, in a tenth of the time
         write_tar(out / path.name, {MANIFEST_NAME: head} | dict(sorted(files.items())))
     return out / path.name
 

@@ -22,8 +22,8 @@ from fluency.archive.archived_study import (
     MAX_YAML_DEPTH,
     read_archived_study,
 )
-from fluency.archive.manifest import MANIFEST_NAME, MAX_MANIFEST
-from fluency.archive.unpack import MAX_DOCUMENT, unpacked
+from fluency.archive.manifest import MANIFEST_NAME
+from fluency.archive.unpack import MAX_DOCUMENT, MAX_MANIFEST, unpacked
 from fluency.archive.untrusted_json import MAX_VALUES, parse_untrusted
 from fluency.archive.verify import verify_archive
 from fluency.common.errors import ArchiveError, UserError

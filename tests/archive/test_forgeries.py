@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from fluency.archive import commands, judge_again, verify
+from fluency.archive import cell_chain, verify
 from fluency.archive.code_hashes import code_hashes
 from fluency.archive.decision import write_decision
 from fluency.archive.verify import verify_archive
@@ -98,7 +98,7 @@ def pattern(files: dict[str, bytes]) -> None:
 # fmt: off
 FORGERIES: dict[str, tuple[Change | dict, str]] = {
     # what is altered: the change, or the manifest's facts, and what is said
-    "study": (text("study.json", '"trials": 1', '"trials": 2'), "`cells` is not the size"),
+    "study": (text("study.json", '"trials": 1', '"trials": 2'), "`cells` is not what the study"),
     "a set with tasks left out": (
         record("study.json", put("tasks", value="all")), "the archived tasks are not the study's"),
     "another study": (record("study.json", put("study", value="other")), "it is not the study"),
@@ -136,7 +136,7 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "limits": (execution("timeout_s", value=600.0), "limits are not the study's"),
     "run left out": (
         record(EXECUTION, lambda value: value["runs"].pop()), "worlds and conditions"),
-    "no attempt": (execution("attempts", value=-1), "without an attempt"),
+    "no attempt": (execution("attempts", value=-1), "contradicts itself"),
     "5,000 seconds": (result("wall_s", value=5000.0), "contradicts itself or the limits"),
     "negative time": (result("wall_s", value=-0.25), "contradicts itself"),
     "stopped in time": (result("timed_out", value=True), "contradicts itself"),
@@ -163,14 +163,14 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "first answer": (
         stated("first_answer_utc", value="2026-12-22T01:02:03Z"), "`first_answer_utc`"),
     "registration's time": (
-        stated("registration", "utc", value="2026-10-01T00:00:00Z"), "not the registration"),
+        stated("registration", "utc", value="2026-10-01T00:00:00Z"), "not the archived one"),
     "deviations": (
         stated("deviations", value=["none worth telling"]), "deviations are not those found"),
     "an unnamed note": (added(PRODUCTS + "notes.md"), "nothing in the study names it"),
     "a record of no cell": (
         added(SCORE.replace("/1.json", "/9.json")), "nothing in the study names it"),
     "a day of 2099": ({"utc_date": "2099-01-01"}, "has not come yet"),
-    "cells": ({"cells": 3}, "`cells` is not the size of the design"),
+    "cells": ({"cells": 3}, "`cells` is not what the study"),
 }
 ALLOWED: dict[str, tuple[Change | dict, str]] = {
     "clock set back 12 minutes": (set_back, "a clock was set back"),
@@ -204,6 +204,7 @@ def test_other_wording_by_other_code_is_proven(small_archive, tmp_path, monkeypa
     monkeypatch.setattr(verify, "code_hashes", lambda: other)
     changes = (
         record(SCORE, put("why", value="Because.")),
+        record(SCORE, put("provenance", "code_sha256", value="another")),
         text(TABLE, ",unix-only,", ",mixed,"),
     )
     assert verify_forged(small_archive, tmp_path, *changes).exit_code == 0
@@ -267,9 +268,9 @@ def test_archived_code_is_never_run(small_archive, tmp_path):
 
 def test_score_that_cannot_be_made_is_altered(small_archive, monkeypatch):
     def fails(*args, **kwargs):
-        raise judge_again.UserError("no world of this seed", hint="none")
+        raise cell_chain.UserError("no world of this seed", hint="none")
 
-    monkeypatch.setattr(judge_again, "score_cell", fails)
+    monkeypatch.setattr(cell_chain, "score_cell", fails)
     report = verify_archive(small_archive)
     assert "it cannot be judged: no world of this seed" in str(report.altered)
     assert report.verdict("scores") == "ALTERED"
@@ -286,8 +287,8 @@ def test_wholly_forged_study_differs_by_hash(small_archive, tmp_path):
 
 def test_verify_compares_record_hash(small_archive, tmp_path, capsys):
     record_ = write_decision(small_archive, "Which", tmp_path)
-    assert commands.verify(small_archive, record_) == 0
+    assert verify.verify(small_archive, record_) == 0
     (tmp_path / "x").mkdir()
     other = rewritten(small_archive, tmp_path / "x", flip("results/made-up/report.md"))
-    assert commands.verify(other) == 0 and commands.verify(other, record_) == 1
+    assert verify.verify(other) == 0 and verify.verify(other, record_) == 1
     assert "it is not the archive that" in capsys.readouterr().out

@@ -77,5 +77,5 @@ def test_archive_of_earlier_commit_is_proven_by_same_judge(checkout, tmp_path, m
     git(checkout, "commit", "-qam", "A later commit")
     code, said = verified(checkout, archive)
     assert code == 0 and said.splitlines()[-1] == "PROVEN", said
-    assert "note preregistrations/" in said and "code.analyse: not as registered" in said
+    assert "code differs from the registered: code.analyse: not as registered" in said
     assert "study, policy and raw message give another price" in said

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from fluency.analysis.decision_table import plan_for
-from fluency.archive import commands
+from fluency.archive import registration
 from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.registration import (
     design,
@@ -187,8 +187,8 @@ def test_report_says_whether_registered_in_advance(tmp_path):
     study = make_study(("stale-lockfiles",), trials=1, decision=DECISION)
     made = make(tmp_path, study)
     for utc, said, deviation in (
-        ("2026-11-22T01:00:00Z", "Registered in advance in ", False),
-        ("2026-11-22T02:00:00Z", "Registered, but not in advance in ", True),
+        ("2026-11-22T01:00:00Z", "Registered in advance: ", False),
+        ("2026-11-22T02:00:00Z", "Exploratory: registered after its first answer: ", True),
     ):
         path = preregister(study, made.tasks, DECISION, tmp_path / utc[11:13], utc=utc)
         products(replace(made, study=study.model_copy(update={"preregistration": str(path)})))
@@ -221,12 +221,11 @@ def test_study_names_how_many_registrations_ask_the_same(tmp_path):
     assert named is not None and len(named.siblings) == 3 and named.others_before == 2
     report = (made.results / "made-up/report.md").read_text()
     one_of = "is one of 4 registrations that name the same models and tasks"
-    assert f"The registration {one_of}" in report
-    assert f"It {one_of}; 2 earlier registrations of other" in report
+    assert f"The registration {one_of}; 2 earlier registrations of other" in report
     late.rename(path)
     archive = archived(cited, tmp_path / "out")
     verified = verify_archive(archive)
-    assert verified.exit_code == 0 and "it is one of 5 registrations" in str(verified.found["note"])
+    assert verified.exit_code == 0 and "is one of 5 registrations" in str(verified.found["note"])
     less = drop(f"preregistrations/{paths[0].name}")
     unsaid = record(
         "results/made-up/provenance.json",
@@ -235,14 +234,14 @@ def test_study_names_how_many_registrations_ask_the_same(tmp_path):
     for changes in ((less,), (less, unsaid)):
         forged = verify_forged(archive, tmp_path, *changes)
         assert forged.exit_code == 1, forged.altered
-        assert "it is not the registration that" in str(forged.altered), forged.altered
+        assert "its registration is not the archived one" in str(forged.altered), forged.altered
 
 
 def test_preregister_prints_how_to_prove_order(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(commands, "ROOT", tmp_path)
+    monkeypatch.setattr(registration, "ROOT", tmp_path)
     study = make_study(TASKS)
     ready = SimpleNamespace(study=study, tasks=load_tasks(study.tasks))
-    assert commands.preregister(ready, DECISION) == 0
+    assert registration.register(ready, DECISION) == 0
     said = capsys.readouterr().out
     assert "preregistration: preregistrations/made-up-" in said
     assert f'decision: "{DECISION}"' in said

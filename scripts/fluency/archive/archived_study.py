@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +24,6 @@ from fluency.core.schema import FrozenModel, RecordType
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, CellRecords, Row, cell_row, to_frame, write_table
-from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task, read_task, task_folder
 from fluency.report.report import write_products
 from fluency.world import World
@@ -211,11 +209,7 @@ class ArchivedStudy:
             what = f"it does not name the world of {task.id} and seed {seed}"
             raise ArchiveError(what, where=WORLD_INDEX) from None
         if folder not in self._worlds:
-            ours = None
-            if task.id in self.judged_here:
-                with suppress(UserError):
-                    ours = world_for(task, seed)
-            self._worlds[folder] = load_world(self.unpacked.read, folder, ours)
+            self._worlds[folder] = load_world(self.unpacked.read, folder)
         return self._worlds[folder]
 
     def records(self, cell: Cell) -> CellRecords:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from math import isfinite
+from math import inf
 
 from fluency.archive.archived_study import ArchivedStudy
+from fluency.archive.code_hashes import code_sha256
 from fluency.archive.findings import VerifyReport
 from fluency.archive.pack import answer_name
 from fluency.archive.untrusted_json import parse_untrusted
 from fluency.common.clock import is_time, parse_time
-from fluency.core.records import Execution, Generation, ImageInfo, Result
+from fluency.common.errors import UserError
+from fluency.core.records import Execution, Generation, ImageInfo, Result, Score
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords
+from fluency.core.tasks import Task
 from fluency.execution.execute import extraction_of, planned_runs
 from fluency.generation.budget import cost_of
 from fluency.generation.failure import Failure
@@ -23,6 +26,7 @@ from fluency.generation.policies import resolve
 from fluency.generation.providers import read_reply
 from fluency.generation.request import build_prompt, request_for
 from fluency.generation.store import answer_in
+from fluency.scoring.score_cell import score_cell
 
 EXECUTING = "control"
 """The stage whose hash is of everything that executes; the hash of `execute` is of a list."""
@@ -35,19 +39,21 @@ Check = Callable[..., bool]
 def check_cell(
     archived: ArchivedStudy, report: VerifyReport, cell: Cell, records: CellRecords
 ) -> None:
-    """Check every link of one cell, as far as its records go."""
+    """Check every link of one cell, as far as its records go, and judge it again."""
     generation, execution, score = records
     if generation is None:
         return
     checks = [partial(report.check, f"results/{stage}/{cell.path}.json") for stage in RECORD_TYPES]
+    key = generation.answer.request_key
     for check, record in zip(checks, records, strict=True):
-        check(record is None or record.cell == cell, "it is the record of another cell")
-    for check, record in ((checks[1], execution), (checks[2], score)):
-        same = record is None or record.request_key == generation.answer.request_key
-        check(same, "it is about another answer")
+        if record:
+            check(record.cell == cell, "it is the record of another cell")
+            check(getattr(record, "request_key", key) == key, "it is about another answer")
     _check_generation(archived, checks[0], generation, cell)
     if execution:
         _check_execution(archived, report, checks[1], generation, execution)
+        if score:
+            _check_score(archived, report, checks[2], generation, execution, score)
     task = archived.task_of[cell.task]
     if {generation.task_sha256, (score or generation).task_sha256} != {task.sha256}:
         what = f"records were made with another version of the task {task.id}"
@@ -102,35 +108,34 @@ def _check_execution(
     """The answer's command ran in the study's worlds, image and limits."""
     study, cell, runs = archived.study, generation.cell, execution.runs
     limits, timeout_s = study.sandbox.limits, execution.timeout_s
-    ran = _time(execution.provenance.get("utc"))
-    answered = _time(generation.answer.received_utc)
+    answered, ran = map(_time, (generation.answer.received_utc, execution.provenance.get("utc")))
     if ran < answered.replace(microsecond=0):  # an execution is timed to the second
         what = "some executions are timed before their answers: a clock was set back"
         report.add("note", "results/executions", what)
+    in_time = answered - timedelta(days=1) <= ran < _end_of_day(archived)
+    check(in_time, "it ran more than a day before its answer, after the archive's day, or never")
     same = execution.extraction == extraction_of(generation)
     check(same, "it ran another command", EXECUTING)
     unrun = execution.not_measured or execution.unmeasured
-    plan = [] if unrun else list(planned_runs(study, cell.shell, execution.extraction))
-    wanted = {(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds}
+    plan = [] if unrun else planned_runs(study, cell.shell, execution.extraction)
+    wanted = [(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds]
     made = [(run.seed, run.condition, run.reading) for run in runs]
-    same = len(made) == len(set(made)) and set(made) == wanted
+    same = sorted(made) == sorted(wanted)
     check(same, "its runs are not the study's worlds and conditions", EXECUTING)
     task = archived.task_of[cell.task]
     worlds = {seed: archived.world(task, seed).sha256 for seed in study.seeds}
-    in_time = answered - timedelta(days=1) <= ran < _end_of_day(archived)
-    check(in_time, "it ran more than a day before its answer, after the archive's day, or never")
-    same = (execution.not_measured is None) == bool(execution.image.shells.get(cell.shell))
-    check(same, "whether it could be measured does not follow from its image")
     same = all(run.world_sha256 == worlds.get(run.seed) for run in runs)
     check(same, "it ran in other worlds")
+    same = (execution.not_measured is None) == bool(execution.image.shells.get(cell.shell))
+    check(same, "whether it could be measured does not follow from its image")
     same = execution.limits == limits and timeout_s == limits.timeout_s[cell.shell]
     check(same, "its limits are not the study's")
     same = is_archived_image(archived, execution.image)
     check(same, "its image is not the one in results/image.json")
-    check(execution.attempts >= bool(runs), "it ran without an attempt")
-    cap = limits.output_bytes
-    plausible = all(is_result_plausible(run.result, timeout_s, cap) for run in runs)
-    check(plausible, "a time, size or ending contradicts itself or the limits")
+    plausible = execution.attempts >= bool(runs) and all(
+        is_result_plausible(run.result, timeout_s, limits.output_bytes) for run in runs
+    )
+    check(plausible, "a time, count, size or ending contradicts itself or the limits")
 
 
 def is_archived_image(archived: ArchivedStudy, image: ImageInfo) -> bool:
@@ -148,7 +153,7 @@ def _end_of_day(archived: ArchivedStudy) -> datetime:
 
 
 def _are_plausible(*numbers: float | None) -> bool:
-    return all(number is None or (isfinite(number) and number >= 0) for number in numbers)
+    return all(number is None or 0 <= number < inf for number in numbers)
 
 
 def is_result_plausible(result: Result, timeout_s: float, output_bytes: int) -> bool:
@@ -168,3 +173,49 @@ def is_result_plausible(result: Result, timeout_s: float, output_bytes: int) -> 
             for stream, size in kept
         )
     )
+
+
+def rescored(
+    archived: ArchivedStudy, task: Task, generation: Generation, execution: Execution
+) -> Score:
+    """Score an execution by this checkout's code in the archived world."""
+    code = code_sha256("score")
+    return score_cell(archived.study, task, generation, execution, archived.world, code)
+
+
+def _check_score(
+    archived: ArchivedStudy,
+    report: VerifyReport,
+    check: Check,
+    generation: Generation,
+    execution: Execution,
+    stated: Score,
+) -> None:
+    """Judge a cell again: by the same code its score is the same, by other code its marks are."""
+    task = archived.task_of[generation.cell.task]
+    if task.id not in archived.judged_here:
+        what = "its code or check is not this checkout's, so its cells were not judged"
+        report.add("NOT CHECKED", f"tasks/{task.id}", what, "scores")
+        return
+    check = partial(check, stage="score", aspect="scores")
+    try:
+        made = rescored(archived, task, generation, execution)
+    except UserError as error:
+        check(False, f"it cannot be judged: {error.what}")
+        return
+    same = _marks(made) == _marks(stated)
+    if made.provenance == stated.provenance:
+        same = made.model_copy(update={"task_sha256": stated.task_sha256}) == stated
+    check(same, f"judged again it is {_in_words(made)}, archived as {_in_words(stated)}")
+
+
+def _marks(score: Score) -> list[object]:
+    """What of a score says whether something passes; the rest puts it into words."""
+    worlds = [(run.seed, run.condition, run.reading, run.passed) for run in score.worlds]
+    return [sorted(worlds), {name: value for name, value in score if isinstance(value, bool)}]
+
+
+def _in_words(score: Score) -> str:
+    if score.passed is None:
+        return "not measured"
+    return "passed" if score.passed else f"failed ({score.failure_class}: {score.why[:80]})"

@@ -18,6 +18,7 @@ from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
+from fluency.common.terminal import print_lines
 from fluency.core.table import to_frame
 from fluency.report.sentences import (
     could_change,
@@ -31,7 +32,12 @@ from fluency.report.tables import first_table
 from fluency.report.templates import render
 
 TEMPLATE = "decision.md.j2"
-_SHA256 = re.compile(r"^- SHA-256 of the archive: `?([0-9a-f]{64})`?$", re.MULTILINE)
+
+
+def write_decision_record(archive: Path, title: str) -> int:
+    """Write a decision record from a verified archive."""
+    print_lines([str(write_decision(archive, title, ROOT / "docs" / "decisions"))])
+    return 0
 
 
 def write_decision(
@@ -60,15 +66,6 @@ def write_decision(
             raise UserError(what, where=str(archive), hint=hint)
         write_atomic(path, _text(archived, title, date, report, path))
     return path
-
-
-def recorded_sha256(record: Path) -> str:
-    """The SHA-256 of the archive that a decision record names; UserError if it names none."""
-    found = _SHA256.search(Path(record).read_text(encoding="utf-8", errors="replace"))
-    if not found:
-        what, hint = "it names no archive's SHA-256", "name a record that `make decision` wrote"
-        raise UserError(what, where=str(record), hint=hint)
-    return found[1]
 
 
 def _word(path: Path) -> str:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from fluency.archive.manifest import Manifest
 from fluency.common.errors import UserError
-from fluency.common.git import in_history
 
-ArchiveVerdict = Literal["PROVEN", "ALTERED", "NOT CHECKED"]
-EXIT_CODES: dict[ArchiveVerdict, int] = {"PROVEN": 0, "ALTERED": 1, "NOT CHECKED": 3}
-"""2 is a user's mistake, such as a file that is not an archive."""
+ArchiveVerdict = Literal["ALTERED", "NOT CHECKED", "PROVEN"]
+EXIT_CODES: dict[ArchiveVerdict, int] = {"ALTERED": 1, "NOT CHECKED": 3, "PROVEN": 0}
+"""The worst first. 2 is a user's mistake, such as a file that is not an archive."""
 Aspect = Literal["evidence", "scores"]
-Weight = Literal["ALTERED", "NOT CHECKED", "note"]
 JUDGES = frozenset({"score", "control"})
 """The stages whose code judges an archive: checks, and what a reply's command is."""
 LIMIT_NOTE = (
@@ -26,8 +24,7 @@ LIMIT_NOTE = (
 )
 
 
-@dataclass(frozen=True)
-class ArchiveFinding:
+class ArchiveFinding(NamedTuple):
     """Something unexpected in an archive: the file or cell, and a sentence."""
 
     where: str
@@ -54,9 +51,7 @@ class VerifyReport:
     sha256: str
     manifest: Manifest
     same_code: frozenset[str] = frozenset()
-    found: dict[Weight, dict[ArchiveFinding, None]] = field(
-        default_factory=lambda: {weight: {} for weight in get_args(Weight)}
-    )
+    found: dict[str, dict[ArchiveFinding, None]] = field(default_factory=lambda: defaultdict(dict))
     checked: Counter[Aspect] = field(default_factory=Counter)
     seconds: float = 0
 
@@ -64,7 +59,13 @@ class VerifyReport:
     def altered(self) -> list[ArchiveFinding]:
         return list(self.found["ALTERED"])
 
-    def add(self, weight: Weight, where: str, what: str, aspect: Aspect = "evidence") -> None:
+    def add(
+        self,
+        weight: Literal["ALTERED", "NOT CHECKED", "note"],
+        where: str,
+        what: str,
+        aspect: Aspect = "evidence",
+    ) -> None:
         """Add a finding, unless it is there already."""
         self.found[weight].setdefault(ArchiveFinding(where, what, aspect))
 
@@ -102,14 +103,11 @@ class VerifyReport:
         except UserError as error:
             self.add("ALTERED", error.where or where, error.what)
 
-    def verdict(self, *aspects: Aspect) -> ArchiveVerdict:
+    def verdict(self, aspect: Aspect | None = None) -> ArchiveVerdict:
         """The verdict on an aspect, or on the whole archive."""
-        weights: tuple[Literal["ALTERED", "NOT CHECKED"], ...] = ("ALTERED", "NOT CHECKED")
-        for weight in weights:
-            if any(
-                finding.aspect in (aspects or get_args(Aspect)) for finding in self.found[weight]
-            ):
-                return weight
+        for verdict in EXIT_CODES:
+            if any(aspect in (None, finding.aspect) for finding in self.found[verdict]):
+                return verdict
         return "PROVEN"
 
     @property
@@ -128,16 +126,16 @@ class VerifyReport:
             f"{state}; {same}",
         ]
         for aspect in get_args(Aspect):
-            checks = f"{self.checked[aspect]:,} checks"
-            lines.append(f"{aspect:8}  {self.verdict(aspect)}  {checks}")
+            lines.append(f"{aspect:8}  {self.verdict(aspect)}  {self.checked[aspect]:,} checks")
         if manifest.partial:
             lines.append(f"PARTIAL: {len(manifest.missing)} of {manifest.cells} cells are missing")
         if manifest.private_tasks:
             names = ", ".join(manifest.private_tasks)
             lines.append(f"It holds private tasks in full: {names}")
         lines += [f"not measured: {shell}: {why}" for shell, why in manifest.not_measured.items()]
-        for weight, found in self.found.items():
-            lines += [f"{weight} {finding}" for finding in list(found)[:most]]
+        for weight in (*EXIT_CODES, "note"):
+            found = list(self.found[weight])
+            lines += [f"{weight} {finding}" for finding in found[:most]]
             lines += [f"{weight} … and {len(found) - most:,} more"] * (len(found) > most)
         lines.append(LIMIT_NOTE)
         if self.verdict() == "NOT CHECKED":
@@ -147,8 +145,6 @@ class VerifyReport:
     @property
     def next_step(self) -> str:
         """How to check what this checkout cannot."""
-        commit = self.manifest.commit
         if self.manifest.dirty:
             return "It was made with uncommitted changes, so no commit holds the code to check it."
-        known = "" if in_history(commit) else "git fetch && "
-        return f"To check the rest: {known}git checkout {commit}, and verify again there"
+        return f"To check the rest: git checkout {self.manifest.commit}, and verify again there"

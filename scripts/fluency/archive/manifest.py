@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from fluency.archive.untrusted_json import parse_record
-from fluency.common.canonical import has_valid_self_hash, with_self_hash
+from fluency.common.canonical import with_self_hash
 from fluency.common.clock import parse_time
 from fluency.common.files import pretty_json
 from fluency.core.schema import Digest, FrozenModel
@@ -15,14 +14,15 @@ from fluency.core.study import STUDY_NAME
 
 MANIFEST_NAME = "MANIFEST.json"
 MANIFEST_SCHEMA = 1
-MAX_MANIFEST = 32 << 20
 SUFFIX = ".tar.zst"
+WINDOW_LOG = 23
+"""Of the zstandard frame."""
 IMAGE = "image/image.tar"
-
-
-FILE_NAME = r"^[A-Za-z0-9_@+=,-][A-Za-z0-9_.@+=,-]*(/[A-Za-z0-9_@+=,-][A-Za-z0-9_.@+=,-]*)*$"
+_PART = r"[A-Za-z0-9_@+=,-][A-Za-z0-9_.@+=,-]{0,99}"
+FILE_NAME = rf"^{_PART}(/{_PART})*$"
 """A relative path without `..` and hidden files."""
-MAX_NAME = 200
+MAX_NAME = 155
+"""Longer ones, and longer parts than FILE_NAME's, need more than tar's plain header."""
 FileName = Annotated[str, Field(pattern=FILE_NAME, max_length=MAX_NAME)]
 
 
@@ -69,12 +69,6 @@ class Manifest(FrozenModel):
 def manifest_bytes(values: dict[str, Any]) -> bytes:
     """The manifest's file from all its fields except its own hash."""
     return pretty_json(with_self_hash(values)).encode()
-
-
-def read_manifest(data: bytes, where: str) -> tuple[Manifest, bool]:
-    """A manifest from its bytes, and whether its own hash fits; ArchiveError if it is not one."""
-    manifest = parse_record(Manifest, data, where)
-    return manifest, has_valid_self_hash(manifest.model_dump())
 
 
 def archive_name(study: str, utc_date: str, commit: str, *, dirty: bool, partial: bool) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import re
+import tarfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+import zstandard
 
 from fluency import __version__
 from fluency.archive.code_hashes import code_hashes
@@ -18,21 +21,31 @@ from fluency.archive.manifest import (
     MANIFEST_NAME,
     MANIFEST_SCHEMA,
     MAX_NAME,
+    WINDOW_LOG,
     archive_name,
     manifest_bytes,
 )
 from fluency.archive.registration import siblings
-from fluency.archive.tar_format import Source, opened, write_tar
 from fluency.archive.world_files import world_files
+from fluency.common.clock import utc_date
 from fluency.common.errors import UserError
-from fluency.common.files import plain_files, pretty_json
-from fluency.common.paths import ROOT
+from fluency.common.files import atomic_file, plain_files, pretty_json, read_json
+from fluency.common.git import git_state
+from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
+from fluency.common.terminal import log_line
+from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, Row, fixed_products, record_path, to_frame
 from fluency.core.task_world import world_for
+from fluency.execution.engine import ensure_engine
+from fluency.execution.image import save_image
 from fluency.generation.store import AnswerStore
 
+LEVEL = 9
+"""Of compression."""
+Source = bytes | Path
+"""A file to be packed: its bytes, or the file that holds them."""
 STUDY_FILE = "study.json"
 README_FILE = "README.md"
 REGISTRATIONS = "preregistrations"
@@ -61,41 +74,55 @@ Read the report that `make open` makes: the one in here is a copy that nothing c
 """
 
 
-def missing_cells(rows: Iterable[Row]) -> list[str]:
-    """The cells without a score."""
-    return [
-        Cell(row.model, row.shell, row.task, row.trial).path
-        for row in rows
-        if row.status == "missing"
-    ]
+def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = False) -> Path:
+    """Write the archive of a study as it is in results/ and return its path."""
+    commit, dirty = git_state()
+    if private := [task.id for task in loaded.tasks if task.private]:
+        log_line(f"The archive holds the private tasks in full: {', '.join(private)}.")
+    return make_archive(
+        loaded.view(),
+        RESULTS,
+        ANSWERS,
+        ARCHIVES,
+        {"commit": commit or "nocommit", "dirty": bool(dirty), "utc_date": utc_date()},
+        partial=partial,
+        save_image=(lambda name, path: save_image(ensure_engine(), name, path)) if image else None,
+    )
 
 
-def unmeasured_shells(rows: Iterable[Row]) -> dict[str, str]:
-    """Model/shell -> the reason why it cannot be measured; such cells are complete."""
+def how_complete(rows: Sequence[Row]) -> dict[str, Any]:
+    """The manifest's keys that say how much of a study is measured."""
     return {
-        f"{row.model}/{row.shell}": row.reason or "" for row in rows if row.status == "not_measured"
+        "cells": len(rows),
+        "missing": sorted(
+            Cell(row.model, row.shell, row.task, row.trial).path
+            for row in rows
+            if row.status == "missing"
+        ),
+        "not_measured": {
+            f"{row.model}/{row.shell}": row.reason or ""
+            for row in rows
+            if row.status == "not_measured"
+        },
     }
 
 
 def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: bool) -> None:
     """UserError when cells or products are missing or stale, unless the archive may be partial."""
-    missing, products, image = missing_cells(rows), results / study.study, results / "image.json"
-    if not image.is_file() and any(row.status == "measured" for row in rows):
-        what, hint = "image.json has not been made", "`make run` makes it again"
-        raise UserError(what, where=str(results), hint=hint)
-    absent = [name for name in fixed_products(study) if not (products / name).is_file()]
-    if (missing or absent) and not partial:
+    missing, products = how_complete(rows)["missing"], results / study.study
+    if missing and (not partial or len(missing) == len(rows)):
         what = f"the study is incomplete: {len(missing)} of {len(rows)} cells are missing"
-        where = ", ".join(missing[:3])
-        if len(missing) > 3:
-            where += f" and {len(missing) - 3} more"
-        if not missing:
-            what, where = f"{absent[0]} has not been made", str(products)
         hint = "`make run` finishes the study; PARTIAL=1 packs it as it is, and its name says so"
-        raise UserError(what, where=where, hint=hint)
+        raise UserError(what, where=", ".join(missing[:3]), hint=hint)
+    needed = [] if partial else [products / name for name in fixed_products(study)]
+    if any(row.status == "measured" for row in rows):
+        needed.append(results / "image.json")
+    hint = "`make run` makes it again"
+    for path in needed:
+        if not path.is_file():
+            raise UserError(f"{path.name} has not been made", where=str(path.parent), hint=hint)
     table = products / "cells.csv"
     if table.is_file() and table.read_text(encoding="utf-8") != table_text(rows):
-        hint = "`make run` makes the table and the report again"
         raise UserError("the table does not say what the records say", where=str(table), hint=hint)
 
 
@@ -158,10 +185,8 @@ def make_archive(
     results: Path,
     answers: Path,
     out_folder: Path,
+    stated: Mapping[str, Any],
     *,
-    commit: str,
-    dirty: bool,
-    utc_date: str,
     partial: bool = False,
     save_image: Callable[[str, Path], None] | None = None,
 ) -> Path:
@@ -169,37 +194,27 @@ def make_archive(
 
     Args:
         view: the study in `results`.
+        stated: the manifest's `commit`, `dirty` and `utc_date`.
         partial: cells may be missing; name and manifest then say so.
         save_image: saves the image of an id to a file; without it the archive holds no image.
     """
     study, rows = view.study, view.rows()
-    missing = missing_cells(rows)
     require_complete(study, rows, results, partial)
-    files = archive_files(view, results, AnswerStore(answers))
+    files, complete = archive_files(view, results, AnswerStore(answers)), how_complete(rows)
     facts = {
         "schema_version": MANIFEST_SCHEMA,
         "made_by": __version__,
         "study": study.study,
-        "utc_date": utc_date,
-        "commit": commit,
-        "dirty": dirty,
         "private_tasks": [task.id for task in view.tasks if task.private],
-        "cells": len(rows),
-        "not_measured": unmeasured_shells(rows),
-        "missing": missing,
         "code": code_hashes(),
+        **stated,
+        **complete,
     }
-    target = out_folder / archive_name(
-        study.study, utc_date, commit, dirty=dirty, partial=bool(missing)
-    )
+    target = out_folder / archive_name(study.study, **stated, partial=bool(complete["missing"]))
     with TemporaryDirectory(prefix="fluency-image-") as folder:
         if save_image:
-            image, saved = results / "image.json", Path(folder) / "image.tar"
-            if not image.is_file():
-                hint = "leave IMAGE=1 out, or run the study here"
-                raise UserError("there is no image to save", where=str(image), hint=hint)
-            save_image(json.loads(image.read_bytes())["image"]["image_id"], saved)
-            files[IMAGE] = saved
+            files[IMAGE] = saved = Path(folder) / "image.tar"
+            save_image(read_json(results / "image.json")["image"]["image_id"], saved)
         write_archive(target, files, facts)
     return target
 
@@ -211,8 +226,34 @@ def write_archive(target: Path, files: Mapping[str, Source], facts: Mapping[str,
         if not re.fullmatch(FILE_NAME, name) or len(name) > MAX_NAME:
             what = "this file cannot be archived: its name has unusual characters or is too long"
             raise UserError(what, where=name, hint="rename it")
-        with opened(files[name]) as source:
+        with _opened(files[name]) as source:
             digest = hashlib.file_digest(source, "sha256").hexdigest()
             hashes[name] = {"sha256": digest, "bytes": source.seek(0, io.SEEK_END)}
     head = manifest_bytes({**facts, "files": hashes})
     write_tar(target, {MANIFEST_NAME: head, **{name: files[name] for name in hashes}})
+
+
+def write_tar(path: Path, files: Mapping[str, Source]) -> None:
+    """Write files, as a tar in one zstandard frame, in the order given.
+
+    The archive appears whole or not at all.
+    """
+    form = zstandard.ZstdCompressionParameters.from_level(
+        LEVEL, window_log=WINDOW_LOG, write_checksum=True
+    )
+    compressor = zstandard.ZstdCompressor(compression_params=form)
+    with (
+        atomic_file(path) as raw,
+        compressor.stream_writer(raw, closefd=False) as out,
+        tarfile.open(fileobj=out, mode="w|", format=tarfile.USTAR_FORMAT) as tar,
+    ):
+        for name, source in files.items():
+            member = tarfile.TarInfo(name)
+            with _opened(source) as file:
+                member.size = file.seek(0, io.SEEK_END)
+                file.seek(0)
+                tar.addfile(member, file)
+
+
+def _opened(source: Source) -> io.BytesIO | io.BufferedReader:
+    return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")

@@ -17,6 +17,8 @@ from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256_file, write_atomic
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
+from fluency.common.terminal import print_lines
+from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.shells import SHELLS, gap_shells
 from fluency.core.study import ModelConfig, Study
@@ -50,6 +52,32 @@ EXCLUSIONS = [
     "a cell that could not be measured is missing, never failed, and is measured by a later run",
     "no task, model, trial or answer is excluded because of its result",
 ]
+
+_REGISTERED = """{path}
+Put this into the study's file:
+  preregistration: {name}
+  decision: {decision}
+A clock can be set, so let a third party see the registration before the first answer:
+  git add {name} && git commit -m "Register {name}" && git push
+docs/archive.md says how to sign it."""
+
+
+def register(loaded: LoadedStudy, decision: str) -> int:
+    """Freeze a study's design into a file to be committed, and print how the study names it."""
+    from fluency.analysis.power import outlook_lines
+
+    study = loaded.study
+    path = preregister(study, loaded.tasks, decision or study.decision, ROOT / "preregistrations")
+    frozen = read_registration(path)
+    text = _REGISTERED.format(
+        path=path,
+        name=path.relative_to(ROOT),
+        decision=json.dumps(frozen["decision"], ensure_ascii=False),
+    )
+    print_lines([*text.split("\n"), *outlook_lines(study, len(loaded.tasks))])
+    if frozen["commit"] is None or frozen["dirty"]:
+        print("No commit holds the code it was made by: commit your changes before you register.")
+    return 0
 
 
 def read_registration(path: Path) -> dict[str, Any]:

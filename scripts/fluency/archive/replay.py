@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Literal
 
 from fluency.analysis.study_analysis import analyse
 from fluency.archive.archived_study import (
@@ -15,20 +15,19 @@ from fluency.archive.archived_study import (
     present_tasks,
     read_archived_study,
 )
-from fluency.archive.judge_again import rescored
+from fluency.archive.cell_chain import rescored
 from fluency.archive.unpack import unpacked
+from fluency.common.clock import utc_now
 from fluency.common.errors import ArchiveError, UserError
-from fluency.common.terminal import log_line
-from fluency.core.study import Cell, read_study
+from fluency.common.terminal import log_line, print_lines
+from fluency.core.study import Cell, SandboxConfig, Study, read_study
 from fluency.core.table import CellRecords, Row, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.execute import execute_cell
+from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.report.sentences import headline_of
 from fluency.report.templates import render
-
-if TYPE_CHECKING:
-    from fluency.execution.sandbox import Sandbox
 
 UNSTEADY = {
     *("t_exec_s", "cpu_s", "attempts"),
@@ -72,19 +71,23 @@ class Replay:
         return render("replay.md.j2", vars(self))
 
 
-def replay_archive(
-    path: Path, sandbox: Sandbox | None = None, *, utc: str = "", allowed: Collection[str] = ()
-) -> Replay:
+def replay(archive: Path, stage: Literal["score", "execute"]) -> int:
+    """Rescore or re-execute an archive with the present code and image; print the differences."""
+    sandbox = open_sandbox(SandboxConfig()) if stage == "execute" else None
+    print_lines(replay_archive(archive, sandbox).markdown().splitlines())
+    return 0
+
+
+def replay_archive(path: Path, sandbox: Sandbox | None = None) -> Replay:
     """Score an archive with this checkout's tasks and checks.
 
     A task that this checkout lacks is named, and its cells are left as archived.
 
     Args:
         sandbox: where its commands run again before they are scored.
-        allowed: the limits that may be higher than this checkout's.
 
     Raises:
-        UserError: for files that the manifest does not name, and for higher limits.
+        UserError: for files that the manifest does not name, and for limits above config.yaml's.
     """
     with unpacked(path) as archive:
         if archive.problems:
@@ -92,15 +95,12 @@ def replay_archive(
             raise ArchiveError(what, where=str(path), hint="`make verify` lists all")
         archived = read_archived_study(archive)
         if sandbox:
-            _check_limits(archived, allowed)
+            _check_limits(archived)
         tasks = present_tasks(archived.task_of)
-
-        def replayed(cell: Cell) -> tuple[Row, Row, CellDifference | None]:
-            return _replayed(archived, tasks.get(cell.task), sandbox, utc, cell)
-
         before, after, differences = list[Row](), list[Row](), list[CellDifference]()
         with ThreadPoolExecutor(2) as pool:
-            for number, (old, new, found) in enumerate(pool.map(replayed, archived.cells), 1):
+            replayed = pool.map(partial(_replayed, archived, tasks, sandbox), archived.cells)
+            for number, (old, new, found) in enumerate(replayed, 1):
                 before.append(old)
                 after.append(new)
                 differences += [found] if found else []
@@ -118,42 +118,41 @@ def replay_archive(
         )
 
 
-def _check_limits(archived: ArchivedStudy, allowed: Collection[str]) -> None:
+def _check_limits(archived: ArchivedStudy) -> None:
     """UserError for limits that give archived commands more of this machine than its own get."""
-    theirs = archived.study.sandbox.limits.model_dump()
-    ours = read_study().sandbox.limits.model_dump()
-    if unknown := sorted(set(allowed) - ours.keys()):
-        hint = f"the limits are {', '.join(ours)}"
-        raise UserError(f"there is no limit {unknown[0]}", where="ALLOW", hint=hint)
-    larger = {
-        name: f"{name} {json.dumps(theirs[name])} where this checkout gives {json.dumps(limit)}"
-        for name, limit in ours.items()
-        if name not in allowed and _exceeds(theirs[name], limit)
-    }
+    theirs, ours = _limits(archived.study), _limits(read_study())
+    larger = [
+        f"{name} {limit:g} where it gives {ours.get(name, 0):g}"
+        for name, limit in theirs.items()
+        if limit > ours.get(name, 0)
+    ]
     if larger:
-        what = f"it asks for higher limits than this checkout's: {'; '.join(larger.values())}"
-        hint = f"if this machine can give that much, allow them by name: ALLOW={','.join(larger)}"
+        what = f"it asks for higher limits than config.yaml gives: {'; '.join(larger)}"
+        hint = "if this machine can give that much, raise `sandbox: {limits: …}` in config.yaml"
         raise UserError(what, where=archived.unpacked.path.name, hint=hint)
 
 
-def _exceeds(theirs: Any, ours: Any) -> bool:
-    if isinstance(theirs, dict):
-        return any(seconds > ours.get(shell, 0) for shell, seconds in theirs.items())
-    return bool(theirs > ours)
+def _limits(study: Study) -> dict[str, float]:
+    """Limit -> value, the deadline of each shell among them."""
+    limits = study.sandbox.limits.model_dump()
+    seconds: dict[str, float] = limits.pop("timeout_s")
+    return limits | {f"timeout_s of {shell}": value for shell, value in seconds.items()}
 
 
 def _replayed(
-    archived: ArchivedStudy, task: Task | None, sandbox: Sandbox | None, utc: str, cell: Cell
+    archived: ArchivedStudy, tasks: Mapping[str, Task], sandbox: Sandbox | None, cell: Cell
 ) -> tuple[Row, Row, CellDifference | None]:
     """A cell's row before and after, and what differs; the archived row if it is not replayed."""
     records = archived.records(cell)
     generation, execution, _ = records
-    old = archived.row(cell, records)
+    old, task = archived.row(cell, records), tasks.get(cell.task)
     if task is None or generation is None or execution is None:
         return old, old, None
     try:
         if sandbox:
-            execution = execute_cell(archived.study, task, generation, sandbox, archived.world, utc)
+            execution = execute_cell(
+                archived.study, task, generation, sandbox, archived.world, utc_now()
+            )
         score = rescored(archived, task, generation, execution)
     except UserError as error:
         return old, old, CellDifference(cell.path, False, f"not replayed: {error.what}")

@@ -10,24 +10,55 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 import zstandard
 from jinja2 import TemplateError
 
 from fluency.archive.findings import ArchiveFinding
-from fluency.archive.manifest import IMAGE, MANIFEST_NAME, MAX_MANIFEST, Manifest, read_manifest
-from fluency.archive.tar_format import read_tar
-from fluency.archive.untrusted_json import UNFORESEEN
+from fluency.archive.manifest import IMAGE, MANIFEST_NAME, WINDOW_LOG, Manifest
+from fluency.archive.untrusted_json import UNFORESEEN, parse_record
+from fluency.common.canonical import has_valid_self_hash
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
 
 CHUNK = 1 << 20
+MAX_MANIFEST = 32 << 20
+MAX_FILES = 200_000
 MAX_DOCUMENT = 64 << 20
 """Bytes of a file that is read into memory."""
 MAX_DOCUMENTS = 1 << 30
-"""Bytes of all files except the image, which is only hashed."""
+"""Bytes of all files except the image."""
+MAX_IMAGE = 3 << 30
+"""Bytes of the image, which is only hashed."""
 HINT = "get it again from where its hash is recorded; if the disk is full, set TMPDIR to another"
+
+
+class _PlainFile(tarfile.TarInfo):
+    """A header of a plain file; any other may state a name of any length, and any size."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _PlainFile:
+        """The header in a block of 512 bytes; ArchiveError for another kind."""
+        member = super().frombuf(buf, encoding, errors)
+        if member.type != tarfile.REGTYPE:
+            raise ArchiveError(f"{ascii(member.name)[1:-1]} is not a plain file")
+        return member
+
+
+def read_tar(raw: BinaryIO) -> Iterator[tuple[str, int, IO[bytes]]]:
+    """Name, size and contents of each file, to be read before the next.
+
+    Raises:
+        ArchiveError: for anything but a plain file.
+        tarfile.TarError, zstandard.ZstdError: for a damaged file.
+    """
+    decompressor = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG)
+    source = decompressor.stream_reader(raw, read_size=1 << 16)
+    with tarfile.open(fileobj=source, mode="r|", bufsize=1 << 16, tarinfo=_PlainFile) as tar:
+        for member in tar:
+            if data := tar.extractfile(member):
+                yield member.name, member.size, data
 
 
 @dataclass
@@ -84,20 +115,17 @@ def unpacked(path: Path) -> Iterator[UnpackedArchive]:
         TemporaryFile(dir=folder) as contents,
     ):
         try:
-            yield _unpack(Path(path), contents, Path(folder))
+            try:
+                with path.open("rb") as raw:
+                    archive = _read(path, raw, contents, Path(folder))
+            except (tarfile.TarError, zstandard.ZstdError, OSError) as error:
+                what = f"it is damaged, not an archive, or cannot be unpacked: {error}"
+                raise ArchiveError(what, where=str(path), hint=HINT) from None
+            yield archive
         except (TemplateError, *UNFORESEEN) as error:
             what = f"unexpected contents: {type(error).__name__}: {error}"
             hint = "if it is sound, this is a fault of this version: verify at its own commit"
             raise ArchiveError(what, where=str(path), hint=hint) from error
-
-
-def _unpack(path: Path, contents: BinaryIO, root: Path) -> UnpackedArchive:
-    try:
-        with path.open("rb") as raw:
-            return _read(path, raw, contents, root)
-    except (tarfile.TarError, zstandard.ZstdError, OSError) as error:
-        what = f"it is damaged, not an archive, or cannot be unpacked: {error}"
-        raise ArchiveError(what, where=str(path), hint=HINT) from None
 
 
 def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> UnpackedArchive:
@@ -106,9 +134,11 @@ def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> Unpacked
     if name != MANIFEST_NAME or size > MAX_MANIFEST:
         what = f"it does not begin with a {MANIFEST_NAME} of at most {MAX_MANIFEST:,} bytes"
         raise ArchiveError(what, where=str(path))
-    manifest, hash_fits = read_manifest(source.read(), f"{path}: {MANIFEST_NAME}")
+    manifest = parse_record(Manifest, source.read(), f"{path}: {MANIFEST_NAME}")
     archive = UnpackedArchive(path, sha256_file(path), manifest, contents, root)
-    if not hash_fits:
+    if len(manifest.files) > MAX_FILES:
+        raise ArchiveError(f"it holds more than {MAX_FILES:,} files", where=str(path))
+    if not has_valid_self_hash(manifest.model_dump()):
         what = "its own hash does not fit: it was edited after the archive was made"
         archive.problems.append(ArchiveFinding(MANIFEST_NAME, what))
     unseen = set(manifest.files)
@@ -117,17 +147,21 @@ def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> Unpacked
             what = "a file that the manifest does not name, or that appears twice"
             raise ArchiveError(what, where=f"{path}: {ascii(name)[1:-1]}")
         unseen.remove(name)
-        if name != IMAGE:
-            archive.places[name] = contents.tell(), size
-            archive.unread.add(name)
-            if contents.tell() + size > MAX_DOCUMENTS:
-                what = f"its files hold more than {MAX_DOCUMENTS:,} bytes"
-                raise ArchiveError(what, where=str(path))
+        is_image, start = name == IMAGE, contents.tell()
+        if size > (MAX_IMAGE if is_image else MAX_DOCUMENTS - start):
+            what = (
+                f"its image holds more than {MAX_IMAGE:,} bytes, or its other files together more "
+                f"than {MAX_DOCUMENTS:,}"
+            )
+            raise ArchiveError(what, where=str(path))
         digest = hashlib.sha256()
         while chunk := source.read(CHUNK):
             digest.update(chunk)
-            if name in archive.places:
+            if not is_image:
                 contents.write(chunk)
+        if not is_image:
+            archive.places[name] = start, size
+            archive.unread.add(name)
         fact = manifest.files[name]
         if (size, digest.hexdigest()) != (fact.bytes, fact.sha256):
             what = f"its SHA-256 is not the manifest's ({size:,} bytes, stated {fact.bytes:,})"

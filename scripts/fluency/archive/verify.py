@@ -1,50 +1,98 @@
-"""All checks of an archive, in order."""
+"""All checks of an archive, in order, and the commands that print and open what was verified."""
 
 from __future__ import annotations
 
+import os
+import re
 import time
+import webbrowser
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from fluency.archive.archived_study import IMAGE_FILE, ArchivedStudy, read_archived_study
-from fluency.archive.cell_chain import check_cell
+from fluency.archive.archived_study import (
+    IMAGE_FILE,
+    STATED,
+    ArchivedStudy,
+    read_archived_study,
+    write_opened,
+)
+from fluency.archive.cell_chain import check_cell, is_archived_image, is_result_plausible
 from fluency.archive.code_hashes import code_hashes
 from fluency.archive.findings import VerifyReport
-from fluency.archive.judge_again import (
-    check_control,
-    check_provenance,
-    check_score,
-    check_table,
-)
 from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.pack import (
     LOCK_FILE,
     PRICES_FILE,
     PROJECT_FILES,
     README_FILE,
-    missing_cells,
+    how_complete,
     product_names,
-    unmeasured_shells,
+    table_text,
 )
+from fluency.archive.registration import is_about_code, with_registration
 from fluency.archive.unpack import UnpackedArchive, unpacked
 from fluency.archive.world_files import world_folder
 from fluency.common.clock import parse_time
-from fluency.common.errors import ArchiveError
+from fluency.common.errors import ArchiveError, UserError
 from fluency.common.git import blob_name, day_of, files_at
-from fluency.common.terminal import log_line
-from fluency.core.provenance import ProvenanceCollector
-from fluency.core.records import CONTROL_FILE
+from fluency.common.paths import ARCHIVES
+from fluency.common.terminal import log_line, print_lines
+from fluency.core.provenance import Provenance, ProvenanceCollector
+from fluency.core.records import CONTROL_FILE, ControlRun
 from fluency.core.schema import first_problem
 from fluency.core.table import Row
 from fluency.core.task_world import world_for
 from fluency.execution.image_content import SOURCES, content_sha256
+from fluency.scoring.verdict import judge
+
+
+def verify(archive: Path, record: Path | None = None) -> int:
+    """Verify an archive and print what was found; 0: PROVEN, 1: ALTERED, 3: NOT CHECKED.
+
+    Args:
+        record: the decision record that must name this very file.
+    """
+    text = record.read_text(encoding="utf-8", errors="replace") if record else ""
+    stated = re.search(r"^- SHA-256 of the archive: `?([0-9a-f]{64})`?$", text, re.MULTILINE)
+    if record and not stated:
+        what, hint = "it names no archive's SHA-256", "name a record that `make decision` wrote"
+        raise UserError(what, where=str(record), hint=hint)
+    report = verify_archive(archive)
+    if stated:
+        what = f"it is not the archive that {record} is based on, whose SHA-256 is {stated[1]}"
+        report.check(archive.name, stated[1] == report.sha256, what)
+    print_lines(report.lines())
+    return report.exit_code
+
+
+def open_archive(
+    archive: Path, into: Path | None = None, *, verbose: bool = False, show: bool = True
+) -> int:
+    """Verify an archive, make its report and explorer again, and open them on a screen.
+
+    Of an altered archive nothing is written. The exit code is the verification's.
+    """
+    with unpacked(archive) as files:
+        report, archived = verify_unpacked(files)
+        proven = report.verdict() == "PROVEN"
+        print_lines(report.lines() if verbose or not proven else report.lines()[-1:])
+        if archived is None or report.altered:
+            return report.exit_code
+        folder = into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst")
+        written = write_opened(archived, folder)
+    print("Report:   {}\nExplorer: {}".format(*written))
+    if show and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        for path in written:
+            webbrowser.open(path.resolve().as_uri())
+    return report.exit_code
 
 
 def verify_archive(path: Path) -> VerifyReport:
-    """Check an archive file; ArchiveError where it is refused altogether (see tar_format.py)."""
+    """Check an archive file; ArchiveError where it is refused altogether (see unpack.py)."""
     with unpacked(path) as archive:
         return verify_unpacked(archive)[0]
 
@@ -67,7 +115,6 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
         rows = check_cells(archived, report)
         check_control(archived, report)
         check_complete(archived, report, rows)
-        check_table(archived, report, rows)
         check_unexpected_files(archived, report)
     report.seconds = time.monotonic() - start
     return report, archived
@@ -127,7 +174,6 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> list[Row]:
             collector.add(records)
             rows.append(archived.row(cell, records))
             check_cell(archived, report, cell, records)
-            check_score(archived, report, cell, records)
     links, judged = report.checked["evidence"], report.checked["scores"]
     log_line(f"checked {links:,} links, judged {judged:,} cells")
     try:
@@ -138,24 +184,100 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> list[Row]:
     return rows
 
 
-def check_complete(archived: ArchivedStudy, report: VerifyReport, rows: list[Row]) -> None:
-    """The manifest's state of the study is what the records say, and no file is left out."""
-    manifest = archived.unpacked.manifest
-    check = partial(report.check, MANIFEST_NAME)
-    same = manifest.cells == len(archived.cells)
-    check(same, "`cells` is not the size of the design")
-    same = sorted(manifest.missing) == sorted(missing_cells(rows))
-    check(same, "`missing` is not what the records say")
-    same = manifest.not_measured == unmeasured_shells(rows)
-    check(same, "`not_measured` is not in the records")
+def check_provenance(archived: ArchivedStudy, report: VerifyReport, made: Provenance) -> None:
+    """provenance.json says what records and registration say, and names the archived files.
+
+    Code that changed after the registration, or after the table was made, contradicts nothing.
+    """
+    where, manifest = f"{archived.products}/provenance.json", archived.unpacked.manifest
+    stated = archived.stated_provenance
+    if stated is None:
+        return
+    study, tasks = archived.study, archived.tasks
+    made = with_registration(made, study, tasks, archived.registration, archived.world)
+    for key in sorted(Provenance.model_fields.keys() - {*STATED}):
+        same = getattr(made, key) == getattr(stated, key)
+        report.check(where, same, f"`{key}` is not what the records say", "gather")
+    own, theirs = made.registration, stated.registration
+    if own and theirs and theirs.siblings.items() <= own.siblings.items():
+        # Others may have been registered after the table was made.
+        theirs = theirs.model_copy(update={"siblings": own.siblings})
+    report.check(where, own == theirs, "its registration is not the archived one")
+    if own and own.among:
+        report.add("note", where, f"the registration is {own.among}")
+    deviations = {*made.deviations, *stated.deviations}
+    if of_code := sorted(filter(is_about_code, deviations)):
+        report.add("note", where, f"code differs from the registered: {'; '.join(of_code)}")
+    found, said = ({*one.deviations} - {*of_code} for one in (made, stated))
+    what = f"the stated deviations are not those found ({'; '.join(sorted(found)) or 'none'})"
+    report.check(where, found == said, what, "generate")
+    if stated.commit != manifest.commit:
+        what = f"the table was made at commit {stated.commit}, the archive later"
+        report.add("note", where, what)
+    elif LOCK_FILE in manifest.files:
+        same = manifest.files[LOCK_FILE].sha256 == stated.lock_sha256
+        report.check(LOCK_FILE, same, f"it is not the file that {where} names")
+
+
+def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
+    """It ran each task's first commands in the archived image, and is judged like a cell."""
+    control, study = archived.control, archived.study
+    if control is None:
+        return
+    check = partial(report.check, f"{archived.products}/{CONTROL_FILE}")
+    wanted = [
+        (task.id, shell, kind, command)
+        for task in archived.tasks
+        for shell in study.shells
+        for kind, commands in (("reference", task.references), ("wrong", task.wrong))
+        for command in commands.get(shell, [])[:1]
+        if shell not in control.not_measured
+    ]
+    ran = [(run.task, run.shell, run.kind, run.command) for run in control.runs]
+    same = sorted(ran) == sorted(wanted)
+    if not check(same, "its runs are not the tasks' first commands", "control"):
+        return
+    same = is_archived_image(archived, control.image)
+    check(same, "its image is not the one in results/image.json")
+    limits = study.sandbox.limits
+    for run in control.runs:
+        name = f"{run.task}, {run.shell}"
+        same = set(run.results) == set(map(str, study.seeds)) and all(
+            is_result_plausible(result, limits.timeout_s[run.shell], limits.output_bytes)
+            for result in run.results.values()
+        )
+        check(same, f"{name}: its results contradict the study")
+        if same and run.task in archived.judged_here:
+            what = f"{name}, {run.kind}: judged again it ends differently"
+            check(_passes(archived, run) == run.passed, what, "score", "scores")
+
+
+def _passes(archived: ArchivedStudy, run: ControlRun) -> bool:
+    task = archived.task_of[run.task]
+    return all(
+        judge(task, result, task.expected(archived.world(task, int(seed)), result.processes)).passed
+        for seed, result in run.results.items()
+    )
+
+
+def check_complete(archived: ArchivedStudy, report: VerifyReport, rows: Sequence[Row]) -> None:
+    """Manifest and table are what the records say, and no file is left out."""
+    manifest, products = archived.unpacked.manifest, archived.products
+    for key, made in how_complete(rows).items():
+        what = f"`{key}` is not what the study and its records say"
+        report.check(MANIFEST_NAME, getattr(manifest, key) == made, what)
+    table = f"{products}/cells.csv"
     needed = [LOCK_FILE, PRICES_FILE]
     if not manifest.partial:
-        needed += [f"{archived.products}/{name}" for name in ("cells.csv", "provenance.json")]
-        needed += [f"{archived.products}/{CONTROL_FILE}"] * archived.study.control
+        needed += [table, f"{products}/provenance.json"]
+        needed += [f"{products}/{CONTROL_FILE}"] * archived.study.control
     if any(name.startswith("results/executions/") for name in manifest.files):
         needed.append(IMAGE_FILE)
     for name in needed:
         report.check(name, name in manifest.files, "the archive does not hold it")
+    if table in archived.unpacked.places:  # compared as bytes, never parsed
+        same = archived.unpacked.read(table) == table_text(rows).encode()
+        report.check(table, same, "it does not say what the records say", "gather")
 
 
 def check_unexpected_files(archived: ArchivedStudy, report: VerifyReport) -> None:

@@ -27,7 +27,8 @@ def world_files(
             folder = world_folder(world)
             index.setdefault(task.id, {})[str(seed)] = folder
             if f"{folder}/{TREE}" not in files:
-                files[f"{folder}/{TREE}"], files[f"{folder}/{WORLD}"] = world.tar, _document(world)
+                files[f"{folder}/{TREE}"] = world.tar
+                files[f"{folder}/{WORLD}"] = _document(world)
     return {**files, WORLD_INDEX: pretty_json(index).encode()}
 
 
@@ -47,23 +48,17 @@ def _document(world: World) -> bytes:
     return pretty_json(values).encode()
 
 
-def load_world(read: Callable[[str], bytes], folder: str, ours: World | None = None) -> World:
-    """Read a world of an archive.
+def load_world(read: Callable[[str], bytes], folder: str) -> World:
+    """Read a world of an archive; `read` gives the bytes of a file.
 
     The tree is packed again: only one of plain files and folders, in the form in which this project
     packs it, gives the same bytes, so that links, devices and other owners are refused.
 
-    Args:
-        read: gives the bytes of a file.
-        ours: the world that this checkout makes; returned where the archive has the same bytes.
-
     Raises:
         ArchiveError: if it is not the world of its hash.
     """
-    tar, document = read(f"{folder}/{TREE}"), read(f"{folder}/{WORLD}")
-    if ours and (folder, tar, document) == (world_folder(ours), ours.tar, _document(ours)):
-        return ours
-    values = parse_untrusted(document, f"{folder}/{WORLD}")
+    tar, document = read(f"{folder}/{TREE}"), f"{folder}/{WORLD}"
+    values = parse_untrusted(read(document), document)
     try:
         files, dirs = _tree(tar)
         http = tuple(map(Route.from_json, values["service"]))

@@ -247,7 +247,7 @@ class Pipeline:
 
     @logged
     def archive(self) -> None:
-        from fluency.archive.commands import pack_study
+        from fluency.archive.pack import pack_study
 
         pack_study(self.loaded)
 
