@@ -25,7 +25,7 @@ class Service:
 
     def __init__(self, module) -> None:
         self._module, self._table = module, None
-        self.builder = Builder.extending(build_world(24), "test")
+        self.builder = Builder(build_world(24), "test")
         self.builder.routes.clear()
         self.add = self.builder.route
 

@@ -10,7 +10,7 @@ from fluency.archive.untrusted_json import UNFORESEEN, parse_untrusted
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
 from fluency.core.tasks import Task
-from fluency.world.model import HelperSpec, Route, World, pack, world_sha256
+from fluency.world.model import HelperSpec, Route, World
 
 WORLD_INDEX = "worlds/index.json"
 TREE, WORLD = "tree.tar", "world.json"
@@ -63,9 +63,8 @@ def load_world(read: Callable[[str], bytes], folder: str) -> World:
         files, dirs = _tree(tar)
         http = tuple(map(Route.from_json, values["service"]))
         processes = tuple(map(HelperSpec.from_json, values["processes"]))
-        digest = world_sha256(tar, values["ages"], http, processes)
-        same = digest == values["sha256"] and pack(files, dirs) == tar
-        world = World(values["seed"], files, dirs, values["ages"], http, processes, tar, digest)
+        world = World(values["seed"], files, dirs, values["ages"], http, processes)
+        same = (world.sha256, world.tar) == (values["sha256"], tar)
     except (tarfile.TarError, *UNFORESEEN) as error:
         what = f"the world cannot be read: {type(error).__name__}: {error}"
         raise ArchiveError(what, where=folder) from None

@@ -25,7 +25,7 @@ def world_for(task: Task, seed: int) -> World:
 
 @lru_cache(maxsize=256)
 def _extended(task_id: str, fixture: Path, _content: str, seed: int) -> World:
-    builder = Builder.extending(build_world(seed), task_id)
+    builder = Builder(build_world(seed), task_id)
     with author_code(fixture, seed, "extend(builder, rng)"):
         run_python_file(fixture).extend(builder, builder.rng)
         return builder.finish()

@@ -22,9 +22,8 @@ from fluency.execution.image import ensure_image, why_missing
 from fluency.execution.isolation import MeasureRefused, Measures, profile_sha256
 from fluency.execution.protocol import Invocation, encode
 from fluency.world import World
-from fluency.world.model import pack
 
-EMPTY_WORLD = World(seed=0, files={}, dirs=(), ages={}, http=(), processes=(), tar=pack({}, ()))
+EMPTY_WORLD = World(seed=0)
 TEXT = "canary \\ $HOME 'ü'"
 # Engines' own profiles let a program pretend to be on a 32-bit machine, the project's does not.
 FILTERED = "setarch linux32 true 2>/dev/null && echo wide || echo reduced"

@@ -4,55 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import accumulate
 
-from fluency.world.model import (
-    DAY,
-    Finding,
-    HelperSpec,
-    Job,
-    Route,
-    When,
-    World,
-    WorldError,
-    pack,
-    world_sha256,
-)
+from fluency.world.model import DAY, Finding, HelperSpec, Job, Route, When, World, WorldError
 from fluency.world.rng import Rng
 
 _PATH = re.compile(r"[A-Za-z0-9._ -]+(/[A-Za-z0-9._ -]+)*")
 _ANY_PATH = re.compile(r"[ -.0-\[\]-~]+(/[ -.0-\[\]-~]+)*")  # printable ASCII without the backslash
 _COMM_LIMIT = 15
-_THREAD = re.compile(r"[a-z0-9-]{0,15}")
+_THREAD = re.compile(r"[!-~]{0,15}")
 ALWAYS = When()
 
 
 class Builder:
-    """An unfinished world.
+    """An unfinished world."""
 
-    generated_answers: task -> the answer by the generator's own count, for the checks of the world.
-    """
-
-    def __init__(self, seed: int, attempt: int = 0) -> None:
-        self.seed = seed
-        self.odd = seed % 2 == 1
-        self.rng = Rng(f"world/{seed}/{attempt}")
-        self.files: dict[str, bytes] = {}
-        self.dirs: set[str] = set()
-        self.ages: dict[str, float] = {}
-        self.routes: list[Route] = []
-        self.processes: list[HelperSpec] = []
-        self.generated_answers: dict[str, Any] = {}
-
-    @classmethod
-    def extending(cls, world: World, part: str) -> Builder:
-        """A builder that starts from a finished world, with its own random stream."""
-        builder = cls(world.seed)
-        builder.rng = Rng(f"world/{world.seed}/{part}")
-        builder.files, builder.dirs = dict(world.files), set(world.dirs)
-        builder.ages = dict(world.ages)
-        builder.routes, builder.processes = list(world.http), list(world.processes)
-        return builder
+    def __init__(self, world: World, part: str) -> None:
+        """Start from a world, with a random stream of its own for each `part`."""
+        self.seed = world.seed
+        self.odd = world.seed % 2 == 1
+        self.rng = Rng(f"world/{world.seed}/{part}")
+        self.files, self.dirs, self.ages = dict(world.files), set(world.dirs), dict(world.ages)
+        self.routes, self.processes = list(world.http), list(world.processes)
 
     def require(self, holds: bool, invariant: str) -> None:
         """Refuse the world unless the invariant holds."""
@@ -70,14 +43,14 @@ class Builder:
     ) -> None:
         """Add a file, and its folders. The age defaults to a drawn one.
 
-        Text has LF only, with `crlf` CRLF, too. Names are of letters, digits, blanks and
-        `.`, `_`, `-`; with `any_name`, for tasks that are about names, of printable ASCII other than the backslash.
+        Text has LF only, with `crlf` CRLF, too. Names are of letters, digits, blanks and `.`, `_`,
+        `-`; with `any_name`, for tasks that are about names, of printable ASCII other than the
+        backslash.
         """
         data = data.encode("ascii") if isinstance(data, str) else data
         self._name(path, any_name)
-        self.require(
-            not data.isascii() or (b"\r\n" in data) == crlf, f"{path}: LF only, or `crlf` and CRLF"
-        )
+        plain = not data.isascii() or (b"\r\n" in data) == crlf
+        self.require(plain, f"{path}: LF only, or `crlf` and CRLF")
         self.files[path] = data
         self.age(path, self.some_age() if age_days is None else age_days)
         if "/" in path:
@@ -85,9 +58,7 @@ class Builder:
 
     def folder(self, path: str, *, any_name: bool = False) -> None:
         """Add a folder and its parents, where they are missing. Names as in `file`."""
-        parts = path.split("/")
-        for end in range(1, len(parts) + 1):
-            name = "/".join(parts[:end])
+        for name in accumulate(path.split("/"), "{}/{}".format):
             if name not in self.dirs:
                 self._name(name, any_name)
                 self.dirs.add(name)
@@ -95,10 +66,8 @@ class Builder:
 
     def age(self, path: str, days: float) -> None:
         """Set the age of a file or folder in days; never near 7 days, which tasks ask for."""
-        self.require(
-            0.2 <= days <= 5.9 or 8.1 <= days <= 120,
-            f"{path}: no age near seven days, not {days} days",
-        )
+        far = 0.2 <= days <= 5.9 or 8.1 <= days <= 120
+        self.require(far, f"{path}: no age near seven days, not {days} days")
         self.ages[path] = round(days * DAY)
 
     def some_age(self) -> float:
@@ -123,17 +92,15 @@ class Builder:
         findings: Sequence[Finding] = (),
         job: Job | None = None,
     ) -> None:
-        """Add what the service answers to a path: to every request of the method, or to those `when` holds for.
+        """Add what the service answers to a path.
 
-        Of the answers to one path and method the one to every request comes last.
+        It answers every request of the method, or those that `when` holds for. Of the answers to
+        one path and method the one to every request comes last.
         """
-        before = [
-            route.when for route in self.routes if (route.method, route.path) == (method, path)
-        ]
+        added = Route(method, path, status, dict(headers), body, when, tuple(findings), job)
+        before = [route.when for route in self.routes if route.at == added.at]
         self.require(when not in before and ALWAYS not in before, f"{path}: one route a path")
-        self.routes.append(
-            Route(method, path, status, dict(headers), body, when, tuple(findings), job)
-        )
+        self.routes.append(added)
 
     def process(self, helper: HelperSpec) -> None:
         """Add a helper process; its parent must have been added before."""
@@ -143,19 +110,16 @@ class Builder:
         fits = 0 < len(helper.name) <= _COMM_LIMIT
         self.require(fits, f"{helper.name}: process names of at most 15 characters")
         plain = all(map(_THREAD.fullmatch, helper.threads))
-        self.require(plain, f"{key}: threads have plain names of at most 15 characters")
+        self.require(plain, f"{key}: names of threads are ASCII of at most 15, without blanks")
         self.processes.append(helper)
 
     def finish(self) -> World:
         """The world; it is refused if a path has no answer to every request."""
-        files, ages = dict(sorted(self.files.items())), dict(sorted(self.ages.items()))
-        dirs, http, processes = tuple(sorted(self.dirs)), tuple(self.routes), tuple(self.processes)
-        last = {(route.method, route.path): route.when for route in http}
-        for (_, path), when in last.items():
+        for path, when in {route.at: route.when for route in self.routes}.items():
             self.require(when == ALWAYS, f"{path}: an answer to every request comes last")
-        tar = pack(files, dirs)
-        digest = world_sha256(tar, ages, http, processes)
-        return World(self.seed, files, dirs, ages, http, processes, tar, digest)
+        files, ages = dict(sorted(self.files.items())), dict(sorted(self.ages.items()))
+        http, processes = tuple(self.routes), tuple(self.processes)
+        return World(self.seed, files, tuple(sorted(self.dirs)), ages, http, processes)
 
     def _name(self, path: str, any_name: bool) -> None:
         self.require(path not in self.files and path not in self.dirs, f"{path}: one entry a path")

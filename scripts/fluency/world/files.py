@@ -7,15 +7,16 @@ from typing import Any
 
 from fluency.world.builder import Builder
 from fluency.world.crates import LOCK_HEAD, Crate
-from fluency.world.rng import THIRD_PARTY, TOOLS, Rng
+from fluency.world.rng import NAMES, Rng
 
 
 def add_root(b: Builder, crates: list[Crate]) -> None:
     """The root Cargo.toml and README.md."""
-    dependencies = "\n".join(f'{name} = "1"' for name in THIRD_PARTY)
+    dependencies = "\n".join(f'{name} = "1"' for name in NAMES["third_party"].split())
     b.file(
         "Cargo.toml",
-        '[workspace]\nmembers = ["crates/*"]\nexclude = ["crates/scratch-notes"]\nresolver = "3"\n\n'
+        '[workspace]\nmembers = ["crates/*"]\nexclude = ["crates/scratch-notes"]\n'
+        'resolver = "3"\n\n'
         '[workspace.package]\nversion = "0.5.0"\nedition = "2024"\nlicense = "Apache-2.0"\n\n'
         f"[workspace.dependencies]\n{dependencies}\n",
     )
@@ -25,10 +26,11 @@ def add_root(b: Builder, crates: list[Crate]) -> None:
 def add_lockfile(b: Builder, crates: list[Crate]) -> None:
     """The root Cargo.lock: names with one to three versions, dependency arrays that repeat them."""
     rng = b.rng.split("lockfile")
-    others = [name for name in THIRD_PARTY if name != "rename-all"]
+    known = NAMES["third_party"].split()
+    others = [name for name in known if name != "rename-all"]
     repeated = rng.sample(others, rng.pick((9, 11) if b.odd else (8, 10, 12)))
     repeated.append("rename-all")
-    counts = {name: rng.between(2, 3) if name in repeated else 1 for name in THIRD_PARTY}
+    counts = {name: rng.between(2, 3) if name in repeated else 1 for name in known}
     counts |= {crate.name: 1 for crate in crates}
     text = LOCK_HEAD
     for name in sorted(counts):
@@ -37,17 +39,17 @@ def add_lockfile(b: Builder, crates: list[Crate]) -> None:
             if not name.startswith(("vox", "work")):
                 version = f"{number}.{rng.below(30)}.{rng.below(12)}"
             text += f'\n[[package]]\nname = "{name}"\nversion = "{version}"\ndependencies = [\n'
-            for n in sorted(rng.sample(THIRD_PARTY, rng.between(1, 5))):
+            for n in sorted(rng.sample(known, rng.between(1, 5))):
                 text += f' "{n} {number}.{rng.below(9)}.0",\n' if counts[n] > 1 else f' "{n}",\n'
             text += "]\n"
     b.file("Cargo.lock", text)
-    b.generated_answers["lockfile-duplicates"] = [
-        f"{name} {count}" for name, count in counts.items() if count > 1
-    ]
 
 
 def add_changelog(b: Builder) -> None:
-    """CHANGELOG.md: front matter, unreleased, 4-7 releases (odd in odd worlds), look-alikes, link references."""
+    """CHANGELOG.md: front matter, unreleased, 4-7 releases (odd in odd worlds).
+
+    Look-alikes and link references come with them.
+    """
     rng = b.rng.split("changelog")
     count = rng.pick((5, 7) if b.odd else (4, 6))
     others = rng.sample([minor for minor in range(3, 16) if minor not in (9, 10)], count - 3)
@@ -57,7 +59,7 @@ def add_changelog(b: Builder) -> None:
         version = f"{max(2 - place, 0)}.{minor}.{rng.below(14)}"
         releases.append((version, f"{month // 12}-{month % 12 + 1:02d}-{rng.between(1, 28):02d}"))
         month -= rng.between(1, 2)
-    # Every digit from 0 to 9 at the places where a pattern's class may leave out the first or the last.
+    # The digits 0 and 9 at places where a pattern's class may leave out the first or the last.
     releases[1] = (f"1.{minors[1]}.0", f"{releases[1][1][:-2]}10")
     releases[-1] = ("0.1.9", f"2019-09-{rng.pick((9, 19, 29)):02d}")
     lines = ["---", 'title: "Changelog"', "---", "", "# Changelog", ""]
@@ -73,13 +75,16 @@ def add_changelog(b: Builder) -> None:
         f"[{version}]: https://example.invalid/vox/releases/v{version}" for version, _ in releases
     ]
     b.file("CHANGELOG.md", "\n".join(lines) + "\n")
-    b.generated_answers["changelog-releases"] = [f"{version} {date}" for version, date in releases]
 
 
 def add_session(b: Builder) -> None:
-    """logs/agent-session.jsonl: one failing tool in odd worlds, three in even ones; the first record is a failure."""
+    """logs/agent-session.jsonl, of 100 records or more.
+
+    One tool fails in odd worlds, three in even ones; the first record is a failure.
+    """
     rng = b.rng.split("session")
-    failing = rng.sample(TOOLS, 1 if b.odd else 3)
+    tools = NAMES["tools"].split()
+    failing = rng.sample(tools, 1 if b.odd else 3)
     counts = {tool: rng.between(3, 14) for tool in failing}
     if not b.odd:
         counts[failing[-1]] = 1
@@ -92,27 +97,25 @@ def add_session(b: Builder) -> None:
         for code in [-9, 1, 2, *(rng.pick((1, 2, 101, 127)) for _ in range(count - 3))][:count]:
             result(tool, code)
     for _ in range(rng.between(45, 60)):
-        result(rng.pick(TOOLS), 0)
+        result(rng.pick(tools), 0)
     for _ in range(rng.between(40, 50)):
         kind = rng.pick(("user", "assistant", "tool_call"))
-        more = {"tool": rng.pick(TOOLS)} if kind == "tool_call" else {"text": "go on"}
+        more = {"tool": rng.pick(tools)} if kind == "tool_call" else {"text": "go on"}
         records.append({"type": kind, **more})
+    b.require(len(records) >= 100, f"a session of 100 records, not {len(records)}")
     text = ""
     for number, record in enumerate([records[0], *rng.shuffled(records[1:])], 1):
         separators = (",", ":") if rng.chance(60) else None
         text += json.dumps({"seq": number, **record}, separators=separators) + "\n"
     b.file("logs/agent-session.jsonl", text)
-    b.generated_answers["session-tool-failures"] = [
-        {"tool": tool, "failures": count} for tool, count in counts.items()
-    ]
 
 
 def add_log(b: Builder) -> None:
-    """logs/orchestrator.log: about 260 lines over six or seven hours with errors and one without."""
+    """logs/orchestrator.log: about 260 lines over six or seven hours with errors, one without."""
     rng = b.rng.split("log")
     first, hours = rng.between(3, 14), 7 if b.odd else 6
     quiet = first + rng.between(1, hours - 1)
-    answer, text = [], ""
+    text = ""
     for hour in range(first, first + hours + 1):
         errors = 0 if hour == quiet else rng.between(2, 12)
         levels = ["ERROR"] * errors
@@ -122,10 +125,7 @@ def add_log(b: Builder) -> None:
         for second, level in zip(seconds, rng.shuffled(levels), strict=True):
             time = f"{hour:02d}:{second // 60:02d}:{second % 60:02d}.{rng.below(1000):03d}"
             text += f"2026-05-14T{time}Z {level} {_message(rng, level)}\n"
-        if errors:
-            answer.append(f"{hour:02d} {errors}")
     b.file("logs/orchestrator.log", text)
-    b.generated_answers["log-errors-by-hour"] = answer
 
 
 def _message(rng: Rng, level: str) -> str:
@@ -136,77 +136,61 @@ def _message(rng: Rng, level: str) -> str:
 
 
 def add_corpus(b: Builder) -> None:
-    """What crates/vox-corpus holds besides sources: hidden files, a folder that only looks empty."""
+    """Files of crates/vox-corpus besides sources: hidden ones, a folder that only looks empty."""
     rng = b.rng.split("corpus")
     b.file("crates/vox-corpus/cache/.gitkeep", b"")
     state = {"shards": rng.between(2, 64), "next": rng.below(100_000)}
     b.file("crates/vox-corpus/.meta/state.json", json.dumps(state) + "\n")
-    b.file(
-        "crates/vox-corpus/data/shards.jsonl",
-        "".join(f'{{"shard": {n}}}\n' for n in range(rng.between(20, 90))),
-    )
-    b.file(
-        "crates/vox-corpus/data/2026/pairs.sql",
-        "INSERT INTO pairs VALUES (1, 2);\n" * rng.between(5, 40),
-    )
+    shards = "".join(f'{{"shard": {n}}}\n' for n in range(rng.between(20, 90)))
+    b.file("crates/vox-corpus/data/shards.jsonl", shards)
+    pairs = "INSERT INTO pairs VALUES (1, 2);\n" * rng.between(5, 40)
+    b.file("crates/vox-corpus/data/2026/pairs.sql", pairs)
     b.file("crates/vox-corpus/.index.bin", rng.bytes(rng.between(2000, 6000)))
 
 
 def fix_corpus_parity(b: Builder) -> None:
     """Make the size of vox-corpus odd in odd worlds and even in even ones; call it last."""
-    total = sum(
-        len(data) for path, data in b.files.items() if path.startswith("crates/vox-corpus/")
-    )
-    if total % 2 != b.odd:
+    inside = (data for path, data in b.files.items() if path.startswith("crates/vox-corpus/"))
+    if sum(map(len, inside)) % 2 != b.odd:
         b.files["crates/vox-corpus/.index.bin"] += b"\0"
-        total += 1
-    b.generated_answers["tree-size-bytes"] = [str(total)]
 
 
 def add_empty_folders(b: Builder, crates: list[Crate]) -> None:
     """2-4 folders without entries under crates/ (three in odd worlds), one elsewhere."""
     rng = b.rng.split("empty")
     owners = rng.sample([crate.name for crate in crates], 3 if b.odd else rng.pick((2, 4)))
-    empty = [
-        f"crates/{name}/{rng.pick(('tests/golden', 'benches', 'assets/tmp'))}" for name in owners
-    ]
-    for path in empty:
-        b.folder(path)
+    for name in owners:
+        b.folder(f"crates/{name}/{rng.pick(('tests/golden', 'benches', 'assets/tmp'))}")
     b.folder("docs/drafts")
-    b.generated_answers["empty-directories"] = empty
 
 
 def add_examples(b: Builder) -> None:
-    """Files of one length under examples/: singles, one pair or two, a triple, and two that only share the size."""
+    """Files of one length under examples/: singles, one pair or two, a triple.
+
+    Two further ones share the size alone.
+    """
     rng = b.rng.split("examples")
     groups = [1] * rng.between(6, 9) + [2] * (1 if b.odd else 2) + [3]
     names = iter(rng.shuffled([f"ex{number:02d}.vox" for number in range(sum(groups))]))
     length = rng.between(600, 900)
-    duplicates = []
     for number, copies in enumerate(groups):
         head = f"// example {number:02d}\nfn main() {{\n    print({rng.between(1000, 9999)});\n}}\n"
         text = head + "//" + "." * (length - len(head) - 3) + "\n"
         for _ in range(copies):
-            path = f"examples/{rng.pick(('golden', 'mesh', 'ui'))}/{next(names)}"
-            b.file(path, text)
-            duplicates += [path] if copies > 1 else []
+            b.file(f"examples/{rng.pick(('golden', 'mesh', 'ui'))}/{next(names)}", text)
     twin = "// twin\n" + "=" * 400
     b.file("examples/golden/pair-a.vox", f"{twin}\n// a\n")
     b.file("examples/ui/pair-b.vox", f"{twin}\n// b\n")
-    b.generated_answers["duplicate-examples"] = duplicates
 
 
 def add_documents(b: Builder) -> None:
     """Documents and contracts that no task asks for."""
     rng = b.rng.split("documents")
     for name in ("architecture", "glossary", "mesh", "queues", "release", "roadmap"):
-        b.file(
-            f"docs/src/{name}.md",
-            f"# {name.title()}\n\n" + "Notes on the workspace.\n" * rng.between(10, 80),
-        )
+        notes = "Notes on the workspace.\n" * rng.between(10, 80)
+        b.file(f"docs/src/{name}.md", f"# {name.title()}\n\n{notes}")
     for name in ("corpus", "events", "mesh", "session"):
         schema = {"title": name, "type": "object", "version": rng.between(1, 9)}
         b.file(f"contracts/{name}.schema.json", json.dumps(schema, indent=2) + "\n")
-    b.file(
-        "crates/vox-db/migrations/0001_init.sql", "CREATE TABLE runs (id INTEGER PRIMARY KEY);\n"
-    )
+    table = "CREATE TABLE runs (id INTEGER PRIMARY KEY);\n"
+    b.file("crates/vox-db/migrations/0001_init.sql", table)

@@ -1,4 +1,4 @@
-"""What a world consists of: a tree of files, routes of a loopback service, helper processes; and its hash."""
+"""A world's parts and its hash: a tree of files, routes of a loopback service, helper processes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import struct
 import tarfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
 
-# Placeholders in a body: what the service found in the request, and the id of the job that it started.
+# Placeholders in a body: what the service found in the request, and the id of the started job.
 FINDINGS = "@findings@"
 JOB = "@job@"
 
@@ -24,8 +25,9 @@ JOB = "@job@"
 class When:
     """What a request must have for a route to answer it: all that is stated; nothing by default.
 
-    `query` and `headers` are values by name, None for any value. A query is decoded as a form is; the names of headers
-    count in any case, and of a Content-Type only the media type. `json` is the JSON text of what the body must hold.
+    `query` and `headers` are values by name, None for any value. A query is decoded as a form is;
+    the names of headers count in any case, and of a Content-Type only the media type. `json` is the
+    JSON text of what the body must hold.
     """
 
     query: Mapping[str, str | None] = field(default_factory=dict)
@@ -35,8 +37,10 @@ class When:
 
 @dataclass(frozen=True)
 class Finding:
-    """For each line of the request's body that `pattern` (Python's re) matches, the answer holds these `fields` and the
-    line's number as `line`."""
+    """What the answer holds for each line of the request's body that `pattern` matches.
+
+    It holds these `fields`, and the line's number as `line`. The pattern is one of Python's re.
+    """
 
     pattern: str
     fields: Mapping[str, str]
@@ -46,7 +50,8 @@ class Finding:
 class Job:
     """A job that every request starts, with an id that begins with `name`.
 
-    GET of `under` followed by the id answers with the next of `steps` (JSON texts), and from then on with the last.
+    GET of `under` followed by the id answers with the next of `steps` (JSON texts), and from then
+    on with the last.
     """
 
     under: str
@@ -56,10 +61,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Route:
-    """One answer of the service at 127.0.0.1:PORT. HEAD is answered like GET, without the body, unless it has a route.
+    """One answer of the service at 127.0.0.1:PORT.
 
-    Of the routes of one method and path the first whose `when` holds answers. An ETag among the `headers` is compared
-    with If-None-Match as RFC 9110 says.
+    HEAD is answered like GET, without the body, unless it has a route. Of the routes of one method
+    and path the first whose `when` holds answers. An ETag among the `headers` is compared with
+    If-None-Match as RFC 9110 says.
     """
 
     method: str
@@ -71,8 +77,15 @@ class Route:
     findings: tuple[Finding, ...] = ()
     job: Job | None = None
 
+    @property
+    def at(self) -> tuple[str, str]:
+        return self.method, self.path
+
     def to_json(self) -> dict[str, Any]:
-        """What an archive keeps and the sandbox serves: five plain fields, the body in base64, and what else is stated."""
+        """What an archive keeps and the sandbox serves.
+
+        Five plain fields, the body in base64, and what else is stated.
+        """
         made = {name: getattr(self, name) for name in ("method", "path", "status")}
         made |= {"headers": dict(self.headers), "body": base64.b64encode(self.body).decode()}
         # JSON with sorted keys would lose the order they are sent in.
@@ -107,11 +120,11 @@ PORT = 8765
 # The tree in the sandbox: a command's working directory.
 WORK_DIR = "/work"
 PLAIN_FIELDS = 6
-"""Of a helper process; a world that states no other keeps the hash it had before there were others."""
+"""Of a helper process; in a world's hash the others count by name, where they are stated."""
 
 
 class WorldError(UserError):
-    """A world that breaks an invariant of the task bank: the seed, the invariant, what was found."""
+    """A world that breaks an invariant of the task bank: the seed and the invariant."""
 
     def __init__(self, seed: int, invariant: str) -> None:
         hint = "choose another seed, or run the tests of tests/world if you changed the generator"
@@ -122,12 +135,18 @@ class WorldError(UserError):
 class HelperSpec:
     """One named process that runs while the command does.
 
-    `args` is all of the visible argument vector after argv[0], where %P means the process id of the one that
-    starts it and %PP for that of the one above; `parent` is the key of the helper that starts it (None: the runner
-    does). `rss_mb` mebibytes are touched, `virt_mb` more are mapped and not touched. `threads` are the names of its
-    threads after the main one, "" being the process's own name. One with `own_session` leads a session; orphans below
-    a `subreaper` become its children; one that `ends` does so once those below it have started. `ids` says which
-    process id it gets: the next, the next with a digit more, or the next that begins with the digits of its parent's.
+    Attributes:
+        args: the visible argument vector after argv[0], where %P means the process id of the one
+            that starts it, and %PP that of the one above.
+        parent: the key of the helper that starts it; None: the runner does.
+        rss_mb: mebibytes that are touched.
+        virt_mb: further mebibytes that are mapped and not touched.
+        threads: the names of its threads after the main one, "" being the process's own name.
+        own_session: it leads a session.
+        subreaper: orphans below it become its children.
+        ends: it ends once those below it have started.
+        ids: which process id it gets: the next, the next with a digit more, or the next that begins
+            with the digits of its parent's.
     """
 
     key: str
@@ -144,12 +163,10 @@ class HelperSpec:
 
     def to_json(self) -> dict[str, Any]:
         """The first six fields, and of the others those that do not have their default."""
-        own = {field: getattr(self, field.name) for field in fields(self)}
-        first = list(own)[:PLAIN_FIELDS]
         return {
-            field.name: list(value) if isinstance(value, tuple) else value
-            for field, value in own.items()
-            if field in first or value != field.default
+            name: list(value) if isinstance(value, tuple) else value
+            for number, (name, value) in enumerate(vars(self).items())
+            if number < PLAIN_FIELDS or value != getattr(HelperSpec, name)
         }
 
     @classmethod
@@ -163,18 +180,45 @@ class HelperSpec:
 class World:
     """A finished world. Paths are relative to its root, with `/` and without a leading `./`.
 
-    `ages` gives, for each file and directory, the seconds before "now" of its last modification; "now" is
-    when the container starts. `tar` holds the tree, owner 0, modes 0644 and 0755, all times 0.
+    `ages` gives, for each file and directory, the seconds before "now" of its last modification;
+    "now" is when the container starts.
     """
 
     seed: int
-    files: Mapping[str, bytes]
-    dirs: tuple[str, ...]
-    ages: Mapping[str, float]
-    http: tuple[Route, ...]
-    processes: tuple[HelperSpec, ...]
-    tar: bytes = field(repr=False, default=b"")
-    sha256: str = ""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    dirs: tuple[str, ...] = ()
+    ages: Mapping[str, float] = field(default_factory=dict)
+    http: tuple[Route, ...] = ()
+    processes: tuple[HelperSpec, ...] = ()
+
+    @cached_property
+    def tar(self) -> bytes:
+        """The tree as an uncompressed ustar archive, byte for byte the same for the same tree.
+
+        Owner 0, modes 0644 and 0755, all times 0.
+        """
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+            for path in sorted((*self.dirs, *self.files)):
+                member = tarfile.TarInfo(path)
+                if path in self.files:
+                    member.size = len(self.files[path])
+                    archive.addfile(member, io.BytesIO(self.files[path]))
+                else:
+                    member.mode, member.type = 0o755, tarfile.DIRTYPE
+                    archive.addfile(member)
+        return buffer.getvalue()
+
+    @cached_property
+    def sha256(self) -> str:
+        """Its identity: everything that a command could meet, nothing of the machine or the day."""
+        http = [
+            _plain_and_rest(route.to_json() | {"body": sha256(route.body)}, 5)
+            for route in self.http
+        ]
+        processes = [_plain_and_rest(helper.to_json(), PLAIN_FIELDS) for helper in self.processes]
+        parts = {"tar": sha256(self.tar), "ages": dict(self.ages), "http": http}
+        return sha256(canonical_json(parts | {"processes": processes}))
 
     def under(self, folder: str) -> dict[str, bytes]:
         """The files at any depth below a folder, by path."""
@@ -206,26 +250,11 @@ class World:
 
     def routes_at(self, path: str, method: str = "GET") -> list[Route]:
         """All that the service may answer to a path, depending on what the request has."""
-        return [route for route in self.http if (route.method, route.path) == (method, path)]
-
-
-def pack(files: Mapping[str, bytes], dirs: tuple[str, ...]) -> bytes:
-    """The tree as an uncompressed ustar archive, byte for byte the same for the same tree."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for path in sorted((*dirs, *files)):
-            member = tarfile.TarInfo(path)
-            if path in files:
-                member.size = len(files[path])
-                archive.addfile(member, io.BytesIO(files[path]))
-            else:
-                member.mode, member.type = 0o755, tarfile.DIRTYPE
-                archive.addfile(member)
-    return buffer.getvalue()
+        return [route for route in self.http if route.at == (method, path)]
 
 
 def gzipped(data: bytes) -> bytes:
-    """The data in gzip format, uncompressed: a compressor's output differs from one zlib to another."""
+    """The data in gzip format, uncompressed: each zlib compresses differently."""
     most = 0xFFFF
     made = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
     for start in range(0, len(data) or 1, most):
@@ -235,21 +264,7 @@ def gzipped(data: bytes) -> bytes:
     return made + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
 
 
-def world_sha256(
-    tar: bytes,
-    ages: Mapping[str, float],
-    http: tuple[Route, ...],
-    processes: tuple[HelperSpec, ...],
-) -> str:
-    """The identity of a world: everything a command could meet, and nothing of the machine or the day."""
-    served = [_plain_and_rest(route.to_json() | {"body": sha256(route.body)}, 5) for route in http]
-    started = [_plain_and_rest(helper.to_json(), PLAIN_FIELDS) for helper in processes]
-    parts = {"tar": sha256(tar), "ages": dict(ages), "http": served, "processes": started}
-    return sha256(canonical_json(parts))
-
-
 def _plain_and_rest(stated: dict[str, Any], plain: int) -> list[Any]:
     """The values of the first fields, and the other fields if there are any."""
-    names = list(stated)
-    rest = {name: stated[name] for name in names[plain:]}
-    return [*(stated[name] for name in names[:plain]), *filter(None, [rest])]
+    rest = dict(list(stated.items())[plain:])
+    return [*list(stated.values())[:plain], *filter(None, [rest])]

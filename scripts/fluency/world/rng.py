@@ -29,7 +29,7 @@ class Rng:
                 yield int.from_bytes(block[start : start + _WORD], "big")
 
     def split(self, part: str) -> Rng:
-        """A separate stream for one part, so that a change in one part does not change the others."""
+        """A separate stream for one part: a change in one part does not change the others."""
         return Rng(f"{self._name}/{part}")
 
     def below(self, bound: int) -> int:
@@ -63,12 +63,4 @@ class Rng:
         return hashlib.shake_256(f"{self._name}/bytes".encode()).digest(count)
 
 
-NAMES: dict[str, str] = yaml.safe_load(
-    Path(__file__).with_name("names.yaml").read_text(encoding="utf-8")
-)
-CRATES_ALWAYS = NAMES["always"].split()
-CRATES_OTHER = NAMES["others"].split()
-THIRD_PARTY = NAMES["third_party"].split()
-COMMANDS = NAMES["commands"].split()
-TOOLS = NAMES["tools"].split()
-QUEUES = NAMES["queues"].split()
+NAMES: dict[str, str] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_bytes())

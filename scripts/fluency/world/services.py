@@ -8,7 +8,7 @@ from typing import Any
 
 from fluency.world.builder import Builder
 from fluency.world.model import HelperSpec
-from fluency.world.rng import CRATES_ALWAYS, CRATES_OTHER, QUEUES
+from fluency.world.rng import NAMES
 
 _HELPERS = "/opt/fluency/helpers"
 
@@ -26,9 +26,12 @@ def add_service(b: Builder) -> None:
 
 
 def _crates(b: Builder) -> None:
-    """14 crates, downloads of 3 to 7 digits; the top one is yanked, the best of the others differs by parity."""
+    """14 crates, downloads of 3 to 7 digits.
+
+    The top one is yanked, the best of the others differs by parity and is neither first nor last.
+    """
     rng = b.rng.split("crates-api")
-    known = sorted((*CRATES_ALWAYS, *CRATES_OTHER))
+    known = sorted(f"{NAMES['always']} {NAMES['others']}".split())
     best = rng.pick(known[b.odd :: 2])
     names = [best, *rng.sample([name for name in known if name != best], 13)]
     ranges = [(700, 1300), (300, 690), (110, 290), (40, 99), *[(1, 30)] * 8]
@@ -40,33 +43,36 @@ def _crates(b: Builder) -> None:
         version = f"{rng.below(2)}.{rng.below(12)}.{rng.below(9)}"
         crate = {"name": name, "max_version": version, "downloads": count}
         crates.append(crate | {"yanked": number in yanked})
-    document = {"crates": rng.shuffled(crates), "total": len(crates)}
+    served = rng.shuffled(crates)
+    document = {"crates": served, "total": len(served)}
     b.route("/api/crates", 200, {"Content-Type": "application/json"}, json.dumps(document).encode())
-    kept = sorted((crate["yanked"], -crate["downloads"], crate["name"]) for crate in crates)
-    b.generated_answers["fetch-top-crates"] = [name for _, _, name in kept[:3]]
+    b.require(len(set(downloads)) == len(downloads), "crates with distinct downloads")
+    kept = [crate["downloads"] for crate in served if not crate["yanked"]]
+    b.require(max(kept[1:-1]) == max(kept), "the best of the crates is neither first nor last")
 
 
 def _probes(b: Builder) -> None:
-    """Four statuses, drawn so that no odd and no even world share all of them; readyz is never 200."""
+    """Four statuses; no odd and no even world share all of them, readyz is never 200."""
     rng = b.rng.split("probes")
     choices = {"/healthz": (200, 204), "/readyz": (500, 503, 429)}
     choices |= {"/v1/models": (200, 401, 403), "/v1/missing": (404, 410)}
     drawn = [1 - b.odd]
     while sum(drawn) % 2 != b.odd:
         drawn = [rng.below(len(codes)) for codes in choices.values()]
-    answer = b.generated_answers["probe-endpoints"] = []
     for (path, codes), number in zip(choices.items(), drawn, strict=True):
         status = codes[number]
         body = b"" if status == 204 else json.dumps({"status": status}).encode()
         b.route(path, status, {"Content-Type": "application/json"} if body else {}, body)
-        answer.append(f"{path} {status}")
 
 
 def add_processes(b: Builder) -> None:
-    """Workers and what looks like them, a scheduler with children and a grandchild, one process with much memory."""
+    """Workers, and what looks like them; a scheduler with children and a grandchild.
+
+    One process has much memory.
+    """
     rng = b.rng.split("processes")
     workers = 3 if b.odd else rng.pick((2, 4))
-    queues = rng.sample(QUEUES, workers)
+    queues = rng.sample(NAMES["queues"].split(), workers)
     program = ("--program", f"{_HELPERS}/vox-worker", "--slots", str(workers))
     scheduled = [
         HelperSpec(f"worker-{n}", "vox-worker", ("--queue", queues[n]), "sched")
