@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fluency.analysis.changes import rate_changes
 from fluency.analysis.outcomes import Outcomes, PoolingError, ShellPasses
 from fluency.analysis.study_analysis import analyse
-from fluency.analysis.subgroups import rate_changes
 from fluency.core.study import Study
 from fluency.report.tables import change_table
 from tests.synthetic_tables import from_counts, make_frame, make_tasks
@@ -68,7 +68,7 @@ def test_rate_changes_take_tasks_measured_in_all_shells():
         Fraction(2, 3),
     )
     assert (pwsh.change, gap.change) == (0, Fraction(-2, 5))
-    assert rate_changes(a, outcomes_of([((0, 0), (0, 0))] * 3)) == ()
+    assert rate_changes(a, outcomes_of([((0, 0), (0, 0))] * 3)) == []
 
 
 def test_rate_changes_refuse_other_tasks():
@@ -96,4 +96,4 @@ def test_alias_pairs_are_of_one_model_id():
     assert "as-reply" in written and "+40.0" in written and "−40.0" in written
     alone = study_of({"alias": "a", "id": "x"}, {"alias": "b", "id": "y"})
     frame = make_frame(alone, tasks, from_counts({task.id: (2, 3) for task in tasks}))
-    assert analyse(frame, alone, tasks).pairs == ()
+    assert analyse(frame, alone, tasks).pairs == []

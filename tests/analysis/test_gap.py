@@ -12,7 +12,6 @@ from fluency.analysis.outcomes import (
     count_outcomes,
 )
 from fluency.analysis.robustness import sensitivities
-from fluency.analysis.study_analysis import analyse_model
 from fluency.core.shells import DESIGN_SHELLS
 from tests.synthetic_tables import contrasted, make_frame, make_study, make_tasks, random_passes
 
@@ -57,7 +56,6 @@ def test_counts_refuse_rows_of_two_models() -> None:
     for compute in (
         lambda rows: count_outcomes(rows, ids, 5, DESIGN_SHELLS),
         lambda rows: sensitivities(rows, ids, 5, DESIGN_SHELLS),
-        lambda rows: analyse_model(rows, "model-x", study, tasks),
     ):
         with pytest.raises(PoolingError, match="never pooled"):
             compute(frame)

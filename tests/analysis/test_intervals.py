@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from fluency.analysis.intervals import clopper_pearson, fixed_task_halfwidth, task_interval
+from fluency.analysis.gap import clopper_pearson, estimate_gap, task_interval
 from tests.analysis.test_gap import outcomes
 
 rates = st.sampled_from([Fraction(c, n) for n in (3, 4, 5) for c in range(n + 1)])
@@ -53,7 +53,7 @@ def test_task_interval_is_floored_near_an_edge_where_wider() -> None:
 def fixed(
     bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5
 ) -> float | None:
-    return fixed_task_halfwidth(outcomes(bash, pwsh, trials).paired())
+    return estimate_gap(outcomes(bash, pwsh, trials)).fixed
 
 
 def test_fixed_task_interval_by_hand() -> None:

@@ -52,7 +52,7 @@ def test_tasks_without_a_lean_leave_nothing_out() -> None:
     tasks = make_tasks(20)
     frame = make_frame(STUDY, tasks, lambda cell: cell.trial < 3)
     found = analyse(frame, STUDY, tasks).models[0]
-    assert found.without == ()
+    assert found.without == []
     mixed = make_tasks(20, leans=("bash", None))
     found = analyse(make_frame(STUDY, mixed, lambda cell: cell.trial < 3), STUDY, mixed).models[0]
     assert [less.names for less in found.without] == [("bash",)]

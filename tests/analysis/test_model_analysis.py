@@ -128,24 +128,24 @@ def test_sensitivities_differ_by_definition() -> None:
             more |= {"windows_aliases_passed": True}
         changed.append(row.model_copy(update=more))
     model = analyse(to_frame(changed), STUDY, TASKS).models[0]
-    gaps = {line.key: line.estimate.paired.gap for line in model.sensitivities}
+    gaps = {line.name: line.estimate.paired.gap for line in model.sensitivities}
     assert gaps == {
         "headline": Fraction(1, 5),
-        "lenient": Fraction(1, 5),
-        "structural": Fraction(2, 5),
-        "exit": Fraction(1, 5),
-        "output": Fraction(1, 5),
-        "no_refusals": Fraction(1, 4),
-        "no_delegation": Fraction(0),
-        "missing_left_out": Fraction(1, 5),
-        "missing_passed": Fraction(1, 5),
-        "no_unix_tools": Fraction(1, 5),
-        "windows_aliases": Fraction(2, 5),
+        "lenient reading": Fraction(1, 5),
+        "structure only": Fraction(2, 5),
+        "exit only": Fraction(1, 5),
+        "output only": Fraction(1, 5),
+        "refusals left out": Fraction(1, 4),
+        "delegation failed": Fraction(0),
+        "missing programs left out": Fraction(1, 5),
+        "missing programs passed": Fraction(1, 5),
+        "without Unix tools": Fraction(1, 5),
+        "with Windows aliases": Fraction(2, 5),
     }
     scored = {
-        line.key: line.estimate.paired.challenger.total_scored for line in model.sensitivities
+        line.name: line.estimate.paired.challenger.total_scored for line in model.sensitivities
     }
-    assert (scored["no_refusals"], scored["no_unix_tools"]) == (80, 100)
+    assert (scored["refusals left out"], scored["without Unix tools"]) == (80, 100)
 
 
 def test_analyse_refuses_a_measured_cell_without_a_mark() -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isnan
 from statistics import fmean
@@ -22,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from fluency.analysis.decision_table import HORIZON_S
-from fluency.analysis.intervals import clopper_pearson
+from fluency.analysis.gap import clopper_pearson
 from fluency.analysis.outcomes import Outcomes, cells_in
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS, gap_shells
@@ -93,21 +92,14 @@ def pass_k(outcomes: Outcomes) -> PassK:
     return PassK(shares, *(table[kind] for kind in kinds))
 
 
-class Quartiles(NamedTuple):
-    """Quartiles and median of seconds."""
-
-    low: float
-    median: float
-    high: float
+Quartiles = tuple[float, ...]
+"""Lower quartile, median and upper quartile of seconds."""
 
 
-@dataclass(frozen=True)
-class ShellTimes:
+class ShellTimes(NamedTuple):
     """One shell of one model.
 
     Attributes:
-        passes: Passing runs.
-        scored: Measured runs.
         t_run: Seconds of generation and execution of the passing runs; None without any.
         t_exec: Seconds of the command alone, same runs.
         t_first: Mean seconds to the first pass, at most the horizon; None without such tasks.
@@ -116,8 +108,6 @@ class ShellTimes:
         tasks: Tasks with a measured run.
     """
 
-    passes: int
-    scored: int
     t_run: Quartiles | None
     t_exec: Quartiles | None
     t_first: float | None
@@ -147,8 +137,6 @@ def times(rows: pd.DataFrame, trials: int, shells: Iterable[str]) -> dict[str, S
         passed, first = own[own["passed"].eq(True)], [*paired.get(shell, ())]
         tasks = own["task"].nunique()
         found[shell] = ShellTimes(
-            passes=len(passed),
-            scored=len(own),
             t_run=_quartiles(passed["t_gen_s"] + passed["t_exec_s"]),
             t_exec=_quartiles(passed["t_exec_s"]),
             t_first=fmean(first) if first else None,
@@ -184,14 +172,15 @@ def time_to_first_pass(task: Sequence[tuple[int, bool, float, float]], trials: i
 
 def _quartiles(seconds: pd.Series) -> Quartiles | None:
     known = seconds.dropna()
-    return Quartiles(*known.quantile([0.25, 0.5, 0.75])) if len(known) else None
+    return tuple(known.quantile([0.25, 0.5, 0.75])) if len(known) else None
 
 
 class MadeOfLine(NamedTuple):
-    """Answers of one shell made of one kind of thing, and how the measured ones fared.
+    """Answers of one shell made of one kind of thing, and how they fared.
 
     Attributes:
-        marks: By column of the cells table, how many answers passed, and how many have a mark.
+        marks: By column of the cells table, how many passed, and how many have a mark; none where
+            the answers are not classified.
     """
 
     made_of: str
@@ -199,29 +188,21 @@ class MadeOfLine(NamedTuple):
     marks: dict[str, tuple[int, int]]
 
 
-class ShellComposition(NamedTuple):
-    """What one shell's answers consist of; `answers` is the denominator of the shares.
+def composition(rows: pd.DataFrame, shell: str) -> list[MadeOfLine]:
+    """What one model's answers in one shell consist of.
 
     An answer is classified from its text, so answers in a shell that could not run are classified
     too.
     """
-
-    answers: int
-    without_command: int
-    lines: list[MadeOfLine]
-
-
-def composition(rows: pd.DataFrame, shell: str) -> ShellComposition:
-    """What one model's answers in one shell consist of."""
     answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
+    columns = ("passed", *(condition.score_field for condition in EXTRA_CONDITIONS))
     lines = []
     for kind in get_args(MadeOf):
         part = answered[answered["made_of"].eq(kind).fillna(False)]
-        if len(part):
-            columns = ("passed", *(condition.score_field for condition in EXTRA_CONDITIONS))
-            marks = {name: (int(part[name].sum()), int(part[name].count())) for name in columns}
-            lines.append(MadeOfLine(kind, len(part), marks))
-    return ShellComposition(len(answered), int(answered["made_of"].isna().sum()), lines)
+        marks = {name: (int(part[name].sum()), int(part[name].count())) for name in columns}
+        lines.append(MadeOfLine(kind, len(part), marks))
+    lines.append(MadeOfLine("not classified", int(answered["made_of"].isna().sum()), {}))
+    return [line for line in lines if line.answers]
 
 
 def silent_failures(rows: pd.DataFrame, shell: str) -> tuple[int, int]:
@@ -276,8 +257,7 @@ DAYS_APART = 0.5
 """Difference of the shells' mean times of asking, in days, that the first page states."""
 
 
-@dataclass(frozen=True)
-class AskingOrder:
+class AskingOrder(NamedTuple):
     """How the order in which the answers of one model were asked compares with the planned one.
 
     An answer is late if more than a tenth of all, and twice those in flight, were asked before it

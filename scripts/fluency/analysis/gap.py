@@ -1,30 +1,71 @@
-"""The gap of one model, what its interval shows, and what the decision table reads."""
+"""The gap of one model, its interval and what that shows, and what the decision table reads."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from math import sqrt
+from typing import Literal, NamedTuple
+
+# Not scipy.stats, whose import takes half a second.
+from scipy.special import betaincinv, ndtri, stdtrit
 
 from fluency.analysis import decision_table as plan
-from fluency.analysis.intervals import (
-    Interval,
-    clopper_pearson,
-    fixed_task_halfwidth,
-    task_interval,
-    task_sd,
-)
 from fluency.analysis.outcomes import Outcomes, Tally, mean
 from fluency.analysis.power import SampleSizes, sample_sizes
 from fluency.common.words import plural
 from fluency.core.shells import SHELLS
 
-Size = Literal["ten-or-more", "under-five", "under-ten", "open"]
+
+class Interval(NamedTuple):
+    """A two-sided 95 % interval in shares of one, rounded to a tenth of a point.
+
+    It is rounded as it is printed, because every claim is read off the printed numbers.
+    """
+
+    low: Fraction
+    high: Fraction
 
 
-@dataclass(frozen=True)
-class LeaveOut:
+def task_interval(
+    differences: Sequence[Fraction], *, near_edge: bool = False, reach: int = 1
+) -> Interval:
+    """The interval of the mean of per-task differences: the paired t, T - 1 degrees of freedom.
+
+    The floored interval takes its place where all differences are equal, which gives the t no
+    width and is not certainty, and near an edge where it is wider. In it two pseudo-tasks at
+    half of the reach enter the variance, not the centre; df = T + 1. The same idea as the
+    add-one intervals for paired proportions (Bonett and Price 2012).
+
+    Args:
+        differences: One for each task.
+        near_edge: Whether a rate behind them is near 0 or 1.
+        reach: The largest difference there can be: 1 of two rates, 2 of two gaps.
+    """
+    size, centre = len(differences), mean(differences)
+    squares = float(sum((value - centre) ** 2 for value in differences))
+    half = 0.0
+    if size > 1:
+        half = float(stdtrit(size - 1, 1 - plan.ALPHA / 2)) * sqrt(squares / (size - 1) / size)
+    if near_edge or not squares:
+        error = sqrt((squares + reach**2 / 2) / ((size + 1) * (size + 2)))
+        half = max(half, float(stdtrit(size + 1, 1 - plan.ALPHA / 2)) * error)
+    low, high = max(-reach, float(centre) - half), min(reach, float(centre) + half)
+    return Interval(Fraction(round(1000 * low), 1000), Fraction(round(1000 * high), 1000))
+
+
+def clopper_pearson(successes: int, size: int) -> tuple[float, float]:
+    """Exact 95 % interval of a binomial share; (0, 1) when nothing was seen."""
+    low, high = 0.0, 1.0
+    if successes:
+        low = float(betaincinv(successes, size - successes + 1, plan.ALPHA / 2))
+    if successes < size:
+        high = float(betaincinv(successes + 1, size - successes, 1 - plan.ALPHA / 2))
+    return low, high
+
+
+class LeaveOut(NamedTuple):
     """Gaps with one part left out; `flips` are the parts without which the band is another."""
 
     low: Fraction
@@ -73,7 +114,7 @@ class GapEstimate:
         return "baseline" if self.interval.high < 0 else None
 
     @property
-    def size(self) -> Size:
+    def size(self) -> Literal["ten-or-more", "under-five", "under-ten", "open"]:
         """By how much the shells differ; open where the interval or the tasks do not say."""
         if self.edge:
             return "open"
@@ -90,19 +131,22 @@ class GapEstimate:
         return self.edge is None and plan.bands_within(*self.interval) == {self.band}
 
     @property
-    def sd(self) -> float:
-        """Standard deviation of the per-task differences."""
-        return task_sd(self.paired.differences)
-
-    @property
     def fixed(self) -> float | None:
-        """Half-width of the interval for exactly these tasks; None with a single trial."""
-        return fixed_task_halfwidth(self.paired)
+        """Half-width of the 95 % interval for exactly these tasks, from the trials' noise alone.
+
+        None if a task has one trial, which does not show its own noise.
+        """
+        both = (self.paired.baseline, self.paired.challenger)
+        cells = [cell for own in both for cell in zip(own.passes, own.scored, strict=True)]
+        if min(n for _, n in cells) < 2:
+            return None
+        noise = sum(c * (n - c) / n**2 / (n - 1) for c, n in cells)
+        return float(ndtri(1 - plan.ALPHA / 2)) * sqrt(noise) / len(self.paired.tasks)
 
     @property
     def needed(self) -> SampleSizes | None:
         """Tasks that would answer each question; None if all tasks differ alike."""
-        return sample_sizes(lambda gap: self.sd)
+        return sample_sizes(lambda gap: self.paired.sd)
 
     @property
     def differing_bound(self) -> float:
@@ -197,8 +241,7 @@ def apply_table(
     return TableReading(gap.band, (), provisional, gap.edge, gap.supported)
 
 
-@dataclass(frozen=True)
-class Subset:
+class Subset(NamedTuple):
     """Gap and verdict over `tasks` tasks: of a set, or of those that lean to no shell named."""
 
     names: tuple[str, ...]
@@ -211,7 +254,7 @@ def subsets(
     outcomes: Outcomes,
     tallies: Mapping[str, Tally],
     parts: Mapping[tuple[str, ...], Collection[str]],
-) -> tuple[Subset, ...]:
+) -> list[Subset]:
     """Gap and verdict over parts of the tasks.
 
     Whether enough was measured is asked of the study's `tallies`, and of the number of tasks.
@@ -223,4 +266,4 @@ def subsets(
             kept = outcomes.at(places, *outcomes.contrast)
             gap = estimate_gap(kept)
             found.append(Subset(names, len(places), gap, apply_table(kept, gap, tallies)))
-    return tuple(found)
+    return found

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
+from statistics import stdev
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -14,8 +16,7 @@ from fluency.core.shells import gap_shells, sort_shells
 from fluency.core.study import Cell
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(NamedTuple):
     """Cells of one shell: planned = measured + missing + not measured.
 
     Attributes:
@@ -69,8 +70,7 @@ def ordered_shells(shells: Sequence[str]) -> tuple[str, ...]:
     return sort_shells([*shells, *gap_shells(shells)])
 
 
-@dataclass(frozen=True)
-class ShellPasses:
+class ShellPasses(NamedTuple):
     """One shell of one model: per task (in design order) the passes and the measured trials."""
 
     passes: tuple[int, ...]
@@ -161,6 +161,11 @@ class Outcomes:
     @property
     def gap(self) -> Fraction:
         return mean(self.differences)
+
+    @property
+    def sd(self) -> float:
+        """Sample standard deviation of the differences (T - 1); 0 for a single task."""
+        return float(stdev(self.differences)) if len(self.tasks) > 1 else 0.0
 
     @property
     def differing(self) -> int:

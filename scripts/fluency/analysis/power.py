@@ -14,12 +14,12 @@ from functools import cache
 from itertools import count
 from math import isfinite, sqrt
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, nctdtr, nctdtrinc, ndtr, stdtrit
 
 from fluency.analysis import decision_table as plan
-from fluency.analysis.intervals import task_sd
 from fluency.analysis.outcomes import count_outcomes
 from fluency.common.paths import RESULTS
 from fluency.core.shells import gap_shells
@@ -125,8 +125,7 @@ def detectable(spread: Spread, tasks: int) -> float:
     return gap
 
 
-@dataclass(frozen=True)
-class SampleSizes:
+class SampleSizes(NamedTuple):
     """Tasks of the same kind and number of trials that answer a question in 80 % of studies.
 
     Attributes:
@@ -259,6 +258,6 @@ def main(study: Study, results: Path = RESULTS) -> int:
     for alias, rows in read_table(path).groupby("model", sort=False) if path.exists() else ():
         paired = count_outcomes(rows, ids, study.trials, study.shells).paired()
         if paired and len(paired.tasks) > 1:
-            spreads[str(alias)] = task_sd(paired.differences)
+            spreads[str(alias)] = paired.sd
     print(power_text(spreads, len(ids), study.trials))
     return 0

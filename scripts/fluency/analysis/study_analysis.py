@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from fluency.analysis import descriptive
+from fluency.analysis.changes import AliasPair, alias_pairs
 from fluency.analysis.decision_table import Band, BandWords, band_words, plan_for, plan_sha256
 from fluency.analysis.gap import (
     GapEstimate,
@@ -27,7 +28,6 @@ from fluency.analysis.outcomes import (
     ordered_shells,
 )
 from fluency.analysis.robustness import Sensitivity, sensitivities
-from fluency.analysis.subgroups import AliasPair, alias_pairs
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.shells import Condition, gap_shells
 from fluency.core.study import Cell, Study
@@ -60,10 +60,10 @@ class ModelAnalysis:
     gap: GapEstimate | None
     reading: TableReading
     pass_k: descriptive.PassK
-    sensitivities: tuple[Sensitivity, ...]
-    without: tuple[Subset, ...]
-    sets: tuple[Subset, ...]
-    composition: dict[str, descriptive.ShellComposition]
+    sensitivities: list[Sensitivity]
+    without: list[Subset]
+    sets: list[Subset]
+    composition: dict[str, list[descriptive.MadeOfLine]]
     failures: list[descriptive.FailureLine]
     silent: dict[str, tuple[int, int]]
     side_effects: tuple[Cell, ...]
@@ -78,26 +78,13 @@ class ModelAnalysis:
     def under(self, condition: Condition) -> GapEstimate | None:
         """The gap where a shell's answers ran again under a condition; None if not measured."""
         return next(
-            (line.estimate for line in self.sensitivities if line.key == condition.name), None
+            (line.estimate for line in self.sensitivities if line.name == condition.title), None
         )
 
 
-def analyse_model(
-    rows: pd.DataFrame, model: str, study: Study, tasks: Sequence[Task], sets: Sets | None = None
+def _analyse_model(
+    rows: pd.DataFrame, model: str, study: Study, tasks: Sequence[Task], sets: Sets
 ) -> ModelAnalysis:
-    """Analyse the rows of one model.
-
-    Args:
-        rows: The model's, maybe none.
-        model: Its alias.
-        study: The design.
-        tasks: The study's, in order.
-        sets: Named sets, of which those that are a part of the tasks are analysed.
-
-    Raises:
-        PoolingError: The rows are of two models.
-        UserError: A measured cell has no pass mark.
-    """
     if broken := cells_in(rows[rows["status"].eq("measured") & rows["passed"].isna()]):
         raise UserError(
             f"{len(broken)} measured cells hold no pass mark, the first is {broken[0].path}",
@@ -112,7 +99,7 @@ def analyse_model(
     groups = [(shell,) for shell in named] + [tuple(named)] * (len(named) > 1)
     without = {group: [t for t, lean in leans.items() if lean not in group] for group in groups}
     parts: dict[tuple[str, ...], Collection[str]] = {
-        (name,): ids for name, ids in (sets or {}).items() if {*ids} < {*leans}
+        (name,): ids for name, ids in sets.items() if {*ids} < {*leans}
     }
     return ModelAnalysis(
         model=model,
@@ -169,7 +156,7 @@ class Analysis:
     categories: dict[str, str]
     models: tuple[ModelAnalysis, ...]
     orders: dict[str, descriptive.AskingOrder]
-    pairs: tuple[AliasPair, ...]
+    pairs: list[AliasPair]
 
     @property
     def shells_shown(self) -> tuple[str, ...]:
@@ -191,9 +178,21 @@ class Analysis:
 def analyse(
     frame: pd.DataFrame, study: Study, tasks: Sequence[Task], sets: Sets | None = None
 ) -> Analysis:
-    """Analyse the cells table of a study; `sets` has the tasks of each named set."""
+    """Analyse the cells table of a study.
+
+    Args:
+        frame: Its rows.
+        study: The design.
+        tasks: The study's, in order.
+        sets: The tasks of each named set, of which those that are a part of the study's count.
+
+    Raises:
+        UserError: A measured cell has no pass mark.
+    """
     by_model = {model.alias: frame[frame["model"] == model.alias] for model in study.models}
-    models = tuple(analyse_model(rows, name, study, tasks, sets) for name, rows in by_model.items())
+    models = tuple(
+        _analyse_model(rows, name, study, tasks, sets or {}) for name, rows in by_model.items()
+    )
     return Analysis(
         trials=study.trials,
         shells=tuple(study.shells),

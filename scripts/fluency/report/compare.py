@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from fluency.analysis.changes import RateChange, rate_changes
 from fluency.analysis.outcomes import Outcomes, count_outcomes
-from fluency.analysis.subgroups import RateChange, rate_changes
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import RESULTS
@@ -77,7 +77,7 @@ class Comparison(NamedTuple):
     """
 
     studies: tuple[StudyTable, StudyTable]
-    models: dict[str, tuple[tuple[RateChange, ...], str]]
+    models: dict[str, tuple[list[RateChange], str]]
     only: list[list[str]]
     changed_tasks: list[str]
     differences: list[list[str]]

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import isinf
 
 from fluency.analysis.decision_table import band_of
-from fluency.analysis.intervals import Interval
+from fluency.analysis.gap import Interval
 from fluency.analysis.outcomes import ShellPasses
 
 MINUS = "\u2212"

@@ -388,7 +388,7 @@ def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     for line in model.sensitivities:
         if (found := line.estimate) and found.band != gap.band:
             ways = other.setdefault(model.words[found.band].label, [])
-            ways.append(f"{line.label.split(':')[0]} {signed(found.paired.gap)}")
+            ways.append(f"{line.name} {signed(found.paired.gap)}")
     for label, ways in other.items():
         yield (
             f"By another definition of a pass the decision table would say {label}: "

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from fluency.analysis.changes import GAP, RateChange
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
-from fluency.analysis.subgroups import GAP, RateChange
 from fluency.core.shells import SHELLS
 from fluency.report.markdown import table, text
 from fluency.report.marks import FAILURES, MARKS, mark_of

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from typing import NamedTuple
 
 from fluency.analysis.decision_table import edge_of
-from fluency.analysis.intervals import Interval, task_interval
+from fluency.analysis.gap import Interval, task_interval
 from fluency.analysis.outcomes import Outcomes, PoolingError, mean
 from fluency.core.study import ModelConfig
 
 GAP = "gap"  # the name of the difference of the gaps
 
 
-@dataclass(frozen=True)
-class RateChange:
+class RateChange(NamedTuple):
     """A rate of one shell, or a gap, measured twice: how much larger it was the second time.
 
     Attributes:
@@ -40,31 +39,28 @@ class RateChange:
         return self.after - self.before
 
 
-@dataclass(frozen=True)
-class AliasPair:
+class AliasPair(NamedTuple):
     """Two aliases of one id: a change for each shell of the contrast, and the gap's last."""
 
+    model_id: str
     first: str
     second: str
-    changes: tuple[RateChange, ...]
-    model_id: str = ""
+    changes: list[RateChange]
 
 
-def alias_pairs(
-    models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes]
-) -> tuple[AliasPair, ...]:
+def alias_pairs(models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes]) -> list[AliasPair]:
     """Every two aliases of one model id in the study's order; those asked by a tool come last."""
-    found = []
-    for first, second in combinations(sorted(models, key=lambda m: m.interface == "tool"), 2):
-        if first.id == second.id:
-            changes = rate_changes(outcomes[first.alias], outcomes[second.alias])
-            found.append(AliasPair(first.alias, second.alias, changes, first.id))
-    return tuple(found)
+    ordered = sorted(models, key=lambda model: model.interface == "tool")
+    pairs = [pair for pair in combinations(ordered, 2) if pair[0].id == pair[1].id]
+    return [
+        AliasPair(
+            one.id, one.alias, two.alias, rate_changes(outcomes[one.alias], outcomes[two.alias])
+        )
+        for one, two in pairs
+    ]
 
 
-def rate_changes(
-    first: Outcomes, second: Outcomes, shells: Sequence[str] = ()
-) -> tuple[RateChange, ...]:
+def rate_changes(first: Outcomes, second: Outcomes, shells: Sequence[str] = ()) -> list[RateChange]:
     """The changes from the first outcomes to the second that some task was measured for.
 
     Args:
@@ -104,4 +100,4 @@ def rate_changes(
                 differing=sum(value != 0 for value in changes),
             )
         )
-    return tuple(found)
+    return found
