@@ -78,8 +78,9 @@ def test_a_stop_wakes_those_who_wait(endpoint, store):
         ({"retry-after": "nan"}, None), ({"retry-after": "soon"}, None), ({}, None),
     ],
 )  # fmt: skip
-def test_retry_after(given, seconds):
-    assert retry_after(given, now=0) == seconds
+def test_retry_after(given, seconds, monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: 0)
+    assert retry_after(given) == seconds
 
 
 def test_waits_double_have_jitter_and_obey_the_service():

@@ -111,7 +111,8 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     cell = cells_of(base)[0]
     request = request_for(base, cell, "prompt")
     said = {"model": "claude-sonnet-4-6", "messages": [{"role": "user", "content": "prompt"}]}
-    assert PROVIDERS["messages"].body(None, request) == said | {
+    wire = object.__new__(PROVIDERS["messages"])
+    assert wire.body(request) == said | {
         "max_tokens": 1024,
         "temperature": 0.7,
     }

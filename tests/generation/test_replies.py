@@ -13,8 +13,8 @@ from fluency.common.errors import CallError, StopRun, UserError
 from fluency.core.study import ModelConfig
 from fluency.generation.audit import verify
 from fluency.generation.failure import from_reply
-from fluency.generation.providers import open_provider
-from fluency.generation.providers.sdk_provider import MOST_BYTES, is_loopback
+from fluency.generation.providers import PROVIDERS
+from fluency.generation.providers.sdk_provider import LOOPBACK, MOST_BYTES
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import (
     BILLED,
@@ -151,19 +151,19 @@ def test_a_proxy_is_used_for_other_machines_only_and_an_odd_one_is_one_sentence(
     monkeypatch.setenv("NO_PROXY", "")
     other = ModelConfig(alias="m", id="claude-sonnet-4-6", base_url="https://192.0.2.1")
     if proxy == "http://127.0.0.1:1":
-        assert open_provider(other, other.base_url, "k")._client._client._mounts
+        assert PROVIDERS["messages"](other, other.base_url, "k")._client._client._mounts
     if proxy not in ODD_PROXIES:
         return
     with pytest.raises(UserError, match="the proxy of the environment cannot be used") as caught:
-        open_provider(other, other.base_url, "k")
+        PROVIDERS["messages"](other, other.base_url, "k")
     assert "ALL_PROXY" in caught.value.where and "NO_PROXY" in caught.value.hint
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost", "a.localhost"])
 def test_loopback(host):
-    assert is_loopback(host) and not is_loopback(f"{host}.example")
-    assert not is_loopback("192.0.2.1")
+    assert LOOPBACK.fullmatch(host) and not LOOPBACK.fullmatch(f"{host}.example")
+    assert not LOOPBACK.fullmatch("192.0.2.1")
 
 
 def test_a_redirect_stops_the_model_and_names_its_target(endpoint, store):
@@ -280,5 +280,5 @@ def test_thinking_in_an_answer_is_kept_and_said_once_with_the_setting(endpoint, 
 def test_only_the_services_own_address_keeps_connections_alive(endpoint):
     for url, most in ((endpoint.url, 0), (None, 1)):
         model = ModelConfig(alias="m", id="claude-sonnet-4-6", base_url=url)
-        transport = open_provider(model, url, "k")._client._client._transport
+        transport = PROVIDERS["messages"](model, url, "k")._client._client._transport
         assert min(1, transport._pool._max_keepalive_connections) == most

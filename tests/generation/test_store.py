@@ -3,14 +3,15 @@
 import errno
 import json
 import os
+import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from fluency.common import files
 from fluency.common.errors import StopRun, UserError
-from fluency.generation import store as store_module
 from fluency.generation.audit import main, verify
 from fluency.generation.store import ROOM_BYTES, AnswerStore, DamagedAnswer
 from tests.generation.studies import ask, cells_of, generator_of, study_of
@@ -97,21 +98,15 @@ def test_a_store_that_cannot_be_written_stops_the_run_before_anything_is_bought(
 LONG = "x" * 20_000
 
 
-def refuse(*_: object) -> None:
+def refuse(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def refuse_folders(flush):
-    return lambda path: refuse() if path.is_dir() else flush(path)
-
-
 STEPS = {
-    "writing": lambda patch: patch.setattr(Path, "write_bytes", refuse),
-    "naming": lambda patch: patch.setattr(os, "replace", refuse),
-    "flushing the file": lambda patch: patch.setattr(store_module, "flush", refuse),
-    "flushing the folder": lambda patch: patch.setattr(
-        store_module, "flush", refuse_folders(store_module.flush)
-    ),
+    "writing": (tempfile, "mkstemp"),
+    "flushing the file": (os, "fsync"),
+    "naming": (os, "replace"),
+    "flushing the folder": (files, "flush"),
 }
 
 
@@ -125,7 +120,7 @@ def test_an_answer_that_the_disk_refuses_is_printed_whole_and_ends_the_run(
     ask(generator, cells[0])
     endpoint.answer = lambda prompt: f"echo '{LONG}\x9b\u202e'"
     with monkeypatch.context() as patch:
-        STEPS[step](patch)
+        patch.setattr(*STEPS[step], refuse)
         says = "could not be written: No space left on device; it is printed above"
         with pytest.raises(StopRun, match=says) as caught:
             ask(generator, cells[1])

@@ -262,13 +262,13 @@ def test_a_call_whose_arguments_are_no_json_is_none(endpoint, store):
 
 def test_where_clouds_are():
     bedrock, vertex = (study_on(wire).models[0] for wire in ("bedrock", "vertex"))
-    found, _ = PROVIDERS["bedrock"].address(bedrock, None, "")
+    found = PROVIDERS["bedrock"](bedrock, None, KEY)._client.base_url
     assert found == "https://bedrock-runtime.us-east-1.amazonaws.com"
     hosts = {"europe-west1": "europe-west1-aiplatform", "global": "aiplatform"}
     for region, host in (hosts | {"us": "aiplatform.us.rep"}).items():
         model = vertex.model_copy(update={"region": region})
-        found = PROVIDERS["vertex"].address(model, None, "")
-        assert found == (f"https://{host}.googleapis.com/v1", "")
+        found = PROVIDERS["vertex"](model, None, KEY)._client.base_url
+        assert found == f"https://{host}.googleapis.com/v1/"
     for model, lacking in ((bedrock, "region"), (vertex, "region"), (vertex, "project")):
         with pytest.raises(UserError, match=f"needs a {lacking}"):
             PROVIDERS[model.wire].address(model.model_copy(update={lacking: None}), None, "")

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fluency.common.errors import CallError
-from fluency.common.files import flush
+from fluency.common.files import write_atomic
 from fluency.core.study import Cell, Study
 from fluency.generation import store as store_module
 from fluency.generation.failure import RetryPolicy
@@ -64,13 +64,12 @@ def child(url: str, folder: Path, study: Study, cells: list[Cell], pipe: int) ->
             mark("asked", request_key(request))
             return super().send(request, seconds)
 
-    def marked_flush(path: Path) -> None:
-        if path.suffix == ".json":  # it has its name
-            mark("kept", path.stem)
-        flush(path)
+    def marked_write(path: Path, data: str) -> None:
+        write_atomic(path, data)
+        mark("kept", path.stem)
 
     PROVIDERS[wire] = WatchedProvider
-    store_module.flush = marked_flush
+    store_module.write_atomic = marked_write
     try:
         generate(url, AnswerStore(folder), study, cells)
     except CallError as error:

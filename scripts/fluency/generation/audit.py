@@ -6,7 +6,7 @@ from collections import Counter
 
 from fluency.common.paths import ANSWERS
 from fluency.common.terminal import print_lines
-from fluency.generation.store import AnswerStore, DamagedAnswer, read_answer
+from fluency.generation.store import AnswerStore, DamagedAnswer
 
 
 def verify(store: AnswerStore) -> tuple[Counter[str], dict[str, str]]:
@@ -18,7 +18,7 @@ def verify(store: AnswerStore) -> tuple[Counter[str], dict[str, str]]:
     sound, damaged = Counter[str](), dict[str, str]()
     for path in store.files():
         try:
-            if answer := read_answer(path):
+            if answer := store.get(path.stem):
                 sound[f"{answer.request.model_id}, by {answer.server}: {answer.outcome}"] += 1
         except DamagedAnswer as error:
             damaged[str(path)] = error.what

@@ -113,7 +113,7 @@ def from_reply(status: int, reply: Any, headers: Mapping[str, str]) -> Failure:
     return Failure(what, scope, hint, retry_after(headers), slow_down, status == 200, status)
 
 
-def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds the service asks to wait; null if it does not.
 
     It says so in retry-after-ms, or in retry-after as seconds or a date.
@@ -126,7 +126,7 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
             date = email.utils.parsedate_to_datetime(value).timestamp()
         except (ValueError, TypeError, IndexError, OverflowError):
             return None
-        seconds = date - (time.time() if now is None else now)
+        seconds = date - time.time()
     return min(max(0.0, seconds), LONGEST_WAIT_S) if math.isfinite(seconds) else None
 
 

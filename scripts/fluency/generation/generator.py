@@ -30,7 +30,7 @@ from fluency.generation.failure import (
 )
 from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import Policy, resolve
-from fluency.generation.providers import open_provider, read_reply
+from fluency.generation.providers import PROVIDERS, read_reply
 from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import THINKING, decode
 from fluency.generation.request import request_key
@@ -260,6 +260,6 @@ class Generator:
     def _open_provider(self, model: ModelConfig) -> Provider:
         key = key_of(model, self._environ)
         try:
-            return open_provider(model, self._address_of(model), key)
+            return PROVIDERS[model.wire](model, self._address_of(model), key)
         except UserError as error:
             raise ModelStop(error.what, where=error.where, hint=error.hint) from error

@@ -64,15 +64,22 @@ class Policy:
 
     def describe(self) -> str:
         """Temperature, thinking, effort and limit in words."""
-        sent, effort = self.temperature_sent, self.effort
+        sent = self.temperature_sent
         parts = ["provider default" if sent is None else f"temperature {sent:g}"]
         if self.thinking and "type" in self.thinking:
             parts.append(f"thinking {self.thinking['type']}")
         known = f", {self.effort_default}" if self.effort_default else ""
-        default = f"effort not sent (the service's default{known})"
         if not self.seeded:  # llama.cpp has no effort
-            parts.append(f"effort {effort}" if effort else default)
+            default = f"not sent (the service's default{known})"
+            parts.append(f"effort {self.effort or default}")
         return ", ".join([*parts, f"up to {self.max_tokens} tokens"])
+
+    def describe_price(self) -> str:
+        """The price of a million tokens in words."""
+        if (price := self.price) is None:
+            return "no price: counted as free"
+        rates = f"${price.input_usd_per_mtok:g} / ${price.output_usd_per_mtok:g}"
+        return "free" if price.is_free else f"{rates} a million tokens on {price.dated}"
 
 
 def resolve(model: ModelConfig) -> Policy:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from fluency.common.canonical import EXACT
 from fluency.core.records import Outcome, ToolOffer, Usage
@@ -19,9 +19,8 @@ MOST_LEVELS = 64
 DEEPER = f"[nested more than {MOST_LEVELS} levels deep]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 THINKING = re.compile(r"</?think(?:ing)?>|\[/?THINK\]", re.IGNORECASE)
-Stopped = Literal["refusal", "truncated"]
-Ends = Mapping[str, Stopped | None]
-"""The ends of a wire that are the model's own -> what they mean; None: it has said all."""
+Ends = Mapping[str, Outcome]
+"""The ends of a wire that are the model's own -> what they mean, if the model said something."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,8 @@ def outcome_of(ends: Ends, end: str | None, text: str | None) -> Outcome:
     if end is None or end not in ends:
         what = f"the service ended the reply, not the model: {end or 'it names no reason'}"
         raise Failure(what[:300], billed=True)
-    if (stopped := ends[end]) is not None:
-        return stopped
+    if ends[end] != "ok":
+        return ends[end]
     if text is None:
         return "no-call"
     return "ok" if text.strip() else "empty"

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import StopRun, UserError
-from fluency.common.files import flush, sha256
+from fluency.common.files import sha256, write_atomic
 from fluency.common.locks import file_lock
 from fluency.common.terminal import log_line
 from fluency.core.records import Answer
@@ -46,8 +46,24 @@ class AnswerStore:
         return self.folder / key[:2] / f"{key}.json"
 
     def get(self, key: str) -> Answer | None:
-        """The answer; None until it is there; DamagedAnswer if its file cannot be trusted."""
-        return read_answer(self.path(key))
+        """The answer; None until it is there.
+
+        DamagedAnswer if its file cannot be read, or hash, key and request do not fit together.
+        """
+        path = self.path(key)
+        try:
+            data = path.read_bytes()
+            return answer_in(json.loads(data), key) if data else None
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
+            why = str(error).splitlines()[0][:200]
+            raise DamagedAnswer(
+                f"this stored answer is damaged: {why}",
+                where=str(path),
+                hint="restore it from a copy of the store or an archive (`make answers`), or "
+                "delete it: while it is here, it is not asked for again",
+            ) from None
 
     def response_ids(self, keys: Iterable[str]) -> set[str]:
         """The services' ids of those answers that are here."""
@@ -61,16 +77,18 @@ class AnswerStore:
     def put(self, answer: Answer) -> Answer:
         """Store an answer and return the stored one: this, or an earlier one.
 
-        Once it has its name it survives the end of the process, once it is flushed a power cut too.
         StopRun if it cannot be written; the answer is then printed.
         """
-        key, data = answer.request_key, _encoded(answer)
-        path = self.path(key)
+        key, text = answer.request_key, canonical_json(answer.model_dump(mode="json"))
+        path, data = self.path(key), f'{{"answer":{text},"sha256":"{sha256(text)}"}}\n'
         with self.lock(key):
+            if path.exists() and path.stat().st_size:
+                return self.get(key) or answer
             try:
-                if not _write_once(path, data):
-                    return self.get(key) or answer
+                write_atomic(path, data)
             except OSError as error:
+                with suppress(OSError):
+                    path.unlink()  # it may not survive a power cut
                 log_line(f"{NOT_STORED}{json.dumps(json.loads(data))}")  # in ASCII
                 raise StopRun(
                     f"an answer could not be written: {error.strerror}; it is printed above",
@@ -125,26 +143,6 @@ class AnswerStore:
         return sorted(self.folder.glob("[0-9a-f][0-9a-f]/[!.]*.json"))
 
 
-def read_answer(path: Path) -> Answer | None:
-    """The answer in a file whose name is its key; None if missing.
-
-    DamagedAnswer if the file cannot be read, or hash, key and request do not fit together.
-    """
-    try:
-        data = path.read_bytes()
-        return answer_in(json.loads(data), path.stem) if data else None
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
-        why = str(error).splitlines()[0][:200]
-        raise DamagedAnswer(
-            f"this stored answer is damaged: {why}",
-            where=str(path),
-            hint="restore it from a copy of the store or an archive (`make answers`), or delete it: "
-            "while it is here, it is not asked for again",
-        ) from None
-
-
 def answer_in(document: Any, key: str) -> Answer:
     """The answer in the document of an answer's file.
 
@@ -157,31 +155,3 @@ def answer_in(document: Any, key: str) -> Answer:
     if body["request_key"] != key or sha256(canonical_json(body["request"])) != key:
         raise ValueError("it answers another request than its name says")
     return Answer.model_validate(body)
-
-
-def _encoded(answer: Answer) -> bytes:
-    text = canonical_json(answer.model_dump(mode="json"))
-    return f'{{"answer":{text},"sha256":"{sha256(text)}"}}\n'.encode()
-
-
-def _write_once(path: Path, data: bytes) -> bool:
-    """Give a new file its name, then flush it; False if the name was taken.
-
-    OSError, and no file, if that fails.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}-{threading.get_ident()}.part")
-    try:
-        temporary.write_bytes(data)
-        if path.exists() and path.stat().st_size:
-            return False
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    try:
-        flush(path)
-        flush(path.parent)
-    except OSError:
-        path.unlink(missing_ok=True)
-        raise
-    return True

@@ -79,9 +79,7 @@ def missing_shells(loaded: LoadedStudy) -> list[str]:
 
 def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
     """UserError unless the keys of the models that will be asked are there, and the answers."""
-    require_keys(
-        [loaded.study.model(model.alias) for model in estimate.models if model.calls], os.environ
-    )
+    require_keys([one.config for one in estimate.models if one.calls], os.environ)
     if estimate.calls:
         check_answers(loaded.tasks, loaded.study.seeds)
 

@@ -176,10 +176,10 @@ def render_plan(
 
 
 def _model_lines(model: ModelEstimate) -> Iterator[str]:
-    yield f"{model.alias} ({model.model_id}): {model.sampling}"
+    yield f"{model.config.alias} ({model.config.id}): {model.policy.describe()}"
     cells = plural(model.at_hand + model.calls, "cell")
     yield f"  {cells}, {model.at_hand} answered, {model.calls} to ask"
-    yield f"  price    {model.price}"
+    yield f"  price    {model.policy.describe_price()}"
     if model.calls:
         tokens = f"about {model.input_tokens} tokens in"
         if model.most_usd is None:
@@ -191,5 +191,5 @@ def _model_lines(model: ModelEstimate) -> Iterator[str]:
             yield "  cost     nothing"
         minutes = "under a minute" if model.minutes < 1 else f"about {math.ceil(model.minutes)} min"
         yield f"  time     {minutes}"
-    if model.note:
-        yield f"  note     {model.note}"
+    if model.policy.note:
+        yield f"  note     {model.policy.note}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from fluency.core.records import Request, ToolOffer
 from fluency.generation.failure import Failure, from_reply, no_message, only_thinking
-from fluency.generation.providers.sdk_provider import Provider, Reply, common_body
+from fluency.generation.providers.sdk_provider import Provider, Reply
 from fluency.generation.reply import (
     Ends,
     MessageParts,
@@ -22,8 +22,8 @@ from fluency.generation.reply import (
 )
 
 _STOPPED: Ends = {
-    "stop": None,
-    "tool_calls": None,
+    "stop": "ok",
+    "tool_calls": "ok",
     "length": "truncated",
     "content_filter": "refusal",
 }
@@ -41,14 +41,12 @@ class ChatProvider(Provider):
     """Any server with POST …/chat/completions: vLLM, Ollama, llama.cpp and most gateways."""
 
     sdk_name, client, asks = "openai", "AsyncOpenAI", "chat.completions"
-    own_url, adds = "https://api.openai.com/v1", "/chat/completions"
+    adds = "/chat/completions"
     endings = ("/completions", "/chat")
     root = "/v1"
-    limit = "max_tokens"
-    """What the service calls it; learned from its refusal."""
 
     def body(self, request: Request) -> dict[str, Any]:
-        body = common_body(request, self.limit)
+        body = super().body(request)
         if request.effort is not None:
             body["reasoning_effort"] = request.effort
         if (tool := request.tool) is not None:
@@ -58,6 +56,7 @@ class ChatProvider(Provider):
         return body
 
     def send(self, request: Request, seconds: float) -> Reply:
+        """Learns what the service calls the limit from its refusal."""
         try:
             return super().send(request, seconds)
         except Failure as failure:

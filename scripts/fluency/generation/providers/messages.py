@@ -8,7 +8,7 @@ from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.failure import from_reply, no_message, only_thinking
-from fluency.generation.providers.sdk_provider import Provider, check_address, common_body
+from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import (
     Ends,
     MessageParts,
@@ -22,9 +22,9 @@ from fluency.generation.reply import (
 )
 
 _STOPPED: Ends = {
-    "end_turn": None,
-    "stop_sequence": None,
-    "tool_use": None,
+    "end_turn": "ok",
+    "stop_sequence": "ok",
+    "tool_use": "ok",
     "refusal": "refusal",
     "max_tokens": "truncated",
     "model_context_window_exceeded": "truncated",
@@ -38,8 +38,8 @@ class MessagesProvider(Provider):
     """The provider's own service, gateways, and any other server with POST /v1/messages."""
 
     sdk_name, client, asks = "anthropic", "AsyncAnthropic", "messages"
-    own_url, adds = "https://api.anthropic.com", "/v1/messages"
-    endings = ("/messages", "/v1")
+    adds = "/v1/messages"
+    endings: tuple[str, ...] = ("/messages", "/v1")
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> MessageParts:
@@ -68,7 +68,7 @@ class MessagesProvider(Provider):
         return parts_of(raw, outcome, text, stop_reason, _COUNTS)
 
     def body(self, request: Request) -> dict[str, Any]:
-        body = common_body(request)
+        body = super().body(request)
         if request.thinking is not None:
             body["thinking"] = request.thinking
         if request.effort is not None:
@@ -89,6 +89,18 @@ class MessagesProvider(Provider):
 class CloudProvider(MessagesProvider):
     """Claude in a cloud by a bearer key. The version of the API is in the body."""
 
+    endings = ()
+    needs: tuple[str, ...] = ("region",)
+    """The keys that a model's entry must have."""
+
+    @classmethod
+    def address(cls, model: ModelConfig, url: str | None, where: str) -> tuple[str | None, str]:
+        for key in cls.needs:
+            if not getattr(model, key):
+                what, entry = f"the wire {model.wire} needs a {key}", f"models: {model.alias}"
+                raise UserError(what, where=f"{entry}: {key}", hint=f"add `{key}: …` to the model")
+        return super().address(model, url, where)
+
     def body(self, request: Request) -> dict[str, Any]:
         return super().body(request) | {"anthropic_version": request.headers["anthropic-version"]}
 
@@ -101,11 +113,6 @@ class BedrockProvider(CloudProvider):
 
     client = "AsyncAnthropicBedrock"
 
-    @staticmethod
-    def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
-        own = f"https://bedrock-runtime.{_stated(model, 'region')}.amazonaws.com"
-        return check_address(url or own, where), ""
-
     def access(self) -> dict[str, Any]:
         return super().access() | {"aws_region": self.model.region}
 
@@ -113,23 +120,8 @@ class BedrockProvider(CloudProvider):
 class VertexProvider(CloudProvider):
     """Google Vertex AI: POST …/models/{id}:rawPredict with an access token, valid for an hour."""
 
-    client = "AsyncAnthropicVertex"
-
-    @staticmethod
-    def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
-        region, _ = _stated(model, "region"), _stated(model, "project")
-        own = {"global": "aiplatform", "us": "aiplatform.us.rep", "eu": "aiplatform.eu.rep"}
-        host = own.get(region, f"{region}-aiplatform")
-        return check_address(url or f"https://{host}.googleapis.com/v1", where), ""
+    client, needs = "AsyncAnthropicVertex", ("region", "project")
 
     def access(self) -> dict[str, Any]:
         place = {"region": self.model.region, "project_id": self.model.project}
         return {"access_token": self.key, **place, **NO_TRACES}
-
-
-def _stated(model: ModelConfig, key: str) -> str:
-    """A key that the cloud needs; UserError if the model's entry lacks it."""
-    if not (value := getattr(model, key)):
-        what, where = f"the wire {model.wire} needs a {key}", f"models: {model.alias}: {key}"
-        raise UserError(what, where=where, hint=f"add `{key}: …` to the model")
-    return str(value)

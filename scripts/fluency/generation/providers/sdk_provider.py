@@ -6,9 +6,9 @@ import asyncio
 import functools
 import gc
 import importlib
-import ipaddress
 import logging
 import os
+import re
 import socket
 import ssl
 import threading
@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from pydantic import AnyHttpUrl
 
 from fluency.common.errors import UserError
+from fluency.common.terminal import log_line
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.api_keys import redact
@@ -36,6 +37,8 @@ MOST_BYTES = 4 * 1024 * 1024
 SDK_FIELDS = ("model", "max_tokens", "messages")
 """Fields of a body that the SDKs want by name."""
 NEW_KEY = "make a new key and revoke this one, which others may have seen; or use another server"
+LOOPBACK = re.compile(r"(.+\.)?localhost|127(\.\d+){3}|::1")
+"""This machine's names and numbers."""
 REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid")
 
 
@@ -58,39 +61,47 @@ class Provider:
     client: str
     """The SDK's class, and `asks`: its part whose `create` asks."""
     asks: str
-    own_url: str
     adds: str
     """The path that the SDK adds to an address; `endings` are its parts that users write."""
     endings: tuple[str, ...] = ()
     root = ""
     """The path of an address that has none."""
+    limit = "max_tokens"
+    """What the service calls it."""
 
-    def __init__(self, model: ModelConfig, url: str, key: str, *, keep_alive: bool) -> None:
-        """`keep_alive`: connections serve several calls.
-
-        Not those to a gateway, which may get out of step and give a call the reply to another.
-        """
-        self.model, self.url, self.key = model, url, key
-        clear_environment()
+    def __init__(self, model: ModelConfig, url: str | None, key: str) -> None:
+        """`url` None: the service's own address, as the SDK knows it. UserError for a bad one."""
+        address, note = self.address(model, url, f"models: {model.alias}: base_url")
+        if note:
+            log_line(note)
+        self.model, self.key = model, key
+        # The SDKs would read headers, tokens, addresses and logging from it.
+        for name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "OPENAI_"))]:
+            del os.environ[name]
         self._sdk, self._http = load_sdk(self.sdk_name)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         self._reached = False
         self._client = getattr(self._sdk, self.client)(
-            base_url=url, max_retries=0, http_client=self._http_client(keep_alive), **self.access()
+            base_url=address,
+            max_retries=0,
+            http_client=self._http_client(address),
+            **self.access(),
         )
         self.name = f"{self.sdk_name} {self._sdk.__version__}"
         """The SDK and its version, as answers record it."""
-        self.server = urlsplit(url).hostname or url
+        self.server = str(urlsplit(str(self._client.base_url)).hostname)
         """The host, as answers record it."""
 
     @classmethod
-    def address(cls, model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
+    def address(cls, model: ModelConfig, url: str | None, where: str) -> tuple[str | None, str]:
         """The address as the SDK wants it (None: the service's own), and a note on a correction.
 
         UserError if it is not an address.
         """
-        bare = given = check_address(cls.own_url if url is None else url, where)
+        if url is None:
+            return None, ""
+        bare = given = check_address(url, where)
         for ending in cls.endings:
             bare = bare.removesuffix(ending)
         bare = bare.rstrip("/")
@@ -107,8 +118,15 @@ class Provider:
         raise NotImplementedError
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The JSON body of a request."""
-        raise NotImplementedError
+        """The JSON body of a request; here, what the bodies of all wires hold."""
+        optional = {"temperature": request.temperature, "seed": request.seed}
+        return {
+            "model": request.model_id,
+            self.limit: request.max_tokens,
+            "messages": [{"role": "user", "content": request.prompt}],
+            **request.extra_body,
+            **{name: value for name, value in optional.items() if value is not None},
+        }
 
     def headers(self, request: Request) -> dict[str, str]:
         """The headers of a request, besides the key's."""
@@ -195,18 +213,20 @@ class Provider:
 
     # ------------------------------------------------------------ the transport
 
-    def _http_client(self, keep_alive: bool) -> Any:
+    def _http_client(self, address: str | None) -> Any:
         """A client that follows no redirect, since the key is for one address.
 
         Another machine is reached through the environment's proxy, this one is not. UserError if
         that proxy cannot be used.
         """
-        address = urlsplit(self.url)
+        url = urlsplit(address or "https:")
+        # A gateway may get out of step and give a call the reply to another on its connection.
+        kept = 0 if address else None
         try:
             return self._http.AsyncClient(
-                limits=self._http.Limits(max_keepalive_connections=None if keep_alive else 0),
-                verify=address.scheme == "https",  # else loading the authorities takes long
-                trust_env=not is_loopback(address.hostname or ""),
+                limits=self._http.Limits(max_keepalive_connections=kept),
+                verify=url.scheme == "https",  # else loading the authorities takes long
+                trust_env=not LOOPBACK.fullmatch(url.hostname or ""),
                 headers={"accept-encoding": "gzip"},
                 event_hooks={"response": [self._refuse]},
             )
@@ -238,18 +258,6 @@ class Provider:
         return {name: redact(value, self.key) for name, value in headers.items()}
 
 
-def common_body(request: Request, limit: str = "max_tokens") -> dict[str, Any]:
-    """What the JSON bodies of all wires hold; `limit`: what the service calls `max_tokens`."""
-    optional = {"temperature": request.temperature, "seed": request.seed}
-    return {
-        "model": request.model_id,
-        limit: request.max_tokens,
-        "messages": [{"role": "user", "content": request.prompt}],
-        **request.extra_body,
-        **{name: value for name, value in optional.items() if value is not None},
-    }
-
-
 async def bounded(response: Any) -> AsyncIterator[bytes]:
     """The chunks of a body, decompressed; Failure beyond MOST_BYTES."""
     size = 0
@@ -279,12 +287,6 @@ def load_sdk(name: str) -> tuple[Any, Any]:
     return sdk, http
 
 
-def clear_environment() -> None:
-    """Remove what the SDKs read from the environment: headers, tokens, addresses, logging."""
-    for name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "OPENAI_"))]:
-        del os.environ[name]
-
-
 def check_address(url: str, where: str) -> str:
     """The address without a slash at its end.
 
@@ -300,10 +302,3 @@ def check_address(url: str, where: str) -> str:
         hint = "keys go into the environment; Azure takes no api-version at …/openai/v1"
         raise UserError(what, where=where, hint=hint)
     return str(parts).rstrip("/")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its name or number."""
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost" or host.endswith(".localhost")
