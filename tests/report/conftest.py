@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from fluency.analysis.study_analysis import analyse
-from fluency.report.explorer import PageHeader, page_header, write_explorer
+from fluency.report.explorer import page_header, write_explorer
 from tests.report.browser import Browser, Page, find_chromium
 from tests.report.explorer_factory import Made
 
@@ -42,8 +42,10 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
     def to_file(made: Made, rates: bool = False) -> Path:
         path = tmp_path / "results" / made.study.study / "explorer.html"
-        found = page_header(analyse(made.frame, made.study, made.tasks)) if rates else PageHeader()
-        write_explorer(path, made.frame, made.view, found)
+        header: dict = {"verdict": "", "rates": {}, "failures": []}
+        if rates:
+            header = page_header(analyse(made.frame, made.study, made.tasks))
+        write_explorer(path, made.frame, made.view, header)
         return path
 
     return to_file

@@ -90,9 +90,9 @@ def test_explorer_header_equals_the_report(write, new_page) -> None:
     page = new_page()
     page.open(write(made, rates=True))
     header = page_header(analyse(made.frame, made.study, made.tasks))
-    rates = header.rates
+    rates = header["rates"]
     said = "document.querySelector('.decides').textContent"
-    assert page.run(said) == header.verdict != ""
+    assert page.run(said) == header["verdict"] != ""
     shown = page.run(
         "[...document.querySelectorAll('#rates tbody td')].map((cell) => cell.textContent)"
     )

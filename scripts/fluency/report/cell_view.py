@@ -11,7 +11,6 @@ from fluency.core.records import (
     Result,
     Run,
     Score,
-    Stream,
     WorldScore,
     changed_paths,
 )
@@ -19,11 +18,18 @@ from fluency.core.shells import CONDITIONS, EXTRA_CONDITIONS, SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords
 from fluency.core.tasks import Task
-from fluency.report.difference import Difference, difference
+from fluency.report.difference import difference
 from fluency.report.sentences import attempt
 
 LONGEST = 20_000  # characters of one text at most, in the widest view
-READING_TITLES = {"strict": "strict reading", "lenient": "lenient reading"}
+SHOWN_ABOVE: dict[str, Any] = {
+    "cell": True,
+    "answer": {"text": True, "raw": True, "usage": True, "request": {"prompt"}},
+    "extraction": True,
+    "runs": {"__all__": {"result"}},
+    "worlds": True,
+}
+"""What of the records the provenance leaves out."""
 
 
 class ViewSize(NamedTuple):
@@ -44,24 +50,30 @@ def cell_view(
     Keys: `why` (one sentence), `prompt`, `reply`, `command`, `lenient` (excerpts or None), `notes`,
     `facts` (pairs), `runs`, `provenance` (nested), `files` (the records' names under results/).
     """
-    generation, execution, score = records.generation, records.execution, records.score
+    generation, execution, score = records
     extraction = execution.extraction if execution else None
     lenient = extraction.lenient if extraction and extraction.lenient != extraction.strict else None
+    waiting = "judged" if execution else "run" if generation else "asked"
+    judged = {(w.seed, w.condition, w.reading): w for w in score.worlds} if score else {}
+    provenance = {
+        stage: record.model_dump(mode="json", exclude=SHOWN_ABOVE)
+        for stage, record in zip(RECORD_TYPES, records, strict=True)
+        if record
+    }
     return {
-        "why": score.why if score else _waiting(records),
+        "why": score.why if score else f"not {waiting} yet",
         "prompt": excerpt(generation.answer.request.prompt, LONGEST) if generation else None,
         "reply": excerpt(generation.answer.text, size.characters) if generation else None,
         "command": excerpt(extraction.strict if extraction else None, size.characters),
         "lenient": excerpt(lenient, size.characters),
-        "notes": _notes(execution),
-        "facts": [*generation_facts(generation), *score_facts(score)],
-        "runs": _runs(execution, score, task, size),
-        "provenance": _provenance(records),
-        "files": [
-            f"{stage}/{cell.path}.json"
-            for stage, found in zip(RECORD_TYPES, records, strict=True)
-            if found
+        "notes": _notes(execution) if execution else [],
+        "facts": _pairs(_answer_facts(generation) | _score_facts(score)),
+        "runs": [
+            _run(run, judged.get((run.seed, run.condition, run.reading)), task, size)
+            for run in (execution.runs if execution else [])
         ],
+        "provenance": provenance,
+        "files": [f"{stage}/{cell.path}.json" for stage in provenance],
     }
 
 
@@ -86,97 +98,40 @@ def cell_title(cell: Cell) -> str:
     return f"{cell.model}, {SHELLS[cell.shell].title}, {cell.task}, trial {cell.trial}"
 
 
-def _waiting(records: CellRecords) -> str:
-    stage = "judged" if records.execution else "run" if records.generation else "asked"
-    return f"not {stage} yet"
-
-
-def _notes(execution: Execution | None) -> list[str]:
-    if execution is None:
-        return []
-    fence = (
-        ["the reply was one fenced block; the fence was taken off"]
-        if execution.extraction.fenced
-        else []
-    )
-    missing = (
-        [f"this shell is not measured: {execution.not_measured}"] if execution.not_measured else []
-    )
+def _notes(execution: Execution) -> list[str]:
+    extraction, notes = execution.extraction, list[str]()
+    if execution.not_measured:
+        notes.append(f"this shell is not measured: {execution.not_measured}")
     if repeated := attempt(execution.attempts, not execution.unmeasured):
         why = execution.unmeasured or "the others were interrupted from outside"
-        missing.append(f"{repeated}: {why}")
-    return [*missing, *fence, *execution.extraction.notes]
-
-
-def _runs(
-    execution: Execution | None, score: Score | None, task: Task | None, size: ViewSize
-) -> list[dict[str, Any]]:
-    judged = {(w.seed, w.condition, w.reading): w for w in score.worlds} if score else {}
-    runs = execution.runs if execution else []
-    return [
-        _run(run, judged.get((run.seed, run.condition, run.reading)), task, size) for run in runs
-    ]
+        notes.append(f"{repeated}: {why}")
+    if extraction.fenced:
+        notes.append("the reply was one fenced block; the fence was taken off")
+    return [*notes, *extraction.notes]
 
 
 def _run(run: Run, judged: WorldScore | None, task: Task | None, size: ViewSize) -> dict[str, Any]:
-    result = run.result
+    streams, diff = (run.result.stdout, run.result.stderr), None
+    if judged and judged.expected is not None:
+        # A record can outlive its task: lines are then compared as paths, which harms no others.
+        lines = isinstance(judged.expected, list | str)
+        content = task.content if task else "paths" if lines else "json"
+        # A row of a hostile output can be a megabyte long.
+        longest = max(200, size.characters // 20)
+        diff = difference(judged.expected, streams[0].raw(), content, size.rows, longest)
+    stdout, stderr = (
+        excerpt(stream.raw().decode("utf-8", "backslashreplace"), size.characters, stream.bytes)
+        for stream in streams
+    )
     return {
-        "title": f"World {run.seed}, {CONDITIONS[run.condition].title}, "
-        f"{READING_TITLES[run.reading]}",
+        "title": f"World {run.seed}, {CONDITIONS[run.condition].title}, {run.reading} reading",
         "passed": judged.passed if judged else None,
         "why": judged.why if judged else "not judged",
-        "facts": run_facts(result),
-        "diff": _difference(judged, result.stdout.raw(), task, size),
-        "stdout": _stream(result.stdout, size),
-        "stderr": _stream(result.stderr, size),
+        "facts": run_facts(run.result),
+        "diff": diff,
+        "stdout": stdout,
+        "stderr": stderr,
     }
-
-
-def _stream(stream: Stream, size: ViewSize) -> dict[str, Any] | None:
-    return excerpt(stream.raw().decode("utf-8", "backslashreplace"), size.characters, stream.bytes)
-
-
-def _difference(
-    judged: WorldScore | None, stdout: bytes, task: Task | None, size: ViewSize
-) -> dict[str, Any] | None:
-    if judged is None or judged.expected is None:
-        return None
-    # A record can outlive its task: lines are then compared as paths, which harms no other lines.
-    lines = isinstance(judged.expected, list | str)
-    content = task.content if task else ("paths" if lines else "json")
-    full: Difference = difference(judged.expected, stdout, content)
-    shown = full.shortened(size.rows)
-    # A row of a hostile output can be a megabyte long; a reader compares some hundred characters.
-    longest = max(200, size.characters // 20)
-    return {
-        "rows": [
-            [row.op, row.text if len(row.text) <= longest else row.text[:longest] + "…"]
-            for row in shown.rows
-        ],
-        "same": full.same,
-        "missing": full.missing,
-        "extra": full.extra,
-    }
-
-
-KEPT = {"schema_version", "request_key", "task_sha256", "provenance"}
-RUN_WITH = {"image", "limits", "timeout_s", "engine"}
-SHOWN_ABOVE: dict[str, Any] = {"text": True, "raw": True, "usage": True, "request": {"prompt"}}
-
-
-def _provenance(records: CellRecords) -> dict[str, Any]:
-    generation, execution, score = records
-    parts: dict[str, Any] = {}
-    if generation:
-        answer = generation.answer.model_dump(mode="json", exclude=SHOWN_ABOVE)
-        parts["generation"] = answer | generation.model_dump(mode="json", include=KEPT | {"price"})
-    if execution:
-        worlds = {str(run.seed): run.world_sha256 for run in execution.runs}
-        kept = execution.model_dump(mode="json", include=KEPT | RUN_WITH)
-        parts["execution"] = kept | {"worlds": worlds}
-    if score:
-        parts["score"] = score.model_dump(mode="json", include=KEPT)
-    return parts
 
 
 def bytes_text(size: int | None) -> str | None:
@@ -189,73 +144,65 @@ def bytes_text(size: int | None) -> str | None:
     return f"{size} byte{'s' * (size != 1)}"
 
 
-def generation_facts(generation: Generation | None) -> list[list[str]]:
+def _answer_facts(generation: Generation | None) -> dict[str, Any]:
     """How the model was asked, what it cost, and how the answer ended."""
     if generation is None:
-        return []
-    answer, usage = generation.answer, generation.answer.usage
+        return {}
+    answer, usage, cost = generation.answer, generation.answer.usage, generation.cost_usd
     counts = {
         "in": usage.input_tokens,
         "out": usage.output_tokens,
         "of them thinking": usage.thinking_tokens,
     }
-    echoed, asked, temperature = (
-        answer.model_echoed,
-        answer.request.model_id,
-        answer.request.temperature,
-    )
-    return _pairs(
-        {
-            "Outcome": answer.outcome + (f" ({answer.stop_reason})" if answer.stop_reason else ""),
-            "Model": asked if echoed in (None, asked) else f"{asked}, answered as {echoed}",
-            "Temperature": "provider's default" if temperature is None else temperature,
-            "Tokens": ", ".join(
-                f"{count} {kind}" for kind, count in counts.items() if count is not None
-            ),
-            "Cost": None
-            if generation.cost_usd is None
-            else f"${generation.cost_usd:.6f}".rstrip("0").rstrip("."),
-            "Time to answer": _seconds(answer.latency_s),
-            "Attempts": answer.attempts if answer.attempts != 1 else None,
-            "Asked of": answer.server,
-            "Received": answer.received_utc,
-        }
-    )
+    request, echoed = answer.request, answer.model_echoed
+    is_default = request.temperature is None
+    return {
+        "Outcome": answer.outcome + (f" ({answer.stop_reason})" if answer.stop_reason else ""),
+        "Model": request.model_id
+        + (f", answered as {echoed}" if echoed not in (None, request.model_id) else ""),
+        "Temperature": "provider's default" if is_default else request.temperature,
+        "Tokens": ", ".join(
+            f"{count} {kind}" for kind, count in counts.items() if count is not None
+        ),
+        "Cost": None if cost is None else f"${cost:.6f}".rstrip("0").rstrip("."),
+        "Time to answer": _seconds(answer.latency_s),
+        "Attempts": answer.attempts if answer.attempts != 1 else None,
+        "Asked of": answer.server,
+        "Received": answer.received_utc,
+    }
 
 
-def score_facts(score: Score | None) -> list[list[str]]:
+def _score_facts(score: Score | None) -> dict[str, Any]:
     """What the answer consists of, and whether it would pass by other definitions."""
     if score is None:
-        return []
+        return {}
     made = score.make_up
-    yes = {True: "yes", False: "no", None: None}
-    return _pairs(
-        {
-            "Made of": made and made.made_of.replace("-", " "),
-            "Commands": made and " ".join(made.commands),
-            "Exit 0 and structure": yes[score.structural_pass],
-            "Exit 0": yes[score.exit_ok],
-            "Output right, any exit": yes[score.content_ok],
-            "Passed when read leniently": yes[score.lenient_passed],
-            **{
-                f"Passed {extra.title}": yes[getattr(score, extra.score_field)]
-                for extra in EXTRA_CONDITIONS
-            },
-            "Side effects": ", ".join(score.side_effects),
-        }
-    )
+    return {
+        "Made of": made and made.made_of.replace("-", " "),
+        "Commands": made and " ".join(made.commands),
+        "Exit 0 and structure": score.structural_pass,
+        "Exit 0": score.exit_ok,
+        "Output right, any exit": score.content_ok,
+        "Passed when read leniently": score.lenient_passed,
+        **{
+            f"Passed {extra.title}": getattr(score, extra.score_field) for extra in EXTRA_CONDITIONS
+        },
+        "Side effects": ", ".join(score.side_effects),
+    }
 
 
 def run_facts(result: Result) -> list[list[str]]:
     """How a command ended in one world, what it used, and what it left behind."""
-    used = result.used
-    ended = (
-        f"signal {result.signal}"
-        if result.exit_code is None and result.signal
-        else f"exit {result.exit_code}"
-    )
-    if result.exit_code is None and not result.signal:
-        ended = "did not start" if result.spawn_error else "no exit code"
+    used, ended = result.used, f"exit {result.exit_code}"
+    if result.exit_code is None:
+        signal = f"signal {result.signal}" if result.signal else "no exit code"
+        ended = "did not start" if result.spawn_error else signal
+    changes = [
+        f"{found.count} {kind}: {', '.join(found.paths[:20])}{', …' * (found.count > 20)}"
+        for kind, found in changed_paths(result)
+    ]
+    if result.changes and not result.changes.complete:
+        changes.append("not all of it was looked at")
     return _pairs(
         {
             "Ended": ended + (", timed out" if result.timed_out else ""),
@@ -264,39 +211,22 @@ def run_facts(result: Result) -> list[list[str]]:
             "Time to run": _seconds(result.wall_s),
             "Processor time": _seconds(used.cpu_s),
             "Peak memory": bytes_text(used.peak_memory_bytes),
-            "Memory limit hit": "yes" if used.oom_killed else None,
+            "Memory limit hit": used.oom_killed or None,
             "Requests": ", ".join(
                 f"{r.method} {r.path} {r.status}" for r in result.http_requests[:20]
             ),
             "Left running": ", ".join(result.leftover),
-            "Working folder changed": _folder_changes(result),
-            "Helper processes harmed": None if result.helpers_intact else "yes",
+            "Working folder changed": "; ".join(changes) or result.tree_changed or None,
+            "Helper processes harmed": not result.helpers_intact or None,
         }
     )
 
 
-def _folder_changes(result: Result) -> str | None:
-    changes = result.changes
-    if changes is None:
-        return "yes" if result.tree_changed else None
-    parts = [
-        f"{found.count} {kind}: {', '.join(found.paths[:20])}"
-        + ", …" * (found.count > len(found.paths[:20]))
-        for kind, found in changed_paths(result)
-    ]
-    size = (
-        f"{bytes_text(changes.bytes)} written"
-        if changes.created.count or changes.changed.count
-        else ""
-    )
-    least = "" if changes.complete else "not all of it was looked at"
-    return "; ".join(filter(None, [*parts, size, least]))
-
-
 def _pairs(values: Mapping[str, Any]) -> list[list[str]]:
-    return [
-        [label, str(value)] for label, value in values.items() if value is not None and value != ""
-    ]
+    """Names and texts of what is known."""
+    known = {name: value for name, value in values.items() if value is not None and value != ""}
+    yes = {"True": "yes", "False": "no"}
+    return [[name, yes.get(str(value), str(value))] for name, value in known.items()]
 
 
 def _seconds(value: float | None) -> str | None:

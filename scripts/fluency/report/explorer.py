@@ -6,10 +6,9 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -29,27 +28,19 @@ WIDE_LIMIT = 19_000_000  # characters of details: what a browser reads in well u
 _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-class PageHeader(NamedTuple):
-    """What the page says above its table.
-
-    Attributes:
-        verdict: The report's first sentence.
-        rates: By model, its results by their headers.
-        failures: Rows of a failure class, what it means, and the runs that failed so by shell.
-    """
-
-    verdict: str = ""
-    rates: Mapping[str, dict[str, str]] = MappingProxyType({})
-    failures: Sequence[tuple[str, str, list[int]]] = ()
-
-
-def write_explorer(path: Path, frame: pd.DataFrame, view: StudyView, header: PageHeader) -> None:
+def write_explorer(
+    path: Path, frame: pd.DataFrame, view: StudyView, header: dict[str, Any]
+) -> None:
     """Write the explorer; the same inputs give the same bytes."""
     write_atomic(path, page(page_index(frame, view), page_details(frame, view), header))
 
 
-def page_header(analysis: Analysis) -> PageHeader:
-    """The numbers and claims as the report states them."""
+def page_header(analysis: Analysis) -> dict[str, Any]:
+    """What the page says above its table: the numbers and claims as the report states them.
+
+    `verdict`: the report's first line. `rates`: by model, its results by their headers. `failures`:
+    rows of a failure class, what it means, and the runs that failed so by shell.
+    """
     rates = {model.model: results(model, analysis.shells) for model in analysis.models}
     total: dict[str, Counter[str]] = {}
     for model in analysis.models:
@@ -59,7 +50,7 @@ def page_header(analysis: Analysis) -> PageHeader:
         (name, FAILURES.get(name, ("", "failed"))[1], [total[name][s] for s in analysis.shells])
         for name in [name for name in (*FAILURES, "unclassified") if name in total]
     ]
-    return PageHeader(decides(analysis), rates, failures)
+    return {"verdict": decides(analysis), "rates": rates, "failures": failures}
 
 
 def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
@@ -114,7 +105,7 @@ def _details(frame: pd.DataFrame, view: StudyView, size: ViewSize, limit: float)
     return f"[{','.join(parts)}]"
 
 
-def page(index: dict[str, Any], details: str, header: PageHeader) -> str:
+def page(index: dict[str, Any], details: str, header: dict[str, Any]) -> str:
     """The page's HTML. Style and script are allowed by their hashes, and nothing else is."""
     style, script = (
         (REPORT / "explorer" / name).read_text(encoding="utf-8")
@@ -122,8 +113,8 @@ def page(index: dict[str, Any], details: str, header: PageHeader) -> str:
     )
     texts = {"style": style, "script": script, "index": script_json(index), "details": details}
     values: dict[str, Any] = {name: Markup(text) for name, text in texts.items()}
-    values |= {"head": index, "header": header}
-    values |= {"style_hash": _csp_hash(style), "script_hash": _csp_hash(script)}
+    hashes = {"style_hash": _csp_hash(style), "script_hash": _csp_hash(script)}
+    values |= {"head": index, "header": header} | hashes
     return render("explorer.html.j2", values)
 
 

@@ -23,7 +23,6 @@ FAILURES: dict[str, tuple[str, str]] = {
     "does-not-parse": ("error", "did not parse"),
     "missing-program": ("error", "called a program that is not installed"),
     "invented-command": ("error", "called a command that does not exist"),
-    "command-not-found": ("error", "called a command that is not there"),
     "timeout": ("limit", "ran out of time"),
     "resource-limit": ("limit", "hit a resource limit"),
     "non-zero-exit": ("error", "ended with an error"),

@@ -63,7 +63,12 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         "temperatures": sorted({sent for each in sampling for sent in each.temperature_sent}),
         "in_order": bool(analysis.orders)
         and all(order.state == "kept" for order in analysis.orders.values()),
-        "versions": _versions(view),
+        "versions": {
+            shell: version.split("(")[0]
+            for image in provenance.images
+            for shell, version in image.shells.items()
+            if version
+        },
         "composition": [
             note for shell in analysis.shells_shown if (note := SHELLS[shell].unix_programs_note)
         ],
@@ -110,15 +115,3 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         "provenance": provenance,
         "run_facts": provenance_facts(provenance),
     }
-
-
-def _versions(view: StudyView) -> list[str]:
-    """The shells of the images with their versions."""
-    found: dict[str, str] = {}
-    for image in view.provenance.images:
-        found |= {shell: version for shell, version in image.shells.items() if version}
-    return [
-        f"{SHELLS[shell].short_title} {version.split('(')[0]}"
-        for shell, version in sorted(found.items())
-        if shell in SHELLS
-    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from fluency.core.tasks import Task, load_task, task_folder
 from fluency.report.cell_view import bytes_text, cell_title, cell_view
 from fluency.report.marks import mark_of
 
-ENDS = {True: ("passed", "green"), False: ("failed", "red"), None: ("not judged", "yellow")}
 STYLES = {"-": "red", "+": "cyan", "=": ""}
 WIDTH = 140  # columns of a table that goes to a file or a pipe
 
@@ -45,10 +45,19 @@ def show(
     Raises:
         UserError: Nothing is recorded of the cell.
     """
-    console = console or terminal()
-    if not any(record_path(results, stage, cell).exists() for stage in RECORD_TYPES):
-        raise _no_such_cell(cell, Path(results))
-    for line in _lines(cell, Path(results), full):
+    console, stages = console or terminal(), {stage: results / stage for stage in RECORD_TYPES}
+    if not any(record_path(results, stage, cell).exists() for stage in stages):
+        there = {
+            path.relative_to(folder).with_suffix("").as_posix()
+            for folder in stages.values()
+            for path in folder.glob("*/*/*/*.json")
+        }
+        if not there:
+            hint = "`make demo` measures some cells"
+            raise UserError("no records yet", where=str(results), hint=hint)
+        alike = ", ".join(get_close_matches(cell.path, sorted(there), n=5, cutoff=0))
+        raise UserError("no record of this cell", where=cell.path, hint=f"recorded: {alike}")
+    for line in _lines(cell, results, full):
         console.print(line, soft_wrap=True)
 
 
@@ -86,11 +95,10 @@ def _lines(cell: Cell, results: Path, full: bool) -> Iterator[Text]:
 
 
 def _task_of(cell: Cell) -> Task | None:
-    try:
+    with suppress(UserError):  # a record can outlive its task; its rest is still shown
         folder = task_folder(cell.task)
         return load_task(folder) if folder else None
-    except UserError:  # a record can outlive its task; everything else of it is still shown
-        return None
+    return None
 
 
 def _text(text: str, style: str = "") -> Text:
@@ -108,13 +116,10 @@ def _section(title: str, part: dict[str, Any] | None, lexer: str = "text") -> It
 
 
 def _excerpt(part: dict[str, Any], lexer: str = "text") -> Iterator[Text]:
-    if not part["bytes"]:
-        yield _text("empty", "dim")
-        return
     head = escape_controls(part["head"].removesuffix("\n"))
     coloured = Syntax("", lexer, theme="ansi_dark", tab_size=8).highlight(head)
     coloured.rstrip()
-    yield coloured
+    yield coloured if part["bytes"] else _text("empty", "dim")
     if part["left_out"]:
         size = bytes_text(part["bytes"])
         yield _text(f"… {part['left_out']:,} characters left out; {size} in all …", "italic")
@@ -128,11 +133,13 @@ def _facts(pairs: list[list[str]]) -> Iterator[Text]:
 
 
 def _verdict(passed: bool | None, why: str, failure: str = "") -> Text:
-    words, style = ENDS[passed]
-    mark = mark_of("passed" if passed else "missing" if passed is None else failure)
-    named = f" ({failure})" if failure else ""
-    said = escape_controls(f": {why}" if why else "")
-    return Text.assemble((f"{mark} {words}{named}", f"bold {style}"), said)
+    words, style, mark = {
+        True: ("passed", "green", mark_of("passed")),
+        False: ("failed", "red", mark_of(failure)),
+        None: ("not judged", "yellow", mark_of("missing")),
+    }[passed]
+    said = _text(f"{mark} {words}{failure and f' ({failure})'}", f"bold {style}")
+    return said.append(escape_controls(why and f": {why}"), "not bold default")
 
 
 def _run(run: dict[str, Any]) -> Iterator[Text]:
@@ -144,9 +151,8 @@ def _run(run: dict[str, Any]) -> Iterator[Text]:
         counts = [diff[kind] for kind in ("same", "missing", "extra")]
         left = sum(counts) - len(diff["rows"])
         yield _text(
-            "Expected and printed, in lines: {} as expected, - {} not printed, + {} not "
-            "expected".format(*counts)
-            + (f"; {left} not shown" if left else "")
+            "Expected and printed, in lines: {} as expected, - {} not printed, + {} not expected"
+            "; {} not shown".format(*counts, left)
         )
         for op, text in diff["rows"]:
             yield _text(f"{op.replace('=', ' ')} {text}", STYLES[op])
@@ -155,19 +161,3 @@ def _run(run: dict[str, Any]) -> Iterator[Text]:
         if part["bytes"] and (name == "stderr" or not diff):
             yield _text(f"{title}, {bytes_text(part['bytes'])}:")
             yield from _excerpt(part)
-
-
-def _no_such_cell(cell: Cell, results: Path) -> UserError:
-    """Names recorded cells with similar names."""
-    there = {
-        path.relative_to(results / stage).with_suffix("").as_posix()
-        for stage in RECORD_TYPES
-        for path in (results / stage).glob("*/*/*/*.json")
-    }
-    if not there:
-        hint = "`make demo` measures some cells"
-        return UserError("no records yet", where=str(results), hint=hint)
-    alike = get_close_matches(cell.path, sorted(there), n=5, cutoff=0)
-    return UserError(
-        "no record of this cell", where=cell.path, hint=f"recorded: {', '.join(alike)}"
-    )
