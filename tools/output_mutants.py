@@ -266,15 +266,17 @@ def tally(task: Task, seeds: Sequence[int] = SEEDS) -> Tally:
 
 def kill_table(tasks: Sequence[Task], seeds: Sequence[int] = SEEDS) -> str:
     """The table of docs/checks.md: wrong outputs killed and right ones accepted, by rule."""
-    rows = [
-        "| rule | tasks | wrong outputs | killed | kill rate | right outputs | accepted |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
     found: dict[str, list[Tally]] = {}
     for task in tasks:
         found.setdefault(task.content, []).append(tally(task, seeds))
-    rows += [_row(f"`{rule}`", found[rule]) for rule in sorted(found)]
-    return "\n".join([*rows, _row("all", [each for tallies in found.values() for each in tallies])])
+    return "\n".join(
+        [
+            "| rule | tasks | wrong outputs | killed | kill rate | right outputs | accepted |",
+            "|---|---:|---:|---:|---:|---:|---:|",
+            *(_row(f"`{rule}`", found[rule]) for rule in sorted(found)),
+            _row("all", [each for tallies in found.values() for each in tallies]),
+        ]
+    )
 
 
 def _row(name: str, tallies: Sequence[Tally]) -> str:

@@ -20,15 +20,16 @@ from tempfile import TemporaryDirectory
 
 RELEASE = "bookworm"
 SECTIONS = (
-    "admin database devel editors golang interpreters java javascript math net perl php python ruby rust shells \
-text utils vcs web"
+    "admin database devel editors golang interpreters java javascript math net perl php python "
+    "ruby rust shells text utils vcs web"
 )
 OUT = Path(__file__).parents[1] / "scripts/fluency/scoring/data/debian_programs.txt.xz"
 LISTS = r"""
-Acquire::IndexTargets::deb::Files-of-machine { MetaKey "$(COMPONENT)/Contents-$(ARCHITECTURE)"; ShortDescription
- "Contents-$(ARCHITECTURE)"; Description "$(RELEASE) $(COMPONENT) $(ARCHITECTURE) Contents"; };
-Acquire::IndexTargets::deb::Files-of-all { MetaKey "$(COMPONENT)/Contents-all"; ShortDescription
- "Contents-all"; Description "$(RELEASE) $(COMPONENT) all Contents"; };
+Acquire::IndexTargets::deb::Files-of-machine {
+ MetaKey "$(COMPONENT)/Contents-$(ARCHITECTURE)"; ShortDescription "Contents-$(ARCHITECTURE)";
+ Description "$(RELEASE) $(COMPONENT) $(ARCHITECTURE) Contents"; };
+Acquire::IndexTargets::deb::Files-of-all { MetaKey "$(COMPONENT)/Contents-all";
+ ShortDescription "Contents-all"; Description "$(RELEASE) $(COMPONENT) all Contents"; };
 Acquire::Languages "none";
 """
 PROGRAM = re.compile(r"(?:usr/)?(?:local/)?s?bin/([a-z0-9][a-z0-9+._-]*)\s+(\S+)\n")

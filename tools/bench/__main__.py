@@ -17,7 +17,7 @@ ALL = ("designed", "scale", "sandbox", "archive")
 
 
 def main() -> int:
-    """Print each figure and write it to results/; a small run only shows that the benchmark works."""
+    """Print each figure and write it to results/; a small run only shows that it works."""
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(ALL)}")
     parser.add_argument("--small", action="store_true", help="a few seconds of each")

@@ -80,8 +80,7 @@ def timed(loop: Callable[[], object], at_a_time: int, count: int) -> float:
     """Wall seconds for each turn of a loop, `count` turns in all."""
     began = time.monotonic()
     with ThreadPoolExecutor(at_a_time) as pool:
-        for future in [pool.submit(loop) for _ in range(count)]:
-            future.result()
+        list(pool.map(lambda _: loop(), range(count)))
     return (time.monotonic() - began) / count
 
 
@@ -100,18 +99,9 @@ def _ratios(shell: str, at_a_time: int, seconds: dict[str, list[float]]) -> dict
 
 def memory(sandbox: Sandbox, world: World, runs: int) -> dict[str, object]:
     """Resident MiB of this process after a tenth of the executions and after all."""
-
-    def resident() -> float:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 2**20
-
-    first = runs // 10
-    timed(lambda: execute(sandbox, world, "bash", ()), 2, first)
-    early = resident()
-    timed(lambda: execute(sandbox, world, "bash", ()), 2, runs - first)
-    late = resident()
-    more = 1024 * (late - early) / (runs - first)
-    return {
-        f"memory: MiB after {first} executions": round(early, 1),
-        f"memory: MiB after {runs} executions": round(late, 1),
-        "memory: KiB more for each further execution": round(more, 2),
-    }
+    resident = {}
+    for done, more in ((runs // 10, runs // 10), (runs, runs - runs // 10)):
+        timed(lambda: execute(sandbox, world, "bash", ()), 2, more)
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        resident[f"memory: MiB after {done} executions"] = round(pages * 4096 / 2**20, 1)
+    return resident

@@ -37,17 +37,13 @@ def main(arguments: list[str] | None = None) -> int:
     paths = {ROOT / name for name in made}
     paths |= {path for folder in WHOLE_FOLDERS for path in (ROOT / folder).glob("*")}
     there = {
-        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-        for path in paths
-        if path.is_file()
+        str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths if path.is_file()
     }
     differ = sorted({name for name, _ in there.items() ^ made.items()})
-    if options.check:
-        for name in differ:
-            print(f"{name} is not what the present code writes", file=sys.stderr)
-        if differ:
-            print("Hint: make pages", file=sys.stderr)
-        return int(bool(differ))
+    if options.check and differ:
+        said = [f"{name} is not what the present code writes" for name in differ]
+        print(*said, "Hint: make pages", sep="\n", file=sys.stderr)
+        return 1
     for name in differ:
         if name in made:
             write_atomic(ROOT / name, made[name])

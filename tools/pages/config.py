@@ -1,4 +1,4 @@
-"""docs/config.md, from the models of the configuration."""
+"""The tables of docs/config.md, from the models of the configuration."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from fluency.common.paths import ROOT
 from fluency.core.study import BudgetConfig, Limits, ModelConfig, Price, SandboxConfig, Study
+from tools.pages import filled
 
+PAGE = "docs/config.md"
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("The study", Study, "Top-level keys."),
     ("`models:`", ModelConfig, "A list with one entry for each model."),
@@ -19,24 +22,13 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
 )
 
 
-_INTRODUCTION = """\
-For those who write a study's file: every key and its default. `config.yaml` is the default study;
-[your own file](doing-a-study.md#1-name-the-models) names only what differs. Mappings are merged,
-lists are replaced whole. An unknown key, a key given twice, a wrong type (text is never taken for a
-number) or an impossible value stops the command before anything starts, with file, key and hint,
-exit code 2. `make` names the line of a file that is not YAML; a bare `snakemake --configfile` does
-not."""
-
-
 def pages() -> dict[str, str]:
     """The page by its path."""
-    return {"docs/config.md": "\n".join(_lines()) + "\n"}
+    page = (ROOT / PAGE).read_text(encoding="utf-8")
+    return {PAGE: filled(page, "keys", "\n".join(_lines()))}
 
 
 def _lines() -> Iterator[str]:
-    yield "# Configuration\n"
-    yield "<!-- Written by `make pages` from scripts/fluency/core/study.py; edit there. -->\n"
-    yield _INTRODUCTION
     for title, model, text in SECTIONS:
         yield f"\n## {title}\n\n{text}\n"
         yield "| key | default | meaning |\n|---|---|---|"

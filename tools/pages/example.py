@@ -45,7 +45,7 @@ def archive() -> Path:
 
 
 def take_pictures() -> None:
-    """Take `table.png`, a model's table of marks, and `cell.png`, one opened cell, with Chromium."""
+    """Take `table.png`, a model's table of marks, and `cell.png`, an open cell, by Chromium."""
     program = find_chromium()
     assert program, "Chromium is not installed"
     with _opened() as folder, Browser(program) as browser:

@@ -42,7 +42,7 @@ SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """The JSON Schema of a kind of record, of its present version; KeyError if the name is unknown."""
+    """The JSON Schema of a kind of record, of its present version."""
     model, _ = SCHEMAS[name]
     head = {"$schema": DIALECT, "$id": f"urn:agent-shell-fluency-eval:{name}:{RECORD_SCHEMA}"}
     return head | model.model_json_schema(mode="validation")
@@ -50,15 +50,10 @@ def schema_of(name: str) -> dict[str, Any]:
 
 def columns() -> Iterator[tuple[str, str, str]]:
     """Name, type and meaning of each column of the table, in order."""
-    kinds = {
-        "string": "text",
-        "integer": "whole number",
-        "number": "number",
-        "boolean": "True or False",
-    }
+    kinds = {"string": "text", "integer": "whole number", "boolean": "True or False"}
     for name, found in schema_of("row")["properties"].items():
         forms = [form["type"] for form in found.get("anyOf", [found]) if form.get("type") != "null"]
-        yield name, kinds[forms[0]], found["description"]
+        yield name, kinds.get(forms[0], forms[0]), found["description"]
 
 
 def schema_list() -> str:

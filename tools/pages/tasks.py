@@ -1,4 +1,4 @@
-"""docs/tasks.md, from the task bank."""
+"""The tables of docs/tasks.md, from the task bank."""
 
 from __future__ import annotations
 
@@ -6,58 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import ALL, CATEGORIES, Task, load_tasks, task_sets
 from fluency.report.markdown import table
+from tools.pages import filled
 
 PAGE = "docs/tasks.md"
 UNDECLARED = "not declared"
-_SETS = """\
-# The tasks
-
-<!-- Written by `python -m tools.pages` from tasks/. -->
-
-For those who choose the tasks of a study. `tasks/<id>/task.yaml` has each task's prompt and origin. *Lean* and
-*difficulty*, here in a few words, are what its author expected before any result.
-
-## Sets
-
-A study names a set in its configuration (`tasks: demanding`). A report concludes about "tasks like these", so the set
-decides what it says:
-
-- `easy-20`: questions of one step, for small models and for a first look; the default and the demo ask it. Chosen from
-  26 candidates by what two embedded models passed in both shells together.
-- `pilot-20`: everyday requests of four categories; [the method](method.md#the-task-bank) says where they come from.
-- `full-60`: the twenty, and forty more written by the same rules.
-- `demanding`: requests as short and natural (17 to 73 words), for which one must know a standard (CODEOWNERS,
-  SemVer, JSON merge patch, CSV, systemd units, server-sent events, `/proc`), combine several steps, or change files and
-  leave the rest as it is. Chosen by their difficulty, never by a difference between the shells. A gap in them does not
-  mean a gap in everyday work.
-- `full`: all of them. The mix does not represent anyone's work.
-
-Seven of the demanding tasks change files: `filled-templates`, `fiscal-folders`, `link-targets`, `newest-unpacked`,
-`patch-release`, `slug-names` and `toml-key-in-place`. They too are judged by what the command prints: a listing or hashes
-of what it changed.
-
-Before any study, strong authors (a large language model that may think before it answers) wrote one command for each
-task and shell without seeing a reference. Right at this first shot:
-
-| set | authors | Bash | PowerShell |
-|---|---:|---|---|
-| `full-60` | 3 | 55, 57, 58 of 60 | 60, 60, 60 of 60 |
-| `demanding`, without twelve later ones | 4 | 49, 50, 50, 50 of 56 | 54, 50, 52, 48 of 56 |
-
-Strong models are near the ceiling of the sixty, so most studies of them there can only end with *cannot tell*. Three of
-the ten Bash failures printed the right lines and ended with exit status 1; the prompt now says that the status counts.
-Of the 56, forty were right in all eight answers. The embedded 1.5B model, asked each of them once in Bash, passed none.
-
-### Balance
-"""
-
-
-def task_page(tasks: Sequence[Task]) -> str:
-    """The whole page as Markdown."""
-    return "\n".join([_SETS, balance_table(tasks), *_listed(tasks)]) + "\n"
 
 
 def _listed(tasks: Sequence[Task]) -> Iterator[str]:
@@ -92,6 +48,7 @@ def _lean(task: Task) -> str:
 
 
 def pages() -> dict[str, str]:
-    """The page, of the project's own tasks."""
+    """The page, with the tables of the project's own tasks."""
     tasks = [task for task in load_tasks() if not task.private]
-    return {PAGE: task_page(tasks)}
+    page = filled((ROOT / PAGE).read_text(encoding="utf-8"), "balance", balance_table(tasks))
+    return {PAGE: filled(page, "tasks", "\n".join(_listed(tasks)))}

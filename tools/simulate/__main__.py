@@ -10,44 +10,31 @@ import sys
 import time
 
 from tools.simulate.figures import TABLES
-from tools.simulate.pages import FIGURES, write_pages
+from tools.simulate.pages import FIGURES, pages
 
 
 def main(arguments: list[str]) -> int:
     """Simulate, unless only the pages are wanted, and write."""
     if "--pages" not in arguments:
-        found = {}
+        parts = []
         for name, (table, count) in TABLES.items():
             start = time.monotonic()
-            found[name] = {"studies": count, "rows": table(count)}
-            print(
-                f"{name}: {len(found[name]['rows'])} rows, {time.monotonic() - start:.0f} s",
-                flush=True,
-            )
-        FIGURES.write_text(dump(found), encoding="utf-8")
-    write_pages()
+            # One row a line, so that a change can be read.
+            rows = ",\n   ".join(map(_line, table(count)))
+            print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
+            parts.append(f' "{name}": {{"studies": {count}, "rows": [\n   {rows}\n ]}}')
+        FIGURES.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
     return 0
 
 
-def dump(found: dict) -> str:
-    """One row a line, so that a change can be read."""
-    parts = []
-    for name, table in found.items():
-        rows = ",\n".join(
-            f"   {json.dumps(rounded(row), ensure_ascii=False, allow_nan=False)}"
-            for row in table["rows"]
-        )
-        parts.append(
-            f' {json.dumps(name)}: {{"studies": {table["studies"]}, "rows": [\n{rows}\n ]}}'
-        )
-    return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def rounded(row: dict) -> dict:
-    """Shares to a tenth of a per cent."""
-    return {
+def _line(row: dict) -> str:
+    """A row as JSON, shares to a hundredth of a per cent."""
+    rounded = {
         key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()
     }
+    return json.dumps(rounded, ensure_ascii=False, allow_nan=False)
 
 
 if __name__ == "__main__":

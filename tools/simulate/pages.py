@@ -10,17 +10,12 @@ from typing import Any
 from fluency.analysis.power import HEADS, scenario_spreads, size_rows
 from fluency.common.paths import ROOT
 from fluency.report.markdown import table
+from tools.pages import filled
 
 FIGURES = Path(__file__).with_name("figures.json")
 PAGE = ROOT / "docs" / "figures.md"
 CONSTANTS = ROOT / "scripts" / "fluency" / "analysis" / "simulated.py"
 Rows = list[dict[str, Any]]
-
-
-def write_pages() -> None:
-    """Write every page from the figures."""
-    for path, text in pages().items():
-        path.write_text(text, encoding="utf-8")
 
 
 def pages() -> dict[Path, str]:
@@ -43,32 +38,19 @@ def of(rows: Rows, key: str, **where: object) -> list[float]:
 
 
 def _page(found: dict[str, Rows], count: int) -> str:
-    parts = [
-        "# Simulated figures",
-        "For those who plan a study, or doubt the rule: how often the report finds who is ahead, "
-        "how often it errs, and how many tasks that takes. [The method](method.md) says what is "
-        "simulated and why. `make simulate` writes this page; all with 5 trials.",
-        "## Who is ahead, and coverage",
-        f"{count} studies a row. A task's log odds of passing are normal (spread 2); the shell "
-        "moves them by an effect with a spread over tasks of 0.5/1.5. At a true gap of 0 *ahead* "
-        "is wrong.",
-        _claims(found["claims"]),
-        f"With Bash at 90 % and a gap of 0 or 5, {_too_easy(found['claims'])} of studies end with "
-        "tasks too easy to tell by how much the shells differ.",
-        "## The decision table and the interval",
-        "The lowest and highest value of scenarios A to D, for Bash at 55 % (D: 78 %): most tasks "
-        "easy or hard and the shells alike (A), milder (A2), the shells different from task to "
-        "task (B), traps for one shell (C), most tasks easy (D). PowerShell has the true gap.",
-        _rows(found["design"]),
-        "## Other methods",
-        _others(found["design"]),
-        "## How many tasks",
-        "By formula, from each scenario's variances: what 20 tasks find, in points, and the tasks "
-        "that answer a question in 80 % of studies. `make power` prints the same from a study's "
-        "own results, and its report the tasks.",
-        table(HEADS, size_rows(scenario_spreads(5), 20), "lrrrr"),
-    ]
-    return "\n\n".join(parts) + "\n"
+    page = PAGE.read_text(encoding="utf-8")
+    near = [row for row in found["claims"] if row["baseline"] == 0.9 and row["gap"] >= 0]
+    parts = {
+        "claims": f"{_claims(found['claims'])}\n\n{count} studies a row. With Bash at 90 % and a "
+        f"gap of 0 or 5, {span(of(near, 'too easy or hard'))} of studies end with tasks too easy to "
+        "tell by how much the shells differ.",
+        "design": _rows(found["design"]),
+        "others": _others(found["design"]),
+        "sizes": table(HEADS, size_rows(scenario_spreads(5), 20), "lrrrr"),
+    }
+    for mark, text in parts.items():
+        page = filled(page, mark, text)
+    return page
 
 
 def _claims(rows: Rows) -> str:
@@ -82,11 +64,6 @@ def _claims(rows: Rows) -> str:
     for tasks in dict.fromkeys(row["tasks"] for row in rows):
         heads += [f"{tasks} tasks: ahead, %", "covers, %"]
     return table(heads, [*cells.values()], "r" * len(heads))
-
-
-def _too_easy(rows: Rows) -> str:
-    near = [row for row in rows if row["baseline"] == 0.9 and row["gap"] >= 0]
-    return span(of(near, "too easy or hard"))
 
 
 def _rows(rows: Rows) -> str:
@@ -126,14 +103,6 @@ def _constants(found: dict[str, Rows]) -> str:
         "SURVIVES": (span(of(at0, "survives")), "whose row survives leaving any task out"),
         "SURVIVES_AT_10": (span(of(at20, "survives", gap=0.10)), "the same at a true gap of 10"),
     }
-    lines = [f'{name} = "{value}"  # {words}' for name, (value, words) in texts.items()]
-    return "\n".join(
-        [
-            '"""Simulated figures that the report prints; `make simulate` writes this file."""',
-            "",
-            "from __future__ import annotations",
-            "",
-            *lines,
-            "",
-        ]
-    )
+    head = '"""Simulated figures that the report prints; `make simulate` writes this file."""\n\n'
+    lines = [f'{name} = "{value}"  # {words}\n' for name, (value, words) in texts.items()]
+    return "".join([head, "from __future__ import annotations\n\n", *lines])

@@ -91,7 +91,7 @@ def instruction(task: Task, shell: Shell) -> str:
 
 
 def config(task: Task, shell: Shell, study: Study) -> str:
-    """task.toml; the verifier runs in a fresh copy of the environment, which gets only `/answer`."""
+    """task.toml; the verifier runs in a fresh copy of the environment with `/answer` alone."""
     limits = study.sandbox.limits
     tables: Mapping[str, Mapping[str, Any]] = {
         "": {"schema_version": "1.4", "artifacts": ["/answer"]},
@@ -154,7 +154,7 @@ def environment(world: bytes) -> Iterator[tuple[str, bytes | str]]:
 def verifier(
     task: Task, seeds: Sequence[int], worlds: Mapping[int, bytes]
 ) -> Iterator[tuple[str, bytes | str]]:
-    """The tests, which the environment lacks: every world, its right answer, the scoring modules."""
+    """The tests, which the environment lacks: worlds, right answers, the scoring modules."""
     of_processes, answers = "processes" in task.needs, None
     if not of_processes:
         answers = {str(seed): task.expected(world_for(task, seed)) for seed in seeds}

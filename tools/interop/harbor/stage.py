@@ -23,7 +23,7 @@ import tree
 
 
 def read_world(path: str) -> tuple[dict, bytes]:
-    """The invocation's header and the world's tar, as the harness of the sandbox would send them."""
+    """The invocation's header and the world's tar, as the sandbox's harness would send them."""
     with gzip.open(path) as source:
         header = json.loads(source.read(int(source.readline(20))))
         return header, source.read(header["tar_bytes"])

@@ -41,7 +41,7 @@ def say_the_command() -> Solver:
 
 
 def campaign(every: int = 1, at_a_time: int = 2) -> dict[str, Any]:
-    """Run each `every`th command: counts of commands and verdicts, and each verdict that differs."""
+    """Run each `every`th command: counts of commands and verdicts, and what differs."""
     lines = map(json.loads, RECORDINGS.read_text(encoding="utf-8").splitlines())
     known = [line for line in lines if "worlds" in line]
     chosen = [line for line in known if not shared_sandbox().why_missing(line["shell"])][::every]
