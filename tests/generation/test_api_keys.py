@@ -7,7 +7,7 @@ import time
 import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
-from fluency.generation.api_keys import redact, require_keys
+from fluency.generation.api_keys import key_of, redact
 from tests.generation.endpoint import Reply, error, message
 from tests.generation.studies import ENVIRON, KEY, ask, cells_of, generator_of, study_of
 
@@ -74,13 +74,13 @@ def test_a_reply_of_many_backslashes_is_read_at_once(endpoint, store):
 def test_a_missing_key_is_one_sentence_before_any_call(environ, endpoint, store):
     study = study_of()
     with pytest.raises(UserError) as before:
-        require_keys(study.models, environ)
+        key_of(study.models[0], environ)
     assert "ANTHROPIC_API_KEY is not set" in before.value.what
     assert before.value.where and "export ANTHROPIC_API_KEY" in before.value.hint
     with pytest.raises(StopRun, match="ANTHROPIC_API_KEY is not set"):
         ask(generator_of(study, store, endpoint, environ=environ), cells_of(study)[0])
     assert endpoint.requests == []
-    require_keys(study.models, ENVIRON)
+    assert key_of(study.models[0], ENVIRON) == KEY
 
 
 @pytest.mark.parametrize("key", ["sk-ant two", "sk-ant\ntwo", "sk-änt", "sk-ant\x00"])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Mapping
 
 from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
@@ -43,18 +42,10 @@ def key_of(model: ModelConfig, environ: Mapping[str, str]) -> str:
     return key
 
 
-def require_keys(models: Iterable[ModelConfig], environ: Mapping[str, str]) -> None:
-    """StopRun for the first model whose key is missing."""
-    for model in models:
-        key_of(model, environ)
-
-
 def redact(text: str, key: str) -> str:
     """The text without the key, also where JSON escapes some of its characters."""
-    return _written(key).sub(REMOVED, text) if len(key) >= SHORTEST_SECRET else text
-
-
-@cache
-def _written(key: str) -> re.Pattern[str]:
+    if len(key) < SHORTEST_SECRET:
+        return text
     forms = ((re.escape(c), f"u(?i:{ord(c):04x})") for c in key)
-    return re.compile("".join(rf"(?:\\{{0,4}}{plain}|\\{{1,4}}{code})" for plain, code in forms))
+    written = (rf"(?:\\{{0,4}}{plain}|\\{{1,4}}{code})" for plain, code in forms)
+    return re.sub("".join(written), REMOVED, text)

@@ -79,9 +79,5 @@ def counted_usd(policy: Policy, answer: Answer) -> float:
 
 def upper_bound_usd(policy: Policy, prompt: str) -> float:
     """The most a call can cost in dollars, with max_tokens out; 0 where no price is known."""
-    return policy.cost(upper_bound_input_tokens(prompt), policy.max_tokens) or 0.0
-
-
-def upper_bound_input_tokens(prompt: str) -> int:
-    """A bound on a prompt's tokens: no tokenizer in use has less than two bytes a token."""
-    return len(prompt.encode()) // 2 + 32
+    # No tokenizer in use has less than two bytes a token.
+    return policy.cost(len(prompt.encode()) // 2 + 32, policy.max_tokens) or 0.0

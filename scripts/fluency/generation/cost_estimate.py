@@ -14,7 +14,7 @@ from typing import Any
 from fluency.core.records import Request
 from fluency.core.study import ModelConfig, Study
 from fluency.generation.api_keys import is_embedded, needs_key
-from fluency.generation.budget import counted_usd, upper_bound_input_tokens
+from fluency.generation.budget import counted_usd, upper_bound_usd
 from fluency.generation.pace import starts_per_minute
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.request import Requests, request_key
@@ -104,14 +104,15 @@ def _model_estimate(
     # Calls to this machine share it.
     at_once = 1 if is_embedded(model) else model.in_flight
     rate = starts_per_minute(model) or math.inf
-    most_input = sum(map(upper_bound_input_tokens, to_ask))
     return ModelEstimate(
         config=model,
         policy=policy,
         at_hand=len(answers),
         calls=len(to_ask),
         input_tokens=likely_input,
-        most_usd=policy.cost(most_input, policy.max_tokens * len(to_ask)),
+        most_usd=sum(upper_bound_usd(policy, prompt) for prompt in to_ask)
+        if policy.price
+        else None,
         expected_usd=policy.cost(likely_input, output * len(to_ask)),
         minutes=max(len(to_ask) * latency / at_once / 60, len(to_ask) / rate),
         spent_usd=sum(counted_usd(policy, answer) for answer in answers),

@@ -21,7 +21,6 @@ SPEND_CODES = frozenset({
     "linked_organization_spend_limit_reached", "linked_organization_billing_unavailable",
     "insufficient_quota", "billing_hard_limit_reached",
 })  # fmt: skip
-LONGEST_WAIT_S = 1e8
 RETRIED = frozenset({408, 409, 425, 429, 499})
 THINKING_HINT = (
     "switch the model's thinking off, or give the server its reasoning parser (vLLM: "
@@ -127,7 +126,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         except (ValueError, TypeError, IndexError, OverflowError):
             return None
         seconds = date - time.time()
-    return min(max(0.0, seconds), LONGEST_WAIT_S) if math.isfinite(seconds) else None
+    return min(max(0.0, seconds), 1e8) if math.isfinite(seconds) else None
 
 
 # ------------------------------------------------------------ trying again

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any
 
 import fluency
 from fluency.common.clock import utc_now
@@ -32,7 +31,7 @@ from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.providers import PROVIDERS, read_reply
 from fluency.generation.providers.sdk_provider import Provider
-from fluency.generation.reply import THINKING, decode
+from fluency.generation.reply import THINKING, decode, text_or_none
 from fluency.generation.request import request_key
 from fluency.generation.store import AnswerStore
 
@@ -149,7 +148,7 @@ class Generator:
         """
         key = request_key(request)
         with self.store.lock(key):
-            if (answer := self.store.get(key)) is not None:
+            if answer := self.store.get(key):
                 return answer
             with asked.first_call:
                 if not asked.answered:
@@ -191,7 +190,7 @@ class Generator:
             seconds = min(asked.retry.attempt_s, max(1.0, deadline - time.monotonic()))
             reply = provider.send(request, seconds)
             parts = read_reply(request, decode(reply.body))
-            self._refuse_repeated(asked, request, parts.raw.get("id"), reply.body)
+            self._refuse_repeated(asked, request, text_or_none(parts.raw.get("id")), reply.body)
             answer = Answer(
                 request_key=request_key(request),
                 request=request,
@@ -209,9 +208,11 @@ class Generator:
         self._warn(asked, answer)
         return answer
 
-    def _refuse_repeated(self, asked: _Asked, request: Request, name: Any, body: bytes) -> None:
+    def _refuse_repeated(
+        self, asked: _Asked, request: Request, name: str | None, body: bytes
+    ) -> None:
         """Failure for a reply that another call got: a body with an id, or an id for one prompt."""
-        if not name or not isinstance(name, str) or asked.policy.seeded:
+        if not name or asked.policy.seeded:
             return
         trials = [
             request_key(request.model_copy(update={"trial": n + 1}))

@@ -18,9 +18,9 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import SHELLS
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
-from fluency.generation.api_keys import require_keys
+from fluency.generation.api_keys import key_of
 from fluency.generation.cost_estimate import CostEstimate, estimate_cost
-from fluency.generation.local_model.catalogue import find_weights
+from fluency.generation.local_model.weights import find_weights
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.request import Requests
@@ -79,7 +79,9 @@ def missing_shells(loaded: LoadedStudy) -> list[str]:
 
 def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
     """UserError unless the keys of the models that will be asked are there, and the answers."""
-    require_keys([one.config for one in estimate.models if one.calls], os.environ)
+    for one in estimate.models:
+        if one.calls:
+            key_of(one.config, os.environ)
     if estimate.calls:
         check_answers(loaded.tasks, loaded.study.seeds)
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from fluency.generation.local_model.catalogue import Weights
 from fluency.generation.local_model.server import EmbeddedServer
-from fluency.generation.local_model.weights import ensure_weights
+from fluency.generation.local_model.weights import Weights, ensure_weights
 from tests.generation.endpoint import Endpoint, Reply
 
 NO_HUB = "http://127.0.0.1:9"

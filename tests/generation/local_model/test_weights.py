@@ -10,8 +10,7 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.generation.local_model.catalogue import CATALOGUE
-from fluency.generation.local_model.weights import ensure_weights
+from fluency.generation.local_model.weights import CATALOGUE, ensure_weights
 from tests.generation.local_model.conftest import NO_HUB, write_wheel
 from tests.waiting import wait_for
 

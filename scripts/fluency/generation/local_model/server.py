@@ -53,7 +53,11 @@ class EmbeddedServer:
                 # No Ctrl-C from the terminal: the run still collects the running answers.
                 start_new_session=True,
             )
-            ready = self._first_line()
+            output = self._child.stdout
+            assert output is not None  # it is a pipe
+            ready: dict[str, Any] = {"error": f"it was not ready within {START_S:.0f} s"}
+            if select.select([output], [], [], START_S)[0]:
+                ready = json.loads(output.readline().strip() or b"{}")
             if "address" not in ready:
                 self.stop()
                 log.seek(0)
@@ -65,14 +69,6 @@ class EmbeddedServer:
                 what = f"the embedded model did not start: {why}"
                 raise UserError(what, where=str(weights), hint=hint)
         self.address: str = ready["address"]
-
-    def _first_line(self) -> dict[str, Any]:
-        output = self._child.stdout
-        assert output is not None  # it is a pipe
-        if not select.select([output], [], [], START_S)[0]:
-            return {"error": f"it was not ready within {START_S:.0f} s"}
-        ready: dict[str, Any] = json.loads(output.readline().strip() or b"{}")
-        return ready
 
     def stop(self) -> None:
         """End the server and wait until its port is free."""

@@ -90,7 +90,7 @@ class Provider:
         )
         self.name = f"{self.sdk_name} {self._sdk.__version__}"
         """The SDK and its version, as answers record it."""
-        self.server = str(urlsplit(str(self._client.base_url)).hostname)
+        self.server = self._client.base_url.host
         """The host, as answers record it."""
 
     @classmethod
