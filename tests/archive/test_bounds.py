@@ -98,13 +98,13 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
     "names": (many_names, f"of at most {MAX_MANIFEST:,} bytes"),
     "yaml": (
         edited(TASK, b"{b: x, a: " * 5_000 + b"x" + b"}" * 5_000),
-        f"it nests deeper than {MAX_YAML_DEPTH} levels"),
+        f"nests deeper than {MAX_YAML_DEPTH} levels"),
     "large yaml": (
         edited(TASK, b"#" * (MAX_YAML_BYTES + 1)), f"larger than {MAX_YAML_BYTES:,} bytes"),
     "pattern": (
         edited(TASK, b"structure: {line: '" + b"[a-z]?" * 7_000 + b"'}"),
         "tasks/stale-lockfiles/task.yaml"),
-    "alias": (edited(TASK, b"a: &a [x, x]\nb: [*a, *a]\n"), "it holds an alias"),
+    "alias": (edited(TASK, b"a: &a [x, x]\nb: [*a, *a]\n"), "it holds an alias, or"),
     "table": (edited("results/.*/cells.csv", b"," * 500_000), "does not say what the records say"),
     "values": (
         edited(EXECUTIONS, b"[" + b"[]," * MAX_VALUES + b"[]]\n"),

@@ -124,7 +124,8 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "request": (
         answer("request", "temperature", value=0.1), "hash, request and name do not fit"),
     "cost": (record(GENERATION, put("cost_usd", value=1.0)), "give another cost"),
-    "generation left out": (drop(GENERATION), CELL),
+    "generation left out": (drop(GENERATION), f"{CELL}: it has a record without"),
+    "execution left out": (drop(EXECUTION), f"{CELL}: it has a record without"),
     "command": (execution("extraction", "strict", value="true"), "another command"),
     "output": (result("stdout", value={"data": "", "bytes": 0}), "judged again"),
     "exit code": (result("exit_code", value=1), "judged again"),

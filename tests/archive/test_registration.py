@@ -264,9 +264,9 @@ def test_read_registration_refuses_damage_edits_and_future(study, tasks, path):
     frozen = json.loads(text)
     refused = [
         ("no json", "is not JSON"),
-        ("[]", "not a registration of schema 1"),
+        ("[]", "no such registration of schema 1"),
         (text.replace('  "trials": 2', '  "trials": 2,\n  "trials": 2'), "duplicate key"),
-        (text.replace('"schema_version": 1', '"schema_version": 2'), "not a registration of"),
+        (text.replace('"schema_version": 1', '"schema_version": 2'), "no such registration of"),
     ]
     for key in ("decision", "registered_utc", "analysis", "sha256"):
         other = "0" * 64 if isinstance(frozen[key], str) else 99
@@ -279,5 +279,5 @@ def test_read_registration_refuses_damage_edits_and_future(study, tasks, path):
         with pytest.raises(UserError, match=said):
             deviations(study, tasks, path)
     path.unlink()
-    with pytest.raises(UserError, match="no such registration"):
+    with pytest.raises(UserError, match="no such registration of schema 1"):
         deviations(study, tasks, path)

@@ -30,6 +30,8 @@ def offline(monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent")
+    for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(variable, raising=False)
 
 
 def test_sound_archive_is_proven_offline(archive, offline):
@@ -58,16 +60,16 @@ def test_long_list_says_how_many_more():
         assert lines == [*(f"ALTERED file {n}: it was altered" for n in range(3)), *more]
 
 
-def test_open_makes_what_was_packed(archive, tmp_path, capsys):
+def test_open_makes_what_was_packed(archive, offline, tmp_path, capsys):
     """Report, figures and explorer are rebuilt from evidence and scores, in the same bytes."""
-    assert verify.open_archive(archive, tmp_path, show=False) == 0
+    assert verify.open_archive(archive, tmp_path) == 0
     printed = capsys.readouterr().out
     assert "SHA-256" not in printed and "PROVEN" in printed and "explorer.html" in printed
     start = "results/made-up/"
     for name, data in contents(archive).items():
         if name.startswith(start) and name.endswith((".md", ".html", ".svg")):
             assert (tmp_path / name.removeprefix(start)).read_bytes() == data, name
-    verify.open_archive(archive, tmp_path, verbose=True, show=False)
+    verify.open_archive(archive, tmp_path, verbose=True)
     assert "SHA-256" in capsys.readouterr().out
 
 

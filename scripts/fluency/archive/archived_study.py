@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from fluency.archive.pack import REGISTRATIONS, STUDY_FILE
 from fluency.archive.unpack import UnpackedArchive
 from fluency.archive.untrusted_json import parse_record, parse_untrusted
 from fluency.archive.world_files import TREE, WORLD, WORLD_INDEX, load_world
-from fluency.common.errors import ArchiveError, UserError
+from fluency.common.errors import ArchiveError
 from fluency.common.files import plain_files
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import CONTROL_FILE, Control, ImageInfo
-from fluency.core.schema import FrozenModel, RecordType
+from fluency.core.schema import FrozenModel, RecordType, first_problem
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, CellRecords, Row, cell_row, to_frame, write_table
@@ -92,22 +93,19 @@ def _task(
 
     Only then may its code run, and its pattern be compiled.
     """
-    folder, mine = f"tasks/{name}/", dict[str, bytes]()
+    folder = f"tasks/{name}/"
+    where = f"{folder}task.yaml"
+    theirs = {file: archive.read(file) for file in files}
+    mine = dict[str, bytes]()
     if ours:
         for path in plain_files(ours.folder):
             mine[f"{folder}{path.relative_to(ours.folder).as_posix()}"] = path.read_bytes()
-    theirs = {file: archive.read(file) for file in files}
     if ours and theirs == mine:
         return ours, True
-    where = f"{folder}task.yaml"
     check_yaml(archive.read(where), where)
-    try:
-        task = read_task(archive.extracted(files) / folder)
-    except UserError as error:
-        raise ArchiveError(error.what, where=error.where.replace(f"{archive.root}/", "")) from None
-    fields = ("structure", "content", "needs", "category")
-    same_check = all(getattr(task, name) == getattr(ours, name, None) for name in fields)
-    return task, same_check and theirs | {where: b""} == mine | {where: b""}
+    task = read_task(archive.extracted(files) / folder)
+    checks = [(one.structure, one.content, one.needs) for one in (task, ours or task)]
+    return task, checks[0] == checks[1] and theirs | {where: b""} == mine | {where: b""}
 
 
 def check_yaml(data: bytes, where: str) -> None:
@@ -115,16 +113,13 @@ def check_yaml(data: bytes, where: str) -> None:
     if len(data) > MAX_YAML_BYTES:
         raise ArchiveError(f"it is larger than {MAX_YAML_BYTES:,} bytes", where=where)
     depth = 0
-    try:
+    with suppress(yaml.YAMLError, ValueError):  # whose words are read_task's
         for event in yaml.parse(data, yaml.CSafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > MAX_YAML_DEPTH:
-                raise ArchiveError(f"it nests deeper than {MAX_YAML_DEPTH} levels", where=where)
-            if isinstance(event, yaml.AliasEvent):
-                raise ArchiveError("it holds an alias", where=where)
-    except (yaml.YAMLError, ValueError) as error:
-        raise ArchiveError(f"it cannot be read: {type(error).__name__}", where=where) from None
+            if depth > MAX_YAML_DEPTH or isinstance(event, yaml.AliasEvent):
+                what = f"it holds an alias, or nests deeper than {MAX_YAML_DEPTH} levels"
+                raise ArchiveError(what, where=where)
 
 
 def present_tasks(ids: Iterable[str]) -> dict[str, Task]:
@@ -177,11 +172,6 @@ class ArchivedStudy:
     def image_file(self) -> ImageFile | None:
         return self._record(ImageFile, IMAGE_FILE)
 
-    @property
-    def start_up_s(self) -> dict[str, float | None]:
-        """Shell -> seconds of an empty command."""
-        return self.image_file.start_up_s if self.image_file else {}
-
     @cached_property
     def control(self) -> Control | None:
         name = f"{self.products}/{CONTROL_FILE}"
@@ -232,13 +222,24 @@ class ArchivedStudy:
             raise ArchiveError(what, where=cell.path)
         return row
 
+    def collected(self, collector: ProvenanceCollector) -> Provenance:
+        """What the records say, which were added to the collector."""
+        start_up_s = self.image_file.start_up_s if self.image_file else {}
+        try:
+            return collector.provenance(self.tasks, [], start_up_s)
+        except ValidationError as error:
+            raise ArchiveError(first_problem(error), where="results") from None
+
+    def is_its_image(self, image: ImageInfo) -> bool:
+        """Whether an image is the one in results/image.json."""
+        return self.image_file is None or self.image_file.image == image
+
     def view(self) -> StudyView:
         """The study as the report reads it.
 
         Its provenance is what the records give, with what the archive states of its making.
         """
-        collector = ProvenanceCollector(self.study, map(self.records, self.cells))
-        made = collector.provenance(self.tasks, [], self.start_up_s)
+        made = self.collected(ProvenanceCollector(self.study, map(self.records, self.cells)))
         stated = self.stated_provenance or Provenance()
         provenance = made.model_copy(update={name: getattr(stated, name) for name in STATED})
         return StudyView(

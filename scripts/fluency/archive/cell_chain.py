@@ -14,7 +14,7 @@ from fluency.archive.pack import answer_name
 from fluency.archive.untrusted_json import parse_untrusted
 from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import UserError
-from fluency.core.records import Execution, Generation, ImageInfo, Result, Score
+from fluency.core.records import Execution, Generation, Result, Score
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords
@@ -41,9 +41,12 @@ def check_cell(
 ) -> None:
     """Check every link of one cell, as far as its records go, and judge it again."""
     generation, execution, score = records
+    checks = [partial(report.check, f"results/{stage}/{cell.path}.json") for stage in RECORD_TYPES]
+    held = [record is not None for record in records]
+    same = held == sorted(held, reverse=True)
+    report.check(cell.path, same, "it has a record without the one that this is made from")
     if generation is None:
         return
-    checks = [partial(report.check, f"results/{stage}/{cell.path}.json") for stage in RECORD_TYPES]
     key = generation.answer.request_key
     for check, record in zip(checks, records, strict=True):
         if record:
@@ -130,17 +133,12 @@ def _check_execution(
     check(same, "whether it could be measured does not follow from its image")
     same = execution.limits == limits and timeout_s == limits.timeout_s[cell.shell]
     check(same, "its limits are not the study's")
-    same = is_archived_image(archived, execution.image)
+    same = archived.is_its_image(execution.image)
     check(same, "its image is not the one in results/image.json")
     plausible = execution.attempts >= bool(runs) and all(
         is_result_plausible(run.result, timeout_s, limits.output_bytes) for run in runs
     )
     check(plausible, "a time, count, size or ending contradicts itself or the limits")
-
-
-def is_archived_image(archived: ArchivedStudy, image: ImageInfo) -> bool:
-    """Whether an image is the one in results/image.json."""
-    return archived.image_file is None or archived.image_file.image == image
 
 
 def _time(stated: object) -> datetime:

@@ -54,13 +54,7 @@ STAGES: Mapping[str, Stage] = {
     "analyse": Stage(("fluency.analysis.study_analysis",)),
     "report": Stage(
         ("fluency.report.report",),
-        (
-            "report/*",
-            "report/sections/*",
-            "report/figures/*",
-            "report/explorer/*",
-            "tasks/sets.yaml",
-        ),
+        ("report/**/*", "tasks/sets.yaml"),
     ),
     "archive": Stage(("fluency.archive.pack", "fluency.archive.registration")),
 }

@@ -99,34 +99,29 @@ def _text(
         "proposes": any(model.reading.band and not model.reading.edge for model in analysis.models),
         "registration": registration,
         "report": report,
-        "archive_word": _word(report.path),
-        "record_word": _word(record),
+        "record": record,
+        "word": _word,
     }
     return render(TEMPLATE, values)
 
 
 def _lines(model: ModelAnalysis) -> dict[str, str]:
     """What the record says about one model."""
-    band = model.reading.band
-    stays = "The shell policy as it stands."
-    if band is None:
-        changes = f"Nothing: there is no verdict ({'; '.join(model.reading.refused)})."
-    elif model.reading.edge:
+    reading, stays = model.reading, "The shell policy as it stands."
+    if reading.band is None:
+        changes = f"Nothing: there is no verdict ({'; '.join(reading.refused)})."
+    elif reading.edge:
         changes = (
-            f"Nothing is proposed: these tasks are {too(model.reading.edge)} to tell by how much "
-            "the shells differ, and the decision table does not apply."
+            f"Nothing is proposed: these tasks are {too(reading.edge)} to tell by how much the "
+            "shells differ, and the decision table does not apply."
         )
-        stays = (
-            "The shell policy as it stands; tasks of another difficulty would be needed to say "
-            "more."
-        )
-    elif model.reading.provisional:
-        by_table = f"by the table {model.words[band].changes}"
-        changes = f"Nothing yet: {by_table} But missing runs could change the verdict."
-        stays = "The shell policy as it stands, until the study is finished."
     else:
-        changes, stays = model.words[band].changes, model.words[band].stays
-        if not model.reading.supported:
+        changes, stays = model.words[reading.band].changes, model.words[reading.band].stays
+        if reading.provisional:
+            stays = "The shell policy as it stands, until the study is finished."
+            unsure = "missing runs could change the verdict"
+            changes = f"Nothing yet: by the table {changes} But {unsure}."
+        elif not reading.supported:
             unsure = "the interval does not support it, so no change can be based on it"
             changes = f"By the table: {changes} But {unsure}."
     return {"model": model.model, "changes": changes, "stays": stays}

@@ -53,9 +53,9 @@ LOCK_FILE = "envs/requirements.lock"
 PRICES_FILE = "prices/policies.yaml"
 PROJECT_FILES = {
     LOCK_FILE: LOCK_FILE,
-    "scripts/fluency/generation/policies.yaml": PRICES_FILE,
+    PRICES_FILE: "scripts/fluency/generation/policies.yaml",
 }
-"""File of the project -> its name in an archive."""
+"""Name in an archive -> file of the project."""
 _README = """# An archived study of the Agent Shell Fluency Eval
 
 `MANIFEST.json` says which study this is, which commit made it, and the SHA-256 and size of every
@@ -150,7 +150,7 @@ def archive_files(view: StudyView, results: Path, answers: AnswerStore) -> dict[
         UserError: if an answer is not in the store.
     """
     study = view.study
-    files: dict[str, Source] = {name: ROOT / source for source, name in PROJECT_FILES.items()}
+    files: dict[str, Source] = {name: ROOT / path for name, path in PROJECT_FILES.items()}
     named = study.model_dump(mode="json") | {"tasks": [task.id for task in view.tasks]}
     files[STUDY_FILE] = pretty_json(named).encode()
     files[README_FILE] = _README.encode()

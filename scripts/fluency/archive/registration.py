@@ -86,25 +86,22 @@ def read_registration(path: Path) -> dict[str, Any]:
     Raises:
         UserError: when it is missing, edited, of another schema, or of a time that has not passed.
     """
-    hint = "name the file that `make preregister` wrote"
-    try:
-        document = parse_untrusted(Path(path).read_bytes(), str(path))
-    except OSError as error:
-        what = f"there is no such registration: {error.strerror}"
-        raise UserError(what, where=str(path), hint=hint) from None
-    facts = document if isinstance(document, dict) else {}
-    made, what = facts.get("registered_utc"), ""
+    path = Path(path)
+    document = parse_untrusted(path.read_bytes(), str(path)) if path.is_file() else None
+    facts: dict[str, Any] = document if isinstance(document, dict) else {}
+    made = facts.get("registered_utc")
     if (facts.get("kind"), facts.get("schema_version")) != (KIND, REGISTRATION_SCHEMA):
-        what = f"this is not a registration of schema {REGISTRATION_SCHEMA}"
+        what = f"there is no such registration of schema {REGISTRATION_SCHEMA}"
+        hint = "name the file that `make preregister` wrote"
     elif not has_valid_self_hash(facts):
         what = f"the registration was edited after it was made: its {KEY} does not fit its content"
         hint = "take the file back from version control; what changed belongs into the study's file"
     elif not (is_time(made) and "T" in str(made)) or parse_time(str(made)) > parse_time(utc_now()):
         what = f"its time of registration, {ascii(made)[:40]}, is not a time in the past"
         hint = "set this machine's clock right; if it is right, register again"
-    if what:
-        raise UserError(what, where=str(path), hint=hint)
-    return facts
+    else:
+        return facts
+    raise UserError(what, where=str(path), hint=hint)
 
 
 def design(
@@ -221,7 +218,7 @@ def with_registration(
         commit=frozen["commit"],
         dirty=frozen["dirty"],
         siblings=others,
-        others_before=len(set(map(str, frozen.get("earlier_sha256", []))) - set(others.values())),
+        others_before=len({*frozen["earlier_sha256"]} - {*others.values()}),
     )
     found = deviations(study, tasks, path, provenance.first_answer_utc, world_for)
     return provenance.model_copy(update={"registration": registration, "deviations": found})
@@ -229,22 +226,19 @@ def with_registration(
 
 def siblings(path: Path) -> list[Path]:
     """The other registrations in its folder with a model and at least half of the tasks of this."""
-    (models, tasks), found = _models_and_tasks(path), []
+
+    def asked(file: Path) -> tuple[set[str], set[str]]:
+        frozen = read_registration(file)
+        return {model["id"] for model in frozen["models"].values()}, {*frozen["tasks"]}
+
+    (models, tasks), found = asked(path), []
     for other in sorted(path.parent.glob("*.json")):
         with suppress(UserError):
-            their_models, their_tasks = _models_and_tasks(other)
+            their_models, their_tasks = asked(other)
             same = models & their_models and 2 * len(tasks & their_tasks) >= len(tasks)
             if same and other.name != path.name:
                 found.append(other)
     return found
-
-
-def _models_and_tasks(path: Path) -> tuple[set[str], set[str]]:
-    frozen = read_registration(path)
-    try:
-        return {str(model["id"]) for model in frozen["models"].values()}, set(frozen["tasks"])
-    except (AttributeError, KeyError, TypeError):
-        return set(), set()
 
 
 def deviations(

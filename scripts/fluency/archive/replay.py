@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -97,21 +97,19 @@ def replay_archive(path: Path, sandbox: Sandbox | None = None) -> Replay:
         if sandbox:
             _check_limits(archived)
         tasks = present_tasks(archived.task_of)
-        before, after, differences = list[Row](), list[Row](), list[CellDifference]()
+        replayed = []
         with ThreadPoolExecutor(2) as pool:
-            replayed = pool.map(partial(_replayed, archived, tasks, sandbox), archived.cells)
-            for number, (old, new, found) in enumerate(replayed, 1):
-                before.append(old)
-                after.append(new)
-                differences += [found] if found else []
-                if number % 100 == 0:
-                    log_line(f"replayed {number:,} of {len(archived.cells):,} cells")
+            for one in pool.map(partial(_replayed, archived, tasks, sandbox), archived.cells):
+                replayed.append(one)
+                if len(replayed) % 100 == 0:
+                    log_line(f"replayed {len(replayed):,} of {len(archived.cells):,} cells")
+        before, after, found = zip(*replayed, strict=True)
         how = "Run again in the present image" if sandbox else "Scored again by the present checks"
         return Replay(
             heading=how,
             archive=path.name,
             cells=len(after),
-            differences=differences,
+            differences=list(filter(None, found)),
             notes=list(_notes(archived, tasks, sandbox)),
             before=_headlines(archived, before),
             after=_headlines(archived, after),
@@ -164,8 +162,8 @@ def _replayed(
     return old, new, CellDifference(cell.path, old.passed != new.passed, "; ".join(parts))
 
 
-def _headlines(archived: ArchivedStudy, rows: list[Row]) -> dict[str, str]:
-    analysis = analyse(to_frame(rows), archived.study, archived.tasks)
+def _headlines(archived: ArchivedStudy, rows: Iterable[Row]) -> dict[str, str]:
+    analysis = analyse(to_frame(list(rows)), archived.study, archived.tasks)
     return {model.model: headline_of(model) for model in analysis.models}
 
 

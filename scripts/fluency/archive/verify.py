@@ -11,8 +11,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from fluency.archive.archived_study import (
     IMAGE_FILE,
     STATED,
@@ -20,7 +18,7 @@ from fluency.archive.archived_study import (
     read_archived_study,
     write_opened,
 )
-from fluency.archive.cell_chain import check_cell, is_archived_image, is_result_plausible
+from fluency.archive.cell_chain import check_cell, is_result_plausible
 from fluency.archive.code_hashes import code_hashes
 from fluency.archive.findings import VerifyReport
 from fluency.archive.manifest import MANIFEST_NAME
@@ -37,13 +35,12 @@ from fluency.archive.registration import is_about_code, with_registration
 from fluency.archive.unpack import UnpackedArchive, unpacked
 from fluency.archive.world_files import world_folder
 from fluency.common.clock import parse_time
-from fluency.common.errors import ArchiveError, UserError
+from fluency.common.errors import UserError
 from fluency.common.git import blob_name, day_of, files_at
 from fluency.common.paths import ARCHIVES
-from fluency.common.terminal import log_line, print_lines
+from fluency.common.terminal import print_lines
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import CONTROL_FILE, ControlRun
-from fluency.core.schema import first_problem
 from fluency.core.table import Row
 from fluency.core.task_world import world_for
 from fluency.execution.image_content import SOURCES, content_sha256
@@ -69,9 +66,7 @@ def verify(archive: Path, record: Path | None = None) -> int:
     return report.exit_code
 
 
-def open_archive(
-    archive: Path, into: Path | None = None, *, verbose: bool = False, show: bool = True
-) -> int:
+def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = False) -> int:
     """Verify an archive, make its report and explorer again, and open them on a screen.
 
     Of an altered archive nothing is written. The exit code is the verification's.
@@ -85,7 +80,7 @@ def open_archive(
         folder = into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst")
         written = write_opened(archived, folder)
     print("Report:   {}\nExplorer: {}".format(*written))
-    if show and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         for path in written:
             webbrowser.open(path.resolve().as_uri())
     return report.exit_code
@@ -100,8 +95,7 @@ def verify_archive(path: Path) -> VerifyReport:
 def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStudy | None]:
     """Check evidence and scores. Returns the study too; None if it cannot be read."""
     start, manifest = time.monotonic(), archive.manifest
-    ours = code_hashes()
-    same = frozenset(stage for stage in ours if manifest.code.get(stage) == ours[stage])
+    same = frozenset(stage for stage, _ in code_hashes().items() & manifest.code.items())
     report = VerifyReport(archive.path, archive.sha256, manifest, same)
     for finding in archive.problems:
         report.add("ALTERED", finding.where, finding.what)
@@ -123,8 +117,7 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
 def check_commit(archive: UnpackedArchive, report: VerifyReport) -> None:
     """Its day is possible, and its files of the project are the stated commit's."""
     manifest, where = archive.manifest, MANIFEST_NAME
-    tomorrow = datetime.now(UTC) + timedelta(days=1)
-    is_past = parse_time(manifest.utc_date) <= tomorrow
+    is_past = parse_time(manifest.utc_date) <= datetime.now(UTC) + timedelta(days=1)
     report.check(where, is_past, f"its day, {manifest.utc_date}, has not come yet")
     if manifest.dirty:
         report.add("note", where, "made with uncommitted changes, which no commit holds")
@@ -136,10 +129,9 @@ def check_commit(archive: UnpackedArchive, report: VerifyReport) -> None:
         return
     is_later = (day_of(manifest.commit) or "") <= manifest.utc_date
     report.check(where, is_later, "its day is before its commit's")
-    packed = {name: path for path, name in PROJECT_FILES.items()}
     for name in archive.places:
-        path = packed.get(name, name)
-        if path in there and name.startswith(("sandbox/", "tasks/", *packed)):
+        path = PROJECT_FILES.get(name, name)
+        if path in there and name != README_FILE:
             same = blob_name(archive.read(name)) == there[path]
             report.check(name, same, "it is not the file of the stated commit")
 
@@ -174,13 +166,7 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> list[Row]:
             collector.add(records)
             rows.append(archived.row(cell, records))
             check_cell(archived, report, cell, records)
-    links, judged = report.checked["evidence"], report.checked["scores"]
-    log_line(f"checked {links:,} links, judged {judged:,} cells")
-    try:
-        made = collector.provenance(archived.tasks, [], archived.start_up_s)
-    except ValidationError as error:
-        raise ArchiveError(first_problem(error), where="results") from None
-    check_provenance(archived, report, made)
+    check_provenance(archived, report, archived.collected(collector))
     return rows
 
 
@@ -237,7 +223,7 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
     same = sorted(ran) == sorted(wanted)
     if not check(same, "its runs are not the tasks' first commands", "control"):
         return
-    same = is_archived_image(archived, control.image)
+    same = archived.is_its_image(control.image)
     check(same, "its image is not the one in results/image.json")
     limits = study.sandbox.limits
     for run in control.runs:
@@ -283,6 +269,6 @@ def check_complete(archived: ArchivedStudy, report: VerifyReport, rows: Sequence
 def check_unexpected_files(archived: ArchivedStudy, report: VerifyReport) -> None:
     """Only products, evidence and notes for the reader are in an archive."""
     unread = archived.unpacked.unread
-    known = {*PROJECT_FILES.values(), README_FILE, *product_names(archived.study, unread)}
+    known = {*PROJECT_FILES, README_FILE, *product_names(archived.study, unread)}
     for name in sorted(unread - known):
         report.check(name, name.startswith("sandbox/"), "nothing in the study names it")
