@@ -106,7 +106,7 @@ def test_interrupt_while_program_is_imported_shows_no_traceback(program, importe
     ("command", "sentence"),
     [
         ("python -m tools.interop.harbor.export --into README.md", "README.md: there is something"),
-        ("python -m tools.command_mutants bash nope", "nope: there is no set of tasks"),
+        ("python -m tools.command_mutants bash nope", "nope: there is no such task"),
         ("make answers MERGE=docs", "no target takes MERGE: `make` lists"),
     ],
 )

@@ -25,7 +25,7 @@ from fluency.core.schema import FrozenModel, RecordType, first_problem
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, CellRecords, Row, cell_row, to_frame, write_table
-from fluency.core.tasks import Task, load_task, read_task, task_folder
+from fluency.core.tasks import Task, load_task, read_task, task_folders
 from fluency.report.report import write_products
 from fluency.world import World
 
@@ -124,8 +124,8 @@ def check_yaml(data: bytes, where: str) -> None:
 
 def present_tasks(ids: Iterable[str]) -> dict[str, Task]:
     """The tasks that this checkout, or its private folder, has too."""
-    folders = {name: task_folder(name) for name in ids}
-    return {name: load_task(folder) for name, folder in folders.items() if folder}
+    folders = task_folders()
+    return {name: load_task(folders[name]) for name in ids if name in folders}
 
 
 @dataclass

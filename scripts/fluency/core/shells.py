@@ -7,7 +7,7 @@ entry, named by its shells, with its field in `records.py` and its column in `ta
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -85,7 +85,9 @@ CONDITIONS: Mapping[str, Condition] = {
 EXTRA_CONDITIONS = tuple(CONDITIONS.values())[1:]
 
 
-def _one_of(known: Mapping[str, object], noun: str) -> AfterValidator:
+def one_of(known: Collection[str], noun: str) -> AfterValidator:
+    """A validator of names; the noun is what they name."""
+
     def check(name: str) -> str:
         if name not in known:
             raise ValueError(f"there is no {noun} {name!r}; {did_you_mean(name, known)}")
@@ -94,7 +96,7 @@ def _one_of(known: Mapping[str, object], noun: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-ConditionName = Annotated[str, _one_of(CONDITIONS, "condition")]
+ConditionName = Annotated[str, one_of(CONDITIONS, "condition")]
 Grammar = Literal["bash", "pwsh"]
 """The language a shell reads, which decides the parser and the dialect an answer is taken for."""
 
@@ -189,7 +191,7 @@ def other_dialect(shell: Shell) -> Shell:
     return next(other for other in SHELLS.values() if other.grammar != shell.grammar)
 
 
-ShellName = Annotated[str, _one_of(SHELLS, "shell")]
+ShellName = Annotated[str, one_of(SHELLS, "shell")]
 
 
 def sort_shells(names: Sequence[str]) -> tuple[str, ...]:
@@ -198,8 +200,10 @@ def sort_shells(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def gap_shells(names: Sequence[str]) -> tuple[str, str]:
-    """Baseline and challenger: the first two of `names` in the order of reports; a study of one shell has both, too."""
-    asked = sort_shells(names)[:2]
-    others = [name for name in (*DESIGN_SHELLS, *SHELLS) if name not in asked]
-    baseline, challenger = sort_shells([*asked, *others[: 2 - len(asked)]])
+    """Baseline and challenger: the first two of `names` in the order of reports.
+
+    Where a study has one shell, the first other one of the design is added.
+    """
+    asked = dict.fromkeys([*sort_shells(names)[:2], *DESIGN_SHELLS])
+    baseline, challenger = sort_shells(list(asked)[:2])
     return baseline, challenger

@@ -13,11 +13,10 @@ from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import (
     Field,
-    PrivateAttr,
     TypeAdapter,
     ValidationError,
     field_validator,
@@ -30,7 +29,7 @@ from fluency.common.files import sha256
 from fluency.common.paths import ROOT, TASKS
 from fluency.core.config_files import config_error, read_yaml
 from fluency.core.schema import FrozenModel
-from fluency.core.shells import DESIGN_SHELLS, ShellName
+from fluency.core.shells import DESIGN_SHELLS, ShellName, one_of
 
 if TYPE_CHECKING:
     from fluency.core.records import ProcessFact
@@ -42,30 +41,13 @@ PAGE = "docs/adding-a-task.md"
 """For hints."""
 
 
-def private_folder() -> Path | None:
-    """The absolute folder of private tasks; None if the environment names no folder."""
-    named = os.environ.get(PRIVATE_TASKS_VARIABLE)
-    if not named:
-        return None
-    folder = Path(named).expanduser().absolute()
-    if not folder.is_dir() or folder.resolve().is_relative_to(ROOT):
-        raise UserError(
-            "there is no folder of private tasks here, outside the project",
-            where=f"{PRIVATE_TASKS_VARIABLE}={named}",
-            hint=f"name one (the project's files are published), or unset {PRIVATE_TASKS_VARIABLE}",
-        )
-    return folder
-
-
 def task_folders(root: Path = TASKS) -> dict[str, Path]:
     """Task -> its folder, in the order of names, private tasks included.
 
-    Every folder is a task, so that a lost task.yaml is noticed; hidden folders and `__pycache__` are skipped.
+    Every folder but hidden ones and `__pycache__` is a task, so that a lost task.yaml is noticed.
     """
-    banks = [Path(root), *_private(Path(root))]
     found: dict[str, Path] = {}
-    for folder in (folder for bank in banks for folder in bank.glob("[!._]*/")):
-        task_yaml(folder)
+    for folder in (folder for bank in _banks(root) for folder in bank.glob("[!._]*/")):
         if found.setdefault(folder.name, folder) is not folder:
             raise UserError(
                 "a private task has the id of a task of the project",
@@ -77,28 +59,19 @@ def task_folders(root: Path = TASKS) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def task_folder(task_id: str) -> Path | None:
-    """The folder of a task, private or not; None if missing."""
-    folders = (bank / task_id for bank in [TASKS, *_private(TASKS)])
-    return next((folder for folder in folders if folder.is_dir()), None)
-
-
-def _private(root: Path) -> list[Path]:
-    """The folder of private tasks, if there is one next to the bank in `root`."""
-    folder = private_folder() if root == TASKS else None
-    return [folder] if folder else []
-
-
-def task_yaml(folder: Path) -> Path:
-    """UserError where the folder holds no task.yaml."""
-    path = folder / "task.yaml"
-    if not path.is_file():
+def _banks(root: Path) -> list[Path]:
+    """A folder of tasks, and next to the project's own the private one, if there is one."""
+    named = os.environ.get(PRIVATE_TASKS_VARIABLE)
+    if root != TASKS or not named:
+        return [root]
+    private = Path(named).expanduser().absolute()
+    if not private.is_dir() or private.resolve().is_relative_to(ROOT):
         raise UserError(
-            "this task folder holds no task.yaml",
-            where=str(folder),
-            hint=f"restore the file, or remove the folder; {PAGE} says what a task is",
+            "there is no folder of private tasks here, outside the project",
+            where=f"{PRIVATE_TASKS_VARIABLE}={named}",
+            hint=f"name one (the project's files are published), or unset {PRIVATE_TASKS_VARIABLE}",
         )
-    return path
+    return [root, private]
 
 
 SETS = "sets.yaml"
@@ -124,36 +97,13 @@ _SETS = TypeAdapter(dict[str, TaskSet])
 
 def task_sets(root: Path = TASKS) -> dict[str, TaskSet]:
     """The sets by name; none where the bank has no such file."""
-    path = Path(root) / SETS
+    path = root / SETS
     if not path.is_file():
         return {}
     try:
         return _SETS.validate_python(read_yaml(path))
     except ValidationError as error:
         raise config_error(error, [path], TaskSet, PAGE) from None
-
-
-def resolve_task_ids(
-    wanted: str | Sequence[str], there: Collection[str], root: Path = TASKS
-) -> list[str]:
-    """The ids that a study's `tasks` asks for: `all` of `there`, a set's tasks, or the ids themselves."""
-    if wanted == ALL:
-        return list(there)
-    where = "tasks"
-    if isinstance(wanted, str):
-        sets = task_sets(root)
-        if wanted not in sets:
-            hint = f"{did_you_mean(wanted, [*sets, ALL])}; tasks by id are a list, as in `tasks: [one, two]`"
-            raise UserError(
-                "there is no set of tasks of this name", where=f"tasks: {wanted}", hint=hint
-            )
-        where, wanted = f"tasks: {wanted}", sets[wanted].tasks
-    for name in wanted:
-        if name not in there:
-            raise UserError(
-                "there is no such task", where=f"{where}: {name}", hint=did_you_mean(name, there)
-            )
-    return list(wanted)
 
 
 def set_name(ids: Collection[str], root: Path = TASKS) -> str:
@@ -219,22 +169,22 @@ class Task(FrozenModel):
     category: Category
     provenance: Literal["design", "allowlist", "written"]
     provenance_note: str
-    needs: list[Literal["processes", "http"]] = Field(default_factory=list)
+    needs: list[Literal["processes", "http"]] = []
     """Beside the tree."""
     prompt: str = Field(min_length=20)
     structure: Structure
     content: Literal["set", "ordered", "paths", "keyed", "jsonset", "json", "hex"]
     fixture: str
     fairness: str
-    lean: str | None = None
+    lean: Annotated[str, one_of((*DESIGN_SHELLS, NEUTRAL), "lean")] | None = None
     """The shell its author expects to find it easier, or `neutral`."""
     difficulty: str | None = None
     """How hard its author thinks it is, in words."""
     references: dict[ShellName, list[str]]
     wrong: dict[ShellName, list[str]]
 
-    _folder: Path = PrivateAttr()
-    _known: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _folder: Path
+    _known: dict[str, Any] = {}
 
     @field_validator("references", "wrong")
     @classmethod
@@ -242,13 +192,6 @@ class Task(FrozenModel):
         for shell in DESIGN_SHELLS:
             if not value.get(shell):
                 raise ValueError(f"at least one command for {shell} is needed")
-        return value
-
-    @field_validator("lean")
-    @classmethod
-    def _known_lean(cls, value: str | None) -> str | None:
-        if value not in (None, NEUTRAL, *DESIGN_SHELLS):
-            raise ValueError(f"the lean is one of {', '.join((*DESIGN_SHELLS, NEUTRAL))}")
         return value
 
     @property
@@ -281,16 +224,15 @@ class Task(FrozenModel):
         return run_python_file(self.folder / "answer.py").expected
 
     def expected(self, world: World, processes: Sequence[ProcessFact] = ()) -> Any:
-        """The right answer in a world, as JSON data in the form of the content rule; cached without processes."""
-        if processes:
-            return self._compute(world, processes)
-        if world.sha256 not in self._known:
-            self._known[world.sha256] = self._compute(world, ())
-        return deepcopy(self._known[world.sha256])
+        """The right answer in a world, as JSON data in the form of the content rule.
 
-    def _compute(self, world: World, processes: Sequence[ProcessFact]) -> Any:
-        with author_code(self.folder / "answer.py", world.seed, "expected(world, processes)"):
-            return self._answer(world, processes)
+        It is computed once for a world, but again for each list of processes.
+        """
+        known = {} if processes else self._known
+        if world.sha256 not in known:
+            with author_code(self.folder / "answer.py", world.seed, "expected(world, processes)"):
+                known[world.sha256] = self._answer(world, processes)
+        return deepcopy(known[world.sha256])
 
 
 def load_task(folder: Path) -> Task:
@@ -309,25 +251,40 @@ def load_task(folder: Path) -> Task:
 
 def read_task(folder: Path) -> Task:
     """A task as `load_task` reads it, but with any pattern: compiling one may take minutes."""
-    path = task_yaml(Path(folder))
+    path = folder / "task.yaml"
     try:
         task = Task.model_validate(read_yaml(path))
     except ValidationError as error:
         raise config_error(error, [path], Task, PAGE) from None
-    if task.id != path.parent.name:
+    if task.id != folder.name:
         raise UserError(
-            f"the id is {task.id}, the folder {path.parent.name}",
+            f"the id is {task.id}, the folder {folder.name}",
             where=f"{path}: id",
             hint="give the folder the task's id",
         )
-    if not (path.parent / "answer.py").is_file():
-        raise UserError("the task has no answer", where=str(path.parent), hint=f"see {PAGE}")
-    task._folder = path.parent
+    if not (folder / "answer.py").is_file():
+        raise UserError("the task has no answer", where=str(folder), hint=f"see {PAGE}")
+    task._folder = folder
     return task
 
 
 def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Task]:
-    """Tasks in the order of their ids, private ones included; `wanted`: `all`, a set's name, or ids."""
-    folders = task_folders(root)
-    chosen = set(resolve_task_ids(wanted, folders, root))
-    return [load_task(folder) for name, folder in folders.items() if name in chosen]
+    """Tasks in the order of their ids, private ones included.
+
+    Args:
+        wanted: `all`, a set's name, or ids.
+        root: the bank.
+    """
+    folders, where = task_folders(root), "tasks"
+    if isinstance(wanted, str):
+        where = f"tasks: {wanted}"
+        sets = {name: found.tasks for name, found in task_sets(root).items()} | {ALL: list(folders)}
+        if wanted not in sets:
+            hint = f"{did_you_mean(wanted, sets)}; tasks by id are a list, as in `tasks: [one, two]`"
+            raise UserError("there is no set of tasks of this name", where=where, hint=hint)
+        wanted = sets[wanted]
+    for name in wanted:
+        if name not in folders:
+            hint = did_you_mean(name, folders)
+            raise UserError("there is no such task", where=f"{where}: {name}", hint=hint)
+    return [load_task(folder) for name, folder in folders.items() if name in wanted]

@@ -20,7 +20,7 @@ from fluency.common.words import escape_controls
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, load_records, record_path
-from fluency.core.tasks import Task, load_task, task_folder
+from fluency.core.tasks import Task, load_task, task_folders
 from fluency.report.cell_view import bytes_text, cell_title, cell_view
 from fluency.report.marks import mark_of
 
@@ -96,7 +96,7 @@ def _lines(cell: Cell, results: Path, full: bool) -> Iterator[Text]:
 
 def _task_of(cell: Cell) -> Task | None:
     with suppress(UserError):  # a record can outlive its task; its rest is still shown
-        folder = task_folder(cell.task)
+        folder = task_folders().get(cell.task)
         return load_task(folder) if folder else None
     return None
 
