@@ -207,7 +207,7 @@ def small(**changes: object) -> dict:
         (small(task=[]), "small", 'did you mean "tasks"?', "small.task"),
         (small(hue=1), "small", "docs/adding-a-task.md lists", "small.hue"),
         (small(tasks=["lost"]), "small", "there is no such task", "tasks: small: lost"),
-        (small(tasks=TWO[:1] * 2), "small", "named twice", "small"),
+        (small(tasks=TWO[:1] * 2), "small", "must be different", "small.tasks"),
         (small(tasks=[]), "small", "at least one entry", "small.tasks"),
         ({"small": {"description": "x"}}, "small", "missing", "small.tasks"),
         ({"small": TWO}, "small", "its keys", "small"),

@@ -21,8 +21,9 @@ UTILITY = "Microsoft.PowerShell.Utility"
 @pytest.mark.parametrize("line", PARSED, ids=lambda line: line["command"][:40])
 def test_parse_agrees_with_powershells_parser(line):
     found = parse("pwsh", line["command"])
-    assert [call.name for call in found.calls] == [command["name"] for command in line["commands"]]
+    names = [command["name"] for command in line["commands"]]
     assert found.parses == (not line["parse_errors"])
+    assert [call.name for call in found.calls] == names or not found.parses
     types = {command["type"] in ("Cmdlet", "Alias") for command in line["commands"]}
     kinds = {(): "no-commands", (True,): "cmdlets-only", (False,): "unix-only"}
     kind = kinds.get(tuple(types), "mixed") if found.parses else "does-not-parse"

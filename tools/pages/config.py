@@ -33,7 +33,7 @@ def _lines() -> Iterator[str]:
         yield f"\n## {title}\n\n{text}\n"
         yield "| key | default | meaning |\n|---|---|---|"
         for name, field in model.model_fields.items():
-            yield f"| `{name}` | {_default(field)} | {field.description or ''} |"
+            yield f"| `{name}` | {_default(field)} | {' '.join((field.description or '').split())} |"
 
 
 def _default(field: FieldInfo) -> str:

@@ -1,4 +1,4 @@
-"""Configuration files: reading, merging, and messages with file, key and the right form of a value."""
+"""Configuration files: how they are read, merged, and which message names a wrong key."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ENTRIES = {
     "shells": "bash, pwsh",
 }
 """Key -> the entries of its list in an example."""
-_UNION_BRANCH = re.compile(r"str|float|(literal|list)\[.*|constrained-.*")
+_UNION_BRANCH = re.compile(r"str|float|(literal|list|function-after)\[.*|constrained-.*")
 """Parts of pydantic's locations that name the branch of a union, and no key."""
 
 
@@ -110,7 +110,10 @@ def config_error(
 ) -> UserError:
     """The first problem of a validation as one sentence with file and key.
 
-    model: its keys, and its parts' keys, are suggested for a mistyped one. page: the documentation of the keys.
+    Args:
+        files: that were merged.
+        model: its keys, and its parts' keys, are suggested for a mistyped one.
+        page: documents the keys.
     """
     problem = error.errors()[0]
     keys = [str(part) for part in problem["loc"] if not _UNION_BRANCH.fullmatch(str(part))]

@@ -1,16 +1,16 @@
 """The commands in a command line, by tree-sitter's grammars, as the shells' own parsers see them.
 
-tree-sitter's PowerShell grammar rejects some texts that PowerShell accepts, and accepts some that it rejects. Both are
-corrected here without changing the grammar. A text that does not parse is parsed again with the part that the grammar
-does not know overwritten by as many plain characters, so that names are still read from the original text at the same
-place. What only PowerShell rejects is looked for in the tree. The tests compare with recordings of PowerShell's parser.
+tree-sitter's PowerShell grammar rejects some texts that PowerShell accepts, and accepts some that
+it rejects. Both are corrected here without changing the grammar. A text that does not parse is
+parsed again with the part that the grammar does not know overwritten by as many plain characters,
+so that names are still read from the original text at the same place. What only PowerShell rejects
+is looked for in the tree. The tests compare with recordings of PowerShell's parser.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-import threading
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -21,39 +21,37 @@ from tree_sitter import Language, Node, Parser, Tree
 
 from fluency.core.shells import Condition, Grammar, Shell
 
-# tree-sitter's recovery from errors takes time by the square of the length: a minute for 8,000 bytes. References and
-# recorded answers take 2,000 steps at most, 8,000 bytes without an error about 45,000.
+# tree-sitter's recovery from errors takes time by the square of the length: a minute for 8,000
+# bytes. References and recorded answers take 2,000 steps at most, 8,000 bytes without an error
+# about 45,000.
 MAX_BYTES = 8_000
 MAX_HUNDREDS_OF_STEPS = 2_000
 BASH: Grammar = "bash"
 POWERSHELL: Grammar = "pwsh"
 _LANGUAGES = {BASH: tree_sitter_bash.language, POWERSHELL: tree_sitter_pwsh.language}
-_local = threading.local()
-# Runs a text, starts another PowerShell or asks what a name stands for: not all of its calls are in the tree.
+# Runs a text, starts another PowerShell or asks what a name stands for: then not all of the calls
+# are in the tree.
 _LOOKS_UP = re.compile(
-    r"invoke-?(?:expression|command|script|history)|\b(?:iex|icm|gcm|gal|sal|nal)\b|alias|get-command"
-    r"|scriptblock\]|\.ps1\b|\bpwsh\b|powershell",
+    r"invoke-?(?:expression|command|script|history)|\b(?:iex|icm|gcm|gal|sal|nal)\b|alias"
+    r"|get-command|scriptblock\]|\.ps1\b|\bpwsh\b|powershell",
     re.IGNORECASE,
 )
 
 
 class Call(NamedTuple):
-    """A command as it is called: its name as written, its arguments as written less outer quotes."""
+    """A command as it is called: its name, and its arguments less outer quotes, as written."""
 
     name: str
     arguments: tuple[str, ...]
 
 
 class Parsed(NamedTuple):
-    """Whether a shell's parser accepts a text, the calls in order, and the functions that the text defines.
+    """What a text is to a shell's parser."""
 
-    `has_dynamic_calls`: it calls something whose name is known only when it runs.
-    """
-
-    parses: bool
-    calls: tuple[Call, ...]
-    functions: frozenset[str]
-    has_dynamic_calls: bool = False
+    parses: bool  # whether the parser accepts it
+    calls: tuple[Call, ...]  # in order
+    functions: frozenset[str]  # that it defines
+    has_dynamic_calls: bool = False  # calls something whose name is known only when it runs
 
 
 class TooManySteps(Exception):
@@ -64,9 +62,9 @@ class TooManySteps(Exception):
 def parse(grammar: Grammar, command: str) -> Parsed:
     """The commands in a text; never an error.
 
-    A text longer than MAX_BYTES counts as one that does not parse, and only its head is read: no answer to a one-line
-    request is that long, and a model that repeats itself must not delay the run. A text that takes the parser too
-    many steps does not parse either, and has no calls.
+    A text longer than MAX_BYTES counts as one that does not parse, and only its head is read: no
+    answer to a one-line request is that long, and a model that repeats itself must not delay the
+    run. A text that takes the parser too many steps does not parse either, and has no calls.
     """
     source = command.encode("utf-8", errors="replace")
     whole = len(source) <= MAX_BYTES and b"\0" not in source
@@ -78,7 +76,7 @@ def parse(grammar: Grammar, command: str) -> Parsed:
 
 
 def condition_applies(condition: Condition, shell: Shell, command: str) -> bool:
-    """Whether a command is run under a condition: it calls a name that the condition changes, or may call one."""
+    """Whether a command is run under a condition: it calls, or may call, a name that it changes."""
     if not condition.only_for_calls:
         return True
     parsed = parse(shell.grammar, command)
@@ -88,20 +86,17 @@ def condition_applies(condition: Condition, shell: Shell, command: str) -> bool:
 
 
 def syntax_tree(grammar: Grammar, source: bytes) -> Tree:
-    """tree-sitter's tree of a text; TooManySteps if it has too many errors. A parser belongs to one thread."""
-    parsers: dict[Grammar, Parser] = _local.__dict__.setdefault("parsers", {})
-    if grammar not in parsers:
-        parsers[grammar] = Parser(_language(grammar))
+    """tree-sitter's tree of a text; TooManySteps if it has too many errors."""
     calls = itertools.count(1)
+    # A new parser each time: one belongs to one thread, and would go on with a text it gave up.
+    parser = Parser(_language(grammar))
     try:
-        return parsers[grammar].parse(
+        return parser.parse(
             lambda offset, _: source[offset : offset + 4_096],
-            progress_callback=lambda *_: (
-                next(calls) > MAX_HUNDREDS_OF_STEPS
-            ),  # called once in a hundred steps
+            # Called once in a hundred steps.
+            progress_callback=lambda *_: next(calls) > MAX_HUNDREDS_OF_STEPS,
         )
     except ValueError:  # "Parsing failed", after that callback has said so
-        parsers[grammar].reset()  # else it would go on with this text when it gets the next
         raise TooManySteps from None
 
 
@@ -111,9 +106,10 @@ def _language(grammar: Grammar) -> Language:
 
 
 def _nodes(tree: Tree) -> Iterator[tuple[Node, Node | None]]:
-    """Every node with its parent, in the order of the text; without recursion, since nesting may be deep.
+    """Every node with its parent, in the order of the text.
 
-    `Node.parent` searches for the node from the root, which takes too long in a long text.
+    Without recursion, since nesting may be deep; and without `Node.parent`, which searches for the
+    node from the root and takes too long in a long text.
     """
     stack: list[tuple[Node, Node | None]] = [(tree.root_node, None)]
     while stack:
@@ -162,16 +158,12 @@ _GAPS = re.compile(
     rb"(?P<attached>" + _ATTACHED + rb")"
     rb"|(?P<string>" + _STRING + rb")"
     rb"|(?P<operator>-[ci](?:not)?in\b|-[ci]join\b)"
-    rb"|(?P<typed>\[[\w.]+\](?=\$\w+ *[-+*/%]=))"
     rb"|(?P<item>(?<=[)}]) *, *(?P<bare>[A-Za-z_][\w*.?-]*+)(?=[\s|;)}]|$))"
-    rb"|(?P<clause>(?<=\}) (?=['\"{\d]|default\b|(?!else|elseif|catch|finally|while|until)[A-Za-z]+ \{))"
+    rb"|(?P<clause>(?<=\}) (?=['\"{\d]|default\b"
+    rb"|(?!else|elseif|catch|finally|while|until)[A-Za-z]+ \{))"
     rb"|(?P<lone>(?<=[\w'\"*)}/.] )[+!](?=[ |;]|$))",
     re.DOTALL,
 )
-_KEYWORD = re.compile(
-    rb"(?<![^\s;&|{}()])(for|foreach|if|while|do|elif|until|switch)(?=\s+[^\s({-])"
-)
-_BRACKET = re.compile(rb"(?<![^\s;&|{}()])\[(?=\s)")
 _BAD_VARIABLE = re.compile(rb"(?<!`)\$[A-Za-z_]\w*:(?![\w:{])")
 
 
@@ -182,10 +174,6 @@ def _parse_pwsh(source: bytes) -> Parsed:
         patched = _GAPS.sub(_patch_grammar_gap, source)
         tree = tree if patched == source else syntax_tree(POWERSHELL, patched)
         parses = not tree.root_node.has_error
-        if not parses:
-            # PowerShell's parser goes on past a keyword without its parenthesis, and takes `[` for a name.
-            skipped = _BRACKET.sub(b"x", _KEYWORD.sub(lambda found: b" " * len(found[0]), patched))
-            tree = tree if skipped == patched else syntax_tree(POWERSHELL, skipped)
     calls, functions, dynamic = [], set(), False
     for node, parent in _nodes(tree):
         if node.type in ("command_name", "command_name_expr"):
@@ -210,8 +198,6 @@ def _patch_grammar_gap(found: re.Match[bytes]) -> bytes:
             return piece[:2].ljust(len(piece), b"x")
         case "operator":
             return b"-eq".ljust(len(piece))
-        case "typed":
-            return b" " * len(piece)
         case "item":
             return piece.removesuffix(found["bare"]).ljust(len(piece), b"1")
         case "lone":
@@ -222,7 +208,10 @@ def _patch_grammar_gap(found: re.Match[bytes]) -> bytes:
 
 
 def _called(source: bytes, node: Node) -> str | None:
-    """A command's name if it is written out; None if it is known only at run time (`& $x`, `& "$p/x"`, `& { … }`)."""
+    """A command's name if it is written out.
+
+    None if it is known only at run time: `& $x`, `& "$p/x"`, `& { … }`.
+    """
     text = _text(source, node)
     if node.type == "command_name":
         return text
@@ -239,7 +228,7 @@ def _arguments(source: bytes, command: Node | None) -> tuple[str, ...]:
 
 
 def _rejected_by_powershell(source: bytes, node: Node) -> bool:
-    """What the grammar accepts and PowerShell does not: `<`, and `$name:` followed by nothing in a string."""
+    """What the grammar alone accepts: `<`, and `$name:` followed by nothing in a string."""
     if node.type == "file_redirection_operator":
         return _text(source, node) == "<"
     if node.type == "expandable_string_literal":

@@ -1,4 +1,7 @@
-"""The records: what was asked, what ran, how it was judged; each is a JSON file. What is unknown is null."""
+"""The records: what was asked, what ran, how it was judged; each is a JSON file.
+
+What is unknown is null.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ import base64
 import builtins
 from pathlib import Path
 from typing import Any, Literal
-
-from pydantic import Field
 
 from fluency.core.schema import (
     RECORD_SCHEMA,
@@ -36,8 +37,8 @@ class ToolOffer(FrozenModel):
 class Request(FrozenModel):
     """What is sent to a model, complete: its canonical JSON is the key of the answer store.
 
-    `trial` and `protocol` are not sent: they separate independent samples of one prompt, and a deliberate new
-    start. Nothing here may depend on the machine, the day, or the key.
+    `trial` and `protocol` are not sent: they separate independent samples of one prompt, and a
+    deliberate new start. Nothing here may depend on the machine, the day, or the key.
     """
 
     wire: Wire = "messages"
@@ -49,8 +50,8 @@ class Request(FrozenModel):
     """As sent; null: the provider's default."""
     thinking: dict[str, Any] | None = None
     effort: str | None = None
-    extra_body: dict[str, Any] = Field(default_factory=dict)
-    headers: dict[str, str] = Field(default_factory=dict)
+    extra_body: dict[str, Any] = {}
+    headers: dict[str, str] = {}
     seed: int | None = None
     """Sampling seed, where a server takes one."""
     tool: ToolOffer | None = None
@@ -72,7 +73,7 @@ class Usage(FrozenModel):
 
 
 class Answer(FrozenModel):
-    """One answer as it arrived: kept in the answer store, and copied into the generation's record."""
+    """One answer as it arrived: kept in the answer store, and copied into the generation."""
 
     schema_version: int = RECORD_SCHEMA
     request_key: Digest
@@ -204,8 +205,8 @@ class Result(FrozenModel):
     wall_s: float
     """Process spawn to exit, the command alone."""
     used: Used = Used()
-    processes: list[ProcessFact] = Field(default_factory=list)
-    http_requests: list[HttpRequest] = Field(default_factory=list)
+    processes: list[ProcessFact] = []
+    http_requests: list[HttpRequest] = []
     tree_changed: bool = False
     changes: TreeChanges | None = None
     """Null: none."""
@@ -217,11 +218,9 @@ class Result(FrozenModel):
 
 
 def changed_paths(result: Result) -> list[tuple[str, Paths]]:
-    """The changes of the working folder: created, changed, removed, with the paths, where there are any."""
-    if result.changes is None:
-        return []
-    kinds = {kind: getattr(result.changes, kind) for kind in ("created", "changed", "removed")}
-    return [(kind, found) for kind, found in kinds.items() if found.count]
+    """What was created, changed and removed in the working folder, each with its paths."""
+    kinds = result.changes or ()
+    return [(kind, found) for kind, found in kinds if isinstance(found, Paths) and found.count]
 
 
 class Run(FrozenModel):
@@ -246,7 +245,7 @@ class Extraction(FrozenModel):
     lenient: str | None
     """Also the only or first fenced block in prose; null: nothing found."""
     fenced: bool = False
-    notes: list[str] = Field(default_factory=list)
+    notes: list[str] = []
 
 
 class ImageInfo(FrozenModel):
@@ -260,9 +259,9 @@ class ImageInfo(FrozenModel):
     shells: dict[str, str | None]
     """Version of each shell; null: not in the image."""
     packages_sha256: Digest
-    archives: dict[str, Digest] = Field(default_factory=dict)
+    archives: dict[str, Digest] = {}
     """Shell -> SHA-256 of the archive it was taken from, where it was from one."""
-    unofficial: list[str] = Field(default_factory=list)
+    unofficial: list[str] = []
     """Shells whose archive is not the pinned official release."""
 
 
@@ -290,8 +289,9 @@ class Execution(FrozenModel):
 
 # fmt: off
 FailureClass = Literal[
-    "refusal", "empty", "truncated", "no-tool-call", "thinking-in-answer", "format", "other-dialect", "does-not-parse",
-    "missing-program", "invented-command", "timeout", "resource-limit", "non-zero-exit",
+    "refusal", "empty", "truncated", "no-tool-call", "thinking-in-answer", "format",
+    "other-dialect", "does-not-parse", "missing-program", "invented-command",
+    "timeout", "resource-limit", "non-zero-exit",
     "no-output", "wrong-structure", "table-noise", "silent-wrong", "one-world-only", "side-effects",
 ]
 # fmt: on
@@ -360,7 +360,7 @@ class ControlRun(FrozenModel):
     shell: ShellName
     kind: Literal["reference", "wrong"]
     command: str
-    results: dict[str, Result] = Field(default_factory=dict)
+    results: dict[str, Result] = {}
     """Seed of the world -> what the command did in it."""
     passed: bool
     """In every world."""
@@ -373,7 +373,10 @@ class ControlRun(FrozenModel):
 
 
 class Control(FrozenModel):
-    """`results/<study>/control.json`: every task's first reference and first wrong command in each shell there is."""
+    """`results/<study>/control.json`.
+
+    It holds every task's first reference and first wrong command in each shell there is.
+    """
 
     schema_version: SchemaVersion = RECORD_SCHEMA
     image: ImageInfo

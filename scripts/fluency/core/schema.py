@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import pretty_json, write_atomic
@@ -37,7 +37,7 @@ RecordType = TypeVar("RecordType", bound=FrozenModel)
 
 
 def read_record(kind: type[RecordType], path: Path) -> RecordType:
-    """A record from its file; UserError names the file when it is damaged or from a newer version."""
+    """A record from its file; UserError names a file that is damaged or of a newer version."""
     try:
         return kind.model_validate_json(Path(path).read_bytes())
     except FileNotFoundError:
@@ -45,8 +45,9 @@ def read_record(kind: type[RecordType], path: Path) -> RecordType:
             "there is no such record", where=str(path), hint="`make plan` lists what is missing"
         ) from None
     except ValidationError as error:
-        what = f"this is not a {kind.__name__.lower()} record of schema {RECORD_SCHEMA}: {first_problem(error)}"
-        raise UserError(what, where=str(path), hint=REBUILD_HINT) from None
+        what = f"this is not a {kind.__name__.lower()} record of schema {RECORD_SCHEMA}"
+        problem = f"{what}: {first_problem(error)}"
+        raise UserError(problem, where=str(path), hint=REBUILD_HINT) from None
 
 
 def write_record(path: Path, record: FrozenModel) -> None:
@@ -54,7 +55,19 @@ def write_record(path: Path, record: FrozenModel) -> None:
     write_atomic(Path(path), pretty_json(record.model_dump(mode="json")))
 
 
+def _all_differ(values: list[Any]) -> list[Any]:
+    names = [getattr(value, "alias", value) for value in values]
+    if len(set(names)) < len(names):
+        raise ValueError(f"every entry must be different, got {names}")
+    return values
+
+
+Entry = TypeVar("Entry")
+Entries = Annotated[list[Entry], Field(min_length=1), AfterValidator(_all_differ)]
+"""At least one, and none twice; models differ by their aliases."""
+
+
 class StrictModel(FrozenModel):
-    """What a person writes: a value of another type is an error, never converted (`true` is not a number)."""
+    """What a person writes: a value of another type is an error, as `true` for a number."""
 
     model_config = ConfigDict(strict=True)

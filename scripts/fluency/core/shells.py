@@ -1,7 +1,8 @@
-"""The shells, and the conditions that their answers run under again: one entry each, and the only place for it.
+"""The shells, and the conditions that their answers run under again: here and nowhere else.
 
-A third shell is one more entry, and references for the tasks it is validated on. A further condition is one more
-entry, named by its shells, with its field in `records.py` and its column in `table.py`.
+A third shell is one more entry, and references for the tasks it is validated on. A further
+condition is one more entry, named by its shells, with its field in `records.py` and its column in
+`table.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ WINDOWS_ALIASES: Mapping[str, str] = {
     "sort": "Sort-Object", "start": "Start-Process", "tee": "Tee-Object", "write": "Write-Output",
 }
 # fmt: on
-"""The aliases that PowerShell 7 defines on Windows alone, for the commands that it has on Linux too."""
+"""The aliases that PowerShell 7 has on Windows alone, of the commands that it has on Linux too."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +38,16 @@ class Condition:
     caveat: str = ""  # what its gap does not say, in a sentence
     unix_tools: bool = True  # whether PATH holds the Unix programs and the shell itself
     removed_arguments: tuple[str, ...] = ()  # of the shell's own
-    home_files: Mapping[str, str] = field(
-        default_factory=dict
-    )  # path relative to HOME -> text, before the command
-    # Runs only answers that call one of these names (lower case), and counts the others as designed. Empty: runs all.
+    # Path relative to HOME -> text, before the command.
+    home_files: Mapping[str, str] = field(default_factory=dict)
+    # Runs only answers that call one of these names (lower case), and counts the others as
+    # designed. Empty: runs all.
     only_for_calls: frozenset[str] = frozenset()
     in_summary: bool = False  # whether the summary table has its gap, too
 
     @property
     def score_field(self) -> str:
-        """The field of a score and the column of a table that say whether an answer passes under it."""
+        """The field of a score, and column of a table: whether an answer passes under it."""
         return f"{self.name}_passed"
 
 
@@ -59,8 +60,8 @@ CONDITIONS: Mapping[str, Condition] = {
             name="no_unix_tools",
             title="without Unix tools",
             setting="no Unix tools on PATH",
-            caveat="It is the same answers executed again: a model told that no Unix tools are there might have "
-            "written others.",
+            caveat="It is the same answers executed again: a model told that no Unix tools are "
+            "there might have written others.",
             unix_tools=False,
             in_summary=True,
         ),
@@ -68,8 +69,8 @@ CONDITIONS: Mapping[str, Condition] = {
             name="windows_aliases",
             title="with Windows aliases",
             setting="the aliases of Windows",
-            caveat=f"They are {', '.join(WINDOWS_ALIASES)}. Only answers that call one, or of which that cannot be "
-            "told, ran again; the others count as designed.",
+            caveat=f"They are {', '.join(WINDOWS_ALIASES)}. Only answers that call one, or of "
+            "which that cannot be told, ran again; the others count as designed.",
             removed_arguments=("-NoProfile",),
             home_files={
                 ".config/powershell/profile.ps1": "".join(
@@ -115,18 +116,16 @@ class Shell:
     packages: tuple[str, ...]  # Debian packages for the image
     empty_command: str  # ends at once with exit code 0, to measure the shell's start
     trivial_answers: tuple[str, ...]  # commands that do nothing, which no task may accept
-    print_command: Callable[
-        [Sequence[str]], str
-    ]  # the command that prints the lines, quoted for this shell
+    # The command that prints the lines, quoted for this shell.
+    print_command: Callable[[Sequence[str]], str]
     lexer: str  # of Pygments
     grammar: Grammar
-    missing_command: (
-        str  # regular expression of its message about an unknown command; the group is the name
-    )
-    syntax_error: str  # regular expression of its message about a text that it cannot parse
-    conditions: tuple[
-        Condition, ...
-    ] = ()  # under which answers run again, where the study asks for them
+    # Regular expressions of its messages about an unknown command, whose group is the name, and
+    # about a text that it cannot parse.
+    missing_command: str
+    syntax_error: str
+    # Under which answers run again, where the study asks for them.
+    conditions: tuple[Condition, ...] = ()
     install_hint: str = "rebuild the image: `make image`"  # where the image lacks it
     policy: str = ""  # the policy that prefers this shell, if there is one
     unix_programs_note: str = ""  # why an answer to it need not be in its language, in a sentence
@@ -139,7 +138,8 @@ SHELLS: dict[str, Shell] = {
             name="bash",
             title="Bash",
             short_title="Bash",
-            prompt_line="Solve this with a single bash command (or bash one-liner pipeline). Output only the command.",
+            prompt_line="Solve this with a single bash command (or bash one-liner pipeline). "
+            "Output only the command.",
             tool_name="bash",
             argv=("/usr/bin/bash", "--noprofile", "--norc", "-c"),
             version_command='echo "$BASH_VERSION"',
@@ -150,19 +150,20 @@ SHELLS: dict[str, Shell] = {
             lexer="bash",
             grammar="bash",
             missing_command=r"^(?:/\S+/)?(?:ba|da)?sh: (?:-c: )?line \d+: (.+): command not found$",
-            syntax_error=r"^bash: (?:-c: )?line \d+: .*(?:syntax error|unexpected (?:EOF|end of file))",
+            syntax_error=r"^bash: (?:-c: )?line \d+: "
+            r".*(?:syntax error|unexpected (?:EOF|end of file))",
         ),
         Shell(
             name="pwsh",
             title="PowerShell 7",
             short_title="PowerShell",
-            prompt_line="Solve this with a single PowerShell 7 command (or pipeline). Output only the command.",
+            prompt_line="Solve this with a single PowerShell 7 command (or pipeline). "
+            "Output only the command.",
             tool_name="powershell",
             argv=("/opt/microsoft/powershell/7/pwsh", "-NoProfile", "-NonInteractive", "-Command"),
             version_command="$PSVersionTable.PSVersion.ToString()",
-            packages=(
-                "libicu72",
-            ),  # the shell itself is no Debian package: the image takes its pinned release
+            # The shell itself is not a Debian package: the image takes its pinned release.
+            packages=("libicu72",),
             empty_command="exit",
             trivial_answers=("$null", "$true", "Write-Output ''"),
             print_command=lambda lines: ", ".join(
@@ -170,14 +171,14 @@ SHELLS: dict[str, Shell] = {
             ),
             lexer="powershell",
             grammar="pwsh",
-            missing_command=r"(?:^|(?<=: ))The term '((?:(?!: The term ').)+?)' is not recognized as a name of a "
-            r"cmdlet",
+            missing_command=r"(?:^|(?<=: ))The term '((?:(?!: The term ').)+?)' "
+            r"is not recognized as a name of a cmdlet",
             syntax_error=r"\AParserError",
             conditions=(CONDITIONS["no_unix_tools"], CONDITIONS["windows_aliases"]),
             install_hint="put its release's tarball beside the Makefile and run `make image`",
             policy="PowerShell-first",
-            unix_programs_note="PowerShell on Linux runs Unix programs too: 35 of the 60 Bash references of the task "
-            "bank run unchanged in it.",
+            unix_programs_note="PowerShell on Linux runs Unix programs too: 35 of the 60 Bash "
+            "references of the task bank run unchanged in it.",
         ),
     )
 }

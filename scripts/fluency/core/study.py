@@ -21,6 +21,9 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
     ValidationError,
     field_validator,
     model_validator,
@@ -32,7 +35,7 @@ from fluency.common.errors import UserError
 from fluency.common.files import sha256
 from fluency.common.paths import CONFIG
 from fluency.core.config_files import config_error, merge, read_yaml
-from fluency.core.schema import StrictModel
+from fluency.core.schema import Entries, StrictModel
 from fluency.core.shells import (
     AS_DESIGNED,
     CONDITIONS,
@@ -97,9 +100,9 @@ def _yaml_1_1(value: object) -> object:
 class Price(StrictModel):
     """US dollars for a million tokens, and the day the price was read."""
 
-    input_usd_per_mtok: float = Field(ge=0)
+    input_usd_per_mtok: NonNegativeFloat
     """Input tokens."""
-    output_usd_per_mtok: float = Field(ge=0)
+    output_usd_per_mtok: NonNegativeFloat
     """Output tokens, thinking included."""
     dated: Annotated[str, BeforeValidator(_yaml_1_1)] = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
     """The day the price was read, YYYY-MM-DD."""
@@ -118,17 +121,13 @@ class ModelConfig(StrictModel):
     """The provider's name for the model."""
     served_by: Literal["embedded", "endpoint"] = "endpoint"
     """embedded: llama.cpp inside the run; endpoint: any server that speaks the wire."""
-    wire: Wire = Field(
-        "messages",
-        description="The protocol. messages: POST /v1/messages; chat: Chat Completions (vLLM, Ollama, llama.cpp, "
-        "gateways); bedrock, vertex: Claude in these clouds.",
-    )
+    wire: Wire = "messages"
+    """The protocol. messages: POST /v1/messages; chat: Chat Completions (vLLM, Ollama, llama.cpp,
+    gateways); bedrock, vertex: Claude in these clouds."""
     interface: Literal["reply", "tool"] = "reply"
     """How the command is returned. reply: as the text of the reply; tool: in a forced tool call."""
-    base_url: str | None = Field(
-        None,
-        description="The endpoint's address, for chat with /v1, for messages without. Empty: the wire's default.",
-    )
+    base_url: str | None = None
+    """The endpoint's address, for chat with /v1, for messages without. Empty: the wire's own."""
     region: str | None = None
     """The cloud's region; needed for bedrock and vertex."""
     project: str | None = None
@@ -145,13 +144,13 @@ class ModelConfig(StrictModel):
     """Sent as it is. Empty: the policy table's."""
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
     """Sent as it is. Empty: the policy table's."""
-    extra_body: dict[str, Any] = Field(default_factory=dict)
+    extra_body: dict[str, Any] = {}
     """Additional fields of the request body."""
-    extra_headers: dict[str, str] = Field(default_factory=dict)
+    extra_headers: dict[str, str] = {}
     """Additional headers; never a key."""
     price: Price | None = None
     """Empty: the policy table's."""
-    requests_per_minute: int = Field(45, ge=1)
+    requests_per_minute: PositiveInt = 45
     """Requests started in a minute, over all cells of the model."""
     in_flight: int = Field(4, ge=1, le=64)
     """Requests in flight at a time."""
@@ -190,27 +189,14 @@ Seed = Annotated[int, Field(ge=0, le=EXACT)]
 STUDY_NAME = r"^[a-z0-9][a-z0-9-]{0,40}$"
 
 
-def _set_or_ids(value: object) -> object:
-    ids = [value] if isinstance(value, str) else value
-    if not (isinstance(ids, list) and ids and all(isinstance(name, str) for name in ids)):
-        raise ValueError(
-            "write a set's name, as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`"
-        )
-    return value
-
-
-Wanted = Annotated[
-    Annotated[str, Field(pattern=STUDY_NAME)] | list[str], BeforeValidator(_set_or_ids)
-]
-
-
 class Limits(StrictModel):
     """What one execution may use; the same for every shell."""
 
     timeout_s: dict[ShellName, Annotated[float, Field(ge=1, le=600)]] = Field(
-        default_factory=lambda: dict.fromkeys(SHELLS, MIN_DEADLINE_S),
-        description="Deadline of a command in seconds; at least max(30, 10 x slowest reference), see docs/method.md.",
+        dict.fromkeys(SHELLS, MIN_DEADLINE_S)
     )
+    """Deadline of a command in seconds; at least max(30, 10 x slowest reference), see
+    docs/method.md."""
     memory_mb: int = Field(1024, ge=256)
     """Memory of the whole container, helpers included; no swap."""
     pids: int = Field(256, ge=64)
@@ -236,8 +222,8 @@ class SandboxConfig(StrictModel):
     parallel: int | None = Field(None, ge=1, le=64)
     """Containers at a time. Empty: one for each processor."""
     runtime: str = ""
-    """The engine's runtime for containers, such as `runsc` (gVisor). Empty: the engine's default."""
-    limits: Limits = Field(default_factory=Limits)
+    """The engine's runtime for containers, such as `runsc` (gVisor). Empty: the engine's own."""
+    limits: Limits = Limits()
     """What one execution may use."""
 
     @property
@@ -246,11 +232,11 @@ class SandboxConfig(StrictModel):
 
 
 class BudgetConfig(StrictModel):
-    """Dollars. Above `confirm_usd` a run asks first; at `stop_usd` it stops and keeps every answer."""
+    """Dollars. Above `confirm_usd` a run asks; at `stop_usd` it stops and keeps every answer."""
 
-    confirm_usd: float = Field(1.0, ge=0)
+    confirm_usd: NonNegativeFloat = 1.0
     """A run that may cost more asks for confirmation."""
-    stop_usd: float = Field(10.0, gt=0)
+    stop_usd: PositiveFloat = 10.0
     """Where a run stops, by the usage that the services report."""
 
 
@@ -261,42 +247,32 @@ class Study(StrictModel):
     """Name of the study and of its folder."""
     decision: str = ""
     """The decision that the study is for. Empty: the study is exploratory."""
-    tasks: Wanted = Field(
-        PILOT,
-        description="A set of `tasks/sets.yaml` (such as `pilot-20` or `demanding`), a list of task ids, or `all`.",
-    )
-    shells: Annotated[list[ShellName], Field(min_length=1)] = Field(
-        default_factory=lambda: list(DESIGN_SHELLS)
-    )
+    tasks: Entries[str] | str = PILOT
+    """A set of `tasks/sets.yaml` (such as `pilot-20` or `demanding`), a list of task ids, or
+    `all`."""
+    shells: Entries[ShellName] = list(DESIGN_SHELLS)
     """The shells to ask for."""
     trials: int = Field(5, ge=1, le=100)
     """Independent answers for each model, shell and task."""
-    seeds: list[Seed] = Field(default_factory=lambda: [11, 24])
+    seeds: Entries[Seed] = [11, 24]
     """Seeds of the worlds in which each answer runs; at least one odd and one even."""
-    conditions: Annotated[list[ConditionName], Field(min_length=1)] = Field(
-        default_factory=lambda: list(CONDITIONS),
-        description="as_designed is the headline. PowerShell answers run again: under no_unix_tools all of them, "
-        "without Unix programs on PATH; under windows_aliases those that call `ls`, `sort`, `cat` …, with the aliases "
-        "that they have on Windows.",
-    )
-    assume: float = Field(
-        0.9,
-        gt=0,
-        lt=1,
-        description="The share of runs expected to pass in either shell: `make plan` and `make preregister` say how "
-        "likely *cannot tell* then is. No result depends on it.",
-    )
-    control: bool = Field(
-        False,
-        description="Also run each task's first reference and first wrong command; the report lists them separately.",
-    )
+    conditions: Entries[ConditionName] = list(CONDITIONS)
+    """as_designed is the headline. PowerShell answers run again: under no_unix_tools all of them,
+    without Unix programs on PATH; under windows_aliases those that call `ls`, `sort`, `cat` …,
+    with the aliases that they have on Windows."""
+    assume: float = Field(0.9, gt=0, lt=1)
+    """The share of runs expected to pass in either shell: `make plan` and `make preregister` say
+    how likely *cannot tell* then is. No result depends on it."""
+    control: bool = False
+    """Also run each task's first reference and first wrong command; the report lists them
+    separately."""
     order_seed: Seed = 20260430
     """Seed of the order in which cells are asked."""
-    models: Annotated[list[ModelConfig], Field(min_length=1)]
+    models: Entries[ModelConfig]
     """The models; results are never pooled over models."""
-    sandbox: SandboxConfig = Field(default_factory=SandboxConfig)
+    sandbox: SandboxConfig = SandboxConfig()
     """Where commands run."""
-    budget: BudgetConfig = Field(default_factory=BudgetConfig)
+    budget: BudgetConfig = BudgetConfig()
     """What it may cost."""
     confirm: Annotated[Literal["ask", "yes"], BeforeValidator(_yaml_1_1)] = "ask"
     """yes: run above confirm_usd without asking for confirmation."""
@@ -305,14 +281,8 @@ class Study(StrictModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:
-        lists = {name: getattr(self, name) for name in ("shells", "seeds", "tasks")}
-        for name, values in (lists | {"models": [model.alias for model in self.models]}).items():
-            if not isinstance(values, str) and len(set(values)) < len(values):
-                raise ValueError(f"{name}: every entry must be different, got {values}")
         if len({seed % 2 for seed in self.seeds}) < 2:
-            raise ValueError(
-                "seeds: take at least one odd and one even seed, the worlds of a pair differ in kind"
-            )
+            raise ValueError("seeds: take at least one odd and one even seed, they differ in kind")
         if AS_DESIGNED.name not in self.conditions:
             raise ValueError("conditions: as_designed is the headline and cannot be left out")
         return self
@@ -328,14 +298,18 @@ class Study(StrictModel):
         return starmap(Cell, design)
 
     def priority(self, cell: Cell) -> int:
-        """Decides when a cell is asked, 0 … 2^31 - 1, the largest first: seeded, which mixes the shells in time."""
+        """Decides when a cell is asked: 0 … 2^31 - 1, the largest first.
+
+        It is drawn by `order_seed`, which mixes the shells in time.
+        """
         return int(sha256(canonical_json([self.order_seed, *astuple(cell)]))[:8], 16) >> 1
 
 
 def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> Study:
     """The study of `config.yaml` and the override files.
 
-    merged: the values as Snakemake merged them from these files and its command line; the files are then only parsed.
+    merged: the values as Snakemake merged them from these files and its command line; the files are
+    then only parsed.
     """
     files = [CONFIG, *map(Path, overrides)]
     values = reduce(merge, map(read_yaml, files))

@@ -25,6 +25,13 @@ OfRun = TypeVar("OfRun", Run, WorldScore)
 Status = Literal["measured", "not_measured", "missing"]
 
 
+Mark = bool | None
+Number = int | None
+Amount = float | None
+Text = str | None
+"""Fields of a row; None is unknown."""
+
+
 class Row(FrozenModel):
     """A row of `results/<study>/cells.csv`; empty fields are unknown, never zero."""
 
@@ -39,72 +46,72 @@ class Row(FrozenModel):
     category: str
     """Kind of the task."""
     status: Status
-    """missing: not measured yet, or all attempts failed; not_measured: the image lacks the shell."""
-    reason: str | None = None
+    """missing: not measured yet, or given up; not_measured: the image lacks the shell."""
+    reason: Text = None
     """Why a cell is missing or not_measured."""
-    passed: bool | None = None
+    passed: Mark = None
     """Exit code 0 and the right output in every world: the headline. Empty: not measured."""
-    structural_pass: bool | None = None
+    structural_pass: Mark = None
     """Exit code 0 and the structural check alone, in every world."""
-    exit_ok: bool | None = None
+    exit_ok: Mark = None
     """Exit code 0 in every world."""
-    content_ok: bool | None = None
+    content_ok: Mark = None
     """The right output in every world, with any exit code."""
-    lenient_passed: bool | None = None
+    lenient_passed: Mark = None
     """As `passed`, with the command also taken out of prose and fences."""
-    no_unix_tools_passed: bool | None = None
+    no_unix_tools_passed: Mark = None
     """As `passed`, without Unix programs on PATH; empty where that was not run."""
-    windows_aliases_passed: bool | None = None
+    windows_aliases_passed: Mark = None
     """As `passed`, with the aliases of PowerShell on Windows; empty where that was not run."""
-    worlds_passed: int | None = None
+    worlds_passed: Number = None
     """Worlds in which the headline's run passed (as designed, strict reading)."""
-    worlds_run: int | None = None
+    worlds_run: Number = None
     """Worlds the command ran in for the headline."""
-    failure_class: str | None = None
+    failure_class: Text = None
     """Why it failed, one of a closed set. Empty: it passed, or is not measured."""
-    why: str | None = None
+    why: Text = None
     """The reason for the verdict, in a sentence."""
-    made_of: str | None = None
+    made_of: Text = None
     """What the answer consists of: cmdlets-only, mixed, unix-only and others."""
-    commands: str | None = None
+    commands: Text = None
     """Names of the commands that it calls, in order of appearance, separated by blanks."""
-    outcome: str | None = None
+    outcome: Text = None
     """Of the reply: ok, refusal, truncated, empty or no-call."""
-    stop_reason: str | None = None
+    stop_reason: Text = None
     """Why the server ended the reply, in its own word."""
-    command: str | None = None
+    command: Text = None
     """The command as it ran, in the strict reading, control characters escaped. Empty: none."""
-    input_tokens: int | None = None
+    input_tokens: Number = None
     """Input tokens, as the server counted them."""
-    output_tokens: int | None = None
+    output_tokens: Number = None
     """Output tokens, as the server counted them."""
-    cost_usd: float | None = None
+    cost_usd: Amount = None
     """Dollars, by the price of the day. Empty: the model has no price."""
-    temperature_sent: str | None = None
+    temperature_sent: Text = None
     """A number, or `provider-default`."""
-    model_echoed: str | None = None
+    model_echoed: Text = None
     """The model's name in the reply."""
-    t_gen_s: float | None = None
+    t_gen_s: Amount = None
     """Seconds from request to last byte; empty where it is not known."""
-    t_exec_s: float | None = None
+    t_exec_s: Amount = None
     """Seconds of the command alone, mean over the headline's worlds."""
-    timed_out: bool | None = None
+    timed_out: Mark = None
     """Whether a run of the headline reached its deadline."""
-    peak_memory_bytes: int | None = None
+    peak_memory_bytes: Number = None
     """Memory of the whole container, largest over the headline's worlds."""
-    cpu_s: float | None = None
+    cpu_s: Amount = None
     """Seconds of processor time, mean over the headline's worlds."""
-    peak_processes: int | None = None
+    peak_processes: Number = None
     """Processes at a time, largest over the headline's worlds."""
-    written_bytes: int | None = None
+    written_bytes: Number = None
     """Bytes written in /tmp and HOME, largest over the headline's worlds."""
-    output_truncated: bool | None = None
+    output_truncated: Mark = None
     """Whether a stream was longer than what is kept of it."""
-    side_effects: str | None = None
+    side_effects: Text = None
     """What the command left behind, separated by semicolons; not judged."""
-    attempts: int | None = None
+    attempts: Number = None
     """How often its commands were started. Empty: not executed."""
-    asked_utc: str | None = None
+    asked_utc: Text = None
     """When the request that got the answer was sent, UTC; without `t_gen_s`, when it arrived."""
 
 
@@ -161,13 +168,13 @@ def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
 
 def _judged(score: Score, unmeasured: str | None) -> dict[str, Any]:
     why = score.not_measured or unmeasured
-    headline = headline_runs(score.worlds) if why is None else None
+    headline = headline_runs(score.worlds)
+    worlds = {"worlds_passed": sum(world.passed for world in headline), "worlds_run": len(headline)}
     made_of = score.make_up
     return {name: value for name, value in score if name in COLUMNS} | {
         "status": "not_measured" if score.not_measured else "missing" if why else "measured",
         "reason": why,
-        "worlds_passed": None if headline is None else sum(world.passed for world in headline),
-        "worlds_run": None if headline is None else len(headline),
+        **({} if why else worlds),
         "made_of": made_of and made_of.made_of,
         "commands": made_of and " ".join(made_of.commands),
         "side_effects": "; ".join(score.side_effects) or None,

@@ -1,4 +1,4 @@
-"""The world a task runs in: the base world of a seed, extended by the task's own fixture if it has one."""
+"""The world a task runs in: the base world of a seed, extended by the task's fixture if any."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ RUNNER_PID = 1
 
 
 def planned_processes(world: World) -> list[ProcessFact]:
-    """The facts of the helpers that stay running, with invented process ids in the order of the world's plan."""
+    """The facts of the helpers that stay running.
+
+    Their process ids are invented, in the order of the world's plan.
+    """
     helpers = {helper.key: helper for helper in world.processes}
     pids = {key: 41 + 3 * number for number, key in enumerate(helpers)}
 
@@ -45,11 +48,9 @@ def planned_processes(world: World) -> list[ProcessFact]:
     def fact(helper: HelperSpec) -> ProcessFact:
         ancestors = above(helper)
         starters = [*(pids[one.key] for one in ancestors), RUNNER_PID, RUNNER_PID]
-        parent = starters[0]
-        if ancestors and ancestors[0].ends:
-            parent = next(
-                (pids[one.key] for one in ancestors if one.subreaper and not one.ends), RUNNER_PID
-            )
+        # Whose starter has ended belongs to the next subreaper above.
+        adopters = (one for one in ancestors if one is ancestors[0] or one.subreaper)
+        parent = next((pids[one.key] for one in adopters if not one.ends), RUNNER_PID)
         ids = {"%P": str(starters[0]), "%PP": str(starters[1])}
         leader = next(one for one in (helper, *ancestors) if one.own_session or one.parent is None)
         return ProcessFact(

@@ -28,7 +28,7 @@ from fluency.common.errors import UserError, did_you_mean
 from fluency.common.files import sha256
 from fluency.common.paths import ROOT, TASKS
 from fluency.core.config_files import config_error, read_yaml
-from fluency.core.schema import FrozenModel
+from fluency.core.schema import Entries, FrozenModel
 from fluency.core.shells import DESIGN_SHELLS, ShellName, one_of
 
 if TYPE_CHECKING:
@@ -82,14 +82,7 @@ class TaskSet(FrozenModel):
     """One entry of `tasks/sets.yaml`."""
 
     description: str
-    tasks: list[str] = Field(min_length=1)
-
-    @field_validator("tasks")
-    @classmethod
-    def _differ(cls, value: list[str]) -> list[str]:
-        if len(set(value)) < len(value):
-            raise ValueError("a task is named twice in this set; name each once")
-        return value
+    tasks: Entries[str]
 
 
 _SETS = TypeAdapter(dict[str, TaskSet])
@@ -280,7 +273,9 @@ def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Ta
         where = f"tasks: {wanted}"
         sets = {name: found.tasks for name, found in task_sets(root).items()} | {ALL: list(folders)}
         if wanted not in sets:
-            hint = f"{did_you_mean(wanted, sets)}; tasks by id are a list, as in `tasks: [one, two]`"
+            hint = (
+                f"{did_you_mean(wanted, sets)}; tasks by id are a list, as in `tasks: [one, two]`"
+            )
             raise UserError("there is no set of tasks of this name", where=where, hint=hint)
         wanted = sets[wanted]
     for name in wanted:
