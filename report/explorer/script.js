@@ -320,45 +320,13 @@
     make("div", {}, make("dt", {}, label), write(make("dd"), value))));
 
   const ROWS = { "-": ["missing", "−", "expected, not printed: "], "+": ["extra", "+", "printed, not expected: "], "=": ["same", "", ""] };
-  // The characters in which an expected and a printed line differ, where they share half of the shorter one.
-  const shared = (a, b) => {
-    let start = 0, end = 0;
-    while (start < a.length && a[start] === b[start]) start++;
-    while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-    return { start, end, length: start + end };
-  };
-  const counterparts = (rows) => {
-    const texts = rows.map(([, text]) => Array.from(text));
-    const free = new Set(rows.flatMap(([op], at) => (op === "+" ? [at] : [])));
-    const single = free.size === 1 && rows.filter(([op]) => op === "-").length === 1;
-    const found = new Map();
-    rows.forEach(([op], at) => {
-      if (op !== "-") return;
-      let best = null;
-      for (const other of free) {
-        const same = shared(texts[at], texts[other]);
-        const alike = single || (same.length && 2 * same.length >= Math.min(texts[at].length, texts[other].length));
-        if (alike && same.length > (best ? best.same.length : -1)) best = { other, same };
-      }
-      if (!best) return;
-      free.delete(best.other);
-      for (const place of [at, best.other]) found.set(place, [best.same.start, texts[place].length - best.same.end, texts[place]]);
-    });
-    return found;
-  };
-  const writeDiffering = (node, [from, to, text]) => {
-    write(node, text.slice(0, from).join(""));
-    if (from < to) node.append(write(make("mark"), text.slice(from, to).join("")));
-    return write(node, text.slice(to).join(""));
-  };
   const diffTable = (diff, title) => {
     const table = make("table", { class: "diff", "aria-label": `Expected and printed, ${title}` });
     const body = make("tbody");
-    const pairs = counterparts(diff.rows);
-    for (const [at, [op, text]] of diff.rows.entries()) {
+    for (const [op, text] of diff.rows) {
       const [name, glyph, spoken] = ROWS[op];
       body.append(make("tr", { class: name }, make("th", { scope: "row" }, make("span", { "aria-hidden": "true" }, glyph), make("span", { class: "vh" }, spoken || "both: ")),
-        pairs.has(at) ? writeDiffering(make("td"), pairs.get(at)) : write(make("td"), text)));
+        write(make("td"), text)));
     }
     table.append(body);
     return make("div", { class: "lines", tabindex: "0", role: "region", "aria-label": `Lines, ${title}` }, table);

@@ -86,7 +86,6 @@ def test_third_shell_is_in_every_table(tmp_path: Path) -> None:
     assert found[0][:4] == ["model", "Bash", "PowerShell", "Zsh"]
     for title in ("Numbers", "Sensitivities", "Times"):
         assert re.search(r"^\|.*\bZsh 5\b", section(text, title), re.M), title
-    assert "30.0 s in Bash, 30.0 s in PowerShell, 30.0 s in Zsh." in section(text, "Failures")
     assert set(figures) == {"gaps", "failures"}
     assert "Zsh" in words(figures["failures"]) and "Zsh" not in words(figures["gaps"])
 

@@ -1,5 +1,6 @@
 """`make compare`: the change between two studies, and what was run differently."""
 
+import re
 import shutil
 from dataclasses import replace
 from fractions import Fraction
@@ -59,15 +60,8 @@ def test_compare_names_a_changed_task(tmp_path) -> None:
     pwsh = next(change for change in found.models["one"][0] if change.what == "pwsh")
     assert pwsh.change == Fraction(3, 5) / 12 and pwsh.differing == 1
     line = next(line for line in found.markdown().splitlines() if line.startswith("| task-04"))
-    assert [cell.strip() for cell in line.strip("|").split("|")] == [
-        "task-04",
-        "0/5",
-        "0/5",
-        "0.0",
-        "0/5",
-        "3/5",
-        "+60.0",
-    ]
+    shown = [cell.strip() for cell in line.strip("|").split("|")]
+    assert shown == ["task-04", "PowerShell 7", "0/5", "3/5", "+60.0"]
     assert "task-05" not in found.markdown()
 
 
@@ -99,7 +93,7 @@ def test_compare_leaves_out_tasks_with_few_trials(tmp_path) -> None:
     study(tmp_path, "new", lambda m, s, t, n: t % 3 == 0)
     found = compare("old", "new", tmp_path)
     (bash,) = found.models["one"][0]
-    assert bash.what == "bash" and bash.tasks == 11 and "n/a" in found.markdown()
+    assert bash.what == "bash" and bash.tasks == 11
 
 
 def test_compare_of_different_numbers_of_trials(tmp_path) -> None:
@@ -207,7 +201,7 @@ def test_compare_shows_a_third_shell(tmp_path, monkeypatch) -> None:
     ]
     text = found.markdown()
     assert "Zsh pass@1" in text and "gap of the shells" in text
-    assert "| task-03" in text and "Zsh 5 change, pp" in text
+    assert re.search(r"\| task-03 \| Zsh 5 +\| +5/5 \|", text)
 
 
 def test_compare_without_provenance_escapes_hostile_names(tmp_path) -> None:

@@ -6,13 +6,10 @@ import io
 import pytest
 
 from fluency.analysis.study_analysis import analyse
-from fluency.core.records import Stream
-from fluency.core.table import CellRecords
 from fluency.report.explorer import page_header
 from fluency.report.marks import FAILURES
 from tests.report.explorer_factory import COMMANDS, make_explorer
 from tests.report.test_explorer_use import DIALOG, FIRST
-from tests.report.test_explorer_views import with_records
 
 PASSES = {
     "stale-lockfiles-0": (0, 0),
@@ -140,37 +137,6 @@ def test_explorer_says_why_a_shell_was_not_measured(write, new_page) -> None:
     page.open(write(make_explorer(1, 1, 1, states={cell: "not_measured"})), cell)
     said = page.run("document.querySelector('#cell .verdict').textContent")
     assert "the image holds no PowerShell" in said
-
-
-@pytest.mark.parametrize(
-    ("expected", "printed", "marked"),
-    [
-        (["crates/a.rs 10"], "crates/b.rs 10", ["a", "b"]),
-        (["crates/x/lib.rs", "zzz"], "crates/xy/lib.rs\nqqq", ["y"]),  # no counterpart, no mark
-        (["7"], "21", ["21", "7"]),
-        (["a\U0001f600b"], "a\U0001f601b", ["\U0001f600", "\U0001f601"]),
-    ],
-)
-def test_explorer_marks_differing_characters(write, new_page, expected, printed, marked) -> None:
-    def change(records: CellRecords) -> CellRecords:
-        generation, execution, score = records
-        run, world = execution.runs[0], score.worlds[0]
-        run = run.model_copy(
-            update={"result": run.result.model_copy(update={"stdout": Stream.of(printed.encode())})}
-        )
-        return CellRecords(
-            generation,
-            execution.model_copy(update={"runs": [run]}),
-            score.model_copy(update={"worlds": [world.model_copy(update={"expected": expected})]}),
-        )
-
-    page = new_page()
-    made = make_explorer(1, 1, 1, states={f"{FIRST}/1": "silent-wrong"})
-    page.open(write(with_records(made, change)), f"{FIRST}/1")
-    assert (
-        page.run(f"[...{DIALOG}.querySelectorAll('.diff mark')].map((e) => e.textContent)")
-        == marked
-    )
 
 
 def test_explorer_copies_the_command(write, new_page, browser) -> None:

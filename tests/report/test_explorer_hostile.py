@@ -11,7 +11,7 @@ from tests.report.test_explorer_use import choose
 OURS = {
     "HTML", "HEAD", "META", "TITLE", "STYLE", "BODY", "HEADER", "H1", "H2", "H3", "H4", "SPAN", "P", "MAIN", "FORM", "LABEL", "INPUT",
     "SELECT", "OPTION", "OPTGROUP", "BUTTON", "OUTPUT", "UL", "LI", "DIV", "TABLE", "THEAD", "TBODY", "TR", "TH", "TD", "KBD", "CODE",
-    "DIALOG", "SCRIPT", "NAV", "PRE", "DL", "DT", "DD", "SECTION", "DETAILS", "SUMMARY", "NOSCRIPT", "A", "MARK",
+    "DIALOG", "SCRIPT", "NAV", "PRE", "DL", "DT", "DD", "SECTION", "DETAILS", "SUMMARY", "NOSCRIPT", "A",
 }  # fmt: skip
 LINES = ["qwen-0.5b/crate-versions-1", "qwen-0.5b/stale-lockfiles-0"]  # by name, as nothing differs
 PATHS = [

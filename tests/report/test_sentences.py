@@ -181,7 +181,7 @@ def test_could_change_names_definitions_of_a_pass() -> None:
             rows[place] = row.model_copy(update=more)
         return " ".join(could_change(analyse(to_frame(rows), study, TASKS))["model-x"])
 
-    assert "The gap without Unix tools is +20.0 as well." in of() and "less than 5" not in of()
+    assert "The gap without Unix tools is +20.0." in of() and "less than 5" not in of()
     assert (
         "By another definition of a pass the decision table would say less than 5: without Unix tools 0.0."
         in of(unix=True)
@@ -209,10 +209,6 @@ def test_could_change_names_definitions_of_a_pass() -> None:
         (
             [(5, (2, 3)), (8, (5, 5)), (7, (0, 0))],
             "always solved in both or never solved in either shell.",
-        ),
-        (
-            [(2, (0, 5)), (9, (5, 5)), (9, (0, 0))],
-            "tasks of this kind would show who is ahead if the gap is 10.",
         ),
         ([(20, (2, 0))], "PowerShell passes nearly nothing, which draws the gap towards 0."),
         ([(20, (5, 3))], "Bash passes nearly everything, which draws the gap towards 0."),

@@ -98,8 +98,9 @@ def test_show_of_a_missing_cell_names_others(results, wrong) -> None:
 
 
 def test_show_without_records(tmp_path) -> None:
-    with pytest.raises(UserError, match="no records yet"):
+    with pytest.raises(UserError, match="no record of this cell") as error:
         printed(CELL, tmp_path)
+    assert "make demo" in error.value.hint
 
 
 def test_show_of_an_unscored_cell(results) -> None:

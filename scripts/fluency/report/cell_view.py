@@ -19,6 +19,7 @@ from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords
 from fluency.core.tasks import Task
 from fluency.report.difference import difference
+from fluency.report.facts import shown
 from fluency.report.sentences import attempt
 
 LONGEST = 20_000  # characters of one text at most, in the widest view
@@ -225,8 +226,7 @@ def run_facts(result: Result) -> list[list[str]]:
 def _pairs(values: Mapping[str, Any]) -> list[list[str]]:
     """Names and texts of what is known."""
     known = {name: value for name, value in values.items() if value is not None and value != ""}
-    yes = {"True": "yes", "False": "no"}
-    return [[name, yes.get(str(value), str(value))] for name, value in known.items()]
+    return [[name, shown(value)] for name, value in known.items()]
 
 
 def _seconds(value: float | None) -> str | None:

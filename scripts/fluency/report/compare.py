@@ -176,22 +176,15 @@ def _run_facts(study: StudyTable, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _task_table(before: Outcomes, after: Outcomes) -> str:
-    """The tasks whose rates changed, the largest changes first; empty without any."""
+    """The tasks whose rates changed in a shell, the largest changes first; empty without any."""
     rows = []
-    for place, task in enumerate(before.tasks):
-        cells, size = [], Fraction()
-        for shell in before.by_shell:
-            sides = [side.by_shell[shell] for side in (before, after)]
-            (p, n), (q, m) = [(side.passes[place], side.scored[place]) for side in sides]
+    for shell, old in before.by_shell.items():
+        new = after.by_shell[shell]
+        counts = zip(old.passes, old.scored, new.passes, new.scored, strict=True)
+        for task, (p, n, q, m) in zip(before.tasks, counts, strict=True):
             change = Fraction(q, m) - Fraction(p, n) if n and m else Fraction()
-            cells += [f"{p}/{n}", f"{q}/{m}", signed(change) if n and m else "n/a"]
-            size += abs(change)
-        if size:
-            rows.append((-size, text(task), cells))
-    titles = [SHELLS[shell].title for shell in before.by_shell]
-    headers = [
-        "task",
-        *(f"{title} {part}" for title in titles for part in ("A", "B", "change, pp")),
-    ]
-    shown = [[task, *cells] for _, task, cells in sorted(rows)]
-    return table(headers, shown, "l" + "r" * (len(headers) - 1)) if rows else ""
+            if change:
+                shown = [text(task), SHELLS[shell].title, f"{p}/{n}", f"{q}/{m}", signed(change)]
+                rows.append((-abs(change), shown))
+    headers = ["task", "shell", "A", "B", "change, pp"]
+    return table(headers, [shown for _, shown in sorted(rows)], "llrrr") if rows else ""

@@ -18,7 +18,6 @@ STATED_ELSEWHERE = {
     "deviations",
     "first_answer_utc",
     "conditions",
-    "limits",
 }
 """What the report states in other places."""
 
@@ -42,12 +41,13 @@ def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
         for name, item in parts:
             yield from _leaves(f"{key}.{name}" if key else str(name), item)
     elif len(items) > MAX_LISTED:
-        digest = sha256(canonical_json(list(map(_shown, items))))
+        digest = sha256(canonical_json(list(map(shown, items))))
         yield key, f"{len(items)} values, SHA-256 of their list {digest}"
     elif value != []:
-        yield key, ", ".join(map(_shown, items)) or _shown(value)
+        yield key, ", ".join(map(shown, items)) or shown(value)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as people read it."""
     words = {None: "none", True: "yes", False: "no"}
     return words[value] if value is None or isinstance(value, bool) else str(value)

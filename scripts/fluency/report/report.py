@@ -14,7 +14,7 @@ from fluency.analysis import simulated
 from fluency.analysis.robustness import conditions_of
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.common.files import write_atomic
-from fluency.core.shells import DESIGN_SHELLS, SHELLS
+from fluency.core.shells import SHELLS
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report import sentences, tables
@@ -93,7 +93,6 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         ],
         "baseline": SHELLS[contrast[0]].short_title,
         "challenger": SHELLS[contrast[1]].short_title,
-        "as_designed": contrast == DESIGN_SHELLS,
         "conditions": conditions_of(contrast),
         "mark_columns": ["passed", *(c.score_field for c in conditions_of(contrast))],
         "limits": {

@@ -399,8 +399,7 @@ def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         if condition.in_summary and found is None:
             yield f"The gap {condition.title} was not measured."
         elif condition.in_summary and found and found.band == gap.band:
-            same = " as well" if found.paired.gap == gap.value else ""
-            yield f"The gap {condition.title} is {signed(found.paired.gap)}{same}."
+            yield f"The gap {condition.title} is {signed(found.paired.gap)}."
     if model.reading.provisional:
         low, high = map(signed, gap.bounds)
         yield f"The missing runs could move the gap to anything from {low} to {high}."
@@ -414,17 +413,6 @@ def _other_tasks(
         kinds = {"always solved in both": gap.flat(1), "never solved in either shell": gap.flat(0)}
         how = " or ".join(words for words, tasks in kinds.items() if tasks)
         yield f"Only {gap.informative} of {compared} tasks can tell; the others were {how}."
-        if gap.needed and not gap.ahead:
-            yield (
-                f"About {gap.needed.ahead} tasks of this kind would show who is ahead if the gap "
-                f"is {DIRECTION_PP}."
-            )
-    if model.sets:
-        gaps = [
-            f"{part.names[0]} {signed(part.gap.value) if part.gap else 'n/a'}"
-            for part in model.sets
-        ]
-        yield f"The gap by set of tasks: {', '.join(gaps)}."
     parts = [
         f"{nouns} {_first_of(out.flips)}"
         for nouns, out in (("tasks", gap.leave_out()), ("categories", gap.leave_out(categories)))

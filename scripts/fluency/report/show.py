@@ -52,11 +52,9 @@ def show(
             for folder in stages.values()
             for path in folder.glob("*/*/*/*.json")
         }
-        if not there:
-            hint = "`make demo` measures some cells"
-            raise UserError("no records yet", where=str(results), hint=hint)
         alike = ", ".join(get_close_matches(cell.path, sorted(there), n=5, cutoff=0))
-        raise UserError("no record of this cell", where=cell.path, hint=f"recorded: {alike}")
+        hint = f"recorded: {alike or 'nothing yet; `make demo` measures some cells'}"
+        raise UserError("no record of this cell", where=cell.path, hint=hint)
     for line in _lines(cell, results, full):
         console.print(line, soft_wrap=True)
 
