@@ -62,12 +62,12 @@ def test_run_after_a_killed_container(sandbox):
     with pytest.raises(SandboxError, match=r"from outside|without a result") as caught:
         bash(sandbox, "sleep 20")
     killed.join()
-    assert "next run" in caught.value.hint and sandbox._needs_canary.is_set()
-    assert bash(sandbox, "echo sane").stdout.data == "sane\n" and not sandbox._needs_canary.is_set()
+    assert "next run" in caught.value.hint and sandbox._needs_canary
+    assert bash(sandbox, "echo sane").stdout.data == "sane\n" and not sandbox._needs_canary
 
 
 def test_canary_finds_garbled_output(sandbox, monkeypatch):
-    sandbox._needs_canary.set()
+    sandbox._needs_canary = True
     monkeypatch.setattr("fluency.execution.sandbox.TEXT", "what \0 cannot come back")
     with pytest.raises(SandboxError, match="known result gave another"):
         bash(sandbox, "echo never")

@@ -12,7 +12,6 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.execution import image
 from fluency.execution.image import (
-    CHECKOUT_LABEL,
     LABEL,
     keep_image,
     load_image,
@@ -31,7 +30,7 @@ def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch)
 
     def build(name: str, checkout: str = checkout, content: str = "other") -> str:
         tag = f"{REPOSITORY}:{checkout}-{name}"
-        labels = {CHECKOUT_LABEL: checkout, f"{LABEL}content": content, "test": tag}
+        labels = {f"{LABEL}checkout": checkout, f"{LABEL}content": content, "test": tag}
         source = io.BytesIO(f"FROM {sandbox.image.image_id}\n".encode())
         for line in client.build(fileobj=source, tag=tag, labels=labels, rm=True, decode=True):
             assert "error" not in line, line

@@ -15,10 +15,9 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
-from fluency.core.study import Limits
 from fluency.execution import container, image
 from fluency.execution.engine import Client, Engine
-from fluency.execution.sandbox import Sandbox, canary
+from fluency.execution.sandbox import Sandbox
 from tests.execution.run_it import bash, own_containers
 from tests.waiting import wait_for
 
@@ -150,7 +149,7 @@ def test_run_engine_call_never_answered(sandbox, tmp_path, monkeypatch, call):
         slow = Sandbox(hung.engine, sandbox.image, 1)
         _only_this_one_hurries(slow._engine.client(), call, monkeypatch)
         with pytest.raises(SandboxError, match="went away"):
-            slow._run(canary(Limits()))
+            bash(slow, "true")
         assert hung.taken.is_set()
         hung.let_go.set()
         if call == "/containers/create":
@@ -165,5 +164,5 @@ def test_run_engine_call_never_answered(sandbox, tmp_path, monkeypatch, call):
 def test_probe_program_that_never_ends(sandbox, monkeypatch):
     monkeypatch.setattr(image, "PROBE_S", 2)
     with pytest.raises(SandboxError, match=r"sleep does not run in the image: .*timed out"):
-        image._probe(sandbox._engine, sandbox.image.image_id, "sleep", "/usr/bin/sleep", "600")
+        image._probe(sandbox._engine, sandbox.image.image_id, "/usr/bin/sleep", "600")
     wait_for(lambda: not own_containers(sandbox._engine, all=True), 60)

@@ -108,7 +108,9 @@ def test_ensure_image_with_powershell(sandbox, tmp_path, monkeypatch, capsys):
         assert said.count("building the sandbox image") == 1 and "not the pinned release" in said
         assert info.shells["pwsh"] == "7.6.99" and image.why_missing(engine, info, "pwsh") is None
         labels = engine.client().inspect_image(info.image_id)["Config"]["Labels"]
-        assert labels[image.CHECKOUT_LABEL] == image.CHECKOUT_ID and "/" not in image.CHECKOUT_ID
+        assert (
+            labels[f"{image.LABEL}checkout"] == image.CHECKOUT_ID and "/" not in image.CHECKOUT_ID
+        )
     finally:
         engine.client().remove_image(image_tag(powershell_source()), force=True)
 
@@ -117,7 +119,7 @@ def test_ensure_image_with_powershell(sandbox, tmp_path, monkeypatch, capsys):
 def test_ensure_image_powershell_that_does_not_run(sandbox, tmp_path, monkeypatch):
     broken = archive(tmp_path / "given.tar.gz", "#!/bin/sh\necho wrong processor >&2; exit 126\n")
     monkeypatch.setenv(powershell.VARIABLE, str(broken))
-    with pytest.raises(SandboxError, match="PowerShell does not run in the image: wrong processor"):
+    with pytest.raises(SandboxError, match="pwsh does not run in the image: wrong processor"):
         ensure_image(engine=sandbox._engine)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.request import getproxies_environment
 
 import docker.errors
 
@@ -31,7 +31,6 @@ MADE_HERE = f"{REPOSITORY}-base:{sha256(' '.join((SUITE, *MMDEBSTRAP_OPTIONS)))[
 MAKE_SCRIPT = Path(__file__).with_name("make_base.sh")
 PULL_SILENCE_S = 40
 WHERE = "sandbox image"
-PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
 
 def ensure_base(engine: Engine) -> str:
@@ -76,7 +75,7 @@ def _make_base(engine: Engine) -> None:
 
 def run_build(engine: Engine, *, buildargs: dict[str, str] | None = None, **options: Any) -> None:
     """One build with the options of docker's client; SandboxError says why it failed."""
-    proxies = {name: os.environ[name] for name in PROXIES if name in os.environ}
+    proxies = {f"{name}_proxy": value for name, value in getproxies_environment().items()}
     options |= {"decode": True, "rm": True, "forcerm": True, "network_mode": "host"}
     output: list[str] = []
     try:

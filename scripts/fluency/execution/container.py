@@ -61,7 +61,7 @@ def run_container(
         )
         # Stream and response refer to each other: without closing, two files an execution stay
         # open until they are collected.
-        with contextlib.closing(stream), contextlib.closing(stream._response):
+        with contextlib.closing(stream._response):
             # The socket below docker's stream, which differs between transports.
             connection: socket.socket = getattr(stream, "_sock", stream)
             client.start(session.container)

@@ -44,7 +44,7 @@ class Engine:
     def client(self, timeout: int = CALL_S) -> docker.APIClient:
         """This thread's connection for calls with a timeout in seconds."""
         # requests' sessions may not be shared between threads.
-        clients: dict[int, docker.APIClient] = self._local.__dict__.setdefault("clients", {})
+        clients: dict[Any, docker.APIClient] = self._local.__dict__
         if timeout not in clients:
             clients[timeout] = Client(**self.options, version="auto", timeout=timeout)
         return clients[timeout]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fluency import __version__
-from fluency.common.files import pretty_json, write_atomic
+from fluency.common.files import pretty_json, read_json, write_atomic
 from fluency.core.grammar import condition_applies
 from fluency.core.records import Execution, Extraction, Generation, Reading, Run
 from fluency.core.shells import AS_DESIGNED, SHELLS, ConditionName
@@ -27,13 +26,10 @@ MAX_ATTEMPTS = 3
 def failed_attempts(path: Path, key: str) -> list[str]:
     """Why each earlier attempt at a cell failed.
 
-    None if the file is of another `key`, or damaged.
+    None if the file is missing or of another `key`.
     """
-    try:
-        kept = json.loads(path.read_bytes())
-        return [str(why) for why in kept["failed"]] if kept["key"] == key else []
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
+    kept = read_json(path) if path.exists() else {}
+    return kept["failed"] if kept.get("key") == key else []
 
 
 def add_failed_attempt(path: Path, key: str, why: str) -> list[str]:

@@ -33,7 +33,6 @@ PROBE_VARIABLES = [
     "NO_COLOR=1",
 ]
 LABEL = "agent-shell-sandbox."
-CHECKOUT_LABEL = f"{LABEL}checkout"
 # A hash, because the path would show the user's name to others with the image.
 CHECKOUT_ID = sha256(str(SANDBOX))[:12]
 LOCK = CACHE / f"image-{CHECKOUT_ID[:8]}.lock"  # two runs at once build one image
@@ -42,7 +41,7 @@ FOLDER = CACHE / "images"
 """Where the nodes of a cluster find the image."""
 
 
-def ensure_image(*, engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
+def ensure_image(engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
     """The image of this content and PowerShell archive; built if it is missing, or if `rebuild`.
 
     On a cluster it is kept in the shared folder and taken from there.
@@ -122,8 +121,8 @@ def _build(engine: Engine, tag: str, source: str | None) -> None:
         for name, shell in SHELLS.items():
             if name not in missing:
                 command = (*shell.argv, shell.version_command)
-                labels[f"version.{name}"] = _probe(engine, interim, shell.short_title, *command)
-        digest = _probe(engine, interim, "sha256sum", "/usr/bin/sha256sum", "/opt/packages.txt")
+                labels[f"version.{name}"] = _probe(engine, interim, *command)
+        digest = _probe(engine, interim, "/usr/bin/sha256sum", "/opt/packages.txt")
         labels["packages"] = digest.split()[0]
         # The labels say what is inside, which is known only after the first build.
         labels = {f"{LABEL}{key}": value for key, value in labels.items()}
@@ -133,7 +132,7 @@ def _build(engine: Engine, tag: str, source: str | None) -> None:
             engine.client(timeout=BUILD_S).remove_image(interim, noprune=True)
 
 
-def _probe(engine: Engine, image: str, title: str, *argv: str) -> str:
+def _probe(engine: Engine, image: str, *argv: str) -> str:
     """Standard output of a program in a container without network.
 
     SandboxError if its exit code is not 0.
@@ -158,7 +157,7 @@ def _probe(engine: Engine, image: str, title: str, *argv: str) -> str:
         remove(engine, container)
     if code == 0:
         return said
-    what = f"{title} does not run in the image: {both_ends(said) or f'exit code {code}'}"
+    what = f"{argv[0]} does not run in the image: {both_ends(said) or f'exit code {code}'}"
     hint = "`make image` with another archive; `make doctor` says what the image has"
     raise SandboxError(what, where=WHERE, hint=hint)
 
@@ -171,7 +170,7 @@ def remove_older(engine: Engine) -> None:
     filters = {
         "dangling": False,
         "until": UNUSED_AFTER,
-        "label": f"{CHECKOUT_LABEL}={CHECKOUT_ID}",
+        "label": f"{LABEL}checkout={CHECKOUT_ID}",
         "label!": f"{LABEL}content={content_sha256()}",
     }
     with suppress(docker.errors.DockerException, OSError):
@@ -192,10 +191,9 @@ def keep_image(engine: Engine, tag: str) -> None:
     if not FOLDER.is_dir() or path.exists():
         return
     log_line(f"saving the image for the other nodes: {path}")
+    for older in FOLDER.glob("*.tar"):
+        older.unlink(missing_ok=True)
     save_image(engine, tag, path)
-    for other in FOLDER.glob("*.tar"):
-        if other != path:
-            other.unlink(missing_ok=True)
 
 
 def load_image(engine: Engine, tag: str) -> bool:

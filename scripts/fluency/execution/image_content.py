@@ -23,7 +23,7 @@ SOURCES = (
 
 @cache
 def content_sha256(folder: Path = SANDBOX) -> str:
-    """SHA-256 of every source file in a folder, of the shells and their conditions, the protocol."""
+    """SHA-256 of the source files in a folder, the shells with their conditions, the protocol."""
     shells = {
         shell.name: [
             *(shell.argv, shell.packages, shell.version_command),

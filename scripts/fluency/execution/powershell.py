@@ -118,8 +118,7 @@ def _keep(given: Path, where: str) -> str:
 def can_download() -> str | None:
     """None if the release page answers, else why not, in a few words."""
     try:
-        page = urllib.request.Request(RELEASE_PAGE, method="HEAD")
-        with urllib.request.urlopen(page, timeout=8):
+        with urllib.request.urlopen(RELEASE_PAGE, timeout=8):
             return None
     except (OSError, ValueError) as error:  # urllib's own error is an OSError
         return f"the release page cannot be reached ({getattr(error, 'reason', error)})"

@@ -6,7 +6,6 @@ import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fluency.common.errors import SandboxError
 from fluency.core.records import ProcessFact, Result, Stream
@@ -97,19 +96,15 @@ def decode(output: bytes | bytearray, nonce: str) -> Result:
         elif answer["nonce"] != nonce:
             what = "the result is of another execution"
         else:
-            return _result(answer["result"], read_start(output, nonce))
+            found = answer["result"]
+            if found.keys() != Result.model_fields.keys() - {"processes", "lost"}:
+                raise ValueError("a key is missing or unexpected")
+            for name in ("stdout", "stderr"):
+                kept = base64.b64decode(found[name]["data"], validate=True)
+                found[name] = Stream.of(kept, found[name]["bytes"])
+            # Without a start line it has no processes, which a result may not lack.
+            return Result(**found, processes=read_start(output, nonce))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         why = " ".join(repr(error).split())[:200]
         what = f"the sandbox gave no whole result document ({len(output)} bytes came back): {why}"
     raise SandboxError(what, where="sandbox", hint=hint)
-
-
-def _result(found: dict[str, Any], processes: list[ProcessFact] | None) -> Result:
-    if processes is None:
-        raise ValueError("it does not say that the command started")
-    if found.keys() != Result.model_fields.keys() - {"processes", "lost"}:
-        raise ValueError("a key is missing or unexpected")
-    for name in ("stdout", "stderr"):
-        stream = found[name]
-        found[name] = Stream.of(base64.b64decode(stream["data"], validate=True), stream["bytes"])
-    return Result(**found, processes=processes)

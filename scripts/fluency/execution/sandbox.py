@@ -32,16 +32,6 @@ IN_FORCE = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.ma
 TIMEOUT_S = 30.0
 
 
-def canary(limits: Limits) -> Invocation:
-    """A command whose result is known.
-
-    It prints a text that is easily garbled, then which seccomp profile and limits are in force.
-    """
-    text = f"printf '%s\\n' {shlex.quote(TEXT)}; {FILTERED}; cat {IN_FORCE} 2>/dev/null"
-    command = f"{text}; printf canary >&2; exit 7"
-    return Invocation(DESIGN_SHELLS[0], command, EMPTY_WORLD, limits, TIMEOUT_S)
-
-
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
 
 
@@ -61,7 +51,7 @@ class Sandbox:
         self._engine = engine
         self._slots = threading.BoundedSemaphore(parallel)
         self._ended = False
-        self._needs_canary = threading.Event()
+        self._needs_canary = False
         self._canary_lock = threading.Lock()
 
     def run(self, invocation: Invocation) -> Result:
@@ -72,15 +62,15 @@ class Sandbox:
         """
         if why := self.why_missing(invocation.shell):
             raise SandboxError(why, where=WHERE, hint="`make doctor` says how")
-        if self._needs_canary.is_set():
+        if self._needs_canary:
             self.canary(invocation.limits)
         try:
             result = self._run(invocation)
         except SandboxError:
-            self._needs_canary.set()
+            self._needs_canary = True
             raise
         if result.lost is not None:
-            self._needs_canary.set()
+            self._needs_canary = True
             try:
                 self.canary(invocation.limits)
             except SandboxError as error:
@@ -110,12 +100,16 @@ class Sandbox:
         return why and f"the sandbox image holds no {SHELLS[shell].title}: {why}"
 
     def canary(self, limits: Limits) -> None:
-        """Run the canary; SandboxError if its result is not the known one.
+        """Run a command whose result is known; SandboxError if it gives another.
 
-        Also if a limit is not in force; MeasureRefused if the seccomp profile should be and is not.
+        It prints a text that is easily garbled, then which seccomp profile and limits are in force.
+        MeasureRefused if the profile should be and is not.
         """
         with self._canary_lock:
-            result = self._run(canary(limits))
+            text = f"printf '%s\\n' {shlex.quote(TEXT)}; {FILTERED}; cat {IN_FORCE} 2>/dev/null"
+            command = f"{text}; printf canary >&2; exit 7"
+            shell = DESIGN_SHELLS[0]
+            result = self._run(Invocation(shell, command, EMPTY_WORLD, limits, TIMEOUT_S))
             text, filtered, *found = [*result.stdout.data.split("\n"), ""]
             kind, what = SandboxError, ""
             if (result.exit_code, text, result.stderr.data) != (7, TEXT, "canary"):
@@ -130,7 +124,7 @@ class Sandbox:
                 hint = "give it its usual runtime back"
             if what:
                 raise kind(what, where=WHERE, hint=hint)
-            self._needs_canary.clear()
+            self._needs_canary = False
 
     def _run(self, invocation: Invocation, measures: Measures | None = None) -> Result:
         """One command, with the given isolation measures or all that the engine takes."""
@@ -159,7 +153,7 @@ class Sandbox:
 def open_sandbox(config: SandboxConfig) -> Sandbox:
     """Find or start the engine, find or build the image, run the canary."""
     engine = ensure_engine()
-    image = ensure_image(engine=engine)
+    image = ensure_image(engine)
     sandbox = checked_sandbox(engine, image, config.containers, config.limits, config.runtime)
     if why := sandbox.refused:
         log_line(f"{why}; the run goes on without this measure, and every record says so")
