@@ -12,7 +12,7 @@ from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Execution, Extraction, Generation
 from fluency.core.schema import read_record, write_record
 from fluency.core.study import Cell, Study, read_study
-from fluency.core.table import _full_row, load_records
+from fluency.core.table import cell_row, load_records
 from fluency.core.task_world import world_for
 from fluency.execution.execute import (
     MAX_ATTEMPTS,
@@ -177,4 +177,4 @@ def outcome(one: OneCell):
     score = score_cell(study, task, generation, execution, world_for, code)
     write_record(one.made.results / "scores" / f"{one.cell.path}.json", score)
     records = load_records(one.made.results, one.cell)
-    return _full_row(one.cell, task.category, records), cell_view(one.cell, records, task)["notes"]
+    return cell_row(one.cell, task, records), cell_view(one.cell, records, task)["notes"]

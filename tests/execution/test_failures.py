@@ -3,7 +3,9 @@
 import contextlib
 import io
 import json
+import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,8 +15,9 @@ import docker
 import pytest
 
 from fluency.common.errors import ResultLost, SandboxError
+from fluency.common.paths import ROOT
 from fluency.core.records import Result
-from fluency.execution import container
+from fluency.execution import container, image
 from fluency.execution.container import ContainerSession, read_result, run_container
 from fluency.execution.engine import BUILD_S, Engine, find_engine
 from fluency.execution.image import ensure_image
@@ -119,7 +122,10 @@ def test_read_result_container_ended_from_outside(sandbox, how):
 
     def end() -> bool:
         for found in own_containers(sandbox._engine):
-            if sleeps(found):
+            with contextlib.suppress(docker.errors.APIError):
+                # Its script has said its first line by then.
+                if "'sleep" not in str(client.top(found)):
+                    continue
                 options = {"force": True} if how == "remove_container" else {}
                 getattr(client, "pause" if how == "long ago" else how)(found, **options)
                 # More events than Docker remembers.
@@ -128,25 +134,19 @@ def test_read_result_container_ended_from_outside(sandbox, how):
                 return True
         return False
 
-    def sleeps(container: str) -> bool:
-        """Its script has said its first line by then."""
-        with contextlib.suppress(docker.errors.APIError):
-            lines = client.top(container)["Processes"] or []
-            return any(line[-1].startswith("sleep") for line in lines)
-        return False
-
     ended = threading.Thread(target=lambda: wait_for(end))
     ended.start()
     with pytest.raises(ResultLost, match="from outside"):
-        pretend(sandbox, STARTS + "trap '' TERM; sleep 15", within_s=8)
+        pretend(sandbox, STARTS + "trap '' TERM; sleep 15", within_s=5)
     ended.join()
     wait_for(lambda: not own_containers(sandbox._engine))
 
 
-def test_read_result_engine_cannot_say_how_it_ended(sandbox):
+def test_read_result_engine_cannot_say_how_it_ended(sandbox, monkeypatch):
     """Its events are of its memory alone: after a restart it knows nothing of the container."""
     session = session_of(sandbox, STARTS + "exit 9")
     assert read_result(sandbox._engine, session, NONCE).lost == "exit code 9"
+    monkeypatch.setattr(container, "END_S", 2)
     with pytest.raises(ResultLost, match="does not know how the container ended"):
         read_result(sandbox._engine, replace(session, container="0" * 64), NONCE)
 
@@ -182,22 +182,32 @@ def test_a_deleted_image(sandbox):
 
 
 @pytest.mark.usefixtures("second_daemon")
-def test_a_daemon_that_dies_in_the_middle(sandbox, tmp_path, monkeypatch):
-    """On a private engine: stopped while a command runs, then started again."""
+def test_run_daemon_that_hangs_and_dies(sandbox, tmp_path, monkeypatch):
+    """On a private engine: stopped before a call, ended while a command runs, started again."""
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
+
+    def ended_while_it_runs() -> None:
+        wait_for(lambda: own_containers(engine))
+        time.sleep(0.5)
+        daemon.terminate()
+
     with own_daemon(tmp_path) as daemon:
         engine = find_engine()
-        image = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
-        engine.client(timeout=BUILD_S).load_image(b"".join(image))
+        tar = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
+        engine.client(timeout=BUILD_S).load_image(b"".join(tar))
         other = Sandbox(engine, sandbox.image, 2)
         assert bash(other, "echo there").stdout.data == "there\n"
-
-        def kill() -> None:
-            wait_for(lambda: own_containers(engine))
-            time.sleep(0.5)
-            daemon.terminate()
-
-        killer = threading.Thread(target=kill)
+        wait_for(lambda: not own_containers(engine, all=True))
+        engine.client().timeout = 2
+        daemon.send_signal(signal.SIGSTOP)
+        with pytest.raises(SandboxError, match=r"engine went away: .*timed out"):
+            bash(other, "echo")
+        daemon.send_signal(signal.SIGCONT)
+        engine.client().timeout = 60
+        (late,) = wait_for(lambda: own_containers(engine, all=True), 60)
+        assert not own_containers(engine), "made late, and never started"
+        container.remove(engine, late)
+        killer = threading.Thread(target=ended_while_it_runs)
         killer.start()
         with pytest.raises(SandboxError) as caught:
             bash(other, "sleep 15", timeout_s=16)
@@ -209,6 +219,46 @@ def test_a_daemon_that_dies_in_the_middle(sandbox, tmp_path, monkeypatch):
     with own_daemon(tmp_path):
         assert bash(other, "echo again").stdout.data == "again\n"
         wait_for(lambda: not own_containers(engine))
+
+
+KILLED = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from fluency.core.study import SandboxConfig
+from fluency.execution import container, image
+from fluency.execution.sandbox import open_sandbox
+from tests.execution.run_it import bash
+container.LABELS[container.LABEL] = sys.argv[1]
+sandbox = open_sandbox(SandboxConfig(parallel=2))
+with ThreadPoolExecutor(2) as pool:
+    stays = lambda _: bash(sandbox, "trap '' TERM HUP; sleep 600", timeout_s=6)
+    list(pool.map(stays, range(2)))
+"""
+
+
+def test_containers_after_sigkill_end_at_their_deadline(sandbox):
+    client, label = sandbox._engine.client(), container.LABELS[container.LABEL]
+    run = subprocess.Popen([sys.executable, "-c", KILLED, label], cwd=ROOT)
+
+    def commands() -> int:
+        said = ""
+        for found in own_containers(sandbox._engine):
+            with contextlib.suppress(docker.errors.APIError):  # it may have ended
+                said += str(client.top(found))
+        return said.count("sleep 600")
+
+    wait_for(lambda: commands() >= 2, 60)
+    run.kill()
+    run.wait()
+    assert commands() >= 2, "they run on without the harness"
+    wait_for(lambda: not own_containers(sandbox._engine, all=True), 6 + 60)
+
+
+def test_probe_program_that_never_ends(sandbox, monkeypatch):
+    monkeypatch.setattr(image, "PROBE_S", 2)
+    with pytest.raises(SandboxError, match=r"sleep does not run in the image: .*timed out"):
+        image._probe(sandbox._engine, sandbox.image.image_id, "/usr/bin/sleep", "600")
+    assert not own_containers(sandbox._engine, all=True)
 
 
 def test_canary_finds_limits_not_in_force(sandbox, monkeypatch):

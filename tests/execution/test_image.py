@@ -1,29 +1,94 @@
-"""Images of earlier versions are removed, except images in use; the image file for nodes."""
+"""What an image contains and records; older images are removed; the image file for nodes."""
 
 import io
+import json
+import re
 import secrets
 import tarfile
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 import docker
 import pytest
 
 from fluency.common.errors import SandboxError
+from fluency.common.paths import SANDBOX
+from fluency.core.records import ImageInfo
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.execution import image
 from fluency.execution.image import (
     LABEL,
+    build_arguments,
+    forget_other_image,
     keep_image,
     load_image,
     remove_older,
     shared_image_path,
 )
-from fluency.execution.image_content import REPOSITORY
+from fluency.execution.image_content import REPOSITORY, content_sha256
+from fluency.execution.powershell import archive_origin, pinned, release_name
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.engine
+FIRST = SHELLS[DESIGN_SHELLS[0]]
 
 
+def current_hash() -> str:
+    return content_sha256.__wrapped__()
+
+
+def test_content_hash_covers_shells(monkeypatch):
+    before = current_hash()
+    for fact in (
+        {"argv": ("/usr/bin/bash", "-c")},
+        {"version_command": "echo 5"},
+        {"packages": ()},
+    ):
+        monkeypatch.setitem(SHELLS, FIRST.name, replace(FIRST, **fact))
+        assert current_hash() != before
+    monkeypatch.setitem(SHELLS, FIRST.name, FIRST)
+    assert current_hash() == before
+    zsh = replace(FIRST, name="zsh", argv=("/usr/bin/zsh", "-c"), packages=("zsh",))
+    monkeypatch.setitem(SHELLS, "zsh", zsh)
+    assert current_hash() != before and build_arguments()["SHELLS"].endswith(" zsh=/usr/bin/zsh")
+    assert build_arguments()["SHELL_PACKAGES"].endswith(" zsh")
+
+
+def test_dockerfile_defaults_are_the_shells():
+    text = (SANDBOX / "Dockerfile").read_text()
+    assert dict(re.findall(r'^ARG (SHELL\w+)="(.*)"$', text, re.MULTILINE)) == build_arguments()
+
+
+FACTS = {"image_id": "i", "content_sha256": "c" * 64, "packages_sha256": "d" * 64}
+FACTS |= {"base": "b", "architecture": "a"}
+INFO = ImageInfo(shells={"bash": "5.2", "pwsh": "7.6.5"}, **FACTS)
+
+
+@pytest.mark.parametrize(("pwsh", "kept"), [("7.6.5", True), (None, False), ("7.6.4", False)])
+def test_forget_other_image_by_shells(tmp_path, pwsh, kept):
+    record = tmp_path / "image.json"
+    forget_other_image(INFO, record)  # no record is fine
+    record.write_text(json.dumps({"image": {"shells": {"bash": "5.2", "pwsh": pwsh}}}))
+    forget_other_image(INFO, record)
+    assert record.exists() is kept
+
+
+X64, ARM64 = (pinned()[release_name(machine)] for machine in ("amd64", "arm64"))
+
+
+@pytest.mark.parametrize(
+    ("label", "architecture", "archives", "unofficial"),
+    [
+        ("download", "amd64", {"pwsh": X64}, []), ("download", "arm64", {"pwsh": ARM64}, []),
+        (X64, "amd64", {"pwsh": X64}, []), ("ab" * 32, "amd64", {"pwsh": "ab" * 32}, ["pwsh"]),
+        ("none", "amd64", {}, []),
+    ],
+)  # fmt: skip
+def test_archive_origin_by_label(label, architecture, archives, unofficial):
+    assert archive_origin(label, architecture) == (archives, unofficial)
+
+
+@pytest.mark.engine
 def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch):
     client, content = sandbox._engine.client(), sandbox.image.content_sha256
     checkout = f"test-{secrets.token_hex(4)}"
@@ -81,6 +146,7 @@ def small(sandbox):
     client.remove_image(TAG, force=True)
 
 
+@pytest.mark.engine
 def test_load_image_that_was_kept(sandbox, small, tmp_path, monkeypatch, capsys):
     engine = sandbox._engine
     monkeypatch.setattr(image, "FOLDER", tmp_path / "absent")
@@ -96,6 +162,7 @@ def test_load_image_that_was_kept(sandbox, small, tmp_path, monkeypatch, capsys)
     assert load_image(engine, TAG) and small.inspect_image(TAG)["Id"] == before
 
 
+@pytest.mark.engine
 def test_an_image_that_is_not_there_or_damaged(sandbox, tmp_path, monkeypatch):
     monkeypatch.setattr(image, "FOLDER", tmp_path)
     engine = sandbox._engine

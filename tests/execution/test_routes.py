@@ -1,14 +1,17 @@
-"""The image's own modules: which answer a request gets, and how a tree's tar is read."""
+"""The image's own modules: a request's answer, reading a tree's tar, ending a command."""
 
 import base64
 import io
 import json
+import subprocess
+import sys
 import tarfile
 from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
+from fluency.common.paths import SANDBOX
 from fluency.world import FINDINGS, JOB, Builder, Finding, Job, When, build_world
 from tests.execution.run_it import SMALL, of_the_sandbox
 
@@ -54,28 +57,24 @@ def service(module):
 
 
 def test_routes_by_path_and_method(service):
-    service.add("/a", 200, {}, b"a")
+    service.add("/a", 200, JSON, b"a")
     service.add("/a", 201, {}, b"made", method="POST")
     for target in ("/a", "/a?page=2", "http://127.0.0.1:8765/a"):
         assert service.ask(target)[::2] == (200, b"a")
     assert service.ask("/a", "POST")[::2] == (201, b"made")
+    assert service.ask("/a", "HEAD")[:2] == service.ask("/a")[:2]
     status, headers, _ = service.ask("/a", "DELETE")
     assert (status, headers["Allow"]) == (405, "GET, POST") and service.ask("/b")[0] == 404
 
 
-def test_routes_head_like_get_unless_it_has_a_route(service):
-    service.add("/page", 200, JSON, b"{}")
+def test_routes_with_only_refusals_allow_no_method(service):
     service.add("/file", 200, {}, b"x")
     service.add("/file", 405, {"Allow": "GET"}, method="HEAD")
-    assert service.ask("/page", "HEAD")[:2] == service.ask("/page")[:2]
-    assert service.ask("/file", "HEAD")[0] == 405
-    assert service.ask("/file", "POST")[1]["Allow"] == "GET"
-
-
-def test_routes_method_with_only_refusals_is_not_allowed(service):
     service.add("/lint", 200, {}, method="POST")
     service.add("/lint", 404, {}, b"not found\n", method="PUT")
     service.add("/gone", 404, {})
+    assert service.ask("/file", "HEAD")[0] == 405
+    assert service.ask("/file", "POST")[1]["Allow"] == "GET"
     assert service.ask("/lint", "PUT")[0] == 404 and service.ask("/lint")[1]["Allow"] == "POST"
     assert service.ask("/gone", "POST")[0] == 404
 
@@ -222,15 +221,10 @@ def test_members_long_names_and_empty_files(tree):
     assert tree.members(bytes(10240)) == []
 
 
-@pytest.mark.parametrize(
-    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
-)
-def test_members_refuses_other_kinds(tree, kind):
-    with pytest.raises(ValueError, match="no file and no folder: odd"):
-        tree.members(packed(("odd", kind, b"")))
-
-
-def test_members_refuses_damaged_tar(tree):
+def test_members_refuses_other_kinds_and_damage(tree):
+    for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE):
+        with pytest.raises(ValueError, match="no file and no folder: odd"):
+            tree.members(packed(("odd", kind, b"")))
     whole = packed(("a", b"0", b"1" * 5000))
     for data in (b"X" + whole[1:], whole[:10], whole[:1024], whole[:5000], b""):
         with pytest.raises(ValueError, match="damaged"):
@@ -246,3 +240,22 @@ def test_unpack_stays_in_its_root(tree, name, tmp_path):
         tree.unpack(str(root), packed((name, b"0", b"x")), {})
     assert (root / "etc" / "out").exists() == within
     assert [path.name for path in tmp_path.iterdir()] == ["root"]
+
+
+STORM = """
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+import command
+
+os.wait4 = lambda *_: (99, 0, None)
+began = time.monotonic()
+ran = command.run([b"/bin/true"], {}, "/", 1.0, 100)
+print(ran["timed_out"], time.monotonic() - began < 3)
+"""
+
+
+def test_run_deadline_with_endless_children():
+    """A storm of clones does not move the deadline."""
+    command = [sys.executable, "-c", STORM, str(SANDBOX)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    assert done.stdout == "True True\n", done
