@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -76,14 +75,16 @@ def test_find_engine_that_may_not_be_used(sandbox, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     if not Path("/var/run/docker.sock").exists():
         pytest.skip("the engine here listens elsewhere")
-    said = as_nobody(find_engine)
-    assert "you may not use it" in said and "usermod -aG docker" in said
+    with as_nobody(), pytest.raises(SandboxError, match="you may not use it") as caught:
+        find_engine()
+    assert "usermod -aG docker" in caught.value.hint
 
 
 @ROOT_ONLY
 def test_ensure_engine_without_the_right_to_start_one(monkeypatch):
     monkeypatch.setattr(engine, "find_engine", lambda: None)
-    assert "`sudo apt-get install docker.io`" in as_nobody(ensure_engine)
+    with as_nobody(), pytest.raises(SandboxError, match=r"`sudo apt-get install docker.io`"):
+        ensure_engine()
 
 
 def test_both_ends_of_an_engines_words():
@@ -141,52 +142,44 @@ from fluency.execution import engine
 engine.LOG = engine.Path(sys.argv[1])
 print(engine.start_daemon().facts["version"])
 """
-
-
-@pytest.fixture
-def start(tmp_path, monkeypatch) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Start a daemon of the test's own; `refuses`: a condition of sh on dockerd's arguments."""
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
-    places = f"-H unix://{tmp_path}/d.sock --data-root {tmp_path}/data --exec-root {tmp_path}/exec --pidfile {tmp_path}/pid"
-    (tmp_path / "bin").mkdir()
-    program = tmp_path / "bin" / "dockerd"
-    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    dockerd = shutil.which("dockerd", path=os.environ["PATH"].partition(":")[2])
-
-    def started(refuses: str, bridge: str) -> subprocess.CompletedProcess[str]:
-        # In a separate network name space, because a daemon without a bridge removes the one it
-        # finds.
-        program.write_text(
-            f'#!/bin/sh\necho "asked: $*"\nif {refuses}; then echo "no packet filter here"; exit 1; fi\n'
-            f'exec unshare --net {dockerd} {places} "$@"\n'
-        )
-        program.chmod(0o755)
-        monkeypatch.setenv("BRIDGE", bridge)
-        command = [sys.executable, "-c", STARTER, str(tmp_path / "log")]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-    return started
-
-
-@pytest.mark.engine
-@pytest.mark.usefixtures("second_daemon")
-def test_start_daemon_without_a_bridge(start, tmp_path):
-    run = start('[ "$*" = "" ]', "/nowhere")
-    try:
-        assert find_engine().facts["version"] == run.stdout.strip(), run.stderr
-        assert os.getsid(int((tmp_path / "pid").read_text())) != os.getsid(0)
-        assert "--network host" in (tmp_path / "log").read_text()
-    finally:
-        os.kill(int((tmp_path / "pid").read_text()), signal.SIGTERM)
+# In a separate network name space, because a daemon without a bridge removes the one it finds.
+DOCKERD = """#!/bin/sh
+echo "asked: $*"
+if {refuses}; then echo "no packet filter here"; exit 1; fi
+exec unshare --net {dockerd} -H unix://{folder}/d.sock --data-root {folder}/data \\
+    --exec-root {folder}/exec --pidfile {folder}/pid "$@"
+"""
 
 
 @pytest.mark.engine
 @pytest.mark.usefixtures("second_daemon")
 @pytest.mark.parametrize(
-    ("bridge", "tried", "said"),
-    [("/tmp", 1, "ip link delete docker0"), ("/nowhere", 2, "no packet filter here")],
+    ("refuses", "bridge", "tried", "said"),
+    [
+        ('[ "$*" = "" ]', "/nowhere", 2, "--network host"),
+        ("true", "/tmp", 1, "ip link delete docker0"),
+        ("true", "/nowhere", 2, "no packet filter here"),
+    ],
 )
-def test_start_daemon_that_does_not_start(start, tmp_path, bridge, tried, said):
-    run = start("true", bridge)
-    assert "dockerd does not start" in run.stderr and said in run.stderr
-    assert (tmp_path / "log").read_text().count("asked:") == tried
+def test_start_daemon_that_refuses_a_bridge(tmp_path, monkeypatch, refuses, bridge, tried, said):
+    """A daemon of the test's own; `refuses`: a condition of sh on its arguments."""
+    program, log = tmp_path / "bin" / "dockerd", tmp_path / "log"
+    program.parent.mkdir()
+    dockerd = shutil.which("dockerd")
+    program.write_text(DOCKERD.format(refuses=refuses, dockerd=dockerd, folder=tmp_path))
+    program.chmod(0o755)
+    for name, value in (("DOCKER_HOST", f"unix://{tmp_path}/d.sock"), ("BRIDGE", bridge)):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    command = [sys.executable, "-c", STARTER, str(log)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert said in log.read_text() and log.read_text().count("asked:") == tried
+    if refuses == "true":
+        assert "dockerd does not start" in run.stderr and said in run.stderr
+        return
+    daemon = int((tmp_path / "pid").read_text())
+    try:
+        assert find_engine().facts["version"] == run.stdout.strip(), run.stderr
+        assert os.getsid(daemon) != os.getsid(0), "it outlives this process"
+    finally:
+        os.kill(daemon, signal.SIGTERM)

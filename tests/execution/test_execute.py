@@ -14,12 +14,7 @@ from fluency.core.schema import read_record, write_record
 from fluency.core.study import Cell, Study, read_study
 from fluency.core.table import cell_row, load_records
 from fluency.core.task_world import world_for
-from fluency.execution.execute import (
-    MAX_ATTEMPTS,
-    add_failed_attempt,
-    failed_attempts,
-    planned_runs,
-)
+from fluency.execution.execute import MAX_ATTEMPTS, planned_runs
 from fluency.report.cell_view import cell_view
 from fluency.scoring.score_cell import score_cell
 from fluency.workflow.pipeline import Pipeline
@@ -46,17 +41,12 @@ def test_planned_runs_by_shell_and_study(shell, conditions, runs):
     assert list(planned) == [("strict", "ls", run) for run in runs]
 
 
-def test_planned_runs_lenient_reading_as_designed_only():
-    prose, study = Extraction(strict="try `ls`", lenient="ls"), study_with(BOTH)
-    strict = [("strict", "try `ls`", condition) for condition in BOTH]
-    found = list(planned_runs(study, "pwsh", prose))
-    assert found == [*strict, ("lenient", "ls", "as_designed")]
+def test_planned_runs_by_command():
+    """Aliases only where one is called, the lenient reading as designed only."""
+    prose, study = Extraction(strict="Get-Item | Sort-Object Name", lenient="ls"), study_with(ALL)
+    strict = [("strict", prose.strict, condition) for condition in BOTH]
+    assert list(planned_runs(study, "pwsh", prose)) == [*strict, ("lenient", "ls", "as_designed")]
     assert list(planned_runs(study, "pwsh", Extraction(strict=None, lenient=None))) == []
-
-
-def test_planned_runs_aliases_only_where_called():
-    without = Extraction(strict="Get-ChildItem | Sort-Object Name", lenient=None)
-    assert [condition for _, _, condition in planned_runs(study_with(ALL), "pwsh", without)] == BOTH
 
 
 class Rule(list):
@@ -154,18 +144,10 @@ def test_execute_counts_anew_for_another_image(one):
     for _ in range(MAX_ATTEMPTS - 1):
         with pytest.raises(ResultLost):
             one.execute(ended())
-    one.execute(ended())
-    assert one.execute().unmeasured
+    assert one.execute(ended()).unmeasured and one.execute().unmeasured
     image = one.sandbox.works.image
     one.sandbox.works.image = image.model_copy(update={"content_sha256": "e" * 64})
     assert (one.execute().attempts, one.execute().unmeasured) == (1, None)
-
-
-def test_failed_attempts_by_key(tmp_path):
-    path = tmp_path / "a" / "1.json"
-    assert failed_attempts(path, "key") == []
-    assert add_failed_attempt(path, "key", "why") == ["why"] == failed_attempts(path, "key")
-    assert failed_attempts(path, "other") == []
 
 
 def outcome(one: OneCell):

@@ -11,7 +11,7 @@ import pytest
 from fluency.common.paths import ROOT
 from fluency.core.records import Result
 from fluency.core.study import Limits
-from fluency.execution.isolation import Measures, host_config, isolation
+from fluency.execution.isolation import Measures, container_config, isolation
 from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox
 from tests.execution.run_it import SMALL, bash, own_containers
@@ -97,25 +97,23 @@ def test_every_measure_has_a_probe():
 
 
 def test_containers_go_away_and_leave_no_log(sandbox):
-    client = sandbox._engine.client()
+    client, every = sandbox._engine.client(), isolation(TIGHT, sandbox.engine["name"])
     label = {"label": "agent-shell-sandbox.test=log"}
 
     def ended(measures: Measures) -> list[dict[str, Any]]:
-        config = {"Image": sandbox.image.image_id, "HostConfig": host_config(measures)}
-        config["Entrypoint"] = ["/usr/bin/bash", "-c", "echo seen"]
-        config["Labels"] = {"agent-shell-sandbox.test": "log"}
+        config = container_config(sandbox.image.image_id, {}, measures)
+        config |= {
+            "Entrypoint": ["/usr/bin/echo", "seen"],
+            "Labels": {"agent-shell-sandbox.test": "log"},
+        }
         container = client.create_container_from_config(config)["Id"]
         client.start(container)
         client.wait(container)
         return client.containers(all=True, filters=label)
 
-    every = isolation(TIGHT, sandbox.engine["name"])
-    kept = ended(every | {"removed-at-its-end": {}, "no-log-on-the-host": {}})
-    try:
-        assert len(kept) == 1 and client.logs(kept[0]["Id"]) == b"seen\n"
-    finally:
-        for container in kept:
-            client.remove_container(container["Id"], force=True)
+    (kept,) = ended(every | {"removed-at-its-end": {}, "no-log-on-the-host": {}})
+    assert client.logs(kept["Id"]) == b"seen\n"
+    client.remove_container(kept["Id"], force=True)
     ended(every)
     wait_for(lambda: not client.containers(all=True, filters=label))
 

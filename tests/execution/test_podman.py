@@ -79,12 +79,9 @@ def podman_in(sandbox: Sandbox, folder: Path) -> Iterator[Sandbox]:
             subprocess.run(["umount", "-q", "-l", f"{folder}/root/overlay"], check=False)
 
 
-def test_it_is_podman_and_sane(podman):
+def test_an_execution_in_each_shell(podman):
     assert podman.engine["name"] == "podman"
     podman.canary(Limits())
-
-
-def test_an_execution_in_each_shell(podman):
     command = "pwd; curl -s -o /dev/null -w '%{http_code} ' http://127.0.0.1:8765/nowhere; stat -c %U:%a ~"
     result = bash(podman, command, "processes", "http")
     assert result.stdout.data == "/work\n404 agent:700\n"

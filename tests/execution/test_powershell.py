@@ -18,7 +18,6 @@ from fluency.execution import image, powershell
 from fluency.execution.image import ensure_image
 from fluency.execution.image_content import image_tag
 from fluency.execution.powershell import powershell_source
-from tests.execution.run_it import ROOT_ONLY, as_nobody
 
 STAND_IN = """#!/bin/sh
 for command; do :; done
@@ -81,20 +80,6 @@ def test_powershell_source_damaged(tmp_path, monkeypatch):
     assert powershell_source() is None, "nothing of them is kept"
 
 
-@ROOT_ONLY
-def test_powershell_source_unreadable(tmp_path, monkeypatch):
-    file = tmp_path / "closed" / "p.tar.gz"
-    file.parent.mkdir(mode=0o755)
-    file.touch(0o600)
-    for folder in (file.parent, tmp_path):
-        folder.chmod(0o755)
-    monkeypatch.setenv(powershell.VARIABLE, str(file))
-    message = f"{powershell.VARIABLE}={file}: the PowerShell archive cannot be used: Permission denied\nHint: put"
-    assert as_nobody(powershell_source).startswith(message)
-    file.parent.chmod(0o700)
-    assert as_nobody(powershell_source).startswith(message)
-
-
 @pytest.mark.engine
 def test_ensure_image_with_powershell(sandbox, tmp_path, monkeypatch, capsys):
     """Asked for twice at once, it is built once."""
@@ -127,18 +112,13 @@ NAME = powershell.release_name()
 
 
 def test_powershell_source_in_the_projects_folder(tmp_path, monkeypatch):
+    assert len(set(powershell.pinned().values())) == 2 and NAME in powershell.INSTALL_HINT
+    assert ("x64" if os.uname().machine == "x86_64" else "arm64") in NAME
     release = archive(tmp_path / NAME)
     held = {NAME: sha256_file(release)}
     monkeypatch.setattr(powershell, "pinned", lambda: held)
-    assert powershell.powershell_source() is None
     (tmp_path / "project").mkdir()
     archive(tmp_path / "project" / NAME, "#!/bin/sh\n# another build\n")
     assert powershell.powershell_source() is None, "of another content it must be named"
     (tmp_path / "project" / NAME).write_bytes(release.read_bytes())
     assert powershell.powershell_source() == sha256_file(release)
-
-
-def test_pinned_releases_of_both_processors():
-    assert len(powershell.pinned()) == len(set(powershell.pinned().values())) == 2
-    assert ("x64" if os.uname().machine == "x86_64" else "arm64") in NAME
-    assert NAME in powershell.INSTALL_HINT

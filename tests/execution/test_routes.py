@@ -23,6 +23,11 @@ def module():
     return of_the_sandbox("routes")
 
 
+@pytest.fixture(scope="module")
+def tree():
+    return of_the_sandbox("tree")
+
+
 class Service:
     """Routes as a fixture adds them, asked as the service asks them."""
 
@@ -185,11 +190,6 @@ def test_routes_304_needs_tag_and_success(service):
     assert service.ask("/post", "POST", if_none_match="*")[0] == 200
 
 
-@pytest.fixture(scope="module")
-def tree():
-    return of_the_sandbox("tree")
-
-
 def packed(*members: tuple[str, bytes, bytes], form: int = tarfile.USTAR_FORMAT) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=form) as archive:
@@ -214,9 +214,8 @@ def test_members_like_tarfile(tree, seed):
 
 def test_members_long_names_and_empty_files(tree):
     name = "/".join(["folder" * 5] * 6) + "/file"
-    files = [(name, b"0", b"x" * 513), ("empty", b"0", b""), ("é", b"0", b"1")]
-    data = packed(*files, ("d", b"5", b""))
-    found = [(n, None if d is None else bytes(d)) for n, _, d in tree.members(data)]
+    files = [(name, b"0", b"x" * 513), ("empty", b"0", b""), ("é", b"0", b"1"), ("d", b"5", b"")]
+    found = [(n, d and bytes(d)) for n, _, d in tree.members(packed(*files))]
     assert found == [(name, b"x" * 513), ("empty", b""), ("é", b"1"), ("d/", None)]
     assert tree.members(bytes(10240)) == []
 

@@ -7,18 +7,15 @@ from fluency.execution.protocol import Invocation
 from fluency.scoring.checks import clean
 from tests.execution.run_it import LIMITS, SMALL, bash, pwsh, text
 
-LOOP = 'for d in */ ./; do [ -f "$d/{}" ] && echo "$d"; done'
+pytestmark = pytest.mark.engine
 
 
-@pytest.mark.engine
 def test_bash_loop_that_ends_in_false_test_exits_1(sandbox):
-    trapped = bash(sandbox, LOOP.format("main.rs"))
-    assert (trapped.stdout.data, trapped.exit_code) == ("src/\n", 1)
-    lucky = bash(sandbox, LOOP.format("README.md"))  # the last folder passes the test
-    assert (lucky.stdout.data, lucky.exit_code) == ("./\n", 0)
+    for name, last, code in (("main.rs", "src/\n", 1), ("README.md", "./\n", 0)):
+        found = bash(sandbox, f'for d in */ ./; do [ -f "$d/{name}" ] && echo "$d"; done')
+        assert (found.stdout.data, found.exit_code) == (last, code)
 
 
-@pytest.mark.engine
 @pytest.mark.pwsh
 def test_powershell_loop_that_ends_in_false_test_exits_0(sandbox):
     loop = "foreach ($d in 'src', '.') { if (Test-Path \"$d/main.rs\") { $d } }"
@@ -28,7 +25,6 @@ def test_powershell_loop_that_ends_in_false_test_exits_0(sandbox):
         assert (result.stdout.data, result.exit_code) == ("src\n", 0)
 
 
-@pytest.mark.engine
 def test_bash_messages_are_english_in_any_locale(sandbox):
     for language in ("", "LC_ALL=de_DE.UTF-8", "LC_ALL= LANG=fr_FR.UTF-8"):
         commands = ("ls nothing", "date -d 2026-01-05 '+%A %B'", "sort <<< $'b\\na\\nB'")
@@ -37,7 +33,6 @@ def test_bash_messages_are_english_in_any_locale(sandbox):
         assert said.stdout.data == "Monday January\nB\na\nb\n"
 
 
-@pytest.mark.engine
 @pytest.mark.pwsh
 def test_powershell_messages_are_english(sandbox):
     day = "(Get-Date 2026-01-05).ToString('dddd MMMM')"
@@ -45,7 +40,6 @@ def test_powershell_messages_are_english(sandbox):
     assert "Cannot find path" in said.stderr.data and said.stdout.data == "Monday January\n1234.5\n"
 
 
-@pytest.mark.engine
 @pytest.mark.pwsh
 def test_table_is_the_same_with_and_without_terminal(sandbox):
     """With a name that no column holds, so that it has to be cut somewhere."""
@@ -63,7 +57,6 @@ def test_table_is_the_same_with_and_without_terminal(sandbox):
     assert lines(terminal) == lines(none) and max(map(len, lines(none))) <= 80
 
 
-@pytest.mark.engine
 def test_unix_programs_without_terminal_cut_no_line(sandbox):
     long = "x" * 300
     shown = bash(sandbox, f"sleep 5 & exec -a {long} sleep 5 & sleep 0.2; ps -eo args; kill %1 %2")

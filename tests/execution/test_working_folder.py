@@ -29,8 +29,8 @@ def changes_of(result: Result) -> dict[str, list[str]]:
 
 
 def test_tree_belongs_to_the_commands_user(sandbox):
-    modes = "find . -printf '%m %y\\n' | sort -u; id -un"
-    result = bash(sandbox, f"find . ! -user agent -o ! -group agent; {modes}")
+    listing = "find . ! -user agent -o ! -group agent; find . -printf '%m %y\\n' | sort -u; id -un"
+    result = bash(sandbox, f"{listing}; ls -laR > /tmp/list; cat README.md src/* > /dev/null")
     assert result.stdout.data == "644 f\n755 d\nagent\n"
     assert not result.tree_changed and result.changes is None
 
@@ -60,24 +60,19 @@ def test_tree_modes_are_in_force(sandbox):
         ("touch t; rm t", {"changed": ["."]}, 0),
         ("ln -s /a l; ln README.md hard; mkfifo f", {"created": ["f", "hard", "l"], "changed": ["README.md"]}, 20),
         ("printf x > $'a\\377\\nb'", {"created": ["a\\xff\nb"]}, 1),
-        ("ls -laR > /tmp/list; cat README.md src/* > /dev/null", None, 0),
     ],
 )  # fmt: skip
 def test_changes_are_listed(sandbox, command, changes, size):
     result = bash(sandbox, command)
-    assert result.exit_code == 0, result.stderr.data
-    assert result.tree_changed is (changes is not None)
-    if changes is None:
-        assert result.changes is None
-    else:
-        assert changes_of(result) == changes and result.changes.bytes == size
+    assert result.exit_code == 0 and result.tree_changed, result.stderr.data
+    assert changes_of(result) == changes and result.changes.bytes == size
 
 
 HOSTILE = {
     "fills-it": "head -c 60M /dev/zero > a; head -c 60M /dev/zero > b; head -c 60M /dev/zero > c; echo no > d; echo end",
     "links-out": "ln -s / root; ln -s /proc proc; ln -s . self; ln -s ../../.. up; rm -r src; ln -s /tmp src; echo end",
     "odd-files": "mkfifo f; ln -s f l; exec 5<>/dev/null; mkfifo src/f; mknod x c 1 3; echo end",
-    "deletes-it": "rm -rf /work /work/* /work/.[!.]*; cd /; rmdir /work; echo end",
+    "deletes-it": "rm -rf /work /work/* /work/.[!.]*; curl -s http://127.0.0.1:8765/doc >&2; cd /; rmdir /work; echo end",
     "closes-it": "chmod 000 src/main.rs src README.md .; echo end",
     "closes-what-it-made": "mkdir -p a/b/c; echo x > a/b/c/d; chmod 000 a/b/c a/b; chmod 300 a; chmod 400 src; echo end",
     "ten-thousand-files": "mkdir n; cd n; touch $(seq 10000); echo end",
@@ -113,6 +108,7 @@ def test_changes_of_hostile_trees(left_behind):
     assert links.created.paths == ["proc", "root", "self", "up"]
     assert (links.changed.paths, links.removed.paths) == (["src"], ["src/main.rs"])
     assert of("odd-files").created.paths == ["f", "l", "src/f"]
+    assert "text\n" in left_behind["deletes-it"][0].stderr.data, "the service answers all the same"
     assert of("deletes-it").removed.count == len(SMALL.files) + len(SMALL.dirs)
     assert of("closes-it").changed.paths == [".", "README.md", "src", "src/main.rs"]
     closed = of("closes-what-it-made")
@@ -146,11 +142,6 @@ def test_judge_tree_changed_before_the_answer(sandbox, before):
         result = sandbox.run(Invocation("bash", command, world, LIMITS, 20, TASK.needs))
         assert result.tree_changed
         assert judge(TASK, result, TASK.expected(world, result.processes)).passed is right
-
-
-def test_service_answers_after_tree_was_removed(sandbox):
-    command = "rm -rf * .[!.]*; chmod 000 .; curl -s http://127.0.0.1:8765/api/crates"
-    assert text(bash(sandbox, command, "http")) == '{"crates": []}'
 
 
 def test_survey_under_small_limits(sandbox):
