@@ -7,26 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fluency.analysis.changes import rate_changes
-from fluency.analysis.outcomes import Outcomes, PoolingError, ShellPasses
+from fluency.analysis.outcomes import PoolingError
 from fluency.analysis.study_analysis import analyse
 from fluency.core.study import Study
 from fluency.report.tables import change_table
+from tests.analysis.test_gap import outcomes
 from tests.synthetic_tables import from_counts, make_frame, make_tasks
 
 TRIALS = 5
-CONTRAST = ("bash", "pwsh")
 
 
 def outcomes_of(counts):
     """Outcomes from (passes, scored) of both shells, task by task."""
-    by_shell = {
-        shell: ShellPasses(
-            tuple(task[i][0] for task in counts), tuple(task[i][1] for task in counts)
-        )
-        for i, shell in enumerate(CONTRAST)
-    }
-    tasks = tuple(f"task-{n}" for n in range(len(counts)))
-    return Outcomes(tasks, TRIALS, by_shell, CONTRAST)
+    return outcomes(*map(list, zip(*counts, strict=True)))
 
 
 CELL = st.integers(0, TRIALS).flatmap(
@@ -62,11 +55,8 @@ def test_rate_changes_take_tasks_measured_in_all_shells():
     b = outcomes_of([((3, 5), (1, 5)), ((5, 5), (5, 5)), ((2, 5), (2, 2))])
     bash, pwsh, gap = rate_changes(a, b)
     assert (bash.tasks, pwsh.tasks, gap.tasks) == (3, 1, 1)
-    assert (bash.change, bash.before, bash.after) == (
-        Fraction(7, 15),
-        Fraction(1, 5),
-        Fraction(2, 3),
-    )
+    assert (bash.before, bash.after) == (Fraction(1, 5), Fraction(2, 3))
+    assert bash.change == Fraction(7, 15)
     assert (pwsh.change, gap.change) == (0, Fraction(-2, 5))
     assert rate_changes(a, outcomes_of([((0, 0), (0, 0))] * 3)) == []
 

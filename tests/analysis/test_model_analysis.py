@@ -36,10 +36,6 @@ def counted(*pairs: tuple[int, int]):
     return level_but_for(TASKS, *pairs)
 
 
-def pairs(*counts: tuple[int, int]):
-    return from_counts(dict(zip([task.id for task in TASKS], counts, strict=True)))
-
-
 def test_claims_at_an_edge_name_only_who_is_ahead() -> None:
     """Sixty tasks, three answers each: PowerShell all, Bash 170 of 180, the ten in five tasks."""
     tasks = make_tasks(60)
@@ -92,41 +88,26 @@ def test_leave_out_names_parts_that_change_the_row() -> None:
     assert model.gap.leave_out({task.id: task.category for task in TASKS}).flips == (
         "file-inspection",
     )
-    assert (model.gap.leave_out().low, model.gap.leave_out().high) == (
-        Fraction(8, 5) / 19,
-        Fraction(2) / 19,
-    )
+    assert model.gap.leave_out()[:2] == (Fraction(8, 5) / 19, Fraction(2) / 19)
 
 
 def test_sensitivities_differ_by_definition() -> None:
-    rows = make_rows(STUDY, TASKS, lambda cell: False)
+    no_command = {"command": None, "made_of": None, "no_unix_tools_passed": None}
+    by_trial = {
+        1: no_command | {"outcome": "refusal", "windows_aliases_passed": None},
+        2: {"lenient_passed": True, "windows_aliases_passed": True},
+        3: {"exit_ok": True, "structural_pass": True},
+        4: {"content_ok": True},
+        5: dict.fromkeys(("passed", "structural_pass", "no_unix_tools_passed"), True)
+        | {"windows_aliases_passed": True, "made_of": "delegation"},
+    }
+    failed = dict.fromkeys(("structural_pass", "exit_ok", "content_ok"), False)
+    failed |= {"failure_class": "silent-wrong"}
     changed = []
-    for row in rows:
-        more: dict = {
-            "failure_class": "silent-wrong",
-            "structural_pass": False,
-            "exit_ok": False,
-            "content_ok": False,
-        }
-        more |= {"windows_aliases_passed": False if row.shell == "pwsh" else None}
-        if row.shell == "pwsh" and row.trial == 1:
-            more |= {"outcome": "refusal", "command": None, "made_of": None}
-            more |= {"no_unix_tools_passed": None, "windows_aliases_passed": None}
-        elif row.shell == "pwsh" and row.trial == 2:
-            more |= {"lenient_passed": True, "windows_aliases_passed": True}
-        elif row.shell == "pwsh" and row.trial == 3:
-            more |= {"exit_ok": True, "structural_pass": True}
-        elif row.shell == "pwsh" and row.trial == 4:
-            more |= {"content_ok": True}
-        elif row.shell == "pwsh":
-            more |= {
-                "passed": True,
-                "structural_pass": True,
-                "made_of": "delegation",
-                "no_unix_tools_passed": True,
-            }
-            more |= {"windows_aliases_passed": True}
-        changed.append(row.model_copy(update=more))
+    for row in make_rows(STUDY, TASKS, lambda cell: False):
+        pwsh = {"windows_aliases_passed": False} | by_trial[row.trial]
+        more = pwsh if row.shell == "pwsh" else {"windows_aliases_passed": None}
+        changed.append(row.model_copy(update=failed | more))
     model = analyse(to_frame(changed), STUDY, TASKS).models[0]
     gaps = {line.name: line.estimate.paired.gap for line in model.sensitivities}
     assert gaps == {
@@ -161,9 +142,8 @@ def test_headline_of_several_models_equals_each_alone() -> None:
     together = analyse(frame, study, TASKS).models
     for alias, model in zip(("model-x", "model-y"), together, strict=True):
         (alone,) = analyse(frame[frame["model"] == alias], make_study((alias,)), TASKS).models
-        assert headline_of(alone) == headline_of(model) and headline_of(model).startswith(
-            f"{alias}: "
-        )
+        assert headline_of(alone) == headline_of(model)
+        assert headline_of(model).startswith(f"{alias}: ")
 
 
 def test_plan_hash_changes_with_the_plan() -> None:

@@ -78,9 +78,8 @@ def test_power_text_has_a_row_for_each_scenario() -> None:
     for row in size_rows(scenario_spreads(5), 60):
         assert " ".join(row).split() in lines
     assert {row[1] for row in size_rows(scenario_spreads(5), 1)} == {"n/a"}, "of one task"
-    assert ["results", "of", "m", *["n/a"] * 4] in map(
-        str.split, power_text({"m": 0.0}, 20, 5).splitlines()
-    )
+    lines = map(str.split, power_text({"m": 0.0}, 20, 5).splitlines())
+    assert ["results", "of", "m", *["n/a"] * 4] in lines
 
 
 def test_power_states_the_reports_own_number(tmp_path, capsys) -> None:
@@ -107,10 +106,7 @@ def test_outlook_mirrors_and_agrees_with_simulation() -> None:
 def test_outlook_is_in_words() -> None:
     said = " ".join(outlook_lines(make_study(assume=0.9), 20))
     assert "`assume: 0.9`), 45 % of studies end with tasks too easy to tell" in said
-    assert (
-        "A gap of 22 points is found 80 % of the time; above 90 % a gap of up to 10 fits." in said
-    )
-    assert outlook_lines(make_study(assume=0.6), 14) == [
-        "A verdict needs 15 tasks, this study has 14."
-    ]
+    assert "A gap of 22 points is found 80 % of the time; above 90 % a gap of up to 10" in said
+    (line,) = outlook_lines(make_study(assume=0.6), 14)
+    assert line == "A verdict needs 15 tasks, this study has 14."
     assert outlook_lines(make_study(shells=("bash",)), 20) == []

@@ -1,4 +1,4 @@
-"""Any shells can be shells: a third one has its place in every table and figure, another pair has its own gap."""
+"""A third shell has its place in every table and figure, another pair has its own gap."""
 
 import re
 from dataclasses import replace
@@ -61,11 +61,8 @@ def test_third_shell_leaves_the_gap_alone() -> None:
     two = make_study()
     alone = analyse(frame[frame["shell"] != "zsh"], two, TASKS).models[0]
     assert model.outcomes.contrast == ("bash", "pwsh")
-    assert (model.gap, model.reading, model.sensitivities) == (
-        alone.gap,
-        alone.reading,
-        alone.sensitivities,
-    )
+    assert (model.gap, model.reading) == (alone.gap, alone.reading)
+    assert model.sensitivities == alone.sensitivities
     assert headline_of(model) == headline_of(analyse(frame, two, TASKS).models[0])
     assert model.pass_k.complete == alone.pass_k.complete
     by_shell = model.outcomes.by_shell

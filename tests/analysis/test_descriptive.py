@@ -1,0 +1,185 @@
+"""What is described: pass@k, times by hand, and the order in which answers were asked."""
+
+import random
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from fractions import Fraction
+from math import inf, nan
+
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from fluency.analysis.decision_table import HORIZON_S
+from fluency.analysis.descriptive import asking_order, pass_k, time_to_first_pass, times
+from fluency.analysis.outcomes import ShellPasses
+from fluency.core.shells import DESIGN_SHELLS
+from fluency.core.study import Cell
+from fluency.core.table import to_frame
+from tests.synthetic_tables import (
+    contrasted,
+    make_frame,
+    make_rows,
+    make_study,
+    make_tasks,
+    random_passes,
+)
+
+TASKS = make_tasks(4)
+STUDY = make_study(trials=3)
+FIVE_TRIALS, TWENTY = make_study(trials=5), make_tasks(20)
+
+
+def test_pass_k_counts_complete_tasks_only() -> None:
+    bash = ShellPasses((5, 2, 0, 1, 3, 1, 0, 0, 0, 0, 4), (5,) * 10 + (4,))
+    pwsh = ShellPasses((1, 5, 2, 0, 0, 0, 0, 0, 0, 0, 5), (5,) * 11)
+    found = pass_k(contrasted(bash, pwsh))
+    # All counts differ, so that no count can replace another.
+    assert found[1:] == (2, 1, 3, 4) and found.complete == 10
+    assert found.shares["bash"].value == Fraction(5, 10)
+    assert found.shares["bash"].tasks == 10
+    assert found.shares["pwsh"].value == Fraction(4, 11)
+    # Over the ten complete tasks: the eleventh, which PowerShell always passes, is left out.
+    assert found.gap == Fraction(3 - 5, 10)
+    interval = proportion_confint(5, 10, method="beta")
+    assert found.shares["bash"].interval == pytest.approx(interval)
+
+
+def test_pass_k_of_nothing_is_undefined() -> None:
+    found = pass_k(contrasted(ShellPasses((0,), (0,)), ShellPasses((0,), (0,))))
+    assert found.shares["bash"].value is None and found.gap is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "planned", "expected"),
+    [
+        ([(1, False, 2, 1), (2, True, 3, 0.5), (3, True, 9, 9)], 3, 6.5),
+        # An answer without a command costs its generation.
+        ([(1, False, 2, nan), (2, True, 1, 1)], 2, 4),
+        ([(1, False, 2, 1), (2, False, 2, 1)], 2, inf),
+        ([(1, False, 2, 1)], 2, None),
+        ([(2, True, 2, 1)], 2, None),
+        ([(1, True, nan, 1)], 1, None),
+        # Trials before a gap are enough where they reach the horizon.
+        ([(1, False, 40, 1), (2, False, 20, 1)], 5, inf),
+        ([(1, False, 40, 1), (2, False, 20, 1), (4, True, 1, 1)], 5, inf),
+        ([(1, False, 40, 1), (2, False, 10, 1)], 5, None),
+    ],
+)
+def test_time_to_first_pass_adds_all_before_it(cells, planned, expected) -> None:
+    assert time_to_first_pass(cells, planned) == expected
+
+
+def test_t_first_is_over_the_same_tasks_in_all_shells() -> None:
+    """task-01 passes in neither and misses a trial in one: it is left out of both."""
+    rows = []
+    for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-01", t_exec_s=0.0):
+        lost = (row.task, row.shell, row.trial) == ("task-01", "pwsh", 2)
+        time = {"t_gen_s": 2.0 if row.shell == "pwsh" else 1.0}
+        rows.append(row.model_copy(update={"status": "missing", "passed": None} if lost else time))
+    bash, pwsh = times(to_frame(rows), 3, DESIGN_SHELLS).values()
+    assert (bash.first_tasks, pwsh.first_tasks) == (3, 3)
+    assert (bash.t_first, pwsh.t_first) == (1.0, 2.0)
+    alone = times(to_frame([row for row in rows if row.shell == "bash"]), 3, DESIGN_SHELLS)["bash"]
+    assert (alone.first_tasks, alone.t_first) == (4, (3 * 1.0 + 60) / 4)
+
+
+def test_t_first_of_never_passed_tasks_is_the_horizon() -> None:
+    taken = {"t_gen_s": 1.0, "t_exec_s": 0.5}
+    frame = make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", **taken)
+    bash, pwsh = times(frame, 3, DESIGN_SHELLS).values()
+    assert bash.t_first == 1.5
+    assert (pwsh.t_first, pwsh.never_passed, pwsh.t_run) == (HORIZON_S, 4, None)
+
+
+def test_times_without_latencies() -> None:
+    frame = make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None)
+    found = times(frame, 3, DESIGN_SHELLS)["pwsh"]
+    assert found.t_run is None and found.t_first is None
+    assert list(found.t_exec) == sorted(found.t_exec)
+
+
+def test_times_ignore_the_order_of_rows() -> None:
+    frame = make_frame(STUDY, TASKS, random_passes())
+    assert times(frame, 3, DESIGN_SHELLS) == times(frame.iloc[::-1], 3, DESIGN_SHELLS)
+
+
+def asked(minutes: Callable[[Cell, int], float], study=FIVE_TRIALS, tasks=TWENTY):
+    """A table in the planned order; `minutes` says when, by cell and place in that order."""
+    rows = []
+    for row in make_rows(study, tasks, passes):
+        cell = Cell(row.model, row.shell, row.task, row.trial)
+        rows.append((-study.priority(cell), cell, row))
+    for place, (_, cell, row) in enumerate(sorted(rows, key=lambda found: found[0])):
+        at = datetime(2026, 5, 1) + timedelta(minutes=minutes(cell, place))
+        asked_utc = f"{at.isoformat(timespec='seconds')}Z"
+        rows[place] = row.model_copy(update={"asked_utc": asked_utc})
+    return to_frame(rows)
+
+
+def passes(cell: Cell) -> bool:
+    return cell.trial < 5 or cell.task > "task-10"
+
+
+# fmt: off
+ORDERS: dict[str, tuple[Callable[[Cell, float], float], str, float]] = {
+    "honest": (lambda cell, place: 0, "kept", 0),
+    "resumed": (lambda cell, place: 9 * (place > 0.3), "kept", 0),
+    "one shell a day after the other": (
+        lambda cell, place: 24 * (cell.shell == "pwsh"), "departed", 1),
+    "failing answers asked for again after two hours": (
+        lambda cell, place: 0 if passes(cell) else 2 + 3 * (1 - place), "departed", 0),
+    "tasks added after a look": (lambda cell, place: 24 * (cell.task > "task-10"), "departed", 0),
+    "two tasks asked first": (lambda cell, place: 24 * (cell.task > "task-02"), "departed", 0),
+    "trials added after a look": (lambda cell, place: 24 * (cell.trial > 2), "departed", 0),
+}
+# fmt: on
+"""How many hours late, by cell and share of the order; the state, and by how many days apart."""
+
+
+def late(name: str):
+    """One answer a minute and eight at a time, some of them late."""
+    hours, _, _ = ORDERS[name]
+    return asked(lambda cell, place: place + place * 37 % 8 + 60 * hours(cell, place / 200))
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_asking_order_counts_late_answers(name: str) -> None:
+    _, state, apart = ORDERS[name]
+    frame = late(name)
+    found = asking_order(frame, "model-x", FIVE_TRIALS)
+    assert found.state == state
+    assert found.days_apart == pytest.approx(apart, abs=0.1)
+    mixed = frame.sample(frac=1, random_state=1)
+    assert asking_order(mixed, "model-x", FIVE_TRIALS) == found
+    if "failing" in name:
+        assert 5 <= sum(found.late.values()) <= 20, "of twenty, those planned early"
+    if "shell" in name:
+        assert found.late["pwsh"] > 60 and found.late["bash"] == 0
+
+
+@pytest.mark.parametrize("workers", [1, 4, 16])
+def test_asking_order_of_parallel_work_is_kept(workers: int) -> None:
+    """First in, first out with workers of random speed; retries take ten times as long."""
+    rng = random.Random(workers)
+    free, seconds = [0.0] * workers, []
+    for _ in range(200):
+        worker = free.index(min(free))
+        seconds.append(free[worker])
+        free[worker] += rng.expovariate(1) * (10 if rng.random() < 0.05 else 1)
+    frame = asked(lambda cell, place: seconds[place] / 60)
+    assert asking_order(frame, "model-x", FIVE_TRIALS).state == "kept"
+
+
+@pytest.mark.parametrize(("again", "state"), [(0, "kept"), (3, "departed")])
+def test_asking_order_of_a_small_study_can_depart(again: int, state: str) -> None:
+    """Three answers from the middle of 48 are asked again at the end."""
+    study = make_study(trials=4)
+    at_the_end = range(30, 30 + again)
+    frame = asked(lambda cell, place: place + 60 * (place in at_the_end), study, make_tasks(6))
+    assert asking_order(frame, "model-x", study).state == state
+
+
+def test_asking_order_of_few_answers_is_unknown() -> None:
+    frame = late("honest")
+    assert asking_order(frame.head(39), "model-x", FIVE_TRIALS).state == "unknown"
+    assert asking_order(frame.assign(asked_utc=None), "model-x", FIVE_TRIALS).days_apart is None
