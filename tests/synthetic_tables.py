@@ -32,6 +32,7 @@ def make_tasks(count: int = 20, prefix: str = "task", leans=(None,)) -> list[Sim
 def make_study(models=("model-x",), trials: int = 5, shells=("bash", "pwsh"), **more) -> Study:
     named = [{"alias": alias, "id": f"{alias}-id"} for alias in models]
     values = {"study": "synthetic", "trials": trials, "shells": list(shells), "models": named}
+    values["sandbox"] = {"limits": {"timeout_s": {}}}  # filled for a test's own shell, too
     return Study.model_validate(values | more)
 
 
