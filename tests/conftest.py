@@ -49,7 +49,7 @@ def sandbox() -> Sandbox:
 
 @pytest.fixture(autouse=True)
 def _engine(request: pytest.FixtureRequest) -> None:
-    """Open the sandbox for a test that needs the engine; skip one that needs a missing PowerShell."""
+    """Open the sandbox for a test of the engine; skip one that needs a missing PowerShell."""
     if request.node.get_closest_marker("engine"):
         request.getfixturevalue("sandbox")
     if not request.node.get_closest_marker("pwsh"):

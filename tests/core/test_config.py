@@ -13,7 +13,6 @@ from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, ROOT
 from fluency.core.config_files import merge, read_yaml
 from fluency.core.study import read_study, validate_study
-from tools.pages.config import SECTIONS
 
 DEFAULT = read_yaml(CONFIG)
 
@@ -40,11 +39,9 @@ def one(**keys):
         ({"trials": 0}, "trials", "greater than or equal to 1"),
         ({"trials": "many"}, "trials", "Hint: write a whole number, as in `trials: 5`"),
         ({"trials": True}, "trials", "found true"),
-        ({"trials": "5"}, "trials", 'found "5"'),
         ({"shells": []}, "shells", "Hint: write at least one entry, as in `shells: [bash, pwsh]`"),
         ({"shells": "bash"}, "shells", "Hint: write a list, as in `shells: [bash, pwsh]`"),
         ({"tasks": 20}, "tasks", "Hint: write a list, as in `tasks: [one, two]`"),
-        ({"tasks": ["one", "one"]}, "tasks", "must be different"),
         ({"seeds": [11, "24"]}, "seeds.1", "as in `seeds: 5`"),
         ({"budget": 5}, "budget", "indented below `budget:`"),
         ({"shells": ["fish"]}, "shells.0", "there is no shell 'fish'; there are: bash, pwsh"),
@@ -53,10 +50,8 @@ def one(**keys):
         ({"shells": ["bash", "bash"]}, "", "must be different"),
         ({"seeds": [2, 4]}, "", "one odd and one even"),
         ({"models": []}, "models", "as in `models: [{alias: opus, id: claude-opus-4-7}]`"),
-        ({"seeds": "eleven"}, "seeds", "as in `seeds: [11, 24]`"),
         ({"confirm": False}, "confirm", "'ask' or 'yes'"),
         (one(alias=None), "models.0.alias", "as in `alias: name`"),
-        (one(colour=1), "models.0.colour", "unknown key"),
         ({"models": [{"alias": "a/../b", "id": "b"}]}, "models.0.alias", "pattern"),
         ({"models": [{"id": "b"}]}, "models.0.alias", "missing"),
         ({"models": [{"alias": "a", "id": name} for name in "bc"]}, "", "must be different"),
@@ -110,6 +105,7 @@ def test_validate_study_takes_dates_and_booleans_as_text():
         ("- 1", "mine.yaml", "no keys", "key: value"),
         ("trials: 1\ndecision: caf\xe9", "mine.yaml", "UTF-8 .* position 23", "UTF-8"),
         ("a:\n  b: 1\n  b: 2", "mine.yaml: line 3", "'b' is given twice", "remove one"),
+        ("models: &a\n  - *a", "mine.yaml", "an alias contains itself", "write it out"),
     ],
 )
 def test_read_study_refuses_file_of_other_content(tmp_path, content, where, says, hint):
@@ -168,9 +164,3 @@ def test_merge_replaces_lists_and_merges_mappings():
     study = validate_study(merged)
     assert [model.alias for model in study.models] == ["x"]
     assert (study.budget.stop_usd, study.budget.confirm_usd) == (3, 1.0)
-
-
-def test_config_keys_are_described():
-    for _, model, _ in SECTIONS:
-        for name, field in model.model_fields.items():
-            assert field.description, f"{model.__name__}.{name} has no description"

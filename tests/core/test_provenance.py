@@ -2,18 +2,16 @@
 
 import json
 import re
-from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from fluency.common import source_hash
 from fluency.common.errors import UserError
 from fluency.common.git import git_state
+from fluency.common.source_hash import library_versions
 from fluency.core.provenance import Provenance, ProvenanceCollector, Sampling, read_provenance
 from fluency.core.records import Execution, Generation, Score
-from fluency.core.schema import RECORD_SCHEMA, write_record
 from fluency.core.table import CellRecords, load_records
-from tests.archive.factory import make, make_study, provenance_of
+from tests.archive.factory import make, make_study
 
 A, B = "a" * 64, "b" * 64
 
@@ -29,21 +27,6 @@ def collected(made, change=lambda records: records, start_up_s=None) -> Provenan
 
     collector = ProvenanceCollector(made.study, map(load, made.cells))
     return collector.provenance(made.tasks, [], start_up_s or {})
-
-
-def test_provenance_reads_back(made, tmp_path):
-    provenance = provenance_of(made)
-    write_record(tmp_path / "provenance.json", provenance)
-    assert read_provenance(tmp_path / "provenance.json") == provenance
-    assert provenance.schema_version == RECORD_SCHEMA
-
-
-def test_provenance_describes_fields_and_refuses_unknown_keys():
-    for kind in (Provenance, Sampling):
-        described = {name for name, field in kind.model_fields.items() if field.description}
-        assert described >= kind.model_fields.keys() - {"schema_version"}
-        with pytest.raises(ValueError, match="invented"):
-            kind.model_validate({"invented": 1})
 
 
 def test_provenance_states_what_was_measured(made):
@@ -99,13 +82,9 @@ def test_provenance_of_nothing_measured_is_empty(made):
 
 @pytest.mark.parametrize(
     "data",
-    [
-        b"", b"{", b"[]", b"null", b'"schema_version"', b'{"schema_version": 99}', b'{"invented": 1}', b'{"image": 1}',
-        b'{"schema_version": 2, "invented": 1}', b'{"worlds": {"11": 3}}', b"[" * 100_000,
-        b'{"sampling": {"a": {"thinking": ["{"], "price": []}}}',
-    ],
+    [b"", b"[]", b'{"schema_version": 99}', b'{"worlds": {"11": 3}}', b"[" * 100_000],
     ids=lambda data: repr(data[:24]),
-)  # fmt: skip
+)
 def test_read_provenance_refuses_other_content(data, tmp_path):
     (tmp_path / "provenance.json").write_bytes(data)
     with pytest.raises(UserError) as caught:
@@ -113,17 +92,9 @@ def test_read_provenance_refuses_other_content(data, tmp_path):
     assert "provenance.json" in caught.value.where
 
 
-def test_provenance_names_absent_library(made, monkeypatch):
+def test_library_versions_names_absent_library():
     """The embedded model's library has no wheel for some platforms; other models do not need it."""
-    installed = source_hash.version
-
-    def without(name: str) -> str:
-        if name == "xllamacpp":
-            raise PackageNotFoundError(name)
-        return installed(name)
-
-    monkeypatch.setattr(source_hash, "version", without)
-    assert collected(made).versions["xllamacpp"] == "absent"
+    assert library_versions(["no-such-library"]) == {"no-such-library": "absent"}
 
 
 OTHERS = ["", "x", "../x", "A" * 64, "0" * 63, "0" * 64 + "\n", "\x1b[2J" + "0" * 60]
@@ -133,11 +104,11 @@ OTHERS = ["", "x", "../x", "A" * 64, "0" * 63, "0" * 64 + "\n", "\x1b[2J" + "0" 
     ("kind", "place", "names"),
     [
         (Generation, "/generations/", ["request_key", "task_sha256", "received_utc"]),
-        (Execution, "/executions/", ["request_key", "world_sha256", "content_sha256", "packages_sha256"]),
+        (Execution, "/executions/", ["request_key", "world_sha256", "content_sha256"]),
         (Score, "/scores/", ["request_key", "task_sha256"]),
-        (Provenance, "/provenance.json", ["commit", "lock_sha256", "first_answer_utc", "ended_utc"]),
+        (Provenance, "/provenance.json", ["commit", "lock_sha256", "first_answer_utc"]),
     ],
-)  # fmt: skip
+)
 def test_record_refuses_malformed_hash_or_time(kind, place, names, made):
     text = next(path for path in made.results.rglob("*.json") if place in str(path)).read_text()
     assert kind.model_validate_json(text)
@@ -147,13 +118,3 @@ def test_record_refuses_malformed_hash_or_time(kind, place, names, made):
         for other in map(json.dumps, OTHERS):
             with pytest.raises(ValueError):
                 kind.model_validate_json(before + other + after)
-
-
-def test_generation_refuses_malformed_price(made):
-    document = load_records(made.results, made.cells[0]).generation.model_dump(mode="json")
-    price = {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 2.0, "dated": "2026-11-21"}
-    assert Generation.model_validate(document | {"price": price})
-    for harm in ({"dated": None}, {"output_usd_per_mtok": -1}, {"more": 1}):
-        other = price | harm
-        with pytest.raises(ValueError):
-            Generation.model_validate(document | {"price": other})

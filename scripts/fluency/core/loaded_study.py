@@ -49,7 +49,6 @@ class LoadedStudy:
 
     def products(self) -> list[str]:
         """Every file that the study's rules make but the archive, as the rules name them."""
-        folder = Path(RESULTS.name) / self.study.study
-        last = (str(folder / name) for name in fixed_products(self.study))
-        ends = [f"{RESULTS.name}/image.json", *last]
+        folder, last = f"{RESULTS.name}/{self.study.study}", fixed_products(self.study)
+        ends = [f"{RESULTS.name}/image.json", *(f"{folder}/{name}" for name in last)]
         return self.record_paths() + ends

@@ -21,11 +21,10 @@ from fluency.common.source_hash import library_versions
 from fluency.common.words import plural
 from fluency.core.records import Generation, ImageInfo
 from fluency.core.schema import (
-    RECORD_SCHEMA,
     Commit,
     Digest,
     FrozenModel,
-    SchemaVersion,
+    Record,
     UtcTime,
     read_record,
 )
@@ -113,10 +112,9 @@ class Sampling(FrozenModel):
     """What the answers were priced by."""
 
 
-class Provenance(FrozenModel):
+class Provenance(Record):
     """`results/<study>/provenance.json`, from the records; null and empty are unknown."""
 
-    schema_version: SchemaVersion = RECORD_SCHEMA
     commit: Commit | None = None
     """Of the checkout that gathered it; null where git knows none."""
     dirty: bool | None = None
@@ -311,5 +309,6 @@ def read_startup_times(results: Path) -> dict[str, float | None]:
 
 
 def _relative(path: Path) -> str:
-    path = Path(path).absolute()
+    """Only the name where it is outside of the project."""
+    path = path.absolute()
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name

@@ -15,7 +15,7 @@ from fluency.core.schema import (
     Count,
     Digest,
     FrozenModel,
-    SchemaVersion,
+    Record,
     UtcTime,
     read_record,
 )
@@ -97,18 +97,22 @@ class Answer(FrozenModel):
     """The SDK and its version."""
 
 
-class Generation(FrozenModel):
+class CellRecord(Record):
+    """What one stage made of one cell."""
+
+    cell: Cell
+    provenance: dict[str, Any]
+
+
+class Generation(CellRecord):
     """`results/generations/{cell}.json`."""
 
-    schema_version: SchemaVersion = RECORD_SCHEMA
-    cell: Cell
     answer: Answer
     temperature_requested: float | Literal["provider-default"]
     cost_usd: float | None
     price: Price | None
     """As it was when the cell was asked; null: not known."""
     task_sha256: Digest
-    provenance: dict[str, Any]
 
 
 Reading = Literal["strict", "lenient"]
@@ -265,11 +269,9 @@ class ImageInfo(FrozenModel):
     """Shells whose archive is not the pinned official release."""
 
 
-class Execution(FrozenModel):
+class Execution(CellRecord):
     """`results/executions/{cell}.json`."""
 
-    schema_version: SchemaVersion = RECORD_SCHEMA
-    cell: Cell
     request_key: Digest
     extraction: Extraction
     runs: list[Run]
@@ -284,7 +286,6 @@ class Execution(FrozenModel):
     limits: Limits
     timeout_s: float
     engine: dict[str, Any]
-    provenance: dict[str, Any]
 
 
 # fmt: off
@@ -323,11 +324,9 @@ class Composition(FrozenModel):
     """Command names in order of appearance, aliases as written."""
 
 
-class Score(FrozenModel):
+class Score(CellRecord):
     """`results/scores/{cell}.json`. `passed` is null when the cell is not measured."""
 
-    schema_version: SchemaVersion = RECORD_SCHEMA
-    cell: Cell
     request_key: Digest
     passed: bool | None
     structural_pass: bool | None
@@ -347,7 +346,6 @@ class Score(FrozenModel):
     not_measured: str | None
     side_effects: list[str]
     task_sha256: Digest
-    provenance: dict[str, Any]
 
 
 CONTROL_FILE = "control.json"
@@ -372,13 +370,12 @@ class ControlRun(FrozenModel):
         return self.passed == (self.kind == "reference")
 
 
-class Control(FrozenModel):
+class Control(Record):
     """`results/<study>/control.json`.
 
     It holds every task's first reference and first wrong command in each shell there is.
     """
 
-    schema_version: SchemaVersion = RECORD_SCHEMA
     image: ImageInfo
     runs: list[ControlRun]
     not_measured: dict[str, str]

@@ -36,6 +36,12 @@ SchemaVersion = Annotated[int, Field(ge=RECORD_SCHEMA, le=RECORD_SCHEMA)]
 RecordType = TypeVar("RecordType", bound=FrozenModel)
 
 
+class Record(FrozenModel):
+    """A document with its own file."""
+
+    schema_version: SchemaVersion = RECORD_SCHEMA
+
+
 def read_record(kind: type[RecordType], path: Path) -> RecordType:
     """A record from its file; UserError names a file that is damaged or of a newer version."""
     try:

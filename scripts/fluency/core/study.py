@@ -47,7 +47,7 @@ from fluency.core.shells import (
 
 PILOT = "pilot-20"
 Wire = Literal["messages", "chat", "bedrock", "vertex"]
-KEY_OF: Mapping[Wire, str] = {
+KEY_OF: Mapping[str, str] = {
     "messages": "ANTHROPIC_API_KEY",
     "chat": "OPENAI_API_KEY",
     "bedrock": "AWS_BEARER_TOKEN_BEDROCK",
@@ -162,8 +162,8 @@ class ModelConfig(StrictModel):
             return values
         if values.get("served_by") == "embedded":
             values = values | {"wire": "chat"}  # llama.cpp's
-        key = {"api_key_env": KEY_OF[wire]} if (wire := values.get("wire")) in KEY_OF else {}
-        return key | values
+        wire = str(values.get("wire", "messages"))
+        return {"api_key_env": KEY_OF.get(wire, "")} | values
 
     @field_validator("api_key_env", mode="before")
     @classmethod

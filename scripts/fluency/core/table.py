@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from fluency.common.clock import parse_time, utc_text
 from fluency.common.errors import REBUILD_HINT, UserError
@@ -225,23 +225,17 @@ def headline_runs(runs: list[OfRun]) -> list[OfRun]:
     return [run for run in runs if (run.condition, run.reading) == (AS_DESIGNED.name, "strict")]
 
 
-COLUMNS = list(Row.model_fields)
-_TYPES: dict[Any, str] = {bool: "boolean", int: "Int64", float: "Float64"}
-
-
-def dtypes() -> dict[str, str]:
-    """The pandas type of each column; all are nullable."""
-    return {
-        name: _TYPES.get((get_args(field.annotation) or [field.annotation])[0], "string")
-        for name, field in Row.model_fields.items()
-    }
+_KINDS: dict[Any, str] = {Mark: "boolean", int: "Int64", Number: "Int64", Amount: "Float64"}
+DTYPES = {name: _KINDS.get(field.annotation, "string") for name, field in Row.model_fields.items()}
+"""Column -> its pandas type; all are nullable."""
+COLUMNS = list(DTYPES)
 
 
 def to_frame(rows: list[Row]) -> pd.DataFrame:
     """Rows as a table with every column and its type, also without rows."""
     import pandas as pd
 
-    return pd.DataFrame([row.model_dump() for row in rows], columns=COLUMNS).astype(dtypes())
+    return pd.DataFrame([row.model_dump() for row in rows], columns=COLUMNS).astype(DTYPES)
 
 
 def write_table(path: Path, rows: list[Row]) -> None:
@@ -255,7 +249,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
     try:
         with path.open("rb") as file:  # by its path an archive would be unpacked
-            frame = pd.read_csv(file, dtype=dtypes(), keep_default_na=False, na_values=[""])
+            frame = pd.read_csv(file, dtype=DTYPES, keep_default_na=False, na_values=[""])
     except (OSError, ValueError) as error:
         what = getattr(error, "strerror", None) or "this is not a table of cells"
         hint = "run the study; an archive's table: `make export FORMAT=csv ARCHIVE=…`"
