@@ -10,7 +10,7 @@ from fluency.core.records import Score
 from fluency.core.shells import CONDITIONS, EXTRA_CONDITIONS, SHELLS, WINDOWS_ALIASES
 from fluency.core.table import Row
 from fluency.core.tasks import load_tasks
-from fluency.scoring.commands import cmdlets
+from fluency.scoring.commands import words_in
 from tests.scoring.recordings import DATA
 
 WINDOWS = CONDITIONS["windows_aliases"]
@@ -27,7 +27,9 @@ def test_windows_aliases_are_those_linux_lacks():
     windows, linux = aliases("pwsh_windows_aliases.json"), aliases("pwsh_aliases.json")
     more = {name: command for name, command in windows.items() if name not in linux}
     assert len(more) == 27
-    there = {name: command for name, command in more.items() if command.lower() in cmdlets()}
+    there = {
+        name: command for name, command in more.items() if command.lower() in words_in("cmdlets")
+    }
     assert there == WINDOWS_ALIASES
     windows_only = {"gsv", "sasv", "spsv", "cnsn", "dnsn", "ogv", "shcm"}
     assert set(more) - set(WINDOWS_ALIASES) == windows_only

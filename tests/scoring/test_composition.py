@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fluency.core.grammar import MAX_BYTES, parse
 from fluency.core.records import MadeOf
-from fluency.scoring.commands import alias_names, cmdlets, composition_of, is_cmdlet
+from fluency.scoring.commands import composition_of, is_cmdlet, rows_of, words_in
 from tests.scoring.recordings import DATA, HANGING_S, read_lines, recorded
 
 PARSED = read_lines("pwsh_command_names.jsonl")
@@ -137,11 +137,10 @@ def test_composition_of_text_that_the_shell_judged():
     assert composition_of("pwsh", "Get-Date", parses=False).made_of == "does-not-parse"
 
 
-def test_alias_names_and_cmdlets_as_recorded():
+def test_aliases_and_cmdlets_as_recorded():
     aliases = json.loads((DATA / "pwsh_aliases.json").read_text(encoding="utf-8"))
-    recorded_aliases = {each["Name"].lower(): each["Definition"] for each in aliases}
-    assert alias_names() == recorded_aliases
-    assert {target.lower() for target in recorded_aliases.values()} <= cmdlets()
+    assert rows_of("aliases") == {each["Name"].lower(): [each["Definition"]] for each in aliases}
+    assert {each["Definition"].lower() for each in aliases} <= words_in("cmdlets")
     called = [command for line in PARSED for command in line["commands"]]
     assert all(is_cmdlet(command["name"]) for command in called if command["type"] == "Cmdlet")
     unix = "ls cat cp mv rm ps sort diff tee sleep curl wget"

@@ -24,9 +24,9 @@ def test_validate_other_categories_and_worlds(task_id: str, sandbox) -> None:
     report = validate([task_id], (7, 38), sandbox, repeats=4)
     assert report.sound, report.text()
     assert {row[-1] for row in report.rows} in ({"sound"}, {"sound", "not validated"})
-    (deadline, *_) = report.deadlines
+    (deadline, *_) = report.notes
     assert deadline.startswith("Bash: slowest reference ") and deadline.endswith("is 30 s")
-    assert 20 <= report.executions <= len(report.findings)
+    assert report.executions >= 20
 
 
 def test_validate_names_unsound(tmp_path: Path, sandbox) -> None:

@@ -16,7 +16,10 @@ from fluency.scoring import checks
 
 
 def is_known_command(name: str, grammar: Grammar) -> bool:
-    """Whether other machines may have a command of this name, or of the file name of an absolute path."""
+    """Whether other machines may have a command of this name.
+
+    Of an absolute path the file's name counts.
+    """
     path = PurePosixPath(name)
     if not path.is_absolute() and len(path.parts) > 1:
         return False  # a file of the project
@@ -24,7 +27,7 @@ def is_known_command(name: str, grammar: Grammar) -> bool:
     low = plain.rpartition("\\")[2].lower() if grammar == POWERSHELL else plain
     known = words_in("other_programs")
     if grammar == POWERSHELL:
-        known |= elsewhere_cmdlets() | cmdlets() | alias_names().keys()
+        known |= elsewhere_cmdlets() | words_in("cmdlets") | rows_of("aliases").keys()
     return low in known or plain in debian_programs()
 
 
@@ -36,22 +39,32 @@ def debian_programs() -> frozenset[str]:
 
 
 @cache
+def rows_of(name: str) -> dict[str, list[str]]:
+    """A list in the data folder: the first word of each line, in lower case -> the others."""
+    text = (DATA / f"{name}.txt").read_text(encoding="utf-8")
+    rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    return {words[0].lower(): words[1:] for words in rows if words}
+
+
+@cache
 def words_in(name: str) -> frozenset[str]:
-    """The words of a list in the data folder, in lower case."""
-    return frozenset(" ".join(data_lines(f"{name}.txt")).lower().split())
+    """All words of a list in the data folder, in lower case."""
+    others = " ".join(itertools.chain.from_iterable(rows_of(name).values()))
+    return frozenset([*rows_of(name), *others.lower().split()])
 
 
 @cache
 def elsewhere_cmdlets() -> frozenset[str]:
     """Cmdlets that PowerShell on Linux does not have, in lower case."""
-    nouns = (line.split() for line in data_lines("elsewhere_cmdlets.txt"))
-    return frozenset(f"{verb}-{noun}".lower() for noun, *verbs in nouns for verb in verbs)
+    nouns = rows_of("elsewhere_cmdlets").items()
+    return frozenset(f"{verb}-{noun}".lower() for noun, verbs in nouns for verb in verbs)
 
 
 DATA = Path(__file__).with_name("data")
 _INTERPRETER = re.compile(
-    r"(?:bash|sh|dash|ash|zsh|ksh|mksh|fish|csh|tcsh|busybox|pwsh|powershell|cmd|python|pypy|perl|ruby|node|nodejs"
-    r"|deno|bun|php|lua|luajit|tclsh|Rscript|osascript|ipython|expect|guile|raku)(?:-?[\d.]+)?(?:\.exe)?",
+    r"(?:bash|sh|dash|ash|zsh|ksh|mksh|fish|csh|tcsh|busybox|pwsh|powershell|cmd|python|pypy|perl"
+    r"|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|Rscript|osascript|ipython|expect|guile|raku)"
+    r"(?:-?[\d.]+)?(?:\.exe)?",
     re.IGNORECASE,
 )
 _OPERAND_FIRST = {"timeout", "chroot", "flock"}
@@ -89,15 +102,11 @@ def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -
 def is_cmdlet(name: str, aliases: bool = True) -> bool:
     """Whether a name is a cmdlet or, with `aliases`, an alias of one."""
     plain = name.rpartition("\\")[2] or name
-    if plain.lower() in cmdlets() or (aliases and plain.lower() in alias_names()):
+    low = plain.lower()
+    if low in words_in("cmdlets") or (aliases and low in rows_of("aliases")):
         return True
     shape = _SHAPE.fullmatch(plain)
     return bool(shape and shape[1].lower() in words_in("verbs"))
-
-
-def is_interpreter(name: str) -> bool:
-    """Whether a name, with or without a path, is a shell or a script interpreter."""
-    return _INTERPRETER.fullmatch(PurePosixPath(name.replace("\\", "/")).name) is not None
 
 
 def programs_of(call: Call, grammar: Grammar) -> Iterator[str]:
@@ -133,42 +142,18 @@ def _text_run(program: str, arguments: tuple[str, ...]) -> str:
 
 def _wrapped(wrapper: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
     """The program that a wrapper runs, with its arguments; empty if it runs none."""
-    if wrapper not in wrappers() or (wrapper == "command" and arguments[:1] in (("-v",), ("-V",))):
+    options = rows_of("wrappers").get(wrapper)
+    if options is None or (wrapper == "command" and arguments[:1] in (("-v",), ("-V",))):
         return ()  # `command -v` only asks where the program is
     before, skipped = "", wrapper not in _OPERAND_FIRST
     for position, word in enumerate(arguments):
         is_option = word.startswith("-") or "=" in word or word == "{}"
-        if not is_option and before not in wrappers()[wrapper]:
+        if not is_option and before not in options:
             if skipped:
                 return arguments[position:]
             skipped = True
         before = word
     return ()
-
-
-def cmdlets() -> frozenset[str]:
-    """The cmdlets of PowerShell on Linux, in lower case."""
-    return words_in("cmdlets")
-
-
-@cache
-def alias_names() -> dict[str, str]:
-    """Alias in lower case -> its command."""
-    pairs = (line.split() for line in data_lines("aliases.txt"))
-    return {name.lower(): target for name, target in pairs}
-
-
-def data_lines(name: str) -> list[str]:
-    """The lines of a list in the data folder, without comments and empty ones."""
-    text = (DATA / name).read_text(encoding="utf-8")
-    return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-
-
-@cache
-def wrappers() -> dict[str, list[str]]:
-    """Programs that run another one -> their options that take a value."""
-    lines = map(str.split, data_lines("wrappers.txt"))
-    return {name: options for name, *options in lines}
 
 
 def _kind(calls: Sequence[Call], parsed: Parsed, command: str, grammar: Grammar) -> MadeOf:
@@ -178,7 +163,8 @@ def _kind(calls: Sequence[Call], parsed: Parsed, command: str, grammar: Grammar)
         run += _ASSIGNED.findall(command)
         for call in calls:
             run += call.arguments if call.name.lower() in ("get-command", "gcm") else ()
-    if any(map(is_interpreter, run)):
+    plain = (PurePosixPath(name.replace("\\", "/")).name for name in run)
+    if any(map(_INTERPRETER.fullmatch, plain)):
         return "delegation"
     own = {name.lower() for name in parsed.functions}
     names = {call.name for call in calls if call.name.lower() not in own}
@@ -191,8 +177,8 @@ def _kind(calls: Sequence[Call], parsed: Parsed, command: str, grammar: Grammar)
 
 
 _BASH_ONLY = re.compile(
-    r"\w+\+?=.*|\[\[?|test|\(\(|let|export|local|declare|typeset|read|mapfile|readarray|source|shopt|getopts|eval|unset|then"
-    r"|do|done|fi|esac|elif|trap|type",
+    r"\w+\+?=.*|\[\[?|test|\(\(|let|export|local|declare|typeset|read|mapfile|readarray|source"
+    r"|shopt|getopts|eval|unset|then|do|done|fi|esac|elif|trap|type",
     re.DOTALL,
 )
 _PROGRAM = re.compile(r"(?:/(?:[\w.-]*+/)*+(?:(?![a-z_])[\w.-])*+)?[a-z_\[][\w.+-]*|\[\[")
@@ -207,14 +193,14 @@ def stderr_of(result: Result) -> str:
 def is_syntax_error(shell: Shell, result: Result, grammar_accepts: bool) -> bool:
     """Whether the shell rejected the text.
 
-    PowerShell prints nothing about a text that is only incomplete. Bash runs the lines before the one that it rejects,
-    so an output proves nothing by itself; but where the grammar accepts the text, a complaint after an output comes
-    from another Bash that the command called.
+    PowerShell prints nothing about a text that is only incomplete. Bash runs the lines before the
+    one that it rejects, so an output proves nothing by itself; but where the grammar accepts the
+    text, a complaint after an output comes from another Bash that the command called.
     """
     if result.exit_code in (0, None):
         return False
     stderr = stderr_of(result)
-    complains = _pattern(shell.syntax_error).search(stderr) is not None
+    complains = re.search(shell.syntax_error, stderr, re.MULTILINE) is not None
     if shell.grammar == BASH:
         return complains and not (grammar_accepts and result.stdout.bytes)
     silent = result.exit_code == 1 and not stderr.strip() and not result.stdout.bytes
@@ -223,11 +209,14 @@ def is_syntax_error(shell: Shell, result: Result, grammar_accepts: bool) -> bool
 
 def missing_commands(shell: Shell, result: Result) -> list[str]:
     """The names of commands that the shell reports as missing."""
-    return _pattern(shell.missing_command).findall(stderr_of(result))
+    return re.findall(shell.missing_command, stderr_of(result), re.MULTILINE)
 
 
 def is_other_dialect(command: str, shell: Shell, broken: bool, missing: list[str]) -> bool:
-    """Whether a command is written in the other dialect, by its grammar and by names or marks of that dialect alone."""
+    """Whether a command is written in the other dialect.
+
+    Its grammar says so, or names or marks of that dialect alone.
+    """
     theirs = parse(other_dialect(shell).grammar, command)
     names = [call.name for call in theirs.calls]
     cmdlet = any(is_cmdlet(name, aliases=False) and "-" in name for name in names)
@@ -237,8 +226,3 @@ def is_other_dialect(command: str, shell: Shell, broken: bool, missing: list[str
         return False
     programs = any(_PROGRAM.fullmatch(name) and not is_cmdlet(name) for name in names)
     return (broken and theirs.parses and programs) or any(map(_BASH_ONLY.fullmatch, missing))
-
-
-@cache
-def _pattern(expression: str) -> re.Pattern[str]:
-    return re.compile(expression, re.MULTILINE)

@@ -1,21 +1,26 @@
 """Why a cell failed: one class of a closed set, and one sentence.
 
-The first row that applies is the class. "A run" is a failing run of the headline: as designed, strict reading.
+The first row that applies is the class. "A run" is a failing run of the headline: as designed,
+strict reading.
 
-==================  ===================================================================================================
+==================  ==============================================================================
 refusal             the model declined
 empty               the reply holds no command
 truncated           the reply hit the token limit
-no-tool-call        a tool was to be called, and the reply holds no such call, or one of another shape
+no-tool-call        a tool was to be called, and the reply holds no such call, or one of another
+                    shape
 thinking-in-answer  the model's thinking is in the reply, before the command
-format              the reply is prose or holds a prompt sign, loose fences or several blocks, and as it stands does not
-                    parse, calls a command that is not there, or cannot be started
-other-dialect       the shell cannot read it or lacks its commands, and it is written in the other dialect
+format              the reply is prose or holds a prompt sign, loose fences or several blocks, and
+                    as it stands does not parse, calls a command that is not there, or cannot be
+                    started
+other-dialect       the shell cannot read it or lacks its commands, and it is written in the other
+                    dialect
 does-not-parse      the shell says so, or it says nothing at all and the grammar says so
 missing-program     a command it calls is not there, and every such one exists elsewhere
 invented-command    a command it calls is not there, nor anywhere else
 timeout             a run was stopped at the deadline
-resource-limit      a run met a limit: memory, file size, processes, room, output, length of the command line
+resource-limit      a run met a limit: memory, file size, processes, room, output, length of the
+                    command line
 non-zero-exit       a run ended with another exit code than 0, or by a signal
 one-world-only      it is right in some worlds only: luck, or fitted to one
 table-noise         the answer is there, with header, rule or group lines around it
@@ -23,7 +28,7 @@ no-output           exit code 0, and nothing was printed
 wrong-structure     the output is not of the form that was asked for
 side-effects        a run left processes behind or stopped what the task set up
 silent-wrong        exit code 0, right form, wrong content
-==================  ===================================================================================================
+==================  ==============================================================================
 """
 
 from __future__ import annotations
@@ -41,12 +46,14 @@ from fluency.scoring.verdict import ExecutionVerdict
 
 SIGXCPU, SIGXFSZ = 24, 25
 _LIMIT = re.compile(
-    r"File size limit exceeded|File too large|Cannot allocate memory|Resource temporarily unavailable"
-    r"|No space left on device|OutOfMemoryException|Too many open files|Argument list too long",
+    r"File size limit exceeded|File too large|Cannot allocate memory|No space left on device"
+    r"|Resource temporarily unavailable|OutOfMemoryException|Too many open files"
+    r"|Argument list too long",
     re.IGNORECASE,
 )
 _CURL_METER = re.compile(
-    r"^\s*(?:% Total +%.*|Dload +Up.*|(?:\d[\d.]*[kMGTP]? +){8}(?:[\d:-]+ +){3}\d[\d.]*(?:[kMGTP](?![a-z]))?)"
+    r"^\s*(?:% Total +%.*|Dload +Up.*"
+    r"|(?:\d[\d.]*[kMGTP]? +){8}(?:[\d:-]+ +){3}\d[\d.]*(?:[kMGTP](?![a-z]))?)"
 )
 _SENTENCE = re.compile(r"(?:^|\n)[A-Z][a-z']* [\w'`,/-]+ [\w'`,/-].*[.:!?](?:\s|$)")
 
@@ -137,7 +144,7 @@ def _unreadable(
 
 
 def _last_called(shell: Shell, command: str) -> list[str]:
-    """The program that an exit code of 127 is about if standard error is silent: the last called."""
+    """The program that exit code 127 is about if standard error is silent: the last called."""
     calls = parse(shell.grammar, command).calls
     return list(commands.programs_of(calls[-1], shell.grammar))[-1:] if calls else [""]
 
@@ -178,7 +185,7 @@ def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classificati
             why = f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
             return Classification("side-effects", why)
     if some_passed:
-        why = f"Right in another world, but {_in_world(first, start='in world')}"
+        why = f"Right in another world, but in {_lower(_in_world(first))}"
         return Classification("one-world-only", why)
     if all(run.verdict.table_noise for run in failing):
         return Classification("table-noise", _in_world(first))
@@ -208,8 +215,8 @@ def side_effects(result: Result) -> list[str]:
     return effects
 
 
-def _in_world(run: HeadlineRun, more: str = "", start: str = "World") -> str:
-    return f"{start} {run.seed}: {_lower(run.verdict.why).rstrip('.')}{more}."
+def _in_world(run: HeadlineRun, more: str = "") -> str:
+    return f"World {run.seed}: {_lower(run.verdict.why).rstrip('.')}{more}."
 
 
 def first_message(result: Result) -> str:

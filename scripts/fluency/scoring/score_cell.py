@@ -12,7 +12,6 @@ from fluency.core.shells import (
     AS_DESIGNED,
     EXTRA_CONDITIONS,
     SHELLS,
-    Condition,
     ConditionName,
     Shell,
 )
@@ -46,26 +45,35 @@ def score_cell(
     judged = [_judge(task, run, world_for) for run in execution.runs]
     worlds = [world for _, world in judged]
     headline = [run for run, world in judged if (world.condition, world.reading) == DECIDES]
-    results: dict[str, bool | None]
+
+    ran = bool(headline) and generation.answer.outcome == "ok"
+    passed = ran and all(run.passed for run in headline)
+
+    def settled(condition: ConditionName, reading: Reading, unknown: bool) -> bool | None:
+        """Whether the answer passes so; where it was not run, as the headline unless `unknown`."""
+        way = condition, reading
+        runs = [world.passed for world in worlds if (world.condition, world.reading) == way]
+        if runs:
+            return all(runs)
+        return None if unknown else passed
+
+    verdicts = [run.verdict for run in headline]
+    loose = execution.extraction.lenient not in (None, command)
+    marks: dict[str, bool | None] = {
+        "passed": passed,
+        "structural_pass": ran and all(verdict.structural for verdict in verdicts),
+        "exit_ok": ran and all(verdict.exit_ok for verdict in verdicts),
+        "content_ok": ran and all(one.structure_ok and one.content for one in verdicts),
+        "lenient_passed": settled(AS_DESIGNED.name, "lenient", loose),
+    }
+    for condition in EXTRA_CONDITIONS:
+        asked = condition in shell.conditions and condition.name in study.conditions
+        applies = command is not None and condition_applies(condition, shell, command)
+        marks[condition.score_field] = settled(condition.name, "strict", applies or not asked)
+    failure = classify(generation.answer.outcome, execution.extraction, shell, headline)
     if reason := execution.not_measured or execution.unmeasured:
-        results = dict.fromkeys(_RESULTS)
+        marks = dict.fromkeys(marks)
         failure = Classification(None, f"Not measured: {reason}.")
-    else:
-        failure = classify(generation.answer.outcome, execution.extraction, shell, headline)
-        ran = bool(headline) and generation.answer.outcome == "ok"
-        verdicts = [run.verdict for run in headline]
-        passed = ran and all(run.passed for run in headline)
-        results = {
-            "passed": passed,
-            "structural_pass": ran and all(verdict.structural for verdict in verdicts),
-            "exit_ok": ran and all(verdict.exit_ok for verdict in verdicts),
-            "content_ok": ran and all(one.structure_ok and one.content for one in verdicts),
-            "lenient_passed": _lenient(execution, worlds, passed),
-        }
-        for condition in EXTRA_CONDITIONS:
-            results[condition.score_field] = _passed_under(
-                condition, shell, command, worlds, study.conditions, passed
-            )
     return Score(
         cell=generation.cell,
         request_key=generation.answer.request_key,
@@ -75,7 +83,7 @@ def score_cell(
             "check_sha256": task.check_sha256,
             "code_sha256": code_sha256,
         },
-        **results,
+        **marks,
         failure_class=failure.failure_class,
         why=failure.why,
         worlds=worlds,
@@ -87,16 +95,12 @@ def score_cell(
     )
 
 
-_RESULTS = (
-    *("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed"),
-    *(condition.score_field for condition in EXTRA_CONDITIONS),
-)
 DECIDES: tuple[ConditionName, Reading] = (AS_DESIGNED.name, "strict")
 
 
 def _check(study: Study, task: Task, generation: Generation, execution: Execution) -> None:
     cell = generation.cell
-    what, hint = "", "delete the execution and run again"
+    what = ""
     unrun = execution.not_measured or execution.unmeasured or execution.extraction.strict is None
     ran = sorted(run.seed for run in execution.runs if (run.condition, run.reading) == DECIDES)
     if execution.cell != cell or cell.task != task.id:
@@ -105,8 +109,8 @@ def _check(study: Study, task: Task, generation: Generation, execution: Executio
         what = "the execution is of another answer"
     elif not unrun and ran != sorted(study.seeds):
         what = f"the execution has the worlds {ran}, the study {sorted(study.seeds)}"
-        hint = "run again; no answer is asked for twice"
     if what:
+        hint = "delete the execution and run again; no answer is asked for twice"
         raise UserError(what, where=cell.path, hint=hint)
 
 
@@ -136,38 +140,6 @@ def _judge(
         expected=expected,
         wall_s=run.result.wall_s,
     )
-
-
-def _lenient(execution: Execution, worlds: Sequence[WorldScore], passed: bool) -> bool | None:
-    """None if the lenient reading differs from the strict one and was not run."""
-    extraction = execution.extraction
-    if extraction.lenient == extraction.strict or extraction.lenient is None:
-        return passed
-    return _all_passed(worlds, AS_DESIGNED.name, "lenient")
-
-
-def _passed_under(
-    condition: Condition,
-    shell: Shell,
-    command: str | None,
-    worlds: Sequence[WorldScore],
-    conditions: Sequence[ConditionName],
-    passed: bool,
-) -> bool | None:
-    """Whether the answer passes under a condition; None if that was not asked, or asked and not run."""
-    ran = _all_passed(worlds, condition.name, "strict")
-    if ran is not None or condition not in shell.conditions or condition.name not in conditions:
-        return ran
-    return passed if command is None or not condition_applies(condition, shell, command) else None
-
-
-def _all_passed(
-    worlds: Sequence[WorldScore], condition: ConditionName, reading: Reading
-) -> bool | None:
-    runs = [
-        world.passed for world in worlds if (world.condition, world.reading) == (condition, reading)
-    ]
-    return all(runs) if runs else None
 
 
 def _composition(

@@ -1,4 +1,4 @@
-"""The control of a study: commands known to be right or wrong, executed in its sandbox like the answers."""
+"""The control of a study: right and wrong commands, executed in its sandbox like the answers."""
 
 from __future__ import annotations
 

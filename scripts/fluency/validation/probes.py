@@ -117,17 +117,13 @@ class ProbeResult:
 
     Attributes:
         why: the first thing that is wrong, or why the execution was not measured.
-        result: what was judged.
-        wall_s: how long the command took, in seconds.
-        measured: False if the sandbox lost it in every attempt.
+        result: what was judged; None if the sandbox lost it in every attempt.
     """
 
     probe: Probe
     passed: bool
     why: str
-    wall_s: float | None = None
-    measured: bool = True
-    result: Result | None = None
+    result: Result | None
 
 
 class Prober:
@@ -165,7 +161,7 @@ class Prober:
             expected = task.expected(world, result.processes)
         answers.setdefault(probe.seed, expected)
         verdict = judge(task, result, expected)
-        return ProbeResult(probe, verdict.passed, verdict.why, result.wall_s, result=result)
+        return ProbeResult(probe, verdict.passed, verdict.why, result)
 
     def _result(self, probe: Probe, world: World, needs: Sequence[str]) -> Result:
         """The result of a command: kept, or executed in up to three attempts.
@@ -217,13 +213,10 @@ class Prober:
             except SandboxError as error:
                 if not go_on:
                     raise
-                return ProbeResult(probe, False, error.what, measured=False)
+                return ProbeResult(probe, False, error.what, None)
 
-        printing = {(p.shell, p.command): p for p in probes if p.anywhere}
         found = []
         with ThreadPoolExecutor(self._sandbox.parallel) as pool:
-            # Each once before all tasks ask for it; what is lost here is tried again below.
-            list(pool.map(one, printing.values()))
             for number, finding in enumerate(pool.map(one, probes), 1):
                 found.append(finding)
                 if number % 100 == 0:
@@ -289,11 +282,10 @@ def trivial(task: Task, shell: str) -> list[str]:
 
 def shape_of(task: Task) -> str | None:
     """A line that has the task's structure and is not an answer; None if no known line has it."""
-
-    def fits(line: str) -> bool:
-        return checks.structure_problem(task.structure, line, checks.output_lines(line)) is None
-
-    return next(filter(fits, _SHAPES), None)
+    for line in _SHAPES:
+        if checks.structure_problem(task.structure, line, checks.output_lines(line)) is None:
+            return line
+    return None
 
 
 def hard_coded(shell: str, task: Task, answer: Any) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tabulate import tabulate  # type: ignore[import-untyped]  # it has no types
 
 from fluency.common.paths import CACHE, TASKS
+from fluency.common.words import plural
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition, other_dialect
 from fluency.core.study import MIN_DEADLINE_S, TIMES_THE_SLOWEST, Limits, min_deadline_s, read_study
 from fluency.core.task_world import check_world_pair
@@ -47,11 +48,10 @@ class ValidationReport:
     rows: list[tuple[str, ...]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     not_measured: list[str] = field(default_factory=list)
-    not_validated: dict[str, str] = field(default_factory=dict)
-    deadlines: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """By shell: whether the deadline is long enough, or why it was not validated."""
     executions: int = 0
     seconds: float = 0.0
-    findings: list[ProbeResult] = field(default_factory=list, repr=False)
 
     @property
     def sound(self) -> bool:
@@ -61,26 +61,22 @@ class ValidationReport:
         lines = [tabulate(self.rows, TITLES, tablefmt="simple", disable_numparse=True), ""]
         lines += [f"unsound: {problem}" for problem in self.problems]
         lines += [f"not measured: {lost}" for lost in self.not_measured]
-        for shell, reason in self.not_validated.items():
-            lines.append(f"{SHELLS[shell].title}: not validated, because {reason}")
-        lines += [f"deadline: {sentence}" for sentence in self.deadlines]
         proven = sum(row[-1] == "sound" for row in self.rows)
-        verdict = f"{len(self.problems)} problems"
-        if self.sound:
-            verdict = "every proof that could be made holds"
+        verdict = (
+            f"{proven} of {len(self.rows)} rows sound; {plural(len(self.problems), 'problem')}"
+        )
         if self.not_measured:
             verdict += f"; {len(self.not_measured)} could not be measured: run it again"
         ran = f"{self.executions} executions in {self.seconds:.0f} s"
-        lines.append(f"{proven} of {len(self.rows)} rows sound; {verdict}; {ran}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes, f"{verdict}; {ran}"])
 
 
 def add_row(
     report: ValidationReport, task: str, shell: str, findings: Sequence[ProbeResult]
 ) -> None:
     """Add the row of one task in one shell and its problems; `findings` are this pair's."""
-    lost = [f for f in findings if not f.measured]
-    findings = [f for f in findings if f.measured]
+    lost = [f for f in findings if not f.result]
+    findings = [f for f in findings if f.result]
     designed = [f for f in findings if f.probe.condition == AS_DESIGNED.name]
     problems: list[str] = []
 
@@ -118,8 +114,8 @@ def add_row(
 
 def slowest_s(findings: Iterable[ProbeResult]) -> float | None:
     """How long the slowest reference took as designed, in seconds; None if none was timed."""
-    timed = (f.wall_s for f in findings if (f.probe.kind, f.probe.condition) == TIMED)
-    return max((wall_s for wall_s in timed if wall_s is not None), default=None)
+    timed = (f.result for f in findings if (f.probe.kind, f.probe.condition) == TIMED)
+    return max((result.wall_s for result in timed if result), default=None)
 
 
 def passes_some_seed_pair(findings: Iterable[ProbeResult]) -> list[str]:
@@ -204,37 +200,32 @@ def validate(
     prober = Prober(sandbox, tasks, limits, kept)
     report = ValidationReport()
     first = [probe for task in tasks for probe in first_probes(task, there, seeds)]
-    report.findings += prober.all(first, go_on=True)
+    findings = prober.all(first, go_on=True)
     further: list[Probe] = []
     for task in tasks:
         often = repeats or (REPEATS if task.needs else FILE_REPEATS)
         further += further_probes(task, there, seeds, often, dict(prober.answers[task.id]))
-    report.findings += prober.all(further, go_on=True)
-    # A command that fails in every world of one parity passes no pair of worlds.
-    slipped: set[tuple[str, ...]] | None = None
-    for parity in (seeds[0] % 2, 1 - seeds[0] % 2):
-        probes = [
-            probe
-            for task in tasks
-            for probe in must_fail_probes(task, there, seeds)
-            if probe.seed % 2 == parity and (slipped is None or _command(probe) in slipped)
-        ]
-        found = prober.all(probes, go_on=True)
-        slipped = {_command(f.probe) for f in found if f.passed or not f.measured}
-        report.findings += found
+    findings += prober.all(further, go_on=True)
+    must_fail = [probe for task in tasks for probe in must_fail_probes(task, there, seeds)]
+    for parity in (1, 0):
+        found = prober.all([p for p in must_fail if p.seed % 2 == parity], go_on=True)
+        findings += found
+        # A command that fails in every world of one parity passes no pair of worlds.
+        slipped = {_command(f.probe) for f in found if f.passed or not f.result}
+        must_fail = [probe for probe in must_fail if _command(probe) in slipped]
     for shell in SHELLS:
         referenced = [task for task in tasks if task.references.get(shell)]
         if not referenced:
             continue
         title = SHELLS[shell].title
         if shell not in there:
-            report.not_validated[shell] = f"the sandbox image holds no {title}"
+            report.notes.append(f"{title}: not validated, because the sandbox image holds none")
             blank = ("-",) * len(TITLES[2:-1])
             report.rows += [(task.id, shell, *blank, "not validated") for task in referenced]
             continue
-        found = [f for f in report.findings if f.probe.shell == shell]
+        found = [f for f in findings if f.probe.shell == shell]
         if (slow := slowest_s(found)) is not None:
-            report.deadlines.append(deadline_sentence(title, limits.timeout_s[shell], slow))
+            report.notes.append(deadline_sentence(title, limits.timeout_s[shell], slow))
         for task in referenced:
             add_row(report, task.id, shell, [f for f in found if f.probe.task == task.id])
     report.executions, report.seconds = prober.executions, time.monotonic() - started
@@ -260,12 +251,12 @@ def main(task_ids: Sequence[str] = (), seeds: Sequence[int] = ()) -> int:
 def deadline_sentence(shell: str, deadline_s: float, slowest_s: float) -> str:
     """Whether a study's deadline is long enough for the slowest reference, and by which rule."""
     least = min_deadline_s(slowest_s)
-    slow, deadline = f"slowest reference {slowest_s:.2f} s", f"{deadline_s:.0f} s"
-    times = f"{TIMES_THE_SLOWEST:.0f} x {slowest_s:.2f} s"
-    rule = f"the rule asks for max({MIN_DEADLINE_S:.0f} s, {times}) = {least:.0f} s"
+    rule = f"max({MIN_DEADLINE_S:.0f} s, {TIMES_THE_SLOWEST:.0f} x {slowest_s:.2f} s)"
+    said = f"{shell}: slowest reference {slowest_s:.2f} s; the rule asks for {rule} = {least:.0f} s"
+    said += f", and the deadline is {deadline_s:.0f} s"
     if deadline_s >= least:
-        return f"{shell}: {slow}; {rule}, and the deadline is {deadline}"
+        return said
     return (
-        f"{shell}: the deadline of {deadline} is TOO SHORT for the {slow}; {rule}: "
-        "set sandbox.limits.timeout_s, or measure again on a machine that is not busy"
+        f"{said}, which is TOO SHORT: set sandbox.limits.timeout_s, or measure again on a machine "
+        "that is not busy"
     )
