@@ -118,8 +118,9 @@ def check_yaml(data: bytes, where: str) -> None:
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_YAML_DEPTH or isinstance(event, yaml.AliasEvent):
-                what = f"it holds an alias, or nests deeper than {MAX_YAML_DEPTH} levels"
-                raise ArchiveError(what, where=where)
+                raise ArchiveError(
+                    f"it holds an alias, or nests deeper than {MAX_YAML_DEPTH} levels", where=where
+                )
 
 
 def present_tasks(ids: Iterable[str]) -> dict[str, Task]:
@@ -164,8 +165,9 @@ class ArchivedStudy:
             places = self.unpacked.places.items()
             size = sum(size for name, (_, size) in places if name.endswith(f"/{file}"))
             if size > limit:
-                what = f"the worlds' {file} hold {size:,} bytes; {limit:,} are read"
-                raise ArchiveError(what, where=WORLD_INDEX)
+                raise ArchiveError(
+                    f"the worlds' {file} hold {size:,} bytes; {limit:,} are read", where=WORLD_INDEX
+                )
         return parse_untrusted(self.unpacked.read(WORLD_INDEX), WORLD_INDEX)
 
     @cached_property
@@ -196,8 +198,9 @@ class ArchivedStudy:
         try:
             folder = str(self.index[task.id][str(seed)])
         except (LookupError, TypeError):
-            what = f"it does not name the world of {task.id} and seed {seed}"
-            raise ArchiveError(what, where=WORLD_INDEX) from None
+            raise ArchiveError(
+                f"it does not name the world of {task.id} and seed {seed}", where=WORLD_INDEX
+            ) from None
         if folder not in self._worlds:
             self._worlds[folder] = load_world(self.unpacked.read, folder)
         return self._worlds[folder]
@@ -218,8 +221,9 @@ class ArchivedStudy:
         row = cell_row(cell, self.task_of[cell.task], records)
         self._in_rows += sum(len(value) for _, value in row if isinstance(value, str))
         if self._in_rows > MAX_TABLE:
-            what = f"the rows of its cells hold more than {MAX_TABLE:,} characters"
-            raise ArchiveError(what, where=cell.path)
+            raise ArchiveError(
+                f"the rows of its cells hold more than {MAX_TABLE:,} characters", where=cell.path
+            )
         return row
 
     def collected(self, collector: ProvenanceCollector) -> Provenance:

@@ -43,8 +43,11 @@ def check_cell(
     generation, execution, score = records
     checks = [partial(report.check, f"results/{stage}/{cell.path}.json") for stage in RECORD_TYPES]
     held = [record is not None for record in records]
-    same = held == sorted(held, reverse=True)
-    report.check(cell.path, same, "it has a record without the one that this is made from")
+    report.check(
+        cell.path,
+        held == sorted(held, reverse=True),
+        "it has a record without the one that this is made from",
+    )
     if generation is None:
         return
     key = generation.answer.request_key
@@ -59,8 +62,11 @@ def check_cell(
             _check_score(archived, report, checks[2], generation, execution, score)
     task = archived.task_of[cell.task]
     if {generation.task_sha256, (score or generation).task_sha256} != {task.sha256}:
-        what = f"records were made with another version of the task {task.id}"
-        report.add("note", f"tasks/{task.id}", what)
+        report.add(
+            "note",
+            f"tasks/{task.id}",
+            f"records were made with another version of the task {task.id}",
+        )
 
 
 def _check_generation(
@@ -71,18 +77,26 @@ def _check_generation(
     asked, name = answer.request, answer_name(answer.request_key)
     document = parse_untrusted(archived.unpacked.read(name), name)
     try:
-        same = answer_in(document, answer.request_key) == answer
-        check(same, f"its answer is not the one in {name}")
+        check(
+            answer_in(document, answer.request_key) == answer,
+            f"its answer is not the one in {name}",
+        )
     except (ValueError, KeyError, TypeError):
         check(False, f"{name} is not a stored answer, or hash, request and name do not fit")
-    named = task.prompt.strip() in asked.prompt and SHELLS[cell.shell].prompt_line in asked.prompt
-    check(named, "its prompt lacks the task or the line about the shell")
+    check(
+        task.prompt.strip() in asked.prompt and SHELLS[cell.shell].prompt_line in asked.prompt,
+        "its prompt lacks the task or the line about the shell",
+    )
     check(asked.trial == cell.trial, "its request is of another trial")
-    in_time = _time(answer.received_utc) < _end_of_day(archived)
-    check(in_time, "it came after the archive's day, or at no time")
+    check(
+        _time(answer.received_utc) < _end_of_day(archived),
+        "it came after the archive's day, or at no time",
+    )
     numbers = (answer.latency_s, generation.cost_usd, answer.attempts - 1)
-    plausible = _are_plausible(*numbers, *dict(answer.usage).values())
-    check(plausible, "a time, count or cost is negative or infinite")
+    check(
+        _are_plausible(*numbers, *dict(answer.usage).values()),
+        "a time, count or cost is negative or infinite",
+    )
     policy = resolve(study.model(cell.model))
     made = {
         "prompt": (asked.prompt, build_prompt(task.prompt, cell.shell)),
@@ -113,28 +127,37 @@ def _check_execution(
     limits, timeout_s = study.sandbox.limits, execution.timeout_s
     answered, ran = map(_time, (generation.answer.received_utc, execution.provenance.get("utc")))
     if ran < answered.replace(microsecond=0):  # an execution is timed to the second
-        what = "some executions are timed before their answers: a clock was set back"
-        report.add("note", "results/executions", what)
-    in_time = answered - timedelta(days=1) <= ran < _end_of_day(archived)
-    check(in_time, "it ran more than a day before its answer, after the archive's day, or never")
-    same = execution.extraction == extraction_of(generation)
-    check(same, "it ran another command", EXECUTING)
+        report.add(
+            "note",
+            "results/executions",
+            "some executions are timed before their answers: a clock was set back",
+        )
+    check(
+        answered - timedelta(days=1) <= ran < _end_of_day(archived),
+        "it ran more than a day before its answer, after the archive's day, or never",
+    )
+    check(execution.extraction == extraction_of(generation), "it ran another command", EXECUTING)
     unrun = execution.not_measured or execution.unmeasured
     plan = [] if unrun else planned_runs(study, cell.shell, execution.extraction)
     wanted = [(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds]
     made = [(run.seed, run.condition, run.reading) for run in runs]
-    same = sorted(made) == sorted(wanted)
-    check(same, "its runs are not the study's worlds and conditions", EXECUTING)
+    check(
+        sorted(made) == sorted(wanted),
+        "its runs are not the study's worlds and conditions",
+        EXECUTING,
+    )
     task = archived.task_of[cell.task]
     worlds = {seed: archived.world(task, seed).sha256 for seed in study.seeds}
-    same = all(run.world_sha256 == worlds.get(run.seed) for run in runs)
-    check(same, "it ran in other worlds")
-    same = (execution.not_measured is None) == bool(execution.image.shells.get(cell.shell))
-    check(same, "whether it could be measured does not follow from its image")
-    same = execution.limits == limits and timeout_s == limits.timeout_s[cell.shell]
-    check(same, "its limits are not the study's")
-    same = archived.is_its_image(execution.image)
-    check(same, "its image is not the one in results/image.json")
+    check(all(run.world_sha256 == worlds.get(run.seed) for run in runs), "it ran in other worlds")
+    check(
+        (execution.not_measured is None) == bool(execution.image.shells.get(cell.shell)),
+        "whether it could be measured does not follow from its image",
+    )
+    check(
+        execution.limits == limits and timeout_s == limits.timeout_s[cell.shell],
+        "its limits are not the study's",
+    )
+    check(archived.is_its_image(execution.image), "its image is not the one in results/image.json")
     plausible = execution.attempts >= bool(runs) and all(
         is_result_plausible(run.result, timeout_s, limits.output_bytes) for run in runs
     )
@@ -192,8 +215,12 @@ def _check_score(
     """Judge a cell again: by the same code its score is the same, by other code its marks are."""
     task = archived.task_of[generation.cell.task]
     if task.id not in archived.judged_here:
-        what = "its code or check is not this checkout's, so its cells were not judged"
-        report.add("NOT CHECKED", f"tasks/{task.id}", what, "scores")
+        report.add(
+            "NOT CHECKED",
+            f"tasks/{task.id}",
+            "its code or check is not this checkout's, so its cells were not judged",
+            "scores",
+        )
         return
     check = partial(check, stage="score", aspect="scores")
     try:

@@ -51,8 +51,9 @@ def write_decision(
     """
     slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].strip("-")
     if not slug:
-        hint = '`make decision ARCHIVE=… TITLE="…"`'
-        raise UserError("a decision needs a title", where="title", hint=hint)
+        raise UserError(
+            "a decision needs a title", where="title", hint='`make decision ARCHIVE=… TITLE="…"`'
+        )
     date = utc_date or clock.utc_date()
     path = Path(out_folder) / f"{date}-{slug}.md"
     if path.exists():
@@ -61,9 +62,11 @@ def write_decision(
     with unpacked(Path(archive)) as files:
         report, archived = verify_unpacked(files)
         if archived is None or report.altered:
-            what = f"no decision may be based on this archive: {report.altered[0]}"
-            hint = "`make verify` lists everything that does not hold"
-            raise UserError(what, where=str(archive), hint=hint)
+            raise UserError(
+                f"no decision may be based on this archive: {report.altered[0]}",
+                where=str(archive),
+                hint="`make verify` lists everything that does not hold",
+            )
         write_atomic(path, _text(archived, title, date, report, path))
     return path
 

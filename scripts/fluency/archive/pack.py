@@ -111,9 +111,11 @@ def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: 
     """UserError when cells or products are missing or stale, unless the archive may be partial."""
     missing, products = how_complete(rows)["missing"], results / study.study
     if missing and (not partial or len(missing) == len(rows)):
-        what = f"the study is incomplete: {len(missing)} of {len(rows)} cells are missing"
-        hint = "`make run` finishes the study; PARTIAL=1 packs it as it is, and its name says so"
-        raise UserError(what, where=", ".join(missing[:3]), hint=hint)
+        raise UserError(
+            f"the study is incomplete: {len(missing)} of {len(rows)} cells are missing",
+            where=", ".join(missing[:3]),
+            hint="`make run` finishes the study; PARTIAL=1 packs it as it is, and its name says so",
+        )
     needed = [] if partial else [products / name for name in fixed_products(study)]
     if any(row.status == "measured" for row in rows):
         needed.append(results / "image.json")
@@ -173,9 +175,11 @@ def archive_files(view: StudyView, results: Path, answers: AnswerStore) -> dict[
             key = generation.answer.request_key
             path = answers.path(key)
             if not path.is_file():
-                what = "the answer store has lost this cell's answer"
-                where = f"{cell.path} ({path})"
-                raise UserError(what, where=where, hint="restore answers/ from a copy")
+                raise UserError(
+                    "the answer store has lost this cell's answer",
+                    where=f"{cell.path} ({path})",
+                    hint="restore answers/ from a copy",
+                )
             files[answer_name(key)] = path
     return files | world_files(view.tasks, study.seeds, world_for)
 
@@ -224,8 +228,11 @@ def write_archive(target: Path, files: Mapping[str, Source], facts: Mapping[str,
     hashes = {}
     for name in sorted(files):
         if not re.fullmatch(FILE_NAME, name) or len(name) > MAX_NAME:
-            what = "this file cannot be archived: its name has unusual characters or is too long"
-            raise UserError(what, where=name, hint="rename it")
+            raise UserError(
+                "this file cannot be archived: its name has unusual characters or is too long",
+                where=name,
+                hint="rename it",
+            )
         with _opened(files[name]) as source:
             digest = hashlib.file_digest(source, "sha256").hexdigest()
             hashes[name] = {"sha256": digest, "bytes": source.seek(0, io.SEEK_END)}

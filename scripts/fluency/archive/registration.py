@@ -171,8 +171,11 @@ def preregister(
         UserError: without a decision, and for another registration of that study and day.
     """
     if not decision.strip():
-        hint = '`make preregister DECISION="…"`, or `decision:` in the study\'s file'
-        raise UserError("a registration is for a decision", where="decision", hint=hint)
+        raise UserError(
+            "a registration is for a decision",
+            where="decision",
+            hint='`make preregister DECISION="…"`, or `decision:` in the study\'s file',
+        )
     utc = utc or utc_now()
     frozen = design(study, tasks) | {"decision": decision.strip()}
     path = Path(out) / f"{study.study}-{utc[:10]}.json"
@@ -188,9 +191,11 @@ def preregister(
         }
         write_atomic(path, pretty_json(with_self_hash(frozen | moment)))
     elif _frozen(read_registration(path)) != frozen:
-        what = "there is a registration of this study and day already"
-        hint = "a registration is not changed: rename the study, or register it tomorrow"
-        raise UserError(what, where=str(path), hint=hint)
+        raise UserError(
+            "there is a registration of this study and day already",
+            where=str(path),
+            hint="a registration is not changed: rename the study, or register it tomorrow",
+        )
     return path
 
 

@@ -91,8 +91,11 @@ def replay_archive(path: Path, sandbox: Sandbox | None = None) -> Replay:
     """
     with unpacked(path) as archive:
         if archive.problems:
-            what = f"it is altered or damaged: {archive.problems[0]}"
-            raise ArchiveError(what, where=str(path), hint="`make verify` lists all")
+            raise ArchiveError(
+                f"it is altered or damaged: {archive.problems[0]}",
+                where=str(path),
+                hint="`make verify` lists all",
+            )
         archived = read_archived_study(archive)
         if sandbox:
             _check_limits(archived)
@@ -125,9 +128,11 @@ def _check_limits(archived: ArchivedStudy) -> None:
         if limit > ours.get(name, 0)
     ]
     if larger:
-        what = f"it asks for higher limits than config.yaml gives: {'; '.join(larger)}"
-        hint = "if this machine can give that much, raise `sandbox: {limits: …}` in config.yaml"
-        raise UserError(what, where=archived.unpacked.path.name, hint=hint)
+        raise UserError(
+            f"it asks for higher limits than config.yaml gives: {'; '.join(larger)}",
+            where=archived.unpacked.path.name,
+            hint="if this machine can give that much, raise `sandbox: {limits: …}` in config.yaml",
+        )
 
 
 def _limits(study: Study) -> dict[str, float]:

@@ -119,21 +119,28 @@ def unpacked(path: Path) -> Iterator[UnpackedArchive]:
                 with path.open("rb") as raw:
                     archive = _read(path, raw, contents, Path(folder))
             except (tarfile.TarError, zstandard.ZstdError, OSError) as error:
-                what = f"it is damaged, not an archive, or cannot be unpacked: {error}"
-                raise ArchiveError(what, where=str(path), hint=HINT) from None
+                raise ArchiveError(
+                    f"it is damaged, not an archive, or cannot be unpacked: {error}",
+                    where=str(path),
+                    hint=HINT,
+                ) from None
             yield archive
         except (TemplateError, *UNFORESEEN) as error:
-            what = f"unexpected contents: {type(error).__name__}: {error}"
-            hint = "if it is sound, this is a fault of this version: verify at its own commit"
-            raise ArchiveError(what, where=str(path), hint=hint) from error
+            raise ArchiveError(
+                f"unexpected contents: {type(error).__name__}: {error}",
+                where=str(path),
+                hint="if it is sound, this is a fault of this version: verify at its own commit",
+            ) from error
 
 
 def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> UnpackedArchive:
     reader = read_tar(raw)
     name, size, source = next(reader, ("", 0, raw))
     if name != MANIFEST_NAME or size > MAX_MANIFEST:
-        what = f"it does not begin with a {MANIFEST_NAME} of at most {MAX_MANIFEST:,} bytes"
-        raise ArchiveError(what, where=str(path))
+        raise ArchiveError(
+            f"it does not begin with a {MANIFEST_NAME} of at most {MAX_MANIFEST:,} bytes",
+            where=str(path),
+        )
     manifest = parse_record(Manifest, source.read(), f"{path}: {MANIFEST_NAME}")
     archive = UnpackedArchive(path, sha256_file(path), manifest, contents, root)
     if len(manifest.files) > MAX_FILES:
@@ -144,8 +151,10 @@ def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> Unpacked
     unseen = set(manifest.files)
     for name, size, source in reader:
         if name not in unseen:
-            what = "a file that the manifest does not name, or that appears twice"
-            raise ArchiveError(what, where=f"{path}: {ascii(name)[1:-1]}")
+            raise ArchiveError(
+                "a file that the manifest does not name, or that appears twice",
+                where=f"{path}: {ascii(name)[1:-1]}",
+            )
         unseen.remove(name)
         is_image, start = name == IMAGE, contents.tell()
         if size > (MAX_IMAGE if is_image else MAX_DOCUMENTS - start):

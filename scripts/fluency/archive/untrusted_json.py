@@ -40,8 +40,9 @@ def parse_untrusted(data: bytes, where: str) -> Any:
         value = jiter.from_json(data, allow_inf_nan=False, catch_duplicate_keys=True)
         json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e999 was read as infinity
     except ValueError as error:
-        what = f"it is not JSON that every program reads alike: {error}"
-        raise ArchiveError(what, where=where) from None
+        raise ArchiveError(
+            f"it is not JSON that every program reads alike: {error}", where=where
+        ) from None
     return value
 
 
@@ -60,6 +61,8 @@ def parse_record(kind: type[RecordType], data: bytes, where: str) -> RecordType:
     try:
         return kind.model_validate_json(data, strict=True)
     except ValidationError as error:
-        what = f"it does not fit the schema: {first_problem(error)}"
-        hint = "if a newer version made it, update this project"
-        raise ArchiveError(what, where=where, hint=hint) from None
+        raise ArchiveError(
+            f"it does not fit the schema: {first_problem(error)}",
+            where=where,
+            hint="if a newer version made it, update this project",
+        ) from None

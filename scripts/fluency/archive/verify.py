@@ -60,8 +60,11 @@ def verify(archive: Path, record: Path | None = None) -> int:
         raise UserError(what, where=str(record), hint=hint)
     report = verify_archive(archive)
     if stated:
-        what = f"it is not the archive that {record} is based on, whose SHA-256 is {stated[1]}"
-        report.check(archive.name, stated[1] == report.sha256, what)
+        report.check(
+            archive.name,
+            stated[1] == report.sha256,
+            f"it is not the archive that {record} is based on, whose SHA-256 is {stated[1]}",
+        )
     print_lines(report.lines())
     return report.exit_code
 
@@ -117,23 +120,35 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
 def check_commit(archive: UnpackedArchive, report: VerifyReport) -> None:
     """Its day is possible, and its files of the project are the stated commit's."""
     manifest, where = archive.manifest, MANIFEST_NAME
-    is_past = parse_time(manifest.utc_date) <= datetime.now(UTC) + timedelta(days=1)
-    report.check(where, is_past, f"its day, {manifest.utc_date}, has not come yet")
+    report.check(
+        where,
+        parse_time(manifest.utc_date) <= datetime.now(UTC) + timedelta(days=1),
+        f"its day, {manifest.utc_date}, has not come yet",
+    )
     if manifest.dirty:
         report.add("note", where, "made with uncommitted changes, which no commit holds")
         return
     there = files_at(manifest.commit)
     if not there:
-        what = f"git does not know commit {manifest.commit} here, so its files were not compared"
-        report.add("note", where, what)
+        report.add(
+            "note",
+            where,
+            f"git does not know commit {manifest.commit} here, so its files were not compared",
+        )
         return
-    is_later = (day_of(manifest.commit) or "") <= manifest.utc_date
-    report.check(where, is_later, "its day is before its commit's")
+    report.check(
+        where,
+        (day_of(manifest.commit) or "") <= manifest.utc_date,
+        "its day is before its commit's",
+    )
     for name in archive.places:
         path = PROJECT_FILES.get(name, name)
         if path in there and name != README_FILE:
-            same = blob_name(archive.read(name)) == there[path]
-            report.check(name, same, "it is not the file of the stated commit")
+            report.check(
+                name,
+                blob_name(archive.read(name)) == there[path],
+                "it is not the file of the stated commit",
+            )
 
 
 def check_worlds(archived: ArchivedStudy, report: VerifyReport) -> None:
@@ -144,17 +159,22 @@ def check_worlds(archived: ArchivedStudy, report: VerifyReport) -> None:
             check = partial(report.check, world_folder(world))
             check(world.seed == seed, "it is of another seed")
             if task.id in archived.judged_here and "score" in report.same_code:
-                same = world_for(task, seed).sha256 == world.sha256
-                check(same, f"the generator makes another world for {task.id}")
+                check(
+                    world_for(task, seed).sha256 == world.sha256,
+                    f"the generator makes another world for {task.id}",
+                )
 
 
 def check_image(archived: ArchivedStudy, report: VerifyReport) -> None:
     """The sources that the image was built from are those in the archive."""
     if file := archived.image_file:
         folder = archived.unpacked.extracted(f"sandbox/{name}" for name in SOURCES) / "sandbox"
-        same = content_sha256.__wrapped__(folder) == file.image.content_sha256
-        what = "the archived sources are not those the image was built from"
-        report.check("sandbox", same, what, "image")
+        report.check(
+            "sandbox",
+            content_sha256.__wrapped__(folder) == file.image.content_sha256,
+            "the archived sources are not those the image was built from",
+            "image",
+        )
 
 
 def check_cells(archived: ArchivedStudy, report: VerifyReport) -> list[Row]:
@@ -182,8 +202,12 @@ def check_provenance(archived: ArchivedStudy, report: VerifyReport, made: Proven
     study, tasks = archived.study, archived.tasks
     made = with_registration(made, study, tasks, archived.registration, archived.world)
     for key in sorted(Provenance.model_fields.keys() - {*STATED}):
-        same = getattr(made, key) == getattr(stated, key)
-        report.check(where, same, f"`{key}` is not what the records say", "gather")
+        report.check(
+            where,
+            getattr(made, key) == getattr(stated, key),
+            f"`{key}` is not what the records say",
+            "gather",
+        )
     own, theirs = made.registration, stated.registration
     if own and theirs and theirs.siblings.items() <= own.siblings.items():
         # Others may have been registered after the table was made.
@@ -195,14 +219,22 @@ def check_provenance(archived: ArchivedStudy, report: VerifyReport, made: Proven
     if of_code := sorted(filter(is_about_code, deviations)):
         report.add("note", where, f"code differs from the registered: {'; '.join(of_code)}")
     found, said = ({*one.deviations} - {*of_code} for one in (made, stated))
-    what = f"the stated deviations are not those found ({'; '.join(sorted(found)) or 'none'})"
-    report.check(where, found == said, what, "generate")
+    report.check(
+        where,
+        found == said,
+        f"the stated deviations are not those found ({'; '.join(sorted(found)) or 'none'})",
+        "generate",
+    )
     if stated.commit != manifest.commit:
-        what = f"the table was made at commit {stated.commit}, the archive later"
-        report.add("note", where, what)
+        report.add(
+            "note", where, f"the table was made at commit {stated.commit}, the archive later"
+        )
     elif LOCK_FILE in manifest.files:
-        same = manifest.files[LOCK_FILE].sha256 == stated.lock_sha256
-        report.check(LOCK_FILE, same, f"it is not the file that {where} names")
+        report.check(
+            LOCK_FILE,
+            manifest.files[LOCK_FILE].sha256 == stated.lock_sha256,
+            f"it is not the file that {where} names",
+        )
 
 
 def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
@@ -223,8 +255,7 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
     same = sorted(ran) == sorted(wanted)
     if not check(same, "its runs are not the tasks' first commands", "control"):
         return
-    same = archived.is_its_image(control.image)
-    check(same, "its image is not the one in results/image.json")
+    check(archived.is_its_image(control.image), "its image is not the one in results/image.json")
     limits = study.sandbox.limits
     for run in control.runs:
         name = f"{run.task}, {run.shell}"
@@ -234,8 +265,12 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
         )
         check(same, f"{name}: its results contradict the study")
         if same and run.task in archived.judged_here:
-            what = f"{name}, {run.kind}: judged again it ends differently"
-            check(_passes(archived, run) == run.passed, what, "score", "scores")
+            check(
+                _passes(archived, run) == run.passed,
+                f"{name}, {run.kind}: judged again it ends differently",
+                "score",
+                "scores",
+            )
 
 
 def _passes(archived: ArchivedStudy, run: ControlRun) -> bool:
@@ -250,8 +285,11 @@ def check_complete(archived: ArchivedStudy, report: VerifyReport, rows: Sequence
     """Manifest and table are what the records say, and no file is left out."""
     manifest, products = archived.unpacked.manifest, archived.products
     for key, made in how_complete(rows).items():
-        what = f"`{key}` is not what the study and its records say"
-        report.check(MANIFEST_NAME, getattr(manifest, key) == made, what)
+        report.check(
+            MANIFEST_NAME,
+            getattr(manifest, key) == made,
+            f"`{key}` is not what the study and its records say",
+        )
     table = f"{products}/cells.csv"
     needed = [LOCK_FILE, PRICES_FILE]
     if not manifest.partial:
@@ -262,8 +300,12 @@ def check_complete(archived: ArchivedStudy, report: VerifyReport, rows: Sequence
     for name in needed:
         report.check(name, name in manifest.files, "the archive does not hold it")
     if table in archived.unpacked.places:  # compared as bytes, never parsed
-        same = archived.unpacked.read(table) == table_text(rows).encode()
-        report.check(table, same, "it does not say what the records say", "gather")
+        report.check(
+            table,
+            archived.unpacked.read(table) == table_text(rows).encode(),
+            "it does not say what the records say",
+            "gather",
+        )
 
 
 def check_unexpected_files(archived: ArchivedStudy, report: VerifyReport) -> None:

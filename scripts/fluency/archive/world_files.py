@@ -66,8 +66,9 @@ def load_world(read: Callable[[str], bytes], folder: str) -> World:
         world = World(values["seed"], files, dirs, values["ages"], http, processes)
         same = (world.sha256, world.tar) == (values["sha256"], tar)
     except (tarfile.TarError, *UNFORESEEN) as error:
-        what = f"the world cannot be read: {type(error).__name__}: {error}"
-        raise ArchiveError(what, where=folder) from None
+        raise ArchiveError(
+            f"the world cannot be read: {type(error).__name__}: {error}", where=folder
+        ) from None
     if not same or folder != world_folder(world):
         raise ArchiveError("the world's files do not give its hash", where=folder)
     return world
