@@ -271,6 +271,14 @@ def provenance_of(made: Made) -> Provenance:
     return with_registration(collected, made.study, made.tasks)
 
 
+def deviations(
+    study: Study, tasks: Sequence[Task], path: Path, first_answer: str | None = None
+) -> list[str]:
+    """How a study differs from the registration in a file."""
+    cited = study.model_copy(update={"preregistration": str(path)})
+    return with_registration(Provenance(first_answer_utc=first_answer), cited, tasks).deviations
+
+
 def archived(made: Made, out: Path, **more) -> Path:
     """The study's archive; `more` are other facts, or options of `make_archive`."""
     facts = FACTS | {key: more.pop(key) for key in FACTS if key in more}

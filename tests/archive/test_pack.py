@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from fluency.archive.registration import deviations, preregister, read_registration
+from fluency.archive.registration import preregister, read_registration
 from fluency.archive.verify import verify_archive
 from fluency.core import tasks as bank
 from fluency.core.study import Study, read_study
 from fluency.core.tasks import TaskSet, load_tasks
-from tests.archive.factory import archived, make, make_study
+from tests.archive.factory import archived, deviations, make, make_study
 from tests.archive.hostile import contents
 
 

@@ -12,7 +12,6 @@ from fluency.archive import registration
 from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.registration import (
     design,
-    deviations,
     preregister,
     read_registration,
 )
@@ -25,7 +24,7 @@ from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import BudgetConfig, Limits, ModelConfig, Price, SandboxConfig, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
-from tests.archive.factory import archived, gather, make, make_study, products
+from tests.archive.factory import archived, deviations, gather, make, make_study, products
 from tests.archive.hostile import drop, record, verify_forged
 from tools.pages.config import SECTIONS
 

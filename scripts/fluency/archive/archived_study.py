@@ -13,12 +13,11 @@ from typing import Any, cast
 import yaml
 from pydantic import Field, ValidationError
 
-from fluency.archive.pack import REGISTRATIONS, STUDY_FILE
+from fluency.archive.pack import REGISTRATIONS, STUDY_FILE, files_below
 from fluency.archive.unpack import UnpackedArchive
 from fluency.archive.untrusted_json import parse_record, parse_untrusted
 from fluency.archive.world_files import TREE, WORLD, WORLD_INDEX, load_world
 from fluency.common.errors import ArchiveError
-from fluency.common.files import plain_files
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import CONTROL_FILE, Control, ImageInfo
 from fluency.core.schema import FrozenModel, RecordType, first_problem
@@ -93,15 +92,12 @@ def _task(
 
     Only then may its code run, and its pattern be compiled.
     """
-    folder = f"tasks/{name}/"
-    where = f"{folder}task.yaml"
-    theirs = {file: archive.read(file) for file in files}
-    mine = dict[str, bytes]()
-    if ours:
-        for path in plain_files(ours.folder):
-            mine[f"{folder}{path.relative_to(ours.folder).as_posix()}"] = path.read_bytes()
+    folder, theirs = f"tasks/{name}", {file: archive.read(file) for file in files}
+    own = files_below(ours.folder, folder) if ours else {}
+    mine = {file: path.read_bytes() for file, path in own.items()}
     if ours and theirs == mine:
         return ours, True
+    where = f"{folder}/task.yaml"
     check_yaml(archive.read(where), where)
     task = read_task(archive.extracted(files) / folder)
     checks = [(one.structure, one.content, one.needs) for one in (task, ours or task)]
@@ -162,8 +158,11 @@ class ArchivedStudy:
     def index(self) -> Any:
         """Task -> seed -> folder of the world, as the archive states it."""
         for file, limit in MAX_WORLDS.items():
-            places = self.unpacked.places.items()
-            size = sum(size for name, (_, size) in places if name.endswith(f"/{file}"))
+            size = sum(
+                size
+                for name, (_, size) in self.unpacked.places.items()
+                if name.endswith(f"/{file}")
+            )
             if size > limit:
                 raise ArchiveError(
                     f"the worlds' {file} hold {size:,} bytes; {limit:,} are read", where=WORLD_INDEX
@@ -189,9 +188,10 @@ class ArchivedStudy:
         """The study's registration, in a folder with the others of the archive."""
         if self.study.preregistration is None:
             return None
-        names = [name for name in self.unpacked.places if name.startswith(f"{REGISTRATIONS}/")]
-        folder = self.unpacked.extracted(names) / REGISTRATIONS
-        return folder / Path(self.study.preregistration).name
+        folder = self.unpacked.extracted(
+            name for name in self.unpacked.places if name.startswith(f"{REGISTRATIONS}/")
+        )
+        return folder / REGISTRATIONS / Path(self.study.preregistration).name
 
     def world(self, task: Task, seed: int) -> World:
         """The archived world of a task, checked against its own hash."""

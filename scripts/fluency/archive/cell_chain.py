@@ -138,11 +138,10 @@ def _check_execution(
     )
     check(execution.extraction == extraction_of(generation), "it ran another command", EXECUTING)
     unrun = execution.not_measured or execution.unmeasured
-    plan = [] if unrun else planned_runs(study, cell.shell, execution.extraction)
+    plan = () if unrun else planned_runs(study, cell.shell, execution.extraction)
     wanted = [(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds]
-    made = [(run.seed, run.condition, run.reading) for run in runs]
     check(
-        sorted(made) == sorted(wanted),
+        sorted((run.seed, run.condition, run.reading) for run in runs) == sorted(wanted),
         "its runs are not the study's worlds and conditions",
         EXECUTING,
     )

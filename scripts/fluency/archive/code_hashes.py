@@ -80,6 +80,10 @@ def sources(stage: str, root: Path = ROOT) -> tuple[set[str], set[str]]:
     """The files, relative to the project in `root`, and the libraries that decide a stage."""
     made = STAGES[stage]
     files, libraries = import_closure(made.modules, _WITHOUT, root)
-    matched = {path for pattern in made.files for path in root.glob(pattern) if path.is_file()}
-    names = {path.relative_to(root).as_posix() for path in matched}
+    names = {
+        path.relative_to(root).as_posix()
+        for pattern in made.files
+        for path in root.glob(pattern)
+        if path.is_file()
+    }
     return files | names, libraries | set(made.libraries)

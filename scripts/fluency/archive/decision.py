@@ -55,11 +55,11 @@ def write_decision(
             "a decision needs a title", where="title", hint='`make decision ARCHIVE=… TITLE="…"`'
         )
     date = utc_date or clock.utc_date()
-    path = Path(out_folder) / f"{date}-{slug}.md"
+    path = out_folder / f"{date}-{slug}.md"
     if path.exists():
         what, hint = "there is a record of this name", "give another title, or move it away"
         raise UserError(what, where=str(path), hint=hint)
-    with unpacked(Path(archive)) as files:
+    with unpacked(archive) as files:
         report, archived = verify_unpacked(files)
         if archived is None or report.altered:
             raise UserError(

@@ -16,7 +16,7 @@ ArchiveVerdict = Literal["ALTERED", "NOT CHECKED", "PROVEN"]
 EXIT_CODES: dict[ArchiveVerdict, int] = {"ALTERED": 1, "NOT CHECKED": 3, "PROVEN": 0}
 """The worst first. 2 is a user's mistake, such as a file that is not an archive."""
 Aspect = Literal["evidence", "scores"]
-JUDGES = frozenset({"score", "control"})
+JUDGES = ("score", "control")
 """The stages whose code judges an archive: checks, and what a reply's command is."""
 LIMIT_NOTE = (
     "note: no archive can prove that its answers came from the model, that its image was what its "
@@ -130,8 +130,7 @@ class VerifyReport:
         if manifest.partial:
             lines.append(f"PARTIAL: {len(manifest.missing)} of {manifest.cells} cells are missing")
         if manifest.private_tasks:
-            names = ", ".join(manifest.private_tasks)
-            lines.append(f"It holds private tasks in full: {names}")
+            lines.append(f"It holds private tasks in full: {', '.join(manifest.private_tasks)}")
         lines += [f"not measured: {shell}: {why}" for shell, why in manifest.not_measured.items()]
         for weight in (*EXIT_CODES, "note"):
             found = list(self.found[weight])

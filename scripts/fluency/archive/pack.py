@@ -34,9 +34,9 @@ from fluency.common.git import git_state
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
-from fluency.core.study import Cell, Study
+from fluency.core.study import Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import RECORD_TYPES, Row, fixed_products, record_path, to_frame
+from fluency.core.table import RECORD_TYPES, Row, fixed_products, to_frame
 from fluency.core.task_world import world_for
 from fluency.execution.engine import ensure_engine
 from fluency.execution.image import save_image
@@ -95,7 +95,7 @@ def how_complete(rows: Sequence[Row]) -> dict[str, Any]:
     return {
         "cells": len(rows),
         "missing": sorted(
-            Cell(row.model, row.shell, row.task, row.trial).path
+            f"{row.model}/{row.shell}/{row.task}/{row.trial}"
             for row in rows
             if row.status == "missing"
         ),
@@ -145,6 +145,11 @@ def answer_name(key: str) -> str:
     return f"answers/{key[:2]}/{key}.json"
 
 
+def files_below(folder: Path, name: str) -> dict[str, Path]:
+    """The plain files below a folder, by their names in an archive, where it is called `name`."""
+    return {f"{name}/{path.relative_to(folder).as_posix()}": path for path in plain_files(folder)}
+
+
 def archive_files(view: StudyView, results: Path, answers: AnswerStore) -> dict[str, Source]:
     """Every file of an archive except its manifest, by name: the study's products and evidence.
 
@@ -156,17 +161,15 @@ def archive_files(view: StudyView, results: Path, answers: AnswerStore) -> dict[
     named = study.model_dump(mode="json") | {"tasks": [task.id for task in view.tasks]}
     files[STUDY_FILE] = pretty_json(named).encode()
     files[README_FILE] = _README.encode()
-    folders = {"sandbox": ROOT / "sandbox"} | {f"tasks/{one.id}": one.folder for one in view.tasks}
-    for name, folder in folders.items():
-        for path in plain_files(folder):
-            files[f"{name}/{path.relative_to(folder).as_posix()}"] = path
-    made = plain_files(results / study.study)
-    products = {f"results/{path.relative_to(results).as_posix()}": path for path in made}
+    files |= files_below(ROOT / "sandbox", "sandbox")
+    for task in view.tasks:
+        files |= files_below(task.folder, f"tasks/{task.id}")
+    products = files_below(results / study.study, f"results/{study.study}")
     files |= {name: products[name] for name in product_names(study, products)}
-    records = [record_path(results, stage, cell) for stage in RECORD_TYPES for cell in view.cells]
-    for path in (results / "image.json", *records):
-        if path.is_file():
-            files[f"results/{path.relative_to(results).as_posix()}"] = path
+    names = [f"{stage}/{cell.path}.json" for stage in RECORD_TYPES for cell in view.cells]
+    for name in ("image.json", *names):
+        if (results / name).is_file():
+            files[f"results/{name}"] = results / name
     if study.preregistration:
         own = ROOT / study.preregistration
         files |= {f"{REGISTRATIONS}/{path.name}": path for path in (own, *siblings(own))}
@@ -248,10 +251,9 @@ def write_tar(path: Path, files: Mapping[str, Source]) -> None:
     form = zstandard.ZstdCompressionParameters.from_level(
         LEVEL, window_log=WINDOW_LOG, write_checksum=True
     )
-    compressor = zstandard.ZstdCompressor(compression_params=form)
     with (
         atomic_file(path) as raw,
-        compressor.stream_writer(raw, closefd=False) as out,
+        zstandard.ZstdCompressor(compression_params=form).stream_writer(raw, closefd=False) as out,
         tarfile.open(fileobj=out, mode="w|", format=tarfile.USTAR_FORMAT) as tar,
     ):
         for name, source in files.items():

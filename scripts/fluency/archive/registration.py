@@ -86,7 +86,6 @@ def read_registration(path: Path) -> dict[str, Any]:
     Raises:
         UserError: when it is missing, edited, of another schema, or of a time that has not passed.
     """
-    path = Path(path)
     document = parse_untrusted(path.read_bytes(), str(path)) if path.is_file() else None
     facts: dict[str, Any] = document if isinstance(document, dict) else {}
     made = facts.get("registered_utc")
@@ -115,7 +114,7 @@ def design(
         world_for: gives the world of a task and a seed.
     """
     plan = plan_for(gap_shells(study.shells))
-    frozen = {
+    frozen: dict[str, Any] = {
         "study": study.study,
         "decision": study.decision.strip(),
         "task_set": set_name([task.id for task in tasks]),
@@ -145,8 +144,8 @@ def design(
         "protocol": ANSWER_PROTOCOL,
         "exclusions": EXCLUSIONS,
     }
-    document: dict[str, Any] = json.loads(pretty_json(frozen))
-    return document
+    frozen = json.loads(pretty_json(frozen))
+    return frozen
 
 
 def _sampling(model: ModelConfig) -> dict[str, Any]:
@@ -178,7 +177,7 @@ def preregister(
         )
     utc = utc or utc_now()
     frozen = design(study, tasks) | {"decision": decision.strip()}
-    path = Path(out) / f"{study.study}-{utc[:10]}.json"
+    path = out / f"{study.study}-{utc[:10]}.json"
     if not path.exists():
         commit, dirty = git_state()
         moment = {
@@ -225,7 +224,10 @@ def with_registration(
         siblings=others,
         others_before=len({*frozen["earlier_sha256"]} - {*others.values()}),
     )
-    found = deviations(study, tasks, path, provenance.first_answer_utc, world_for)
+    found = list(_differences("", _frozen(frozen), design(study, tasks, world_for)))
+    if registration.precedes(first := provenance.first_answer_utc) is False:
+        what = f"registered {registration.utc}, the first answer came {first}"
+        found.insert(0, f"registered after the first answer: {what}")
     return provenance.model_copy(update={"registration": registration, "deviations": found})
 
 
@@ -234,7 +236,7 @@ def siblings(path: Path) -> list[Path]:
 
     def asked(file: Path) -> tuple[set[str], set[str]]:
         frozen = read_registration(file)
-        return {model["id"] for model in frozen["models"].values()}, {*frozen["tasks"]}
+        return {str(model["id"]) for model in frozen["models"].values()}, {*frozen["tasks"]}
 
     (models, tasks), found = asked(path), []
     for other in sorted(path.parent.glob("*.json")):
@@ -246,25 +248,9 @@ def siblings(path: Path) -> list[Path]:
     return found
 
 
-def deviations(
-    study: Study,
-    tasks: Sequence[Task],
-    registration_path: Path,
-    first_answer_utc: str | None = None,
-    world_for: Callable[[Task, int], World] = world_for,
-) -> list[str]:
-    """One sentence for each way in which the study is not the registered one."""
-    document = read_registration(registration_path)
-    made, late = document["registered_utc"], []
-    if is_time(first_answer_utc) and parse_time(made) >= parse_time(str(first_answer_utc)):
-        what = f"registered {made}, the first answer came {first_answer_utc}"
-        late.append(f"registered after the first answer: {what}")
-    return [*late, *_differences("", _frozen(document), design(study, tasks, world_for))]
-
-
 def is_about_code(deviation: str) -> bool:
     """Whether a deviation follows from this checkout, and not from the study and its tasks."""
-    return deviation.split(":")[0].split(".")[0] in _OF_CHECKOUT
+    return deviation.startswith(_OF_CHECKOUT)
 
 
 def _frozen(document: dict[str, Any]) -> dict[str, Any]:

@@ -168,8 +168,8 @@ def _replayed(
 
 
 def _headlines(archived: ArchivedStudy, rows: Iterable[Row]) -> dict[str, str]:
-    analysis = analyse(to_frame(list(rows)), archived.study, archived.tasks)
-    return {model.model: headline_of(model) for model in analysis.models}
+    found = analyse(to_frame(list(rows)), archived.study, archived.tasks).models
+    return {model.model: headline_of(model) for model in found}
 
 
 def _notes(
@@ -182,8 +182,10 @@ def _notes(
             continue
         if mine.check_sha256 != task.check_sha256:
             yield f"task {task.id} has another check than the archived one"
-        seeds = archived.study.seeds
-        if any(world_for(mine, s).sha256 != archived.world(task, s).sha256 for s in seeds):
+        if any(
+            world_for(mine, seed).sha256 != archived.world(task, seed).sha256
+            for seed in archived.study.seeds
+        ):
             yield f"this checkout makes other worlds for {task.id}; the archived ones were used"
     if sandbox and archived.image_file:
         for shell in archived.study.shells:

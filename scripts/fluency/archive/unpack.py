@@ -31,7 +31,6 @@ MAX_DOCUMENTS = 1 << 30
 """Bytes of all files except the image."""
 MAX_IMAGE = 3 << 30
 """Bytes of the image, which is only hashed."""
-HINT = "get it again from where its hash is recorded; if the disk is full, set TMPDIR to another"
 
 
 class _PlainFile(tarfile.TarInfo):
@@ -53,8 +52,7 @@ def read_tar(raw: BinaryIO) -> Iterator[tuple[str, int, IO[bytes]]]:
         ArchiveError: for anything but a plain file.
         tarfile.TarError, zstandard.ZstdError: for a damaged file.
     """
-    decompressor = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG)
-    source = decompressor.stream_reader(raw, read_size=1 << 16)
+    source = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG).stream_reader(raw)
     with tarfile.open(fileobj=source, mode="r|", bufsize=1 << 16, tarinfo=_PlainFile) as tar:
         for member in tar:
             if data := tar.extractfile(member):
@@ -96,11 +94,8 @@ class UnpackedArchive:
         """Write these files below `root`, which is returned."""
         for name in names:
             path = self.root / name
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(self.read(name))
-            except OSError as error:
-                raise ArchiveError(f"it cannot be unpacked: {error}", where=name) from None
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(self.read(name))
         return self.root
 
 
@@ -122,7 +117,7 @@ def unpacked(path: Path) -> Iterator[UnpackedArchive]:
                 raise ArchiveError(
                     f"it is damaged, not an archive, or cannot be unpacked: {error}",
                     where=str(path),
-                    hint=HINT,
+                    hint="get it again where its hash is recorded; if the disk is full, set TMPDIR",
                 ) from None
             yield archive
         except (TemplateError, *UNFORESEEN) as error:

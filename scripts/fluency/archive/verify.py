@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 import webbrowser
 from collections.abc import Sequence
@@ -54,17 +53,13 @@ def verify(archive: Path, record: Path | None = None) -> int:
         record: the decision record that must name this very file.
     """
     text = record.read_text(encoding="utf-8", errors="replace") if record else ""
-    stated = re.search(r"^- SHA-256 of the archive: `?([0-9a-f]{64})`?$", text, re.MULTILINE)
-    if record and not stated:
+    if record and "\n- SHA-256 of the archive: " not in text:
         what, hint = "it names no archive's SHA-256", "name a record that `make decision` wrote"
         raise UserError(what, where=str(record), hint=hint)
     report = verify_archive(archive)
-    if stated:
-        report.check(
-            archive.name,
-            stated[1] == report.sha256,
-            f"it is not the archive that {record} is based on, whose SHA-256 is {stated[1]}",
-        )
+    if record:
+        what = f"it is not the archive that {record} is based on"
+        report.check(archive.name, f"- SHA-256 of the archive: `{report.sha256}`" in text, what)
     print_lines(report.lines())
     return report.exit_code
 
@@ -76,8 +71,7 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
     """
     with unpacked(archive) as files:
         report, archived = verify_unpacked(files)
-        proven = report.verdict() == "PROVEN"
-        print_lines(report.lines() if verbose or not proven else report.lines()[-1:])
+        print_lines(report.lines() if verbose or report.exit_code else report.lines()[-1:])
         if archived is None or report.altered:
             return report.exit_code
         folder = into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst")
@@ -156,10 +150,11 @@ def check_worlds(archived: ArchivedStudy, report: VerifyReport) -> None:
     for task in archived.tasks:
         for seed in archived.study.seeds:
             world = archived.world(task, seed)
-            check = partial(report.check, world_folder(world))
-            check(world.seed == seed, "it is of another seed")
+            folder = world_folder(world)
+            report.check(folder, world.seed == seed, "it is of another seed")
             if task.id in archived.judged_here and "score" in report.same_code:
-                check(
+                report.check(
+                    folder,
                     world_for(task, seed).sha256 == world.sha256,
                     f"the generator makes another world for {task.id}",
                 )
@@ -251,7 +246,7 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
         for command in commands.get(shell, [])[:1]
         if shell not in control.not_measured
     ]
-    ran = [(run.task, run.shell, run.kind, run.command) for run in control.runs]
+    ran = ((run.task, run.shell, run.kind, run.command) for run in control.runs)
     same = sorted(ran) == sorted(wanted)
     if not check(same, "its runs are not the tasks' first commands", "control"):
         return

@@ -38,14 +38,15 @@ def world_folder(world: World) -> str:
 
 
 def _document(world: World) -> bytes:
-    values = {
-        "seed": world.seed,
-        "sha256": world.sha256,
-        "ages": dict(world.ages),
-        "service": [route.to_json() for route in world.http],
-        "processes": [helper.to_json() for helper in world.processes],
-    }
-    return pretty_json(values).encode()
+    return pretty_json(
+        {
+            "seed": world.seed,
+            "sha256": world.sha256,
+            "ages": dict(world.ages),
+            "service": [route.to_json() for route in world.http],
+            "processes": [helper.to_json() for helper in world.processes],
+        }
+    ).encode()
 
 
 def load_world(read: Callable[[str], bytes], folder: str) -> World:
