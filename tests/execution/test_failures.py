@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import docker
@@ -19,7 +18,7 @@ from fluency.common.paths import ROOT
 from fluency.core.records import Result
 from fluency.execution import container, image
 from fluency.execution.container import ContainerSession, read_result, run_container
-from fluency.execution.engine import BUILD_S, Engine, find_engine
+from fluency.execution.engine import BUILD_S, find_engine
 from fluency.execution.image import ensure_image
 from fluency.execution.isolation import container_config, isolation
 from fluency.execution.protocol import RUNNER_PROTOCOL, Invocation
@@ -202,7 +201,7 @@ KILLED = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from fluency.core.study import SandboxConfig
-from fluency.execution import container, image
+from fluency.execution import container
 from fluency.execution.sandbox import open_sandbox
 from tests.execution.run_it import bash
 container.LABELS[container.LABEL] = sys.argv[1]
@@ -259,23 +258,20 @@ head -c 150M /dev/urandom > "$last.d" && tar -cf "$last" -C / "${last#/}.d" 2>/d
 """
 
 
-@pytest.fixture
-def small_engine(second_daemon, tmp_path, monkeypatch) -> Iterator[Engine]:
-    """An engine of the test's own with 48 MB of disk, without network, and so without a registry."""
-    data = tmp_path / "data"
-    data.mkdir()
+@pytest.mark.usefixtures("second_daemon")
+def test_ensure_image_on_full_disk(tmp_path, monkeypatch):
+    """On a private engine with 48 MB of disk, without network, and so without a registry."""
+    data, maker = tmp_path / "data", tmp_path / "bin" / "mmdebstrap"
+    for folder in (data, maker.parent):
+        folder.mkdir()
+    maker.write_text(STAND_IN)
+    maker.chmod(0o755)
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(data)], check=True)
-    with own_daemon(tmp_path):
-        yield find_engine()
-    subprocess.run(["umount", "-l", str(data)], check=True)
-
-
-def test_ensure_image_on_full_disk_is_sentence(small_engine, tmp_path, monkeypatch):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "mmdebstrap").write_text(STAND_IN)
-    (tmp_path / "bin" / "mmdebstrap").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-    with pytest.raises(SandboxError, match="the disk is full") as caught:
-        ensure_image(engine=small_engine)
+    try:
+        with own_daemon(tmp_path), pytest.raises(SandboxError, match="the disk is full") as caught:
+            monkeypatch.setenv("PATH", f"{maker.parent}:/usr/sbin:/usr/bin:/sbin:/bin")
+            ensure_image()
+    finally:
+        subprocess.run(["umount", "-l", str(data)], check=True)
     assert "docker system prune" in caught.value.hint and caught.value.where == "sandbox image"

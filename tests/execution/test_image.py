@@ -132,41 +132,28 @@ def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch)
 TAG = "agent-shell-sandbox-carried:small"
 
 
-@pytest.fixture
-def small(sandbox):
-    """An image of one empty file, under a name of the test's own."""
-    client = sandbox._engine.client()
+@pytest.mark.engine
+def test_load_image_that_was_kept(sandbox, tmp_path, monkeypatch, capsys):
+    engine, client = sandbox._engine, sandbox._engine.client()
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as tar:
         tar.addfile(tarfile.TarInfo("empty"))
-    client.import_image_from_data(
-        layer.getvalue(), repository=TAG.partition(":")[0], tag=TAG.partition(":")[2]
-    )
-    yield client
-    client.remove_image(TAG, force=True)
-
-
-@pytest.mark.engine
-def test_load_image_that_was_kept(sandbox, small, tmp_path, monkeypatch, capsys):
-    engine = sandbox._engine
-    monkeypatch.setattr(image, "FOLDER", tmp_path / "absent")
-    keep_image(engine, TAG)
-    assert capsys.readouterr().err == ""  # no shared folder, nothing to keep
-    monkeypatch.setattr(image, "FOLDER", tmp_path)
-    older = tmp_path / "agent-shell-sandbox-older.tar"
-    older.touch()
-    keep_image(engine, TAG)
-    assert list(tmp_path.iterdir()) == [shared_image_path(TAG)]
-    before = small.inspect_image(TAG)["Id"]
-    small.remove_image(TAG, force=True)
-    assert load_image(engine, TAG) and small.inspect_image(TAG)["Id"] == before
-
-
-@pytest.mark.engine
-def test_an_image_that_is_not_there_or_damaged(sandbox, tmp_path, monkeypatch):
-    monkeypatch.setattr(image, "FOLDER", tmp_path)
-    engine = sandbox._engine
-    assert not load_image(engine, TAG)
+    name, _, version = TAG.partition(":")
+    client.import_image_from_data(layer.getvalue(), repository=name, tag=version)
+    try:
+        monkeypatch.setattr(image, "FOLDER", tmp_path / "absent")
+        keep_image(engine, TAG)
+        assert capsys.readouterr().err == ""  # no shared folder, nothing to keep
+        monkeypatch.setattr(image, "FOLDER", tmp_path)
+        assert not load_image(engine, TAG)
+        (tmp_path / "agent-shell-sandbox-older.tar").touch()
+        keep_image(engine, TAG)
+        assert list(tmp_path.iterdir()) == [shared_image_path(TAG)]
+        before = client.inspect_image(TAG)["Id"]
+        client.remove_image(TAG, force=True)
+        assert load_image(engine, TAG) and client.inspect_image(TAG)["Id"] == before
+    finally:
+        client.remove_image(TAG, force=True)
     shared_image_path(TAG).write_bytes(b"no tar at all" * 100)
     with pytest.raises(SandboxError, match=r"does not load the image(.|\n)*delete the file"):
         load_image(engine, TAG)

@@ -128,7 +128,7 @@ needle() { grep -rlsaF --exclude-dir=sys --exclude-dir=proc -f <(printf '%s' "$1
 HALVES = f"{CANARY[:9]} {CANARY[9:]}"
 
 
-def test_no_secret_is_anywhere_inside(sandbox, monkeypatch):
+def test_no_secret_and_nothing_of_the_host_is_inside(sandbox, monkeypatch):
     for name in ("ANTHROPIC_API_KEY", "HTTPS_PROXY", "FLUENCY_CANARY"):
         monkeypatch.setenv(name, CANARY)
     found: dict[str, object] = {}
@@ -149,12 +149,9 @@ def test_no_secret_is_anywhere_inside(sandbox, monkeypatch):
     assert set(found["Config"]["Env"]) - set(of_podman.split()) == {"PATH=/usr/bin"}
     assert not found["HostConfig"]["Binds"] and not found["Mounts"]
     assert found["HostConfig"]["Privileged"] is False
-    leaky = f"{LOOK} echo {CANARY} > /tmp/leak; needle {HALVES} | head -n 1"
-    assert bash(sandbox, leaky, timeout_s=60).stdout.data == "/tmp/leak\n", "it would be found"
-
-
-def test_host_user_and_project_are_unknown(sandbox):
     files = "/etc/hostname /etc/hosts /etc/resolv.conf /proc/mounts /proc/self/cgroup"
     said = bash(sandbox, f"hostname; cat {files}; env").stdout.data
     assert said.startswith("sandbox\nsandbox") and f"{ROOT}/" not in said
     assert getpass.getuser() in ("root", "agent") or getpass.getuser() not in said
+    leaky = f"{LOOK} echo {CANARY} > /tmp/leak; needle {HALVES} | head -n 1"
+    assert bash(sandbox, leaky, timeout_s=60).stdout.data == "/tmp/leak\n", "it would be found"

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -41,16 +42,16 @@ NOT_HERE = {"no-network", "no-resolver"}
 @pytest.fixture(scope="module")
 def podman(sandbox) -> Iterator[Sandbox]:
     """The same image on a podman of the test's own."""
-    # Podman refuses a runroot of more than 50 characters, which a worker's temporary folder has.
-    short = {"prefix": "podman-", "dir": "/tmp", "ignore_cleanup_errors": True}
-    with tempfile.TemporaryDirectory(**short) as name:
-        yield from podman_in(sandbox, Path(name))
-
-
-def podman_in(sandbox: Sandbox, folder: Path) -> Iterator[Sandbox]:
-    storage = f"--root {folder}/root --runroot {folder}/run --cgroup-manager cgroupfs".split()
-    url = f"unix://{folder}/podman.sock"
-    with (folder / "log").open("wb") as log, pytest.MonkeyPatch.context() as patch:
+    with ExitStack() as stack:
+        # Podman refuses a runroot of more than 50 characters, which a worker's folder has.
+        short = tempfile.TemporaryDirectory(
+            prefix="podman-", dir="/tmp", ignore_cleanup_errors=True
+        )
+        folder = Path(stack.enter_context(short))
+        stack.callback(subprocess.run, ["umount", "-q", "-l", f"{folder}/root/overlay"])
+        log = stack.enter_context((folder / "log").open("wb"))
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        url = f"unix://{folder}/podman.sock"
         patch.setenv("DOCKER_HOST", url)
         (folder / "runtime").write_text(RUNTIME)
         (folder / "runtime").chmod(0o755)
@@ -58,25 +59,23 @@ def podman_in(sandbox: Sandbox, folder: Path) -> Iterator[Sandbox]:
             f'[engine]\nruntime = "test"\n[engine.runtimes]\ntest = ["{folder}/runtime"]\n'
         )
         patch.setenv("CONTAINERS_CONF", str(folder / "containers.conf"))
-        command = ["unshare", "--net", "podman", *storage, "system", "service", "--time=0", url]
+        storage = f"--root {folder}/root --runroot {folder}/run --cgroup-manager cgroupfs"
+        command = f"unshare --net podman {storage} system service --time=0 {url}".split()
         service = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+        stack.callback(service.wait, 20)
+        stack.callback(service.terminate)
+        wait_for((folder / "podman.sock").exists, 60)
+        engine = find_engine()
+        tar = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
+        for line in engine.client(timeout=BUILD_S).load_image(b"".join(tar)):
+            assert "error" not in line, line
+        image_id = engine.client().images(quiet=True)[0]
+        found = Sandbox(engine, sandbox.image.model_copy(update={"image_id": image_id}), 2)
         try:
-            wait_for((folder / "podman.sock").exists, 60)
-            engine = find_engine()
-            image = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
-            for line in engine.client(timeout=BUILD_S).load_image(b"".join(image)):
-                assert "error" not in line, line
-            image_id = engine.client().images(quiet=True)[0]
-            found = Sandbox(engine, sandbox.image.model_copy(update={"image_id": image_id}), 2)
-            try:
-                bash(found, "true")
-            except SandboxError as error:
-                pytest.skip(f"podman starts no container here: {error}"[-300:])
-            yield found
-        finally:
-            service.terminate()
-            service.wait(20)
-            subprocess.run(["umount", "-q", "-l", f"{folder}/root/overlay"], check=False)
+            bash(found, "true")
+        except SandboxError as error:
+            pytest.skip(f"podman starts no container here: {error}"[-300:])
+        yield found
 
 
 def test_an_execution_in_each_shell(podman):
