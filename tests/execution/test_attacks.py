@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -69,10 +70,7 @@ def left(result: Result) -> bool:
     return result.exit_code == 0 and len(result.leftover) > 0 and result.wall_s < DEADLINE_S
 
 
-def intact(result: Result) -> bool:
-    return result.helpers_intact
-
-
+intact = attrgetter("helpers_intact")
 BOTH = ("processes", "http")
 BASH = [
     # --- wears the machine out
@@ -101,9 +99,9 @@ BASH = [
     Attack("stops-itself", "kill -STOP $$; sleep 60", timed_out),
     # --- goes for the runner and its helpers
     Attack("kills-everything", "kill -9 -1; echo alive", lambda r: intact(r) and r.signal != 15, BOTH),
-    Attack("kills-by-name", "pkill -9 -f runner; pkill -9 python3; pkill -9 vox; echo $?", lambda r: intact(r), BOTH),
+    Attack("kills-by-name", "pkill -9 -f runner; pkill -9 python3; pkill -9 vox; echo $?", intact, BOTH),
     Attack("kills-pid-1", "kill -9 1; kill -STOP 1; kill -SEGV 1; echo $?", lambda r: says("1")(r) and intact(r), BOTH),
-    Attack("stops-the-helpers", "pkill -STOP vox; pkill -STOP python3; echo $?", lambda r: intact(r), BOTH),
+    Attack("stops-the-helpers", "pkill -STOP vox; pkill -STOP python3; echo $?", intact, BOTH),
     Attack("reads-the-runner", "cat /opt/fluency/runner.py; ls /opt/fluency", refused),
     Attack("runs-the-runner", "/opt/fluency/python3 -c 'print(1)'", refused),
     Attack("reads-pid-1-environ", "cat /proc/1/environ", refused),
@@ -125,7 +123,7 @@ BASH = [
         " head -c 200000 /dev/zero >&$s; echo done", lambda r: says("done")(r) and intact(r), ("http",)),
     Attack("lifts-its-own-doom", "echo -1000 > /proc/self/oom_score_adj", refused),
     # --- changes the world; what it may do to its own folder is in test_working_folder.py
-    Attack("removes-everything", "rm -rf --no-preserve-root / 2>/dev/null; echo gone", lambda r: intact(r), BOTH),
+    Attack("removes-everything", "rm -rf --no-preserve-root / 2>/dev/null; echo gone", intact, BOTH),
     # --- breaks out
     Attack("mounts", "mount -t tmpfs none /mnt; mount -o remount,rw /", refused),
     Attack("unshares", "unshare -Ur true; unshare -m true", refused),
@@ -156,7 +154,7 @@ BASH = [
 PWSH = [
     # Without threads to be had .NET may also end by a signal.
     Attack("fork-bomb", "while ($true) { Start-Process /opt/tools/bin/sleep 60 }", lambda r: r.exit_code != 0),
-    Attack("floods-stdout", "while ($true) { [Console]::Out.Write('x' * 1mb) }", lambda r: cut("stdout")(r)),
+    Attack("floods-stdout", "while ($true) { [Console]::Out.Write('x' * 1mb) }", cut("stdout")),
     Attack("sleeps", "Start-Sleep 1000", timed_out),
     Attack("reads-stdin", "[Console]::In.ReadToEnd().Length", says("0")),
     Attack("allocates-8-gb", "$a = @(); while ($true) { $a += ,(,1 * 100mb) }", lambda r: r.exit_code != 0),

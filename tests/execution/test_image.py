@@ -109,16 +109,16 @@ def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch)
     used, old = build("used"), build("old")
     current, foreign = build("current", content=content), build("foreign", f"{checkout}x")
     container = client.create_container(used, "true")["Id"]
+
+    def removed() -> bool:
+        remove_older(sandbox._engine)
+        return "old" not in there()
+
     try:
         remove_older(sandbox._engine)
         assert there() == {"used", "old", "current", "foreign"}, "they are younger than a day"
         time.sleep(1.1)
         monkeypatch.setattr(image, "UNUSED_AFTER", "1s")
-
-        def removed() -> bool:
-            remove_older(sandbox._engine)
-            return "old" not in there()
-
         # An engine prunes for one caller at a time and refuses others, here another test's build.
         wait_for(removed, 30)
         assert there() == {"used", "current", "foreign"}

@@ -124,17 +124,10 @@ TASK = load_task(TASKS / "tree-size-bytes")
 RIGHT = TASK.references["bash"][0]
 
 
-@pytest.mark.parametrize(
-    "before",
-    [
-        "rm -rf crates",
-        "find . -type f -exec truncate -s 0 {} +",
-        "find crates/vox-corpus -type f -exec sh -c 'echo more >> \"$1\"' - {} \\;",
-    ],
-)
-def test_judge_tree_changed_before_the_answer(sandbox, before):
+def test_judge_tree_changed_before_the_answer(sandbox):
     """What it changed first makes the answer wrong; changing the folder itself is not judged."""
     world = world_for(TASK, 11)
+    before = "rm -rf crates; find . -type f -exec truncate -s 0 {} +"
     for command, right in (
         (f"{before}\n{RIGHT}", False),
         (f'o=$({RIGHT})\n{before}\necho "$o"', True),
