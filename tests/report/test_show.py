@@ -10,8 +10,7 @@ from fluency.common.errors import UserError
 from fluency.core.schema import write_record
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, record_path
-from fluency.report.cell_view import cell_title
-from fluency.report.show import show, terminal
+from fluency.report.show import show
 from tests.report.explorer_factory import make_explorer
 from tests.report.hostile import MARKUP, WITH_NUL
 
@@ -48,7 +47,7 @@ def results(tmp_path):
 
 def printed(cell, folder, stream=None, *, full: bool = False) -> str:
     stream = stream or io.StringIO()
-    show(cell, folder, terminal(stream), full=full)
+    show(cell, folder, stream, full=full)
     return stream.getvalue()
 
 
@@ -56,7 +55,7 @@ def test_show_prints_the_whole_cell(results) -> None:
     made = make_explorer(1, 1, 1, states={CELL.path: "silent-wrong"})
     text = printed(CELL, results(made))
     records = made.load(CELL)
-    assert cell_title(CELL) in text
+    assert "qwen-0.5b, Bash, stale-lockfiles-0, trial 1\n" in text
     answer = records.generation.answer
     assert text.splitlines()[-1] == f"× failed (silent-wrong): {records.score.why}", (
         "the verdict is last"

@@ -14,7 +14,7 @@ from fluency.core.records import (
     WorldScore,
     changed_paths,
 )
-from fluency.core.shells import CONDITIONS, EXTRA_CONDITIONS, SHELLS
+from fluency.core.shells import CONDITIONS, EXTRA_CONDITIONS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords
 from fluency.core.tasks import Task
@@ -83,20 +83,11 @@ def excerpt(text: str | None, most: int, total: int | None = None) -> dict[str, 
     if text is None:
         return None
     size = len(text.encode(errors="replace")) if total is None else total
-    if len(text) <= most:
-        return {"head": text, "left_out": 0, "tail": "", "bytes": size}
-    tail = most // 4  # an error's last lines say more than its middle
-    return {
-        "head": text[: most - tail],
-        "left_out": len(text) - most,
-        "tail": text[-tail:],
-        "bytes": size,
-    }
-
-
-def cell_title(cell: Cell) -> str:
-    """The cell in words."""
-    return f"{cell.model}, {SHELLS[cell.shell].title}, {cell.task}, trial {cell.trial}"
+    left_out = max(0, len(text) - most)
+    # An error's last lines say more than its middle.
+    tail = len(text) - most // 4 if left_out else len(text)
+    head = text[: tail - left_out]
+    return {"head": head, "left_out": left_out, "tail": text[tail:], "bytes": size}
 
 
 def _notes(execution: Execution) -> list[str]:

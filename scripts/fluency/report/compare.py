@@ -112,10 +112,8 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
     models, facts, only = {}, [], []
     for name, pair in pairs.items():
         before, after = (
-            count_outcomes(rows[rows["model"] == alias], tasks, trials, shells)
-            for alias, rows, trials in zip(
-                pair, (first.frame, second.frame), (first.trials, second.trials), strict=True
-            )
+            count_outcomes(study.frame[study.frame["model"] == alias], tasks, study.trials, shells)
+            for alias, study in zip(pair, studies, strict=True)
         )
         changes = rate_changes(before, after, tuple(before.by_shell))
         models[name] = changes, _task_table(before, after)

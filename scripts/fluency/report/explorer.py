@@ -13,15 +13,15 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from fluency.analysis.outcomes import cells_in
 from fluency.analysis.study_analysis import Analysis
 from fluency.common.files import write_atomic
 from fluency.common.paths import REPORT
 from fluency.core.shells import SHELLS, gap_shells
-from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, ViewSize, cell_view
 from fluency.report.marks import FAILURES, MARKS
-from fluency.report.sentences import attempt, decides, results
+from fluency.report.sentences import attempt, decides, results, telling_first
 from fluency.report.templates import render
 
 WIDE_LIMIT = 19_000_000  # characters of details: what a browser reads in well under a second
@@ -41,7 +41,7 @@ def page_header(analysis: Analysis) -> dict[str, Any]:
     `verdict`: the report's first line. `rates`: by model, its results by their headers. `failures`:
     rows of a failure class, what it means, and the runs that failed so by shell.
     """
-    rates = {model.model: results(model, analysis.shells) for model in analysis.models}
+    rates = {model.model: results(model, analysis.shells) for model in telling_first(analysis)}
     total: dict[str, Counter[str]] = {}
     for model in analysis.models:
         for line in model.failures:
@@ -56,20 +56,17 @@ def page_header(analysis: Analysis) -> dict[str, Any]:
 def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
     """What the page draws and filters its table with; small, so that it is there at once.
 
-    `models`: those that passed and failed first. `cells`: in the table's order; model, shell, task,
+    `cells`: in the table's order; model, shell, task,
     trial, state, failure class, make-up, attempt, and why it was not measured.
     """
     study = view.study
     categories = {task.id: task.category for task in view.tasks}
     categories |= dict(zip(frame["task"], frame["category"], strict=True))
-    results = frame.groupby("model")["passed"].nunique()
     return {
         "study": study.study,
         "shells": [[shell, SHELLS[shell].title, SHELLS[shell].grammar] for shell in study.shells],
         "contrast": gap_shells(study.shells),
-        "models": sorted(
-            ([m.alias, m.id] for m in study.models), key=lambda model: results.get(model[0], 0) < 2
-        ),
+        "models": [[model.alias, model.id] for model in study.models],
         "tasks": [*categories.items()],
         "marks": MARKS,
         "kinds": {failure: kind for failure, (kind, _) in FAILURES.items()},
@@ -82,8 +79,8 @@ def _entry(row: dict[Hashable, Any]) -> list[Any]:
     measured = known["status"] == "measured"
     state = ("passed" if known["passed"] else "failed") if measured else known["status"]
     labels = [known["failure_class"], known["made_of"], attempt(known["attempts"], measured)]
-    where = [row[name] for name in ("model", "shell", "task")]
-    return [*where, int(row["trial"]), state, *labels, known["reason"]]
+    where = [known[name] for name in ("model", "shell", "task", "trial")]
+    return [*where, state, *labels, known["reason"]]
 
 
 def page_details(frame: pd.DataFrame, view: StudyView) -> str:
@@ -93,12 +90,9 @@ def page_details(frame: pd.DataFrame, view: StudyView) -> str:
 
 def _details(frame: pd.DataFrame, view: StudyView, size: ViewSize, limit: float) -> str:
     """The views at one size; empty as soon as they have more characters than the limit."""
-    tasks = {task.id: task for task in view.tasks}
-    columns = (frame[name] for name in ("model", "shell", "task", "trial"))
-    parts, length = [], 0
-    for model, shell, task, trial in zip(*columns, strict=True):
-        cell = Cell(model, shell, task, int(trial))
-        parts.append(script_json(cell_view(cell, view.records(cell), tasks.get(task), size)))
+    tasks, parts, length = {task.id: task for task in view.tasks}, [], 0
+    for cell in cells_in(frame):
+        parts.append(script_json(cell_view(cell, view.records(cell), tasks.get(cell.task), size)))
         length += len(parts[-1])
         if length > limit:
             return ""
@@ -107,19 +101,13 @@ def _details(frame: pd.DataFrame, view: StudyView, size: ViewSize, limit: float)
 
 def page(index: dict[str, Any], details: str, header: dict[str, Any]) -> str:
     """The page's HTML. Style and script are allowed by their hashes, and nothing else is."""
-    style, script = (
-        (REPORT / "explorer" / name).read_text(encoding="utf-8")
-        for name in ("style.css", "script.js")
-    )
-    texts = {"style": style, "script": script, "index": script_json(index), "details": details}
-    values: dict[str, Any] = {name: Markup(text) for name, text in texts.items()}
-    hashes = {"style_hash": _csp_hash(style), "script_hash": _csp_hash(script)}
-    values |= {"head": index, "header": header} | hashes
+    values: dict[str, Any] = {"head": index, "header": header}
+    values |= {"index": Markup(script_json(index)), "details": Markup(details)}
+    for name, file in (("style", "style.css"), ("script", "script.js")):
+        text = (REPORT / "explorer" / file).read_bytes()
+        digest = base64.b64encode(hashlib.sha256(text).digest()).decode()
+        values |= {name: Markup(text.decode()), f"{name}_hash": f"sha256-{digest}"}
     return render("explorer.html.j2", values)
-
-
-def _csp_hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def script_json(value: Any) -> str:

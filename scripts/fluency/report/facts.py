@@ -7,24 +7,8 @@ from typing import Any
 
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
-from fluency.core.provenance import Provenance
 
 MAX_LISTED = 8
-STATED_ELSEWHERE = {
-    "schema_version",
-    "decision",
-    "task_sha256",
-    "registration",
-    "deviations",
-    "first_answer_utc",
-    "conditions",
-}
-"""What the report states in other places."""
-
-
-def provenance_facts(provenance: Provenance) -> dict[str, str]:
-    """Every fact of a study's run; what is empty is left out."""
-    return flat(provenance.model_dump(mode="json", exclude=STATED_ELSEWHERE, exclude_none=True))
 
 
 def flat(document: Mapping[str, Any]) -> dict[str, str]:

@@ -30,11 +30,9 @@ def points(share: Fraction | float, digits: int = 1) -> str:
 def signed(gap: Fraction | float) -> str:
     """`+8.0` points; an exact gap gets the decimals that keep it on its side of a band's edge."""
     digits = 1
-    while isinstance(gap, Fraction) and digits < 6:
-        shown = Fraction(round(gap * 100 * 10**digits), 100 * 10**digits)
-        if band_of(shown) == band_of(gap):
-            break
-        digits += 1
+    if isinstance(gap, Fraction):
+        while band_of(round(gap, 2 + digits)) != band_of(gap):
+            digits += 1
     return _with_sign(gap, digits)
 
 

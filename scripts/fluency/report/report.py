@@ -19,11 +19,22 @@ from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report import sentences, tables
 from fluency.report.explorer import page_header, write_explorer
-from fluency.report.facts import provenance_facts
+from fluency.report.facts import flat
 from fluency.report.figures import Drawing, draw_figures
 from fluency.report.markdown import text
 from fluency.report.marks import MARKS
 from fluency.report.templates import render
+
+STATED_ELSEWHERE = {
+    "schema_version",
+    "decision",
+    "task_sha256",
+    "registration",
+    "deviations",
+    "first_answer_utc",
+    "conditions",
+}
+"""What the report states in other places."""
 
 
 def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> None:
@@ -112,5 +123,7 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         "bank": Counter(task.provenance for task in view.tasks),
         "registered": sentences.registered(provenance),
         "provenance": provenance,
-        "run_facts": provenance_facts(provenance),
+        "run_facts": flat(
+            provenance.model_dump(mode="json", exclude=STATED_ELSEWHERE, exclude_none=True)
+        ),
     }

@@ -256,10 +256,11 @@ def _for(analysis: Analysis, names: Sequence[str]) -> str:
 
 
 def _compares_nothing(analysis: Analysis) -> str:
-    measured = {
-        s for model in analysis.models for s, tally in model.tallies.items() if tally.measured
-    }
-    lacking = [shell for shell in analysis.contrast if shell not in measured]
+    lacking = [
+        shell
+        for shell in analysis.contrast
+        if not any(shell in m.tallies and m.tallies[shell].measured for m in analysis.models)
+    ]
     if not lacking:
         return "Too little was measured for a verdict: this report decides nothing."
     were = "was" if len(lacking) == 1 else "were"
@@ -396,10 +397,9 @@ def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         )
     for condition in conditions_of(model.outcomes.contrast):
         found = model.under(condition)
-        if condition.in_summary and found is None:
-            yield f"The gap {condition.title} was not measured."
-        elif condition.in_summary and found and found.band == gap.band:
-            yield f"The gap {condition.title} is {signed(found.paired.gap)}."
+        said = f"is {signed(found.paired.gap)}" if found else "was not measured"
+        if condition.in_summary and (found is None or found.band == gap.band):
+            yield f"The gap {condition.title} {said}."
     if model.reading.provisional:
         low, high = map(signed, gap.bounds)
         yield f"The missing runs could move the gap to anything from {low} to {high}."

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.syntax import Syntax
@@ -21,16 +21,13 @@ from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, load_records, record_path
 from fluency.core.tasks import Task, load_task, task_folders
-from fluency.report.cell_view import bytes_text, cell_title, cell_view
+from fluency.report.cell_view import bytes_text, cell_view
 from fluency.report.marks import mark_of
 
 STYLES = {"-": "red", "+": "cyan", "=": ""}
-WIDTH = 140  # columns of a table that goes to a file or a pipe
 
 
-def show(
-    cell: Cell, results: Path = RESULTS, console: Console | None = None, *, full: bool = False
-) -> None:
+def show(cell: Cell, results: Path = RESULTS, stream: Any = None, *, full: bool = False) -> None:
     """Print what is recorded of one cell, its verdict last; only a terminal gets colour.
 
     Control characters, terminal escapes and direction marks of a reply or an output are printed as
@@ -39,13 +36,13 @@ def show(
     Args:
         cell: The cell.
         results: The folder with the records.
-        console: Where to print.
+        stream: Where to print, by default standard output.
         full: Whether to print the provenance and the records' paths too.
 
     Raises:
         UserError: Nothing is recorded of the cell.
     """
-    console, stages = console or terminal(), {stage: results / stage for stage in RECORD_TYPES}
+    stream, stages = stream or sys.stdout, {stage: results / stage for stage in RECORD_TYPES}
     if not any(record_path(results, stage, cell).exists() for stage in stages):
         there = {
             path.relative_to(folder).with_suffix("").as_posix()
@@ -55,15 +52,10 @@ def show(
         alike = ", ".join(get_close_matches(cell.path, sorted(there), n=5, cutoff=0))
         hint = f"recorded: {alike or 'nothing yet; `make demo` measures some cells'}"
         raise UserError("no record of this cell", where=cell.path, hint=hint)
+    colours: Literal["auto"] | None = "auto" if stream.isatty() else None
+    console = Console(file=stream, highlight=False, markup=False, color_system=colours)
     for line in _lines(cell, results, full):
         console.print(line, soft_wrap=True)
-
-
-def terminal(stream: Any = None) -> Console:
-    """A console that colours for a terminal and prints plain text to anything else."""
-    stream = stream or sys.stdout
-    plain: dict[str, Any] = {} if stream.isatty() else {"color_system": None, "width": WIDTH}
-    return Console(file=stream, highlight=False, markup=False, **plain)
 
 
 def _lines(cell: Cell, results: Path, full: bool) -> Iterator[Text]:
@@ -86,7 +78,8 @@ def _lines(cell: Cell, results: Path, full: bool) -> Iterator[Text]:
         yield _text(json.dumps(view["provenance"], indent=2, ensure_ascii=False))
         for name in view["files"]:
             yield _text(str(results / name), "dim")
-    yield _heading(cell_title(cell))
+    title = SHELLS[cell.shell].title
+    yield _heading(f"{cell.model}, {title}, {cell.task}, trial {cell.trial}")
     score = records.score
     failure = (score.failure_class if score else None) or ""
     yield _verdict(score.passed if score else None, view["why"], failure)
