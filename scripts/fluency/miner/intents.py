@@ -68,7 +68,9 @@ def intent_of(shell: str, command: str) -> Intent | str:
             step = STEP_OF.get(name)
             if step is None:
                 return "runs something else"
-            if _changes(name, made.arguments):
+            # What starts an argument, or, with a line break before each, what all of them say.
+            said = (*made.arguments, "\n".join(("", *made.arguments)))
+            if (rule := _WRITES.get(name)) and any(map(rule.match, said)):
                 return "may change something"
             if step and steps[-1:] != [step]:
                 steps.append(step)
@@ -76,7 +78,14 @@ def intent_of(shell: str, command: str) -> Intent | str:
                 within.add(step)
     if not steps:
         return "asks for nothing"
-    return Intent(_category(steps, within), tuple(steps[:5]))
+    category = "text-processing"
+    if "fetch" in steps:
+        category = "network-fetch"
+    elif not _OF_PROCESSES.isdisjoint(steps):
+        category = "process-introspection"
+    elif steps[0] in _OF_FILES and within <= _OF_FILES:
+        category = "file-inspection"
+    return Intent(category, tuple(steps[:5]))
 
 
 def without_cd(command: str) -> str:
@@ -95,22 +104,3 @@ def is_single(dialect: Grammar, command: str) -> bool:
     kinds = ("command", "redirected_statement", "pipeline", "pipeline_chain")
     return node.type in kinds and not is_chain
 
-
-def _category(steps: list[str], within: set[str]) -> str:
-    if "fetch" in steps:
-        return "network-fetch"
-    if _OF_PROCESSES & set(steps):
-        return "process-introspection"
-    return "file-inspection" if steps[0] in _OF_FILES and within <= _OF_FILES else "text-processing"
-
-
-def _changes(name: str, arguments: tuple[str, ...]) -> bool:
-    text = " ".join(arguments)
-    if name == "curl":  # two common pairs: the body thrown away, the default method
-        arguments = tuple(text.replace("-o /dev/null", "").replace("-X GET", "").split())
-    if name == "wget" and not re.search(r"(?:^|\s)(-[a-zA-Z]*O\s*|--output-document[= ])-", text):
-        return True
-    if name == "uniq" and sum(not argument.startswith("-") for argument in arguments) > 1:
-        return True  # its second operand is its output
-    rule = _WRITES.get(name)
-    return rule is not None and any(map(rule.match, arguments))

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import jinja2
@@ -47,10 +47,10 @@ class Report:
         drafts_kept: drafts that existed and were not overwritten.
     """
 
-    tally: Counter[str]
-    categories: Counter[str]
-    rejected: Counter[str]
-    candidates: dict[Intent, list[ShellRequest]]
+    tally: Counter[str] = field(default_factory=Counter)
+    categories: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    candidates: dict[Intent, list[ShellRequest]] = field(default_factory=dict)
     drafts_kept: int = 0
 
     def text(self) -> str:
@@ -66,7 +66,10 @@ class Report:
 
 def main(logs: Sequence[Path], out: Path) -> int:
     """`make mine`: mine the given places, or the agents' usual ones."""
-    places = _places(logs)
+    parts: list[str] = []
+    for given in map(str, logs):  # LOGS, one path or several separated by blanks
+        parts += [given] if Path(given).exists() else shlex.split(given)
+    places = [Path(part).expanduser() for part in parts if part != "."] or default_places()
     named = ", ".join(map(str, places)) or "nothing: no agent has transcripts in its usual place"
     print_lines([f"mine: reading {named}"])
     report = mine(places, out)
@@ -83,7 +86,10 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
     Raises:
         UserError: no transcript has a shell command.
     """
-    report, names, seen = Report(Counter(), Counter(), Counter(), {}), _own_names(), set[int]()
+    report, seen = Report(), set[int]()
+    # This user's and this machine's names are removed everywhere.
+    machine, user = os.uname().nodename, os.environ.get("USER", "")
+    names = {machine, machine.split(".")[0], Path.home().name, user} - GENERIC_NAMES
     found: dict[Intent, list[ShellRequest]] = defaultdict(list)
     for path in _files(paths):
         before = len(seen)
@@ -110,15 +116,15 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
     for category in CATEGORIES:
         intents = [intent for intent in found if intent.category == category]
         intents.sort(key=lambda intent: (-len(found[intent]), intent))
-        report.candidates |= {intent: found[intent] for intent in intents[:CANDIDATES_A_CATEGORY]}
-    for intent, requests in report.candidates.items():
-        path = out / intent.slug / "task.yaml"
-        if path.exists():  # someone may be working on it
-            report.drafts_kept += 1
-        else:
-            write_atomic(path, draft(intent, requests, names))
+        for intent in intents[:CANDIDATES_A_CATEGORY]:
+            report.candidates[intent] = found[intent]
+            path = out / intent.slug / "task.yaml"
+            if path.exists():  # someone may be working on it
+                report.drafts_kept += 1
+            else:
+                write_atomic(path, draft(intent, found[intent], names))
     shells = {name: SHELLS[name].short_title for name in DESIGN_SHELLS}
-    shells |= {UNKNOWN: "unknown shell"}
+    shells[UNKNOWN] = "unknown shell"
     table = jinja2.Template(_TABLE, trim_blocks=True, lstrip_blocks=True)
     page = table.render(report=report, categories=CATEGORIES, shells=shells)
     write_atomic(out / "README.md", f"{page}\n")
@@ -131,35 +137,23 @@ def default_places() -> list[Path]:
     places = [
         Path(given("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
         Path(given("CODEX_HOME") or home / ".codex") / "sessions",
-        home / ".gemini" / "tmp",
-        Path(given("XDG_DATA_HOME") or home / ".local" / "share") / "opencode" / "opencode.db",
+        home / ".gemini/tmp",
+        Path(given("XDG_DATA_HOME") or home / ".local/share") / "opencode/opencode.db",
     ]
     return [place for place in places if place.exists()]
-
-
-def _places(logs: Sequence[Path]) -> list[Path]:
-    """What LOGS names, one path or several separated by blanks; without LOGS, the usual places."""
-    parts: list[str] = []
-    for given in map(str, logs):
-        parts += [given] if Path(given).exists() else shlex.split(given)
-    return [Path(part).expanduser() for part in parts if part != "."] or default_places()
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield all files that could be transcripts, in a fixed order; links are not followed."""
     for path in paths:
-        if not path.exists():
+        if path.is_file():
+            yield path
+        elif not path.exists():
             raise UserError("no such file or folder", where=str(path), hint="check LOGS=…")
-        for file in [path] if path.is_file() else sorted(path.rglob("*.*")):
+        for file in sorted(path.rglob("*.*")):
             known = file.suffix in (".jsonl", ".json", ".db")
-            if file == path or (known and file.is_file() and not file.is_symlink()):
+            if known and file.is_file() and not file.is_symlink():
                 yield file
-
-
-def _own_names() -> set[str]:
-    """This user's and this machine's names, which are removed everywhere."""
-    machine, user = os.uname().nodename, os.environ.get("USER", "")
-    return {machine, machine.split(".")[0], Path.home().name, user} - GENERIC_NAMES
 
 
 def _intent_or_reason(request: ShellRequest) -> Intent | str:
@@ -181,12 +175,11 @@ def draft(intent: Intent, requests: Sequence[ShellRequest], names: set[str]) -> 
     examples: dict[str, ShellRequest] = {}
     for request in sorted(requests, key=lambda r: (not r.ok, len(r.text), r.text, r.command)):
         examples.setdefault(request.command, request)
-    texts: dict[str, None] = {}
-    commands: dict[str, dict[str, None]] = defaultdict(dict)
+    texts, commands = list[str](), defaultdict[str, list[str]](list)
     for request in list(examples.values())[:EXAMPLES]:
-        known, folder = names | user_names(request.folder), request.folder
-        texts[redact(request.text, known, folder)] = None
-        commands[request.shell][redact(request.command, known, folder)] = None
+        for found, private in ((texts, request.text), (commands[request.shell], request.command)):
+            if (text := redact(private, names, request.folder)) not in found:
+                found.append(text)
     prompt, *others = texts
     values = {
         "draft": True,
@@ -199,7 +192,7 @@ def draft(intent: Intent, requests: Sequence[ShellRequest], names: set[str]) -> 
             "requests": len(requests),
             "known_successful": sum(request.ok is True for request in requests),
             "other_wordings": others,
-            "commands": {shell: list(found) for shell, found in commands.items()},
+            "commands": dict(commands),
         },
     }
     return _HEAD + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=110)

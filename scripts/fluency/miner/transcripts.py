@@ -30,7 +30,7 @@ _RESULT_IDS = ("tool_use_id", "tool_call_id", "call_id", "callID")
 _ARGUMENTS = ("input", "args", "arguments", "action", "parameters")
 _COMMANDS = ("command", "cmd", "script")
 _SHELL_TOOL = re.compile(r"(?i)bash|shell|pwsh|exec|terminal|command|cmd")
-_SHELLS = {"bash": "bash", "sh": "bash", "zsh": "bash", "pwsh": "pwsh", "powershell": "pwsh"}
+_SHELL = re.compile(r"(?i)(pwsh|powershell)|bash|zsh|\bsh\b")
 _STATED_SHELL = re.compile(r"<shell>\s*([\w.]+)\s*</shell>")
 _CMDLET = re.compile(r"(?:^|[|({;=])\s*[A-Z][A-Za-z]{1,20}-[A-Z][A-Za-z]{1,30}\b")
 _SCAFFOLDING = re.compile(r"\s*(<[a-z][\w-]*>|# AGENTS\.md|\[Request interrupted|Caveat: )")
@@ -131,9 +131,7 @@ def _call(node: Json, shell: str, folder: str) -> ShellRequest | None:
     program, text = _program_and_text(next(filter(None, map(given.get, _COMMANDS)), None))
     if not text:
         return None
-    if not program and (_CMDLET.search(text) or re.search("(?i)powershell|pwsh", tool)):
-        program = "pwsh"
-    shell = program or ("bash" if "bash" in tool.lower() else shell)
+    shell = program or _shell_of("pwsh" if _CMDLET.search(text) else tool) or shell
     described = str(given.get("description") or "").strip()
     return ShellRequest(_id(node) or text, text.strip(), described, shell, folder)
 
@@ -159,10 +157,10 @@ def _program_and_text(command: object) -> tuple[str, str]:
     return program, text if program else shlex.join(words)
 
 
-def _shell_of(program: str) -> str:
-    """The shell by the name or path of its program; empty if it is another program."""
-    name = re.split(r"[/\\]", program)[-1].lower().removesuffix(".exe")
-    return _SHELLS.get(name, "")
+def _shell_of(name: str) -> str:
+    """The shell that the name of a tool or the path of a program names, if any."""
+    found = _SHELL.search(name)
+    return ("pwsh" if found[1] else "bash") if found else ""
 
 
 def _succeeded(node: Json) -> bool | None:
