@@ -28,20 +28,15 @@ _PURE_METHODS = (
 _PWSH_ACTS = re.compile(rf"(?i)::|\.\w+\s*[-+*/%]?=(?!=)|\.(?!(?:{_PURE_METHODS})\()\w+\(")
 _QUOTED = re.compile(r"'[^']*+'|\"(?:\\.|[^\"\\])*+\"")
 _CD = re.compile(
-    r"\s*(?:cd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*", re.IGNORECASE
+    r"\A\s*(?:cd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*", re.IGNORECASE
 )
 
 
 class Intent(NamedTuple):
-    """A category of the task bank and the steps of a pipeline."""
+    """A category of the task bank, and a candidate's name: the category and the pipeline's steps."""
 
     category: str
-    steps: tuple[str, ...]
-
-    @property
-    def slug(self) -> str:
-        """The name of a candidate with this intent."""
-        return "-".join((self.category.split("-")[0], *self.steps))
+    slug: str
 
 
 def intent_of(shell: str, command: str) -> Intent | str:
@@ -85,13 +80,12 @@ def intent_of(shell: str, command: str) -> Intent | str:
         category = "process-introspection"
     elif steps[0] in _OF_FILES and within <= _OF_FILES:
         category = "file-inspection"
-    return Intent(category, tuple(steps[:5]))
+    return Intent(category, "-".join((category.split("-")[0], *steps[:5])))
 
 
 def without_cd(command: str) -> str:
     """The command without a leading `cd somewhere &&`, which agents put first."""
-    found = _CD.match(command)
-    return command[found.end() if found else 0 :].strip()
+    return _CD.sub("", command).strip()
 
 
 def is_single(dialect: Grammar, command: str) -> bool:
@@ -100,7 +94,7 @@ def is_single(dialect: Grammar, command: str) -> bool:
     # PowerShell's tree has a list around every pipeline, and a chain within it.
     while len(node.children) == 1 and node.type in ("program", "statement_list", "pipeline"):
         node = node.children[0]
-    is_chain = any(child.type == "pipeline_chain_tail" for child in node.children)
     kinds = ("command", "redirected_statement", "pipeline", "pipeline_chain")
-    return node.type in kinds and not is_chain
-
+    return node.type in kinds and "pipeline_chain_tail" not in {
+        child.type for child in node.children
+    }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,17 +16,24 @@ import yaml
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.terminal import print_lines
-from fluency.core.shells import DESIGN_SHELLS, SHELLS
+from fluency.core.shells import SHELLS
 from fluency.core.tasks import CATEGORIES
 from fluency.miner.intents import Intent, intent_of, without_cd
-from fluency.miner.redact import GENERIC_NAMES, redact, user_names
-from fluency.miner.transcripts import UNKNOWN, ShellRequest, documents_of, requests_in
+from fluency.miner.transcripts import ShellRequest, documents_of, requests_in
 
 LONGEST_PROMPT = 600
 LONGEST_COMMAND = 2000
 CANDIDATES_A_CATEGORY = 10
 EXAMPLES = 5
 _TABLE = Path(__file__).with_name("table.md.j2").read_text(encoding="utf-8")
+_PRIVATE = yaml.safe_load(Path(__file__).with_name("redact.yaml").read_text(encoding="utf-8"))
+_PARTS = _PRIVATE["parts"]
+_RULES = [
+    (re.compile(re.sub("<([A-Z_0-9]+)>", lambda name: _PARTS[name[1]], rule), re.I | re.S), by)
+    for rule, by in _PRIVATE["rules"]
+]
+GENERIC_NAMES = frozenset(_PRIVATE["generic"].split())
+_HOME_OF = re.compile(r"(?i)(?:^|[/\\])(?:home|users)[/\\]+([^/\\\s'\":;,|)]+)")
 _HEAD = """\
 # A draft from your transcripts, not a task: while it says `draft: true`, it is refused.
 # To make it one: rewrite the prompt so that it names no shell and states the output format, build
@@ -44,14 +52,12 @@ class Report:
         categories: the number of accepted commands of each category.
         rejected: the number of the other commands, by the reason.
         candidates: the requests of each intent that became a candidate.
-        drafts_kept: drafts that existed and were not overwritten.
     """
 
     tally: Counter[str] = field(default_factory=Counter)
     categories: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     candidates: dict[Intent, list[ShellRequest]] = field(default_factory=dict)
-    drafts_kept: int = 0
 
     def text(self) -> str:
         """The report in sentences."""
@@ -73,8 +79,8 @@ def main(logs: Sequence[Path], out: Path) -> int:
     named = ", ".join(map(str, places)) or "nothing: no agent has transcripts in its usual place"
     print_lines([f"mine: reading {named}"])
     report = mine(places, out)
-    found = f"{len(report.candidates)} candidates in {out}, {report.drafts_kept} drafts kept"
-    print_lines([*report.text().splitlines(), f"{found}; the table is {out / 'README.md'}"])
+    found = f"{len(report.candidates)} candidates; the table of them is {out / 'README.md'}"
+    print_lines([*report.text().splitlines(), found])
     return 0
 
 
@@ -119,14 +125,10 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
         for intent in intents[:CANDIDATES_A_CATEGORY]:
             report.candidates[intent] = found[intent]
             path = out / intent.slug / "task.yaml"
-            if path.exists():  # someone may be working on it
-                report.drafts_kept += 1
-            else:
+            if not path.exists():  # else someone may be working on it
                 write_atomic(path, draft(intent, found[intent], names))
-    shells = {name: SHELLS[name].short_title for name in DESIGN_SHELLS}
-    shells[UNKNOWN] = "unknown shell"
     table = jinja2.Template(_TABLE, trim_blocks=True, lstrip_blocks=True)
-    page = table.render(report=report, categories=CATEGORIES, shells=shells)
+    page = table.render(report=report, categories=CATEGORIES, shells=SHELLS)
     write_atomic(out / "README.md", f"{page}\n")
     return report
 
@@ -196,3 +198,28 @@ def draft(intent: Intent, requests: Sequence[ShellRequest], names: set[str]) -> 
         },
     }
     return _HEAD + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=110)
+
+
+def redact(text: str, names: Iterable[str] = (), folder: str = "") -> str:
+    """The text with placeholders for what says who wrote it and where: names, hosts, keys.
+
+    It removes more than it must: a draft is rewritten by hand in any case.
+
+    `names` are words to remove everywhere (user and machine names), `folder` is the session's
+    folder: paths below it become relative.
+    """
+    folder = folder.rstrip("/\\")
+    if len(folder) > 1:
+        within = rf"{re.escape(folder)}(?:([/\\])|(?![\w.-]))"
+        text = re.sub(within, lambda match: "" if match[1] else ".", text)
+    for pattern, by in _RULES:
+        text = pattern.sub(by, text)
+    if known := sorted((re.escape(name) for name in names if len(name) > 2), key=len, reverse=True):
+        word = rf"(?<![A-Za-z0-9])(?:{'|'.join(known)})(?![A-Za-z0-9])"
+        text = re.sub(word, "<name>", text, flags=re.IGNORECASE)
+    return text
+
+
+def user_names(text: str) -> set[str]:
+    """The names in a text's paths of home folders, without generic ones."""
+    return set(_HOME_OF.findall(text)) - GENERIC_NAMES

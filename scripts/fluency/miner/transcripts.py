@@ -1,8 +1,8 @@
 """Shell requests in an agent's transcripts: JSON, JSON lines, or opencode's SQLite file.
 
-Agents change their formats often, so no format is read as such. Every object that looks like a tool
-call with a command is one, in any surroundings, and every object that repeats its id is its result.
-What does not fit is skipped.
+Agents change their formats often, so no format is read as such. One walk visits every object, with
+the ids and the tool that the objects around it name. One that has a shell's tool and a command is a
+call, and every object with its id may be its result. What does not fit is skipped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 Json = dict[str, Any]
 
@@ -27,6 +26,7 @@ UNKNOWN = "unknown"
 """The shell of a command if neither its tool nor its program nor its session names one."""
 
 _RESULT_IDS = ("tool_use_id", "tool_call_id", "call_id", "callID")
+_INHERITED = ("tool", "id", *_RESULT_IDS)
 _ARGUMENTS = ("input", "args", "arguments", "action", "parameters")
 _COMMANDS = ("command", "cmd", "script")
 _SHELL_TOOL = re.compile(r"(?i)bash|shell|pwsh|exec|terminal|command|cmd")
@@ -35,13 +35,15 @@ _STATED_SHELL = re.compile(r"<shell>\s*([\w.]+)\s*</shell>")
 _CMDLET = re.compile(r"(?:^|[|({;=])\s*[A-Z][A-Za-z]{1,20}-[A-Z][A-Za-z]{1,30}\b")
 _SCAFFOLDING = re.compile(r"\s*(<[a-z][\w-]*>|# AGENTS\.md|\[Request interrupted|Caveat: )")
 _EXIT = re.compile(r"(?i)(?:exit(?:ed with)? code:?|\"exit_code\":)\s*(-?\d+)")
-_EXIT_KEYS = ("exit_code", "exitCode", "exit", "returncode")
+_EXIT_KEYS = ("is_error", "exit_code", "exitCode", "exit", "returncode")
+"""Keys whose value is false or 0 if a call succeeded."""
 _FAILED = {"error", "failed", "cancelled", "canceled", "declined", "interrupted"}
 _SUCCEEDED = {"success", "succeeded", "completed"}
 _OPENCODE = """
     SELECT CASE WHEN json_valid(part.data) AND json_valid(message.data)
     THEN json_set(message.data, '$.content', json(part.data)) ELSE part.data END
     FROM part JOIN message ON message.id = part.message_id
+    WHERE length(part.data) < 4194304
     ORDER BY part.session_id, part.message_id, part.id
 """
 
@@ -68,7 +70,8 @@ class ShellRequest:
 
 def requests_in(documents: Iterable[Json]) -> Iterator[ShellRequest]:
     """Yield the shell requests in a session's documents, in the order of their prompts."""
-    turns: list[tuple[str, dict[str, ShellRequest]]] = [("", {})]
+    calls, results = dict[str, ShellRequest](), dict[str, bool]()
+    turns = [("", calls, results)]
     folder, shell = "", UNKNOWN
     for document in documents:
         nodes = list(_objects(document))
@@ -80,33 +83,41 @@ def requests_in(documents: Iterable[Json]) -> Iterator[ShellRequest]:
             if stated := _STATED_SHELL.search(prompt):
                 shell = _shell_of(stated[1]) or UNKNOWN
             if call := _call(node, shell, folder):
-                turns[-1][1].setdefault(call.call_id, call)
+                known = calls.setdefault(call.call_id, call)
+                known.shell = known.shell if call.shell == UNKNOWN else call.shell
             elif prompt and not document.get("isMeta") and not _SCAFFOLDING.match(prompt):
-                turns.append((prompt, {}))
-            if known := turns[-1][1].get(_id(node)):
-                ok = False if interrupted else _succeeded(node)
-                # What one place calls failed has failed.
-                known.ok = known.ok if ok is None or known.ok is False else ok
-                known.shell = _program_and_text(node.get("command"))[0] or known.shell
-    for prompt, calls in turns:
+                calls, results = {}, {}
+                turns.append((prompt, calls, results))
+            ok = False if interrupted else _succeeded(node)
+            if ok is not None:  # what one place calls failed has failed
+                results[_id(node)] = ok and results.get(_id(node), True)
+    for prompt, calls, results in turns:
         for call in calls.values():
             if len(calls) == 1:  # a prompt with several calls was not one-shot
                 call.text = call.text or prompt
+            call.ok = results.get(call.call_id)
             yield call
 
 
 def _objects(document: Json) -> Iterator[Json]:
-    """Yield every object in a document, in the order of the text; without recursion."""
-    stack: list[Any] = [document]
+    """Yield every object in a document, in the order of the text; without recursion.
+
+    Each has the ids of the objects around it, and as `tool` the tool that it or they name.
+    """
+    stack: list[tuple[Any, Json]] = [(document, {})]
     while stack:
-        value = stack.pop()
+        value, around = stack.pop()
         if isinstance(value, dict):
-            function = value.get("function")
-            if isinstance(function, dict):  # the id is outside of the function, its name within
-                value = value | function | {"function": None}
-            yield value
-            value = list(value.values())
-        stack += reversed(_list(value))
+            node = around | value
+            names = [value.get("name"), value.get("tool"), _id(node) and value.get("type")]
+            node["tool"] = next(filter(None, names), around.get("tool", ""))
+            yield node
+            around = {key: node[key] for key in _INHERITED if key in node}
+            value = [
+                _parse(part) if key in _ARGUMENTS and isinstance(part, str) else part
+                for key, part in value.items()
+            ]
+        stack += [(part, around) for part in reversed(_list(value))]
 
 
 def _prompt(node: Json) -> str:
@@ -124,25 +135,13 @@ def _prompt(node: Json) -> str:
 
 def _call(node: Json, shell: str, folder: str) -> ShellRequest | None:
     """The call that an object makes in a session with this shell and folder, if any."""
-    tool = str(node.get("name") or node.get("tool") or node.get("type"))
-    if not _SHELL_TOOL.search(tool):
-        return None
-    given = _arguments(node) or _arguments(node.get("state")) or (node if _id(node) else {})
-    program, text = _program_and_text(next(filter(None, map(given.get, _COMMANDS)), None))
-    if not text:
+    tool = str(node["tool"])
+    program, text = _program_and_text(next(filter(None, map(node.get, _COMMANDS)), None))
+    if not text or not _SHELL_TOOL.search(tool):
         return None
     shell = program or _shell_of("pwsh" if _CMDLET.search(text) else tool) or shell
-    described = str(given.get("description") or "").strip()
+    described = str(node.get("description") or "").strip()
     return ShellRequest(_id(node) or text, text.strip(), described, shell, folder)
-
-
-def _arguments(node: Any) -> Json:
-    for key in _ARGUMENTS if isinstance(node, dict) else ():
-        value = node.get(key)
-        value = _parse(value) if isinstance(value, str) else value
-        if isinstance(value, dict):
-            return value
-    return {}
 
 
 def _program_and_text(command: object) -> tuple[str, str]:
@@ -164,20 +163,15 @@ def _shell_of(name: str) -> str:
 
 
 def _succeeded(node: Json) -> bool | None:
-    """Whether a call succeeded: by its exit code, its status, or the words around its output."""
-    for part in _objects({key: value for key, value in node.items() if key not in _ARGUMENTS}):
-        if part.get("is_error") is True or str(part.get("status")) in _FAILED:
-            return False
-        if part.get("is_error") is False:
-            return True
-        codes = [part[key] for key in _EXIT_KEYS if type(part.get(key)) is int]
-        for text in (part.get("output"), part.get("content")):
-            if isinstance(text, str):
-                codes += map(int, _EXIT.findall(f"{text[:400]}\n{text[-400:]}"))
-        if codes:
-            return bool(codes[0] == 0)
-    known = node.get("type") == "tool_result" or str(node.get("status")) in _SUCCEEDED
-    return True if known else None
+    """Whether a call succeeded: by its status, its exit code, or the words around its output."""
+    status = str(node.get("status"))
+    signs = [False] * (status in _FAILED)
+    signs += [not node[key] for key in _EXIT_KEYS if isinstance(node.get(key), int)]
+    for text in (node.get("output"), node.get("content")):
+        if isinstance(text, str):
+            signs += [code == "0" for code in _EXIT.findall(f"{text[:400]}\n{text[-400:]}")]
+    signs += [True] * (node.get("type") == "tool_result" or status in _SUCCEEDED)
+    return signs[0] if signs else None
 
 
 def _id(node: Json, keys: Iterable[str] = (*_RESULT_IDS, "id")) -> str:
@@ -206,16 +200,14 @@ def _texts(path: Path) -> Iterator[bytes]:
     with path.open("rb") as stream:
         if path.suffix == ".json":
             yield stream.read(LARGEST_DOCUMENT)
-            return
         while text := stream.readline(LONGEST_LINE):
             yield text
 
 
 def _database(path: Path) -> Iterator[str]:
     """Yield opencode's messages, each with one of its parts as content, from a read-only file."""
-    uri = f"file:{quote(str(path.resolve()))}?mode=ro"
+    uri = f"{path.resolve().as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True)) as connection:
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_LINE)
         yield from (str(text) for (text,) in connection.execute(_OPENCODE))
 
 
