@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
@@ -54,10 +54,10 @@ class Report:
         candidates: the requests of each intent that became a candidate.
     """
 
-    tally: Counter[str] = field(default_factory=Counter)
-    categories: Counter[str] = field(default_factory=Counter)
-    rejected: Counter[str] = field(default_factory=Counter)
-    candidates: dict[Intent, list[ShellRequest]] = field(default_factory=dict)
+    tally: Counter[str]
+    categories: Counter[str]
+    rejected: Counter[str]
+    candidates: dict[Intent, list[ShellRequest]]
 
     def text(self) -> str:
         """The report in sentences."""
@@ -92,7 +92,7 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
     Raises:
         UserError: no transcript has a shell command.
     """
-    report, seen = Report(), set[int]()
+    report, seen = Report(Counter(), Counter(), Counter(), {}), set[int]()
     # This user's and this machine's names are removed everywhere.
     machine, user = os.uname().nodename, os.environ.get("USER", "")
     names = {machine, machine.split(".")[0], Path.home().name, user} - GENERIC_NAMES
@@ -153,8 +153,11 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
         elif not path.exists():
             raise UserError("no such file or folder", where=str(path), hint="check LOGS=…")
         for file in sorted(path.rglob("*.*")):
-            known = file.suffix in (".jsonl", ".json", ".db")
-            if known and file.is_file() and not file.is_symlink():
+            if (
+                file.suffix in (".jsonl", ".json", ".db")
+                and file.is_file()
+                and not file.is_symlink()
+            ):
                 yield file
 
 

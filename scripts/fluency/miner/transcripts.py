@@ -26,7 +26,7 @@ UNKNOWN = "unknown"
 """The shell of a command if neither its tool nor its program nor its session names one."""
 
 _RESULT_IDS = ("tool_use_id", "tool_call_id", "call_id", "callID")
-_INHERITED = ("tool", "id", *_RESULT_IDS)
+_IDS = (*_RESULT_IDS, "id")
 _ARGUMENTS = ("input", "args", "arguments", "action", "parameters")
 _COMMANDS = ("command", "cmd", "script")
 _SHELL_TOOL = re.compile(r"(?i)bash|shell|pwsh|exec|terminal|command|cmd")
@@ -112,7 +112,7 @@ def _objects(document: Json) -> Iterator[Json]:
             names = [value.get("name"), value.get("tool"), _id(node) and value.get("type")]
             node["tool"] = next(filter(None, names), around.get("tool", ""))
             yield node
-            around = {key: node[key] for key in _INHERITED if key in node}
+            around = {key: node[key] for key in ("tool", *_IDS) if key in node}
             value = [
                 _parse(part) if key in _ARGUMENTS and isinstance(part, str) else part
                 for key, part in value.items()
@@ -127,7 +127,7 @@ def _prompt(node: Json) -> str:
         part if isinstance(part, dict) else {"text": part} for part in _list(content) or [content]
     ]
     is_user = "user" in (node.get("role"), node.get("type"))
-    if not is_user or any(_id(part, _RESULT_IDS) for part in parts):
+    if not is_user or any(key in part for part in parts for key in _RESULT_IDS):
         return ""
     texts = [part.get("text") for part in parts if not part.get("synthetic")]
     return "\n".join(text for text in texts if isinstance(text, str)).strip()
@@ -135,25 +135,19 @@ def _prompt(node: Json) -> str:
 
 def _call(node: Json, shell: str, folder: str) -> ShellRequest | None:
     """The call that an object makes in a session with this shell and folder, if any."""
-    tool = str(node["tool"])
-    program, text = _program_and_text(next(filter(None, map(node.get, _COMMANDS)), None))
-    if not text or not _SHELL_TOOL.search(tool):
+    tool, command = str(node["tool"]), next(filter(None, map(node.get, _COMMANDS)), None)
+    words = _list(command) or [command]
+    if not _SHELL_TOOL.search(tool) or not all(isinstance(word, str) for word in words):
         return None
+    *before, text = words
+    program = ""
+    if before and before[-1].lower() in ("-c", "-lc", "-command"):
+        program = _shell_of(before[0])  # which runs the text
+    if before and not program:
+        text = shlex.join(words)
     shell = program or _shell_of("pwsh" if _CMDLET.search(text) else tool) or shell
     described = str(node.get("description") or "").strip()
     return ShellRequest(_id(node) or text, text.strip(), described, shell, folder)
-
-
-def _program_and_text(command: object) -> tuple[str, str]:
-    """The shell that a list of arguments starts, if any, and the command's text."""
-    if isinstance(command, str):
-        return "", command
-    words = _list(command)
-    if not all(isinstance(word, str) for word in words):
-        return "", ""
-    flag, text = ["", "", *words][-2:]
-    program = _shell_of(words[0]) if flag.lower() in ("-c", "-lc", "-command") else ""
-    return program, text if program else shlex.join(words)
 
 
 def _shell_of(name: str) -> str:
@@ -174,8 +168,8 @@ def _succeeded(node: Json) -> bool | None:
     return signs[0] if signs else None
 
 
-def _id(node: Json, keys: Iterable[str] = (*_RESULT_IDS, "id")) -> str:
-    return next((value for key in keys if isinstance(value := node.get(key), str)), "")
+def _id(node: Json) -> str:
+    return next((value for key in _IDS if isinstance(value := node.get(key), str)), "")
 
 
 def _list(value: object) -> list[Any]:
