@@ -1,7 +1,8 @@
-"""The pipeline on one page: generate, execute, score, gather, report, archive.
+"""The pipeline on one page: generate, execute, score, gather, report.
 
 Each rule has one action (workflow/pipeline.py) and one param (workflow/rerun_keys.py): the
 canonical JSON of all that changes the rule's result, its code included (archive/code_hashes.py).
+`make archive` packs what these rules have made.
 Sources are not input files, because Snakemake compares times: a source restored from a copy may be
 older than what was made of it.
 """
@@ -9,6 +10,7 @@ older than what was made of it.
 import re
 
 from fluency.workflow.pipeline import open_pipeline
+from fluency.workflow.snakemake_internals import model_resources
 
 
 configfile: "config.yaml"
@@ -48,7 +50,7 @@ rule image:
     params:
         key=P.keys.image(),
     run:
-        P.image(output, log=log)
+        P.image(wildcards, input, output, log)
 
 
 rule generate:
@@ -59,11 +61,11 @@ rule generate:
         f"logs/generations/{CELL}.log",
     priority: P.priority
     resources:
-        **P.model_resources,
+        **model_resources(P.study),
     params:
         key=P.keys.generate,
     run:
-        P.generate(wildcards, output, log=log)
+        P.generate(wildcards, input, output, log)
 
 
 rule execute:
@@ -81,7 +83,7 @@ rule execute:
     params:
         key=P.keys.execute,
     run:
-        P.execute(wildcards, input, output, log=log)
+        P.execute(wildcards, input, output, log)
 
 
 rule score:
@@ -97,7 +99,7 @@ rule score:
     params:
         key=P.keys.score,
     run:
-        P.score(wildcards, input, output, log=log)
+        P.score(wildcards, input, output, log)
 
 
 rule control:
@@ -111,7 +113,7 @@ rule control:
     params:
         key=P.keys.control,
     run:
-        P.control(input, output, log=log)
+        P.control(wildcards, input, output, log)
 
 
 rule gather:
@@ -126,7 +128,7 @@ rule gather:
     params:
         key=P.keys.gather(),
     run:
-        P.gather(input, output, log=log)
+        P.gather(wildcards, input, output, log)
 
 
 rule report:
@@ -148,18 +150,4 @@ rule report:
     params:
         key=P.keys.report(),
     run:
-        P.report(input, output, log=log)
-
-
-rule archive:
-    """Pack the decision record: report, records, answers, worlds, code and hashes."""
-    input:
-        rules.all.input,
-    output:
-        P.archive_path(),
-    log:
-        f"logs/{P.study.study}/archive.log",
-    params:
-        key=P.keys.archive(),
-    run:
-        P.archive(log=log)
+        P.report(wildcards, input, output, log)

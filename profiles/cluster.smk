@@ -4,13 +4,16 @@
 profiles/slurm, and ends with the Snakefile alone, which finds every record (docs/cluster.md).
 """
 
+import shlex
+
 from fluency.workflow.cluster import FOLDER
+from fluency.workflow.snakemake_process import snakemake_command
 
 
 include: "../Snakefile"
 
 
-SLICES = sorted(path.stem for path in FOLDER.glob("*.json"))
+SLICES = sorted(path.stem for path in FOLDER.glob("*.txt"))
 
 
 onstart:
@@ -27,13 +30,22 @@ rule nodes:
 
 
 rule slice:
-    """Execute and score many cells on one node."""
+    """Execute and score many cells on one node, which may ask no model.
+
+    One process works on a slice at a time: a node that Slurm took for dead may still do it.
+    """
     input:
         rules.image.output,
-        cells=".cache/slices/{slice}.json",
+        cells=".cache/slices/{slice}.txt",
     output:
-        ".cache/slices/{slice}.done",
+        touch(".cache/slices/{slice}.done"),
     log:
         "logs/slices/{slice}.log",
+    params:
+        snakemake=shlex.join(snakemake_command(P.loaded, "--no-hooks")),
     run:
-        P.slice(input, output, threads, log=log)
+        P.check_node(wildcards, input, output, log)
+        shell(
+            "flock {input.cells}.lock {params.snakemake} --cores {threads}"
+            " --allowed-rules execute score -- $(cat {input.cells})"
+        )

@@ -13,18 +13,21 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from snakemake_interface_scheduler_plugins.base import SchedulerBase
 
 CORES = "_cores"
 """Snakemake's name for the threads that are free; every job takes at least one."""
-FAIR_SHARE = "evenly_"
-"""The prefix of a fair-share resource: all get the same number of jobs."""
+FAIR_SHARE = "in_flight_"
+"""The prefix of a fair-share resource: all get the same number of jobs, up to its amount."""
 
 
 class Scheduler(SchedulerBase):
     """Takes the ready jobs in the order of their priority, without those that do not fit."""
+
+    _amounts: Mapping[str, Any] = MappingProxyType({})
 
     def select_jobs(
         self,
@@ -35,6 +38,8 @@ class Scheduler(SchedulerBase):
     ) -> Sequence[Any]:
         """The jobs to start now; together they need no more of any resource than there is."""
         free = dict(available_resources)
+        if not self._amounts:  # nothing runs yet
+            self._amounts = dict(free)
         shared = [name for name in free if name.startswith(FAIR_SHARE)]
         waiting: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
         for number, job in enumerate(selectable_jobs):
@@ -47,10 +52,10 @@ class Scheduler(SchedulerBase):
             heapq.heapify(queue)
         chosen = []
         while waiting and free[CORES] > 0:
-            most_left = "" if "" in waiting else max(waiting, key=free.__getitem__)
-            _, _, job = heapq.heappop(waiting[most_left])
-            if not waiting[most_left]:
-                del waiting[most_left]
+            least = "" if "" in waiting else min(waiting, key=lambda n: self._amounts[n] - free[n])
+            _, _, job = heapq.heappop(waiting[least])
+            if not waiting[least]:
+                del waiting[least]
             needed = {name: job.scheduler_resources.get(name, 0) for name in free}
             if all(amount <= free[name] for name, amount in needed.items()):
                 chosen.append(job)

@@ -137,10 +137,9 @@ def test_missing_powershell_is_not_measured(sandbox, project):
 def test_unfinished_study_has_report(fresh, flawless):
     flawless.when(lambda seen: "PowerShell" in seen.prompt, "not-found")
     try:
-        said = fresh.snakemake("--", "report", code=1).stderr
+        fresh.snakemake("--", "report", code=1)
     finally:
         flawless._when.clear()
-    assert "`make report` writes it from what there is" in said
     done = fresh.fluency("report")
     assert "missing" in done.stderr
     report = fresh.root / "results/test/partial/report.md"
@@ -198,7 +197,7 @@ def test_missing_shell_is_named_before_asking(project, flawless):
     record.write_text(re.sub(r'("pwsh": )"[^"]+"', r"\1null", record.read_text()))
     project.configure(trials=3)
     done = project.fluency("run")
-    before = re.split(r"answers \d+/", done.stderr)[0]
+    before = re.split(r"answers .*\d+/", done.stderr)[0]
     assert (
         before.count("Missing: PowerShell") == 1
         and "beside the Makefile" in before

@@ -24,8 +24,9 @@ def test_the_table_of_a_machine_that_has_everything(sandbox, capsys, monkeypatch
 @pytest.mark.engine
 def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox):
     gone = sandbox.image.model_copy(update={"image_id": "sha256:" + "0" * 64})
-    (line,) = doctor._known_command(sandbox._engine, gone)
-    assert line.lacks and line.found == "the sandbox image is gone" and "make image" in line.advice
+    rows = doctor._rows("a known command", lambda: doctor._known_command(sandbox._engine, gone))
+    (line,) = rows
+    assert line.lacks and "the sandbox image is gone" in line.found and "make image" in line.advice
 
 
 def test_an_engine_that_does_not_answer_is_missing(capsys, monkeypatch):
@@ -46,5 +47,5 @@ def test_an_archive_that_is_not_there_is_missing(capsys, monkeypatch):
 
 def test_demo_is_not_promised_where_the_embedded_model_is_not_installed(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
-    monkeypatch.setattr(doctor, "_image", lambda engine: iter(()))
+    monkeypatch.setattr(doctor, "_image", lambda: iter(()))
     assert doctor.main() == 1 and "embedded model" in capsys.readouterr().out.split("Missing: ")[1]

@@ -41,7 +41,7 @@ def agree(
         return answer
 
     estimate = estimate_cost(Requests(study, TASKS), store, ENVIRON)
-    return confirm_price(estimate, is_terminal=terminal, ask=ask), asked
+    return confirm_price(estimate, ask if terminal else None), asked
 
 
 def test_a_paid_run_asks_and_names_the_price(store):

@@ -72,10 +72,12 @@ def test_scheduler_asks_models_evenly_and_last(jobs, under_way, cores):
         Job(priority, {"_cores": 1} | ({FAIR_SHARE + alias: 1} if alias else {}))
         for priority, alias in jobs
     ]
-    free = {"_cores": cores} | {
-        FAIR_SHARE + alias: sys.maxsize - number for alias, number in under_way.items()
-    }
-    chosen = Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, free, {})
+    free = {"_cores": 0} | {FAIR_SHARE + alias: 100 for alias in "abc"}
+    scheduler = Scheduler(None, None, logging.getLogger())
+    scheduler.select_jobs([], [], free, {})
+    free |= {"_cores": cores}
+    free |= {FAIR_SHARE + alias: 100 - number for alias, number in under_way.items()}
+    chosen = scheduler.select_jobs(ready, ready, free, {})
     assert len(chosen) == min(cores, len(ready))
     taken: dict[str, list[Job]] = {alias: [] for alias in ("", *"abc")}
     left: dict[str, list[Job]] = {alias: [] for alias in ("", *"abc")}

@@ -14,36 +14,37 @@ from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.workflow import snakemake_internals
 from fluency.workflow.pipeline import bring_to_present
-from fluency.workflow.snakemake_internals import check_version, read_metadata, recorded_key
+from fluency.workflow.snakemake_internals import check_version, recorded_key
 from tests.workflow.project import Project
 
 
-@pytest.mark.parametrize(
-    "name", ["results/image.json", f"results/scores/{'long-' * 60}/bash/task/1.json"]
-)
-def test_records_are_looked_for_where_snakemake_puts_them(tmp_path, monkeypatch, name):
+def test_record_is_where_snakemake_puts_it(tmp_path, monkeypatch):
+    """The longest name that a study may have; Snakemake cuts longer ones."""
     monkeypatch.setattr(snakemake_internals, "FOLDER", tmp_path)
     (tmp_path / "metadata").mkdir()
+    name = f"results/generations/{41 * 'm'}/bash/{61 * 't'}/100.json"
     limit = SimpleNamespace(_fetch_max_len=lambda subject: os.pathconf(subject, "PC_NAME_MAX"))
     its_own = FilePersistence._record_path(limit, str(tmp_path / "metadata"), name)
     assert str(snakemake_internals._place("metadata", name)) == its_own
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "[1]"])
-def test_a_damaged_record_is_none(tmp_path, monkeypatch, text):
+KEY = json.dumps({"decision": "it's \"now: 'x'\" \\", "trials": 1})
+
+
+@pytest.mark.parametrize(
+    ("record", "key"),
+    [
+        (json.dumps({"params": [repr(KEY)]}), json.loads(KEY)),
+        *((text, None) for text in ("", "{", "[]", "{}", "[1]")),
+        *((json.dumps({"params": p}), None) for p in (None, [], ["no Python"], ["'{'"])),
+    ],
+)
+def test_recorded_key_is_param_or_none(tmp_path, monkeypatch, record, key):
     monkeypatch.setattr(snakemake_internals, "FOLDER", tmp_path)
     path = snakemake_internals._place("metadata", "results/image.json")
     path.parent.mkdir()
-    path.write_text(text)
-    assert read_metadata("results/image.json") is None
-
-
-def test_the_param_is_read_back_as_it_was():
-    key = json.dumps({"decision": "it's \"now: 'x'\" \\", "trials": 1})
-    assert recorded_key({"params": [repr(key)]}) == json.loads(key)
-    assert recorded_key({}) is None
-    for params in (None, [], ["no Python"], ["'{'"]):
-        assert recorded_key({"params": params}) is None
+    path.write_text(record)
+    assert recorded_key("results/image.json") == key
 
 
 @pytest.mark.parametrize(("found", "fits"), [("9.27.1", True), ("9.28.0", False), ("10.27", False)])
@@ -93,7 +94,6 @@ workflow = SimpleNamespace(
     workflow_settings=SimpleNamespace(persistence_backend=SimpleNamespace(name="FILE")),
 )
 pipeline = open_pipeline(read_yaml("config.yaml"), workflow)
-assert pipeline.archive_path().endswith(".tar.zst")
 keys = pipeline.keys
 for key in (keys.image, keys.control, keys.gather, keys.report):
     assert key()

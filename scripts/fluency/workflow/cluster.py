@@ -5,9 +5,9 @@ execute and score in slices; then the ordinary run finds every record and writes
 These are three runs of Snakemake, because the one that submits jobs passes its environment on to
 them and must not have a key.
 
-A slice has many cells: a job for each cell would start Snakemake three times (about 12 s) to do 2 s
-of work. A node executes its slice by a separate Snakemake from the same Snakefile, so a run on one
-machine afterwards redoes nothing.
+A slice has many cells, which a separate Snakemake on the node measures. Snakemake's own groups
+start it twice for each cell: on a Slurm of two nodes 8 of 40 cells took them as long (158 s) as
+all 40 took slices. They also remove every record of a group in which one cell failed.
 """
 
 from __future__ import annotations
@@ -15,15 +15,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
-import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from fluency.common.errors import SandboxError, UserError
-from fluency.common.files import pretty_json, read_json, sha256, write_atomic
+from fluency.common.files import write_atomic
 from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE, RESULTS, ROOT
 from fluency.common.terminal import log_line
@@ -34,24 +32,27 @@ from fluency.core.study import Cell
 from fluency.core.table import record_path
 from fluency.execution import image
 from fluency.execution.engine import find_engine
-from fluency.execution.image import find_image
 from fluency.execution.image_content import image_tag
 from fluency.execution.powershell import powershell_source
-from fluency.workflow.run_plan import Job, jobs_to_run
-from fluency.workflow.snakemake_process import node_name, run_snakemake, snakemake_command
+from fluency.workflow.run_plan import jobs_to_run
+from fluency.workflow.snakemake_process import run_snakemake, snakemake_command
 
 FOLDER = CACHE / "slices"
 CELLS_A_PROCESSOR = 80
 """About 160 s of work for a processor, against 12 s until a slice's first container."""
-PROFILES = ROOT / "profiles"
+ON_NODES = {"image", "execute", "score", "control"}
+"""The rules that need containers, and `score`."""
 NODES_NEED = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|LANG|TZ|TERM|TMPDIR|PYTHONPATH|KUBECONFIG|TASKS_PRIVATE"
     r"|(LC|SLURM|DOCKER|CONTAINERS|POWERSHELL|XDG|SSL|LD)_.*|(?i:(https?|no)_proxy)"
 )
 """The variables that a node gets: an allow list, because a secret may have any name."""
-PROBES = {"slurm": "sinfo --noheader", "kubernetes": "kubectl version"}
-"""Executor -> a command that fails if its cluster does not answer."""
 USERS_ERROR = 2
+
+
+def slice_processors(profile: str) -> int:
+    """The processors of a slice, by its profile; UserError without such a profile."""
+    return int(read_yaml(ROOT / "profiles" / profile / "profile.yaml")["set-threads"]["slice"])
 
 
 def run_on_cluster(
@@ -62,98 +63,35 @@ def run_on_cluster(
     Args:
         processors: of a slice.
     """
-    jobs = jobs_to_run(loaded)
-    for_nodes = any(job.rule in ("image", "execute", "score", "control") for job in jobs)
-    if for_nodes:
-        check_cluster(profile)
-    if any(job.rule == "generate" for job in jobs):
+    jobs = [job for job, _ in jobs_to_run(loaded)]
+    rules = {job.rule for job in jobs}
+    if "generate" in rules:
         asked = run_snakemake(snakemake_command(loaded, *arguments, "--until", "generate"))
         if asked == USERS_ERROR:
             return asked
-    if for_nodes:
+    if rules & ON_NODES:
         share_image()
         shutil.rmtree(ROOT / "logs" / "slices", ignore_errors=True)
-        slices = write_slices(cells_to_measure(loaded, jobs), processors)
-        log_line(f"on the nodes: {plural(len(slices), 'slice')} of executions and scores")
+        to_measure = {job.cell for job in jobs if job.cell}
+        answered = [c for c in to_measure if record_path(RESULTS, "generations", c).exists()]
+        # In the seeded order of asking every slice mixes shells, tasks and models, so that no
+        # node's speed favours one.
+        cells = sorted(answered, key=loaded.study.priority)
+        slices = plural(write_slices(cells, processors), "slice")
+        log_line(f"on the nodes: {slices} of executions and scores")
         options = ["--workflow-profile", f"profiles/{profile}"]
         command = snakemake_command(loaded, *options, "--snakefile", "profiles/cluster.smk")
-        if code := run_snakemake(command, node_environment(os.environ), on_nodes=True):
-            log_node_failures(loaded)
+        if code := run_snakemake(command, node_environment(os.environ)):
+            log_node_failures(loaded, cells)
             log_line("Not every cell could be measured; run again to continue.")
             return code
     return run_snakemake(snakemake_command(loaded, *arguments))
 
 
-def slice_processors(profile: str) -> int:
-    """The processors of a slice, by its profile; UserError without such a profile."""
-    there = sorted({path.parent.name for path in PROFILES.glob("*/profile.yaml")} - {"default"})
-    if profile not in there:
-        hint = f"name one of {there}"
-        raise UserError("there is no such cluster profile", where=f"ON={profile}", hint=hint)
-    return int(_settings(profile).get("set-threads", {}).get("slice", 1))
+def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) -> int:
+    """Divide cells, in their order, into slices of about the same size; the number of slices.
 
-
-def check_cluster(profile: str) -> None:
-    """UserError if the probe of a profile's cluster fails, if there is one."""
-    if not (probe := PROBES.get(_settings(profile)["executor"])):
-        return
-    try:
-        subprocess.run(probe.split(), capture_output=True, timeout=60, check=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        what, hint = f"the cluster does not answer: {error}", f"try `{probe}` (docs/cluster.md)"
-        raise UserError(what, where=f"ON={profile}", hint=hint) from None
-
-
-def _settings(profile: str) -> Any:
-    return read_yaml(PROFILES / profile / "profile.yaml")
-
-
-def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:
-    """The answered cells that have to be executed or scored, in the seeded order of asking.
-
-    In that order every slice has cells of every shell, task and model: no node's speed favours one.
-    """
-    cells = {job.cell for job in jobs if job.rule in ("execute", "score") and job.cell}
-    answered = [cell for cell in cells if record_path(RESULTS, "generations", cell).exists()]
-    return sorted(answered, key=loaded.study.priority)
-
-
-def share_image() -> None:
-    """Make the folder in which nodes look for the image, and put this machine's there, if any."""
-    image.FOLDER.mkdir(parents=True, exist_ok=True)
-    tag = image_tag(powershell_source())
-    try:
-        engine = find_engine()
-    except SandboxError:
-        return  # the submitting machine needs no engine
-    if engine and find_image(engine, tag):
-        image.keep_image(engine, tag)
-
-
-def node_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What of an environment a node needs."""
-    return {name: value for name, value in environ.items() if NODES_NEED.fullmatch(name)}
-
-
-def log_node_failures(loaded: LoadedStudy) -> None:
-    """Log each sentence that a node left in a log, once."""
-    logs = ROOT / "logs"
-    whole = [logs / "image.log", logs / loaded.study.study / "control.log"]
-    found = [*sorted((logs / "slices").glob("*.log")), *whole]
-    for text in dict.fromkeys(filter(None, map(_failure_in, found))):
-        log_line(text)
-
-
-def _failure_in(log: Path) -> str:
-    """The failure that a rule's action left in its log; empty without a log."""
-    return log.read_text(encoding="utf-8").strip() if log.exists() else ""
-
-
-# ------------------------------------------------------------ slices
-
-
-def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) -> list[Path]:
-    """Divide cells, in their order, into slices of about the same size; their files.
+    A slice is a file with the names of its scores.
 
     Args:
         processors: of a node.
@@ -162,55 +100,44 @@ def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) 
         UserError: while a node still works on a slice of an earlier run.
     """
 
-    def refuse(holder: str) -> None:
-        what = f"a node still works on a slice of an earlier run ({holder})"
+    def refuse(_holder: str) -> None:
         hint = "wait for it, or end its job (`squeue --me`, `scancel <job>`), then run again"
+        what = "a node still works on a slice of an earlier run"
         raise UserError(what, where=str(folder), hint=hint)
 
     for lock in folder.glob("*.lock"):
         with file_lock(lock, refuse):
             pass
     shutil.rmtree(folder, ignore_errors=True)
-    count = max(1, round(len(cells) / (CELLS_A_PROCESSOR * processors))) if cells else 0
-    parts = [pretty_json([cell.path for cell in cells[number::count]]) for number in range(count)]
-    slices = {folder / f"{sha256(part)[:12]}.json": part for part in parts}
-    for path, part in slices.items():
-        write_atomic(path, part)
-    return list(slices)
+    count = min(len(cells), max(1, round(len(cells) / (CELLS_A_PROCESSOR * processors))))
+    for number in range(count):
+        scores = (record_path(Path(RESULTS.name), "scores", c) for c in cells[number::count])
+        write_atomic(folder / f"{number}.txt", "\n".join(map(str, scores)))
+    return count
 
 
-def read_slice(path: Path) -> list[Cell]:
-    """The cells of a slice."""
-    return [Cell.parse(text) for text in read_json(path)]
+def share_image() -> None:
+    """Make the folder in which nodes look for the image, and put this machine's there, if any."""
+    image.FOLDER.mkdir(parents=True, exist_ok=True)
+    with suppress(SandboxError):  # the submitting machine needs no engine
+        tag = image_tag(powershell_source())
+        if (engine := find_engine()) and image.find_image(engine, tag):
+            image.keep_image(engine, tag)
 
 
-def run_slice(slice_file: Path, done: Path, loaded: LoadedStudy, processors: int) -> None:
-    """Execute and score what is left of a slice's cells.
-
-    Only one process works on a slice at a time: a node that Slurm took for dead may still do it.
-
-    Raises:
-        SandboxError: says on which node, and why, a cell stays missing.
-    """
-    cells = read_slice(slice_file)
-    node = node_name() or socket.gethostname()
-    with file_lock(slice_file.with_suffix(".lock"), lambda _: None) as lock:
-        lock.write(f"node {node}, process {os.getpid()}")
-        lock.flush()
-        code = subprocess.call(_slice_command(loaded, cells, processors), cwd=ROOT)
-    missing = [cell for cell in cells if not record_path(RESULTS, "scores", cell).exists()]
-    if code or missing:
-        stages = product(missing, ("executions", "scores"))
-        logs = (ROOT / "logs" / stage / f"{cell.path}.log" for cell, stage in stages)
-        why = next(filter(None, map(_failure_in, logs)), "the node's Slurm log says why")
-        what = f"{len(missing)} of a slice's {len(cells)} cells could not be measured"
-        what += f": {' '.join(why.split())[:400]}"
-        raise SandboxError(what, where=f"node {node}", hint="run again to continue")
-    write_atomic(done, pretty_json({"node": node, "cells": len(cells)}))
+def node_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What of an environment a node needs."""
+    return {name: value for name, value in environ.items() if NODES_NEED.fullmatch(name)}
 
 
-def _slice_command(loaded: LoadedStudy, cells: Sequence[Cell], processors: int) -> list[str]:
-    """The run of one slice; only these two rules are allowed: no node may ask a model."""
-    targets = [str(record_path(Path(RESULTS.name), "scores", cell)) for cell in cells]
-    options = ["--no-hooks", "--cores", str(processors), "--allowed-rules", "execute", "score"]
-    return snakemake_command(loaded, *options, "--", *targets)
+def log_node_failures(loaded: LoadedStudy, cells: Sequence[Cell]) -> None:
+    """Log each failure that a node left in a rule's log, once; a success leaves no log."""
+    logs = ROOT / "logs"
+    found = [logs / "image.log", logs / loaded.study.study / "control.log"]
+    found += (logs / "slices").glob("*.log")
+    found += (
+        logs / stage / f"{c.path}.log" for c, stage in product(cells, ("executions", "scores"))
+    )
+    texts = (path.read_text(encoding="utf-8").strip() for path in found if path.exists())
+    for text in dict.fromkeys(texts):
+        log_line(text)

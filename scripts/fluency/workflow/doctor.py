@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -29,32 +29,25 @@ from fluency.workflow.preflight import unwritable
 
 NEEDED_GB = 4.0
 NEEDED_MB = 3000
+ENGINE = "container engine"
 
 
 class Check(NamedTuple):
     """A row of the table.
 
     Attributes:
-        is_good: whether what was found is enough; else the advice is shown.
-        advice: what it prevents, and how to get it.
+        advice: what is prevented, and how to get it; empty if what was found is enough.
         is_needed: whether nothing can be measured without it.
     """
 
     thing: str
     found: str
-    is_good: bool = True
     advice: str = ""
     is_needed: bool = False
 
     @property
     def lacks(self) -> bool:
-        return self.is_needed and not self.is_good
-
-    @property
-    def mark(self) -> str:
-        if self.is_good:
-            return "[green]ok[/]"
-        return "[red]lacks[/]" if self.is_needed else "[yellow]note[/]"
+        return self.is_needed and self.advice != ""
 
 
 def main() -> int:
@@ -64,7 +57,8 @@ def main() -> int:
     for heading in ("", "", "found", "what it prevents, and how to get it"):
         table.add_column(heading, overflow="fold")
     for row in checks:
-        table.add_row(row.thing, row.mark, row.found, "" if row.is_good else row.advice)
+        note = "[yellow]note[/]" if row.advice else "[green]ok[/]"
+        table.add_row(row.thing, "[red]lacks[/]" if row.lacks else note, row.found, row.advice)
     Console(width=None if sys.stdout.isatty() else 150, highlight=False).print(table)
     lacking = [row.thing for row in checks if row.lacks]
     print(f"Missing: {', '.join(lacking)}." if lacking else "Nothing is missing for `make demo`.")
@@ -76,95 +70,87 @@ def examine() -> Iterator[Check]:
     yield Check("Python", f"{platform.python_version()}, {platform.machine()}")
     free_gb = shutil.disk_usage(ROOT).free / 1e9
     need = f"image and model weights need about {NEEDED_GB:.0f} GB: free some"
-    yield Check("disk", f"{free_gb:.1f} GB free here", free_gb >= NEEDED_GB, need, True)
+    yield Check("disk", f"{free_gb:.1f} GB free here", need if free_gb < NEEDED_GB else "", True)
     free_mb = psutil.virtual_memory().available // 2**20
-    large = "the embedded model may be too large"
-    yield Check("memory", f"{free_mb} MB free", free_mb >= NEEDED_MB, large)
+    large = "the embedded model may be too large" if free_mb < NEEDED_MB else ""
+    yield Check("memory", f"{free_mb} MB free", large)
     closed = ", ".join(map(str, unwritable()))
-    found = f"cannot be written to: {closed}" if closed else str(ROOT)
-    how = "no command that measures can run: use a copy that you may write to"
-    yield Check("project folder", found, not closed, how, True)
-    engine, row = _engine()
-    yield row
-    yield from _image(engine)
-    yield from _models()
+    how = "cannot be written to, so nothing can be measured: use a copy that you may write to"
+    yield Check("project folder", closed or str(ROOT), how if closed else "", True)
+    (engine,) = _rows(ENGINE, _engine)
+    yield engine
+    if not engine.lacks:
+        yield from _rows("PowerShell archive", _image)
+    yield from _rows("configuration", _models)
 
 
 def missing_engine() -> list[str]:
     """A sentence if no container engine answers and none can be started from here."""
-    _, row = _engine()
+    (row,) = _rows(ENGINE, _engine)
     return [f"a container engine ({row.found}): {row.advice}"] if row.lacks else []
 
 
-def _engine() -> tuple[Engine | None, Check]:
-    needed, found, how = True, "none answers", "install Docker or Podman and start it"
+def _rows(thing: str, rows: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+    """The rows of a part; its error is the last one, under the name of `thing`."""
     try:
-        if engine := find_engine():
-            facts = engine.facts
-            kind = "rootless" if facts["rootless"] else "as root"
-            named = f"{facts['name']} {facts['version']} ({kind}) at {engine.url}"
-            parts = f"storage {facts['storage']}, control groups version {facts['cgroup']}"
-            filters = "and it filters system calls" if facts["seccomp"] else "no seccomp"
-            less = "the sandbox has one measure less: give the engine its default profile back"
-            found = f"{named}, {parts}, {filters}"
-            return engine, Check("container engine", found, facts["seccomp"], less)
-        if os.geteuid() == 0 and shutil.which("apt-get"):
-            needed, how = False, "`make image` installs and starts Docker"
+        yield from rows()
     except UserError as error:
-        found, how = f"{error.where}: {error.what}", error.hint
-    return None, Check("container engine", found, False, f"no command can be run: {how}", needed)
+        how = f"no command can be run: {error.hint}"
+        yield Check(thing, f"{error.where}: {error.what}", how, True)
 
 
-def _image(engine: Engine | None) -> Iterator[Check]:
-    try:
-        tag = image_tag(powershell_source())
-    except UserError as error:
-        found = f"{error.where}: {error.what}"
-        yield Check("PowerShell archive", found, False, error.hint, True)
-        return
+def _engine() -> Iterator[Check]:
+    if engine := find_engine():
+        facts = engine.facts
+        found = f"{facts['name']} {facts['version']} at {engine.url}, storage {facts['storage']}"
+        less = "it has no seccomp, so the sandbox has one measure less: restore its default profile"
+        found = f"{found}, control groups version {facts['cgroup']}"
+        yield Check(ENGINE, found, "" if facts["seccomp"] else less)
+    elif os.geteuid() == 0 and shutil.which("apt-get"):
+        yield Check(ENGINE, "none answers", "`make image` installs and starts Docker")
+    else:
+        how = "no command can be run: install Docker or Podman and start it"
+        yield Check(ENGINE, "none answers", how, True)
+
+
+def _image() -> Iterator[Check]:
+    tag, engine = image_tag(powershell_source()), find_engine()
     if engine is None:
         return
     if (image := find_image(engine, tag)) is None:
         how = "`make image` builds it in a minute or two"
-        yield Check("sandbox image", f"{tag} is not built yet", False, how)
+        yield Check("sandbox image", f"{tag} is not built yet", how)
         return
     yield Check("sandbox image", f"{tag}, base {image.base}, {image.architecture}")
-    yield from _known_command(engine, image)
+    yield from _rows("a known command", lambda: _known_command(engine, image))
     how = f"{INSTALL_HINT} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
     for name, shell in SHELLS.items():
-        why = why_missing(engine, image, name)
-        found = f"not in the image: {why}" if why else str(image.shells[name])
-        yield Check(shell.short_title, found, not why, f"{name} is not measured: {how}")
+        if why := why_missing(engine, image, name):
+            advice = f"{name} is not measured: {how}"
+            yield Check(shell.short_title, f"not in the image: {why}", advice)
+        else:
+            yield Check(shell.short_title, str(image.shells[name]))
 
 
 def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Check]:
     """One real execution: an engine may answer and start no container, or drop some limits."""
-    try:
-        sandbox = checked_sandbox(engine, image, 1, Limits())
-    except UserError as error:
-        advice = f"no command can be run: {error.hint}"
-        yield Check("a known command", error.what, False, advice, True)
-        return
+    sandbox = checked_sandbox(engine, image, 1, Limits())
     yield Check("a known command", "gave the known result, within its limits")
-    profile = sandbox.refused or f"the project's, {profile_sha256()[:12]}"
-    own = "the engine's own, larger profile is used, and every record says so"
-    yield Check("seccomp profile", profile, not sandbox.refused, own)
+    refused = sandbox.refused
+    own = "the engine's own, larger profile is used, and every record says so" if refused else ""
+    yield Check("seccomp profile", refused or f"the project's, {profile_sha256()[:12]}", own)
 
 
 def _models() -> Iterator[Check]:
-    try:
-        default, study = read_study(), read_study(ROOT / "config" / "study.yaml")
-    except UserError as error:
-        yield Check("configuration", str(error).split("\n")[0], False, error.hint, True)
-        return
-    if any(model.served_by == "embedded" for model in default.models):
-        if find_spec("xllamacpp") is None:
-            need = "`make demo` needs it: `make env`"
-            yield Check("embedded model", "xllamacpp is not installed", False, need, True)
-        files = ", ".join(path.name for path in (CACHE / "weights").glob("*.gguf"))
-        fetch = "`make demo` fetches them"
-        yield Check("model weights", files or "not fetched yet", bool(files), fetch)
+    study = read_study(ROOT / "config" / "study.yaml")
+    if find_spec("xllamacpp") is None:
+        yield Check("embedded model", "xllamacpp is not installed", "`make env` installs it", True)
+    weights = ", ".join(path.name for path in (CACHE / "weights").glob("*.gguf"))
+    fetch = "" if weights else "`make demo` fetches them"
+    yield Check("model weights", weights or "not fetched yet", fetch)
     for name in sorted({model.api_key_env for model in study.models if model.key_required}):
-        is_set = bool(os.environ.get(name))  # its value is never shown
-        need = "only `make study` needs it: export the key of your account"
-        yield Check(name, "is set" if is_set else "is not set", is_set, need)
+        if name in os.environ:  # its value is never shown
+            yield Check(name, "is set")
+        else:
+            need = "only `make study` needs it: export the key of your account"
+            yield Check(name, "is not set", need)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property, wraps
@@ -17,15 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from fluency.archive.code_hashes import code_sha256
-from fluency.archive.manifest import archive_name
 from fluency.archive.registration import with_registration
 from fluency.common.canonical import canonical_json
-from fluency.common.clock import utc_date, utc_now
+from fluency.common.clock import utc_now
 from fluency.common.errors import ResultLost, RunEnded, SandboxError, UserError
 from fluency.common.files import pretty_json, sha256, write_atomic
-from fluency.common.git import git_state
 from fluency.common.locks import Once
-from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS
+from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
@@ -67,17 +64,19 @@ CLOCK_STEP_S = 0.01
 
 
 def logged(action: Callable[..., None]) -> Callable[..., None]:
-    """An action that reports its failure and leaves it in the rule's log; a success has no log."""
+    """A rule's action that reports its failure and leaves it in the rule's log.
+
+    A success leaves no log.
+    """
 
     @wraps(action)
-    def run(*arguments: Any, log: Sequence[str]) -> None:
+    def run(self: Pipeline, wildcards: Any, input: Any, output: Any, log: Sequence[str]) -> None:
         file = Path(log[0])
         file.unlink(missing_ok=True)
         try:
-            action(*arguments)
+            bring_to_present(input)
+            action(self, wildcards, input, output)
         except Exception as error:
-            is_bug = not isinstance(error, UserError)
-            write_atomic(file, traceback.format_exc() if is_bug else f"{error}\n")
             progress.log_failure(error, file)
             raise
 
@@ -105,7 +104,6 @@ class Pipeline:
         self.study, self.tasks = self.loaded.study, self.loaded.tasks
         check_models(self.loaded)
         self.keys = RerunKeys(self.loaded)
-        self.model_resources = snakemake_internals.model_resources(self.study)
         self.sandbox = Once(self._open_sandbox)
         self.generator = Once(self._open_generator)
 
@@ -119,11 +117,8 @@ class Pipeline:
         """Before the first job: one run at a time, the keys are set, the price is agreed to."""
         self.take_run_lock()
         progress.spending = self._spending
-        if "report" in sys.argv and not all(map(os.path.exists, self.loaded.record_paths())):
-            log_line("The report needs every cell, so missing ones are measured first.")
-            log_line("`make report` writes it from what there is.")
         check_before_run(self.loaded, self.estimate)
-        confirm_price(self.estimate, is_terminal=False)
+        confirm_price(self.estimate)
 
     @exit_on_user_error()
     def take_run_lock(self) -> None:
@@ -149,11 +144,11 @@ class Pipeline:
         if sandbox := self.sandbox.made:
             sandbox.end()
 
-    def _spending(self) -> tuple[float, float] | None:
-        """Dollars spent and where the run stops, once a model with a price is asked."""
+    def _spending(self) -> str:
+        """The dollars spent and where the run stops; empty before a model with a price is asked."""
         generator = self.generator.made
         spent = generator.budget.spent_usd if generator else 0.0
-        return (spent, self.study.budget.stop_usd) if spent else None
+        return f"${spent:.2f} of ${self.study.budget.stop_usd:g}" if spent else ""
 
     def priority(self, wildcards: Any) -> int:
         """The cell's place in the seeded order of asking, which mixes shells, tasks and trials."""
@@ -162,7 +157,7 @@ class Pipeline:
     # ------------------------------------------------------------ actions
 
     @logged
-    def image(self, output: Any) -> None:
+    def image(self, wildcards: Any, input: Any, output: Any) -> None:
         from fluency.execution.sandbox import startup_times
 
         sandbox = self.sandbox()
@@ -172,7 +167,7 @@ class Pipeline:
         write_atomic(Path(output[0]), pretty_json(facts))
 
     @logged
-    def generate(self, wildcards: Any, output: Any) -> None:
+    def generate(self, wildcards: Any, input: Any, output: Any) -> None:
         cell = cell_of(wildcards)
         task, request = self.loaded.task_of[cell.task], self.keys.requests[cell]
         write_record(Path(output[0]), self.generator().generate(cell, request, task.sha256))
@@ -180,7 +175,6 @@ class Pipeline:
     @logged
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
         """Run the answer's command in every world; after several failed attempts say so instead."""
-        bring_to_present(input)
         study, sandbox, task = self.study, self.sandbox(), self.loaded.task_of[wildcards.task]
         generation = read_record(Generation, Path(input.generation[0]))
         path = RESULTS / "attempts" / f"{cell_of(wildcards).path}.json"
@@ -198,7 +192,6 @@ class Pipeline:
 
     @logged
     def score(self, wildcards: Any, input: Any, output: Any) -> None:
-        bring_to_present(input)
         score = score_cell(
             self.study,
             self.loaded.task_of[wildcards.task],
@@ -210,46 +203,28 @@ class Pipeline:
         write_record(Path(output[0]), score)
 
     @logged
-    def control(self, input: Any, output: Any) -> None:
+    def control(self, wildcards: Any, input: Any, output: Any) -> None:
         """Run commands known to be right and wrong."""
         from fluency.validation.control import run_control
 
-        bring_to_present(input)
         write_record(Path(output[0]), run_control(self.study, self.tasks, self.sandbox()))
 
     @logged
-    def slice(self, input: Any, output: Any, processors: int) -> None:
-        from fluency.workflow.cluster import FOLDER, run_slice
-
+    def check_node(self, wildcards: Any, input: Any, output: Any) -> None:
+        """Open the sandbox, so that a node without engine or image fails at once."""
         self.sandbox()
-        run_slice(FOLDER / Path(input.cells).name, Path(output[0]), self.loaded, processors)
 
     @logged
-    def gather(self, input: Any, output: Any) -> None:
-        bring_to_present(input)
+    def gather(self, wildcards: Any, input: Any, output: Any) -> None:
         write_table(Path(output.table), self.loaded.view().rows())
         write_record(Path(output.provenance), provenance_of(self.loaded))
 
     @logged
-    def report(self, input: Any, output: Any) -> None:
+    def report(self, wildcards: Any, input: Any, output: Any) -> None:
         from fluency.report.report import write_products
 
-        bring_to_present(input)
         view = self.loaded.view(read_provenance(Path(input.provenance)))
         write_products(view, read_table(Path(input.table)), Path(output.report).parent)
-
-    def archive_path(self) -> str:
-        """The archive rule's product, relative to the project."""
-        commit, dirty = git_state()
-        facts = (self.study.study, utc_date(), commit or "nocommit")
-        name = archive_name(*facts, dirty=bool(dirty), partial=False)
-        return f"{ARCHIVES.name}/{name}"
-
-    @logged
-    def archive(self) -> None:
-        from fluency.archive.pack import pack_study
-
-        pack_study(self.loaded)
 
     # ------------------------------------------------------------ services
 
@@ -259,11 +234,9 @@ class Pipeline:
         try:
             return open_sandbox(self.study.sandbox)
         except SandboxError as error:
-            if (node := node_name()) is None:
-                raise
-            raise SandboxError(
-                error.what, where=f"node {node}: {error.where}", hint=error.hint
-            ) from None
+            if node := node_name():
+                error.where = f"node {node}: {error.where}"
+            raise
 
     def _open_generator(self) -> Generator:
         store, spent = AnswerStore(ANSWERS), self.estimate.spent_usd
@@ -283,7 +256,7 @@ def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     mode = snakemake_internals.part(workflow, "exec_mode")
     if mode.name == "DEFAULT" and node_name() is None:
         progress.cells = pipeline.loaded.cells
-        snakemake_internals.mark_untracked_outputs(pipeline.loaded, pipeline.keys)
+        snakemake_internals.mark_untracked_outputs(pipeline.loaded)
     return pipeline
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
@@ -19,14 +18,12 @@ from fluency.core.shells import SHELLS
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
 from fluency.generation.api_keys import key_of
-from fluency.generation.cost_estimate import CostEstimate, estimate_cost
+from fluency.generation.cost_estimate import CostEstimate, ModelEstimate, estimate_cost
 from fluency.generation.local_model.weights import find_weights
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.request import Requests
 from fluency.generation.store import AnswerStore
-
-IMAGE_RECORD = RESULTS / "image.json"
 
 
 def check_models(loaded: LoadedStudy) -> None:
@@ -66,9 +63,10 @@ def estimate_of(requests: Requests) -> CostEstimate:
 
 def missing_shells(loaded: LoadedStudy) -> list[str]:
     """A sentence for each shell that the image record says is missing; empty without a record."""
-    if not IMAGE_RECORD.exists():
+    record = RESULTS / "image.json"
+    if not record.exists():
         return []
-    there = read_json(IMAGE_RECORD)["image"]["shells"]
+    there = read_json(record)["image"]["shells"]
     return [
         f"{shell.short_title} in the sandbox image: it will be reported as not measured; "
         f"{shell.install_hint}"
@@ -92,12 +90,13 @@ def check_answers(tasks: Sequence[Task], seeds: Sequence[int]) -> None:
         expected_in(task, seed)
 
 
-def confirm_price(
-    estimate: CostEstimate, *, is_terminal: bool | None = None, ask: Callable[[str], str] = input
-) -> bool:
+def confirm_price(estimate: CostEstimate, ask: Callable[[str], str] | None = None) -> bool:
     """Whether a run's price is agreed to.
 
     It is up to budget.confirm_usd (of the upper bound), by `confirm: yes`, or by a yes.
+
+    Args:
+        ask: asks a user; None if there is no terminal.
 
     Raises:
         UserError: if no user can be asked.
@@ -105,9 +104,8 @@ def confirm_price(
     budget = estimate.study.budget
     if estimate.most_usd <= budget.confirm_usd or estimate.study.confirm == "yes":
         return True
-    dollars = f"about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
-    price = f"This run makes {plural(estimate.calls, 'call')}: {dollars}."
-    if not (sys.stdin.isatty() if is_terminal is None else is_terminal):
+    price = f"This run makes {plural(estimate.calls, 'call')}: {dollars(estimate)}."
+    if ask is None:
         raise UserError(
             f"{price} It is not confirmed",
             where="budget: confirm_usd",
@@ -116,3 +114,10 @@ def confirm_price(
         )
     answer = ask(f"{price} It stops at ${budget.stop_usd:g}. Go on? [yes/no] ")
     return answer.strip().lower() in ("y", "yes")
+
+
+def dollars(cost: CostEstimate | ModelEstimate) -> str:
+    """What calls cost, in words."""
+    if not cost.most_usd:
+        return "nothing"
+    return f"about ${cost.expected_usd:.2f}, at most ${cost.most_usd:.2f}"

@@ -1,8 +1,9 @@
-"""What a run prints: bars on a terminal, a line now and then in a log, each failure once."""
+"""What a run prints: bars, on a terminal at once, in a log now and then; each failure once."""
 
 from __future__ import annotations
 
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from logging import WARNING, LogRecord, getLogger
@@ -12,16 +13,16 @@ from typing import TextIO
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
+    BarColumn,
     MofNCompleteColumn,
     Progress,
-    ProgressColumn,
-    Task,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.text import Text
 
 from fluency.common.errors import RunEnded, UserError
+from fluency.common.files import write_atomic
 from fluency.common.paths import RESULTS
 from fluency.common.words import NOTHING_TO_DO, plural
 from fluency.core.study import Cell
@@ -43,29 +44,22 @@ RULE_EXCEPTION = "RuleException"
 """The class of what Snakemake raises when a rule's `run` block has raised."""
 LINE_EVERY_S = 15.0
 BAR_WIDTH = 24
-CELLS_BEFORE_ESTIMATE = 5
-"""Fewer jobs say nothing about how long the rest takes."""
 # The pipeline sets these, since Snakemake makes the reporter.
 cells: Sequence[Cell] = ()
-spending: Callable[[], tuple[float, float] | None] | None = None
-"""Dollars spent and where the run stops; None if nothing is paid."""
+spending: Callable[[], str] = str
+"""Dollars spent and where the run stops; empty if nothing is paid."""
 
 
 def log_failure(failure: Exception, log: Path) -> None:
-    """Pass an action's failure to the reporter; the traceback of a bug is in the rule's log."""
+    """Pass an action's failure to the reporter, and leave it in the log; a bug's traceback too."""
     text = str(failure)
+    kept = f"{text}\n"
     if not isinstance(failure, UserError):
         text = f"{type(failure).__name__}: {failure}\nHint: this is a bug; {log} has its traceback"
+        kept = traceback.format_exc()
+    write_atomic(log, kept)
     extra = {"event": "failure", "failure": failure}
     getLogger("snakemake.logging").error(text, extra=extra)
-
-
-class Bar(ProgressColumn):
-    """A bar whose rest is dotted, so that it is seen without colours too; it fits 80 columns."""
-
-    def render(self, task: Task) -> Text:
-        full = int(BAR_WIDTH * task.percentage / 100)
-        return Text("━" * full + "·" * (BAR_WIDTH - full))
 
 
 class ProgressReporter:
@@ -85,7 +79,7 @@ class ProgressReporter:
     def close(self) -> None:
         self._bars.stop()
         if self._stages and not self._is_terminal:
-            self._print_line()
+            self._print_bars()
         for text, times in self._failures.items():
             if times > 1:
                 self._print(f"({times} times) {text.splitlines()[0]}")
@@ -97,7 +91,7 @@ class ProgressReporter:
     def _begin(self) -> None:
         self._bars = Progress(
             TextColumn("{task.description:10}"),
-            Bar(),
+            BarColumn(BAR_WIDTH),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[money]}"),
@@ -105,7 +99,7 @@ class ProgressReporter:
             get_time=self._clock,
             speed_estimate_period=3600,
         )
-        self._stages: dict[str, Task] = {}
+        self._stages: dict[str, TaskID] = {}
         self._jobs: dict[int, str] = {}
         self._failures: Counter[str] = Counter()
         self._failed_jobs = 0
@@ -120,14 +114,12 @@ class ProgressReporter:
             # Records of the study count as done, less those that this run makes again.
             there = sum(record_path(RESULTS, stage, cell).exists() for cell in cells)
             done = max(0, min(there, len(cells) - stats[rule]))
-            self._bars.add_task(
-                noun, completed=done, total=done + stats[rule], money="", before=done
-            )
-            self._stages[rule] = self._bars.tasks[-1]
+            total = done + stats[rule]
+            self._stages[rule] = self._bars.add_task(noun, completed=done, total=total, money="")
         if new and self._is_terminal:
             self._bars.start()
         elif new:
-            self._print_line()
+            self._print_bars()
 
     def _on_job_info(self, record: LogRecord) -> None:
         if (rule := record.__dict__["rule_name"]) in self._stages:
@@ -135,11 +127,11 @@ class ProgressReporter:
 
     def _on_job_finished(self, record: LogRecord) -> None:
         if rule := self._jobs.pop(int(record.__dict__["job_id"]), ""):
-            self._bars.advance(self._stages[rule].id)
-            self._bars.update(next(iter(self._stages.values())).id, money=_money())
+            self._bars.advance(self._stages[rule])
+            self._bars.update(self._bars.task_ids[0], money=spending())
         silent_s = self._clock() - self._last_line
         if self._stages and not self._is_terminal and silent_s >= LINE_EVERY_S:
-            self._print_line()
+            self._print_bars()
 
     def _on_job_error(self, record: LogRecord) -> None:
         self._failed_jobs += 1
@@ -172,30 +164,9 @@ class ProgressReporter:
         elif record.levelno >= WARNING and not message.startswith(FAILED):
             self._print(message)
 
-    def _print_line(self) -> None:
+    def _print_bars(self) -> None:
         self._last_line = self._clock()
-        stages = self._stages.values()
-        counts = ", ".join(
-            f"{stage.description} {stage.completed:.0f}/{stage.total:.0f}" for stage in stages
-        )
-        self._print(" · ".join(filter(None, (counts, self._time_left(), _money()))))
-
-    def _time_left(self) -> str:
-        """Of the last stage that has anything to do, since its jobs wait for all others."""
-        last = list(self._stages.values())[-1]
-        seconds = last.time_remaining
-        if last.completed - last.fields["before"] < CELLS_BEFORE_ESTIMATE or not seconds:
-            return ""
-        return (
-            f"about {round(seconds / 60)} min left"
-            if seconds >= 90
-            else f"about {max(1, round(seconds))} s left"
-        )
+        self._console.print(self._bars)
 
     def _print(self, text: str, style: str = "") -> None:
         self._console.print(escape(text), style=style or None)
-
-
-def _money() -> str:
-    found = spending() if spending else None
-    return f"${found[0]:.2f} of ${found[1]:g}" if found else ""

@@ -23,8 +23,7 @@ class RerunKeys:
     """The params of one study's rules."""
 
     def __init__(self, loaded: LoadedStudy) -> None:
-        self.study, self.tasks, self.files = loaded.study, loaded.tasks, loaded.files
-        self._task = loaded.task_of
+        self.loaded, self.study, self.tasks = loaded, loaded.study, loaded.tasks
         self.requests = Requests(loaded.study, loaded.tasks)
 
     @cached_property
@@ -49,7 +48,7 @@ class RerunKeys:
                 "code": code_sha256("execute"),
                 "content": content_sha256(),
                 "worlds": self._world_keys[wildcards.task],
-                "needs": self._task[wildcards.task].needs,
+                "needs": self.loaded.task_of[wildcards.task].needs,
                 "conditions": [
                     c.name
                     for c in SHELLS[wildcards.shell].conditions
@@ -65,7 +64,7 @@ class RerunKeys:
         return canonical_json(
             {
                 "code": code_sha256("score"),
-                "check": self._task[wildcards.task].check_sha256,
+                "check": self.loaded.task_of[wildcards.task].check_sha256,
                 "seeds": self.study.seeds,
                 "conditions": self.study.conditions,
             }
@@ -80,7 +79,7 @@ class RerunKeys:
         )
 
     def gather(self) -> str:
-        files = list(self.files)
+        files = list(self.loaded.files)
         if self.study.preregistration:
             path = ROOT / self.study.preregistration
             files += [path, *siblings(path)]
@@ -89,9 +88,6 @@ class RerunKeys:
 
     def report(self) -> str:
         return canonical_json({"code": code_sha256("report"), **self._stated})
-
-    def archive(self) -> str:
-        return canonical_json(self._stated)
 
     @property
     def _stated(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from fluency.workflow import preflight
 from fluency.workflow.cluster import run_on_cluster, slice_processors
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.run_plan import render_plan
-from fluency.workflow.snakemake_process import configfiles, run_snakemake, snakemake_command
+from fluency.workflow.snakemake_process import run_snakemake, snakemake_command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,19 +56,17 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     preflight.check_before_run(loaded, estimate)
     ask_only = all(argument in arguments for argument in ASK_ONLY)
     if estimate.calls and not on and not ask_only and (lacking := missing_engine()):
-        command = ["fluency", "run", *configfiles(loaded), "--", *ASK_ONLY]
-        hint = f"to ask the models anyway: {' '.join(command)}"
+        hint = f"to ask the models anyway: `fluency run -- {' '.join(ASK_ONLY)}`"
         raise UserError(f"missing: {lacking[0]}", where="before any model is asked", hint=hint)
     if estimate.most_usd > 0:
         log_line(render_plan(estimate))
-    if not preflight.confirm_price(estimate):
+    if not preflight.confirm_price(estimate, input if sys.stdin.isatty() else None):
         log_line("No model was asked, and nothing was paid.")
         return 1
     if estimate.calls:
         for sentence in preflight.missing_shells(loaded):
             log_line(f"Missing: {sentence}. The model is still asked and its answers are kept.")
-    agreed = "yes" if estimate.most_usd > loaded.study.budget.confirm_usd else loaded.study.confirm
-    options = ["--config", f"confirm={agreed}", *arguments]
+    options = ["--config", "confirm=yes", *arguments]
     command = snakemake_command(loaded, *options)
     code = run_on_cluster(on, processors, loaded, options) if on else run_snakemake(command)
     if code == 0 and not ask_only and (RESULTS / loaded.study.study / "cells.csv").exists():

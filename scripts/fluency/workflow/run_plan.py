@@ -2,7 +2,7 @@
 
 The reasons are read from what Snakemake recorded of each product, without a dry run, which takes
 minutes for a large study. Snakemake decides what runs; only this text, and the choice of cells for
-a cluster's nodes, depend on them.
+a cluster's nodes, depend on them. It alone sees that a rule's text or a record was edited by hand.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fluency.analysis.power import outlook_lines
-from fluency.common.files import sha256_file
 from fluency.common.paths import RESULTS, ROOT
 from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
@@ -26,17 +24,21 @@ from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, record_path
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
 from fluency.generation.request import Requests
-from fluency.workflow import snakemake_internals
 from fluency.workflow.doctor import missing_engine
-from fluency.workflow.preflight import IMAGE_RECORD, check_models, estimate_of, missing_shells
+from fluency.workflow.preflight import check_models, dollars, estimate_of, missing_shells
 from fluency.workflow.rerun_keys import RerunKeys
+from fluency.workflow.snakemake_internals import (
+    check_version,
+    is_incomplete,
+    is_untracked,
+    recorded_key,
+)
 
 REMADE = "an input changed"
 
 
-@dataclass(eq=False)
-class Job:
-    """A job of the study, to be done if it has a reason; files are named as the rules name them.
+class Job(NamedTuple):
+    """A job of the study; files are named as the rules name them.
 
     `cell` is None for the rules that make one thing for the whole study.
     """
@@ -46,77 +48,47 @@ class Job:
     inputs: Sequence[str]
     key: Callable[[], str]
     cell: Cell | None = None
-    reason: str = ""
 
 
-def jobs_to_run(loaded: LoadedStudy) -> list[Job]:
-    """The jobs that a run would do, by Snakemake's rules, in the order of the stages.
-
-    Of a rule's text in the Snakefile only Snakemake itself sees a change.
-    """
-    snakemake_internals.check_version()
-    keys = RerunKeys(loaded)
-    untracked = set(snakemake_internals.untracked_outputs(loaded, keys))
-    to_run, remade = list[Job](), set[str]()
-    for job in _steps(loaded, keys):
-        changed = not remade.isdisjoint(job.inputs)
-        job.reason = REMADE if changed else _own_reason(job, untracked)
-        if job.reason:
-            to_run.append(job)
+def jobs_to_run(loaded: LoadedStudy) -> Iterator[tuple[Job, str]]:
+    """The jobs that a run would do, by Snakemake's rules, in the order of the stages, and why."""
+    check_version()
+    remade = set[str]()
+    for job in _jobs(loaded, RerunKeys(loaded)):
+        if reason := _own_reason(job) if remade.isdisjoint(job.inputs) else REMADE:
             remade.update(job.outputs)
-    return to_run
+            yield job, reason
 
 
-def _steps(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[Job]:
-    image, folder = f"{RESULTS.name}/{IMAGE_RECORD.name}", f"{RESULTS.name}/{loaded.study.study}"
-    yield Job("image", [image], [], keys.image)
+def _jobs(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[Job]:
+    folder = Path(RESULTS.name)
+    study = f"{folder}/{loaded.study.study}"
+    image, table = [f"{folder}/image.json"], [f"{study}/cells.csv", f"{study}/provenance.json"]
+    control = [f"{study}/{CONTROL_FILE}"] if loaded.study.control else []
+    yield Job("image", image, [], keys.image)
     for cell in loaded.cells:
-        generation, execution, score = (
-            str(record_path(Path(RESULTS.name), stage, cell)) for stage in RECORD_TYPES
-        )
-        yield Job("generate", [generation], [], partial(keys.generate, cell), cell)
-        yield Job("execute", [execution], [image, generation], partial(keys.execute, cell), cell)
-        yield Job("score", [score], [generation, execution], partial(keys.score, cell), cell)
-    table = [f"{folder}/cells.csv", f"{folder}/provenance.json"]
-    control = [f"{folder}/{CONTROL_FILE}"] if loaded.study.control else []
+        answer, execution, score = ([str(record_path(folder, s, cell))] for s in RECORD_TYPES)
+        yield Job("generate", answer, [], partial(keys.generate, cell), cell)
+        yield Job("execute", execution, image + answer, partial(keys.execute, cell), cell)
+        yield Job("score", score, answer + execution, partial(keys.score, cell), cell)
     if control:
-        yield Job("control", control, [image], keys.control)
+        yield Job("control", control, image, keys.control)
     yield Job("gather", table, loaded.record_paths(), keys.gather)
-    yield Job(
-        "report",
-        [f"{folder}/report.md", f"{folder}/explorer.html", f"{folder}/figures"],
-        [*control, *table],
-        keys.report,
-    )
+    products = [f"{study}/{name}" for name in ("report.md", "explorer.html", "figures")]
+    yield Job("report", products, control + table, keys.report)
 
 
-def _own_reason(job: Job, untracked: set[str]) -> str:
+def _own_reason(job: Job) -> str:
     """Why a job's own files need it; empty without a reason."""
     there = [name for name in job.outputs if (ROOT / name).exists()]
-    if untracked.intersection(there):
+    if any(map(is_untracked, there)):
         return "no record of how it was made"
-    if any(map(snakemake_internals.is_incomplete, there)):
+    if any(map(is_incomplete, there)):
         return "left unfinished"
-    records = list(filter(None, map(snakemake_internals.read_metadata, there)))
-    now = json.loads(job.key()) if records else None
-    for before in map(snakemake_internals.recorded_key, records):
-        if before is not None and (keys := changed_keys(before, now)):
+    for before in filter(None, map(recorded_key, there)):
+        if keys := changed_keys(before, json.loads(job.key())):
             return f"changed: {', '.join(keys[:3])}{', …' if len(keys) > 3 else ''}"
-    if len(there) < len(job.outputs):
-        return "not there yet"
-    return "its input is newer" if _newer_input(job, records) else ""
-
-
-def _newer_input(job: Job, records: Sequence[dict[str, Any]]) -> bool:
-    """Whether an input is newer than the oldest output and differs from the one used for it."""
-    made = min((ROOT / name).stat().st_mtime for name in job.outputs)
-    for name in job.inputs:
-        path = ROOT / name
-        if path.exists() and path.stat().st_mtime > made:
-            known = {str((record.get("input_checksums") or {}).get(name)) for record in records}
-            if known != {f"sha256:{sha256_file(path)}"}:
-                return True
-    return False
+    return "" if there == job.outputs else "not there yet"
 
 
 def changed_keys(before: Any, now: Any, name: str = "") -> list[str]:
@@ -137,42 +109,37 @@ def print_plan(loaded: LoadedStudy) -> int:
     """Print the plan on standard output."""
     check_models(loaded)
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
-    for job in jobs_to_run(loaded):
-        reasons[job.rule][job.reason] += 1
+    for job, reason in jobs_to_run(loaded):
+        reasons[job.rule][reason] += 1
     estimate = estimate_of(Requests(loaded.study, loaded.tasks))
-    print(render_plan(estimate, [*missing_engine(), *missing_shells(loaded)], reasons), end="")
+    print(render_plan(estimate))
+    for rule, counts in reasons.items():
+        print(f"\n{rule}: {counts.total()} to run")
+        for reason, count in counts.most_common():
+            print(f"  {count:5}  {reason}")
+    if lacking := [*estimate.missing_keys, *missing_engine(), *missing_shells(loaded)]:
+        print("\nMissing:", *lacking, sep="\n  ")
     return 0
 
 
-def render_plan(
-    estimate: CostEstimate,
-    missing: Sequence[str] = (),
-    reasons: Mapping[str, Mapping[str, int]] | None = None,
-) -> str:
-    """The plan as text for a terminal.
-
-    missing: what the run lacks apart from keys, a sentence each. reasons: rule -> why -> jobs.
-    """
+def render_plan(estimate: CostEstimate) -> str:
+    """What a run asks and costs, as text for a terminal."""
     study, budget = estimate.study, estimate.study.budget
     size = f"{plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make"
-    lines = [f"Study {study.study}: {size}."]
-    lines += outlook_lines(study, estimate.tasks)
+    lines = [f"Study {study.study}: {size}.", *outlook_lines(study, estimate.tasks)]
     if not estimate.calls:
         lines.append("All answers are stored: no model and no key is needed.")
     for model in estimate.models:
         lines += ["", *_model_lines(model)]
     if estimate.most_usd or estimate.spent_usd:
-        total = f"Together about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
-        spent = f"${estimate.spent_usd:.2f} spent on it so far; a run stops at ${budget.stop_usd:g}"
-        lines += ["", f"{total}; {spent}."]
-        asked = "is asked first" if estimate.most_usd > budget.confirm_usd else "does not ask"
-        lines.append(f"Above ${budget.confirm_usd:g} a run asks before it pays; this one {asked}.")
-    for rule, counts in (reasons or {}).items():
-        lines += ["", f"{rule}: {sum(counts.values())} to run"]
-        lines += [f"  {count:5d}  {reason}" for reason, count in Counter(counts).most_common()]
-    if lacking := [*estimate.missing_keys, *missing]:
-        lines += ["", "Missing:", *(f"  {sentence}" for sentence in lacking)]
-    return "\n".join(lines) + "\n"
+        asked = "asks first" if estimate.most_usd > budget.confirm_usd else "does not ask"
+        lines += [
+            "",
+            f"Together {dollars(estimate)}; ${estimate.spent_usd:.2f} spent on it so far; "
+            f"a run stops at ${budget.stop_usd:g}.",
+            f"Above ${budget.confirm_usd:g} a run asks before it pays; this one {asked}.",
+        ]
+    return "\n".join(lines)
 
 
 def _model_lines(model: ModelEstimate) -> Iterator[str]:
@@ -181,15 +148,8 @@ def _model_lines(model: ModelEstimate) -> Iterator[str]:
     yield f"  {cells}, {model.at_hand} answered, {model.calls} to ask"
     yield f"  price    {model.policy.describe_price()}"
     if model.calls:
-        tokens = f"about {model.input_tokens} tokens in"
-        if model.most_usd is None:
-            yield f"  cost     unknown ({tokens})"
-        elif model.most_usd:
-            dollars = f"about ${model.expected_usd:.2f}, at most ${model.most_usd:.2f}"
-            yield f"  cost     {dollars} ({tokens})"
-        else:
-            yield "  cost     nothing"
-        minutes = "under a minute" if model.minutes < 1 else f"about {math.ceil(model.minutes)} min"
-        yield f"  time     {minutes}"
+        cost = "unknown" if model.most_usd is None else dollars(model)
+        yield f"  cost     {cost} (about {model.input_tokens} tokens in)"
+        yield f"  time     about {math.ceil(model.minutes)} min"
     if model.policy.note:
         yield f"  note     {model.policy.note}"

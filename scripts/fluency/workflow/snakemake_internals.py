@@ -24,9 +24,7 @@ import ast
 import json
 import logging
 import os
-import re
 import signal
-import sys
 import threading
 import time
 from base64 import urlsafe_b64encode
@@ -38,51 +36,51 @@ from pathlib import Path
 from typing import Any
 
 from fluency.common.errors import UserError
-from fluency.common.files import write_atomic
-from fluency.common.paths import RESULTS, ROOT
+from fluency.common.files import read_json, write_atomic
+from fluency.common.paths import ROOT
 from fluency.core.loaded_study import LoadedStudy
-from fluency.core.records import Generation
-from fluency.core.schema import read_record
-from fluency.core.study import Cell, Study
-from fluency.core.table import record_path
-from fluency.generation.request import request_key
+from fluency.core.study import Study
 from fluency.workflow.progress import ENDING
-from fluency.workflow.rerun_keys import RerunKeys
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE
 
 MADE_FOR = "9.27"
-IN_FLIGHT = "in_flight_"
-"""The prefix of the resource that limits a model's calls."""
 PREFETCHED = 1
 """Executions started beyond the containers, so that none is idle while Snakemake records an end."""
 FOLDER = ROOT / ".snakemake"
-LONGEST_NAME = 255
 GRACE_S = 3.5
 """Grace period for running jobs after a stop signal."""
-PINNED_HINT = "`make env` installs the pinned version"
 
 
 def check_version() -> None:
     """UserError if the installed Snakemake has another minor version than MADE_FOR."""
     found = version("snakemake")
-    if found.split(".")[:2] != MADE_FOR.split("."):
-        what = f"Snakemake {found} is installed, and this project needs {MADE_FOR}"
-        raise UserError(what, where="environment", hint=PINNED_HINT)
+    _check(
+        found.startswith(f"{MADE_FOR}."),
+        f"Snakemake {found} is installed, and this project needs {MADE_FOR}",
+    )
 
 
 def part(owner: Any, name: str) -> Any:
     """A private attribute of Snakemake's; UserError if this installation does not have it."""
-    if not hasattr(owner, name):
-        what = f"Snakemake's {type(owner).__name__} has no attribute {name}"
-        raise UserError(what, where="environment", hint=PINNED_HINT)
+    _check(hasattr(owner, name), f"Snakemake's {type(owner).__name__} has no attribute {name}")
     return getattr(owner, name)
 
 
 def check_records_backend(workflow: Any) -> None:
     """UserError for `--persistence-backend db`: plan and rerun read files in `.snakemake`."""
-    if part(part(workflow, "workflow_settings"), "persistence_backend").name != "FILE":
-        what = "this project reads Snakemake's records from files, not from a database"
-        raise UserError(what, where="--persistence-backend db", hint="leave the option out")
+    backend = part(part(workflow, "workflow_settings"), "persistence_backend").name
+    what = "this project reads Snakemake's records from files, not from a database"
+    _check(backend == "FILE", what, "--persistence-backend db", "leave the option out")
+
+
+def _check(
+    is_sound: bool,
+    what: str,
+    where: str = "environment",
+    hint: str = "`make env` installs the pinned version",
+) -> None:
+    if not is_sound:
+        raise UserError(what, where=where, hint=hint)
 
 
 # ------------------------------------------------------------ scheduling
@@ -97,21 +95,16 @@ def share_threads(workflow: Any, study: Study) -> None:
     register = part(workflow, "register_resource")
     register("containers", study.sandbox.containers + PREFETCHED)
     for model in study.models:
-        register(FAIR_SHARE + model.alias, sys.maxsize)
-        register(IN_FLIGHT + model.alias, model.in_flight)
+        register(FAIR_SHARE + model.alias, model.in_flight)
 
 
 def model_resources(study: Study) -> dict[str, Callable[[Any], int | None]]:
-    """The resources of the rule that asks: one of each of the model's own, none of the others'."""
+    """The resources of the rule that asks: one of the model's own, none of the others'."""
 
     def asks(alias: str, wildcards: Any) -> int | None:
         return 1 if wildcards.model == alias else None
 
-    return {
-        kind + model.alias: partial(asks, model.alias)
-        for model in study.models
-        for kind in (FAIR_SHARE, IN_FLIGHT)
-    }
+    return {FAIR_SHARE + model.alias: partial(asks, model.alias) for model in study.models}
 
 
 def unset_rate_limit(workflow: Any) -> None:
@@ -137,8 +130,7 @@ def end_on_signals(
         give_up: called GRACE_S later, before the process ends; with it Ctrl-C counts too.
     """
     start_no_job = signal.getsignal(signal.SIGTERM)
-    if not callable(start_no_job):
-        raise UserError("Snakemake sets no handler of SIGTERM", hint=PINNED_HINT)
+    assert callable(start_no_job), "Snakemake sets a handler"
     numbers = (signal.SIGINT, signal.SIGTERM) if give_up else (signal.SIGTERM,)
     came, signalled = os.pipe()
 
@@ -171,21 +163,13 @@ def end_on_signals(
 # ------------------------------------------------------------ what is recorded of a product
 
 
-def read_metadata(product: str) -> dict[str, Any] | None:
-    """What Snakemake recorded of a product; None if it recorded nothing readable."""
-    with suppress(OSError, ValueError):
-        found = json.loads(_place("metadata", product).read_text(encoding="utf-8"))
-        return found if isinstance(found, dict) and found else None
-    return None
-
-
-def recorded_key(metadata: dict[str, Any]) -> Any:
+def recorded_key(product: str) -> Any:
     """The rule's one param when the product was made, read as JSON; None if it cannot be read.
 
     Snakemake keeps the Python text of each param.
     """
-    with suppress(KeyError, TypeError, ValueError, SyntaxError):
-        (param,) = metadata["params"]
+    with suppress(OSError, KeyError, TypeError, ValueError, SyntaxError):
+        (param,) = read_json(_place("metadata", product))["params"]
         return json.loads(ast.literal_eval(param))
     return None
 
@@ -195,40 +179,25 @@ def is_incomplete(product: str) -> bool:
     return _place("incomplete", product).exists()
 
 
-def mark_untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> None:
+def mark_untracked_outputs(loaded: LoadedStudy) -> None:
     """Mark the untracked outputs as Snakemake marks a killed job's, so that it reruns them."""
-    for name in untracked_outputs(loaded, keys):
+    for name in filter(is_untracked, loaded.products()):
         with suppress(OSError):  # Snakemake itself reports a folder that cannot be written
             write_atomic(_place("incomplete", name), '{"external_jobid": null}')
 
 
-def untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> list[str]:
-    """Products without a record of how they were made, named as the rules name them.
+def is_untracked(product: str) -> bool:
+    """Whether a product, named as the rules name it, has no record of how it was made.
 
-    Snakemake would keep them (results copied from elsewhere, a lost `.snakemake`), even if study,
-    checks or sandbox have changed. A generation that states the study's request is kept.
+    Snakemake would keep it (results copied from elsewhere, a lost `.snakemake`), even if study,
+    checks or sandbox have changed.
     """
-    folder = Path(RESULTS.name)
-    generations = {str(record_path(folder, "generations", cell)): cell for cell in loaded.cells}
-    return [
-        name
-        for name in loaded.products()
-        if not _place("metadata", name).exists()
-        and (ROOT / name).exists()
-        and not (name in generations and _answers(keys, generations[name]))
-    ]
-
-
-def _answers(keys: RerunKeys, cell: Cell) -> bool:
-    """Whether a cell's generation answers the study's request."""
-    with suppress(UserError):
-        found = read_record(Generation, record_path(RESULTS, "generations", cell))
-        return found.answer.request_key == request_key(keys.requests[cell])
-    return False
+    return not _place("metadata", product).exists() and (ROOT / product).exists()
 
 
 def _place(kind: str, product: str) -> Path:
-    """Where Snakemake keeps something of a file: its name in Base64, cut into folders if long."""
-    encoded = urlsafe_b64encode(product.encode()).decode()
-    *folders, name = re.findall(f".{{1,{LONGEST_NAME - 1}}}", encoded)
-    return FOLDER.joinpath(kind, *(f"@{folder}" for folder in folders), name)
+    """Where Snakemake keeps something of a file, by its name in Base64.
+
+    It cuts names above 254 characters into folders; the longest here has 184.
+    """
+    return FOLDER / kind / urlsafe_b64encode(product.encode()).decode()

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -17,11 +16,8 @@ from pathlib import Path
 from fluency.common.errors import UserError
 from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE, ROOT
-from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 
-END_S = 5.0
-"""Seconds after which a stopping run is killed."""
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
@@ -33,24 +29,18 @@ def node_name() -> str | None:
     return os.environ.get("SLURMD_NODENAME")
 
 
-def configfiles(loaded: LoadedStudy) -> list[str]:
-    """The arguments that name a study's override files."""
-    return ["--configfile", *map(str, loaded.files[1:])] if loaded.files[1:] else []
-
-
 def snakemake_command(loaded: LoadedStudy, *arguments: str) -> list[str]:
     """The command line of Snakemake for a study."""
-    return [sys.executable, "-m", "snakemake", *configfiles(loaded), *arguments]
+    files = ["--configfile", *map(str, loaded.files[1:])] if loaded.files[1:] else []
+    return [sys.executable, "-m", "snakemake", *files, *arguments]
 
 
-def run_snakemake(
-    command: Sequence[str], environ: Mapping[str, str] | None = None, on_nodes: bool = False
-) -> int:
+def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
     """Run a command to its end, also when this process must stop.
 
-    Ctrl-C reaches the command as SIGTERM, since Snakemake ignores it until its first job. A second
-    Ctrl-C kills it, and so do END_S, unless its jobs are `on_nodes` of a cluster, or it is on one
-    itself. If this process is killed, the command gets SIGTERM: nobody would see what it pays for.
+    Ctrl-C reaches the command as SIGTERM, since Snakemake ignores it until its first job; a second
+    Ctrl-C kills it. If this process is killed, the command gets SIGTERM: nobody would see what it
+    pays for.
 
     Returns:
         The exit code, 1 if the command was killed.
@@ -61,25 +51,16 @@ def run_snakemake(
     received: list[int] = []
     running: list[subprocess.Popen[bytes]] = []
 
-    def cut(process: subprocess.Popen[bytes]) -> None:
-        if process.poll() is None:
-            log_line(f"Ending: running jobs did not end within {END_S:g} s and were cut.")
-            process.kill()
-
-    def count(number: int, _frame: object) -> None:
+    def stop(number: int, _frame: object) -> None:
         received.append(number)
         for process in running:
             if received.count(signal.SIGINT) > 1:
                 process.kill()
             process.terminate()
-            if not on_nodes and node_name() is None:  # a task's check may keep it from ending
-                timer = threading.Timer(END_S, cut, [process])
-                timer.daemon = True
-                timer.start()
 
     prepare = partial(_prepare_child, os.getpid())
     # Set before it starts: Ctrl-C must at no time end this process alone.
-    before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with subprocess.Popen(command, cwd=ROOT, env=environ, preexec_fn=prepare) as process:
             running.append(process)
