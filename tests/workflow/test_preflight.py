@@ -3,7 +3,6 @@
 import re
 import shutil
 
-import pandas as pd
 import pytest
 import yaml
 
@@ -12,13 +11,11 @@ from fluency.common.paths import ROOT
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import PILOT, Study
 from fluency.core.tasks import load_task, load_tasks
-from fluency.execution.powershell import release_name
 from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.request import Requests
 from fluency.generation.store import AnswerStore
 from fluency.workflow import pipeline, preflight
 from fluency.workflow.preflight import check_answers, check_models, confirm_price
-from fluency.workflow.run import _lacking
 from tests.generation.endpoint import Endpoint
 from tests.generation.studies import ENVIRON, ask, generator_of, study_of
 
@@ -111,15 +108,6 @@ def test_earlier_answer_without_usage_counts_at_its_most_in_the_next_run(
     second = pipeline.Pipeline(loaded.study.model_dump(), [file]).generator()
     assert second.budget.spent_usd == first.budget.spent_usd > 1024 * 25 / 1e6
     second.close()
-
-
-def test_shell_not_measured_names_reason_file_and_example():
-    row = {"shell": "pwsh", "status": "not_measured", "reason": "no PowerShell: no network"}
-    table = pd.DataFrame([row, row, row | {"shell": "bash", "status": "measured"}])
-    reason, how, example = _lacking(table)
-    assert reason == "PowerShell was not measured: no PowerShell: no network."
-    assert release_name() in how and "make example" in example
-    assert list(_lacking(table[2:])) == []
 
 
 def task_with(folder, answer: str):

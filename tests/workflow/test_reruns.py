@@ -69,8 +69,8 @@ def end_from_outside(client) -> bool:
     return False
 
 
-ANEW = "an input changed"
-NEW = "not there yet"
+ANEW = "input files updated by another job"
+NEW = "missing output files"
 
 
 def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str, int]) -> None:
@@ -83,7 +83,7 @@ def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str
 
 def test_renamed_alias_asks_nothing(project, flawless):
     project.configure(models=[model(flawless.url, "renamed", id="fake-good")])
-    reasons = {"generate": {NEW: 4}, "execute": {ANEW: 4}, "score": {ANEW: 4}}
+    reasons = {"generate": {NEW: 4}, "execute": {NEW: 4}, "score": {NEW: 4}}
     redone(project, flawless.requests, **reasons, gather={ANEW: 1}, report={ANEW: 1})
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from fluency.workflow.run_plan import REMADE, changed_keys
 from tests.generation.endpoint import Endpoint
 from tests.workflow.noop import noop_project, noop_run
 from tests.workflow.project import Project, model
@@ -42,63 +41,60 @@ def damage(project: Project) -> None:
 def lose_records(project: Project) -> None:
     """Nothing says any more by which checks, limits and code the results were made."""
     shutil.rmtree(project.root / ".snakemake")
+    project.edit(f"tasks/{TASK}/task.yaml", *PROMPT)
 
 
-def lose_image_record(project: Project) -> None:
-    project.records("executions")[0].unlink()
-    (project.root / "results" / "image.json").unlink()
+def change_check_and_trials(project: Project) -> None:
+    project.edit(f"tasks/{TASK}/task.yaml", "lines: exactly-one", "lines: at-least-one")
+    project.configure(trials=3)
 
 
+REMADE, NEW = "input files updated by another job", "missing output files"
+UNFINISHED = "left unfinished, or no record of how it was made"
 HEAD = {"gather": {REMADE: 1}, "report": {REMADE: 1}}
 CHANGES = {
-    "a prompt": (lambda project: project.edit(f"tasks/{TASK}/task.yaml", *PROMPT),
-        {"generate": {"changed: prompt": 4}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
-    "a check and a trial more": (
-        lambda project: (
-            project.edit(f"tasks/{TASK}/task.yaml", "lines: exactly-one", "lines: at-least-one"),
-            project.configure(trials=3),
-        ),
-        {"generate": {"not there yet": 2}, "execute": {REMADE: 2},
-         "score": {REMADE: 2, "changed: check": 4}, **HEAD},
+    "prompt": (
+        lambda project: project.edit(f"tasks/{TASK}/task.yaml", *PROMPT),
+        {"generate": {"changed: prompt": 4}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD},
     ),
-    "files touched, a score deleted and a job killed": (damage,
-        {"score": {"not there yet": 1, "left unfinished": 1}, **HEAD}),
-    "an execution and the image's record lost": (lose_image_record, {"image": {"not there yet": 1},
-        "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
-    "the table lost": (lambda project: (project.root / "results/test/cells.csv").unlink(),
-        {"gather": {"not there yet": 1}, "report": {REMADE: 1}}),
-    "a figure's folder lost": (lambda project: shutil.rmtree(project.root / "results/test/figures"),
-        {"report": {"not there yet": 1}}),
-    "Snakemake's records lost, and another prompt": (
-        lambda project: (lose_records(project), project.edit(f"tasks/{TASK}/task.yaml", *PROMPT)),
-        {"image": {"no record of how it was made": 1},
-         "generate": {"no record of how it was made": 4},
-         "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
-}  # fmt: skip
+    "check and trials": (
+        change_check_and_trials,
+        {
+            "generate": {NEW: 2},
+            "execute": {NEW: 2},
+            "score": {NEW: 2, "changed: check": 4},
+            **HEAD,
+        },
+    ),
+    "files touched, a score deleted, a job killed": (
+        damage,
+        {"score": {NEW: 1, UNFINISHED: 1}, **HEAD},
+    ),
+    "figures lost": (
+        lambda project: shutil.rmtree(project.root / "results/test/figures"),
+        {"report": {NEW: 1}},
+    ),
+    "Snakemake's records lost, prompt": (
+        lose_records,
+        {
+            "image": {UNFINISHED: 1},
+            "generate": {UNFINISHED: 4},
+            "execute": {REMADE: 4},
+            "score": {REMADE: 4},
+            **HEAD,
+        },
+    ),
+}
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_the_plan_names_the_jobs_of_a_dry_run(measured, tmp_path, change):
+def test_plan_names_jobs_and_reasons(measured, tmp_path, change):
     project = measured.clone(tmp_path / "project")
     change_it, expected = CHANGES[change]
     change_it(project)
     plan = project.plan()
     del plan["calls"]
     assert plan == expected
-    assert project.to_do() == {rule: sum(reasons.values()) for rule, reasons in plan.items()}
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "keys"),
-    [
-        ({"check": "a", "code": "b"}, {"check": "a2", "code": "b"}, ["check"]),
-        ({"study": {"budget": {"a": 1}}}, {"study": {"budget": {"a": 2}}}, ["study.budget.a"]),
-        ({"tasks": {"a": "1"}}, {"tasks": {"b": "1"}}, ["tasks.a", "tasks.b"]),
-        ({"study": {}}, {"study": {}, "code": "c"}, ["code"]),
-    ],
-)
-def test_what_changed(before, now, keys):
-    assert changed_keys(before, now) == keys
 
 
 def test_the_plan_names_a_missing_engine(measured):

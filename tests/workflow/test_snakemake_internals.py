@@ -1,6 +1,5 @@
 """What a rerun reads of Snakemake's own records, and what every start of a run pays for."""
 
-import json
 import os
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.workflow import snakemake_internals
 from fluency.workflow.pipeline import bring_to_present
-from fluency.workflow.snakemake_internals import check_version, recorded_key
+from fluency.workflow.snakemake_internals import check_version
 from tests.workflow.project import Project
 
 
@@ -26,25 +25,6 @@ def test_record_is_where_snakemake_puts_it(tmp_path, monkeypatch):
     limit = SimpleNamespace(_fetch_max_len=lambda subject: os.pathconf(subject, "PC_NAME_MAX"))
     its_own = FilePersistence._record_path(limit, str(tmp_path / "metadata"), name)
     assert str(snakemake_internals._place("metadata", name)) == its_own
-
-
-KEY = json.dumps({"decision": "it's \"now: 'x'\" \\", "trials": 1})
-
-
-@pytest.mark.parametrize(
-    ("record", "key"),
-    [
-        (json.dumps({"params": [repr(KEY)]}), json.loads(KEY)),
-        *((text, None) for text in ("", "{", "[]", "{}", "[1]")),
-        *((json.dumps({"params": p}), None) for p in (None, [], ["no Python"], ["'{'"])),
-    ],
-)
-def test_recorded_key_is_param_or_none(tmp_path, monkeypatch, record, key):
-    monkeypatch.setattr(snakemake_internals, "FOLDER", tmp_path)
-    path = snakemake_internals._place("metadata", "results/image.json")
-    path.parent.mkdir()
-    path.write_text(record)
-    assert recorded_key("results/image.json") == key
 
 
 @pytest.mark.parametrize(("found", "fits"), [("9.27.1", True), ("9.28.0", False), ("10.27", False)])

@@ -17,7 +17,6 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import product
 from pathlib import Path
 
 from fluency.common.errors import SandboxError, UserError
@@ -40,8 +39,6 @@ from fluency.workflow.snakemake_process import run_snakemake, snakemake_command
 FOLDER = CACHE / "slices"
 CELLS_A_PROCESSOR = 80
 """About 160 s of work for a processor, against 12 s until a slice's first container."""
-ON_NODES = {"image", "execute", "score", "control"}
-"""The rules that need containers, and `score`."""
 NODES_NEED = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|LANG|TZ|TERM|TMPDIR|PYTHONPATH|KUBECONFIG|TASKS_PRIVATE"
     r"|(LC|SLURM|DOCKER|CONTAINERS|POWERSHELL|XDG|SSL|LD)_.*|(?i:(https?|no)_proxy)"
@@ -63,15 +60,15 @@ def run_on_cluster(
     Args:
         processors: of a slice.
     """
-    jobs = [job for job, _ in jobs_to_run(loaded)]
+    jobs = list(jobs_to_run(loaded))
     rules = {job.rule for job in jobs}
     if "generate" in rules:
         asked = run_snakemake(snakemake_command(loaded, *arguments, "--until", "generate"))
         if asked == USERS_ERROR:
             return asked
-    if rules & ON_NODES:
+    if rules - {"generate", "gather", "report"}:
         share_image()
-        shutil.rmtree(ROOT / "logs" / "slices", ignore_errors=True)
+        shutil.rmtree(ROOT / "logs", ignore_errors=True)
         to_measure = {job.cell for job in jobs if job.cell}
         answered = [c for c in to_measure if record_path(RESULTS, "generations", c).exists()]
         # In the seeded order of asking every slice mixes shells, tasks and models, so that no
@@ -82,7 +79,10 @@ def run_on_cluster(
         options = ["--workflow-profile", f"profiles/{profile}"]
         command = snakemake_command(loaded, *options, "--snakefile", "profiles/cluster.smk")
         if code := run_snakemake(command, node_environment(os.environ)):
-            log_node_failures(loaded, cells)
+            # A failure leaves a log, and a success none.
+            logs = sorted((ROOT / "logs").rglob("*.log"))
+            for text in dict.fromkeys(log.read_text(encoding="utf-8") for log in logs):
+                log_line(text.strip())
             log_line("Not every cell could be measured; run again to continue.")
             return code
     return run_snakemake(snakemake_command(loaded, *arguments))
@@ -128,16 +128,3 @@ def share_image() -> None:
 def node_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """What of an environment a node needs."""
     return {name: value for name, value in environ.items() if NODES_NEED.fullmatch(name)}
-
-
-def log_node_failures(loaded: LoadedStudy, cells: Sequence[Cell]) -> None:
-    """Log each failure that a node left in a rule's log, once; a success leaves no log."""
-    logs = ROOT / "logs"
-    found = [logs / "image.log", logs / loaded.study.study / "control.log"]
-    found += (logs / "slices").glob("*.log")
-    found += (
-        logs / stage / f"{c.path}.log" for c, stage in product(cells, ("executions", "scores"))
-    )
-    texts = (path.read_text(encoding="utf-8").strip() for path in found if path.exists())
-    for text in dict.fromkeys(texts):
-        log_line(text)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import NamedTuple
 
 import psutil
-from rich.console import Console
-from rich.table import Table
 
 from fluency.common.errors import UserError
 from fluency.common.paths import CACHE, ROOT
@@ -53,13 +50,11 @@ class Check(NamedTuple):
 def main() -> int:
     """Print the table; 1 if something is missing without which no command can be run, else 0."""
     checks = list(examine())
-    table = Table(title="What this machine has", show_lines=False, title_justify="left")
-    for heading in ("", "", "found", "what it prevents, and how to get it"):
-        table.add_column(heading, overflow="fold")
     for row in checks:
-        note = "[yellow]note[/]" if row.advice else "[green]ok[/]"
-        table.add_row(row.thing, "[red]lacks[/]" if row.lacks else note, row.found, row.advice)
-    Console(width=None if sys.stdout.isatty() else 150, highlight=False).print(table)
+        mark = "LACKS" if row.lacks else "note" if row.advice else "ok"
+        print(f"{mark:7}{row.thing:20}{row.found}")
+        if row.advice:
+            print(f"{'':27}{row.advice}")
     lacking = [row.thing for row in checks if row.lacks]
     print(f"Missing: {', '.join(lacking)}." if lacking else "Nothing is missing for `make demo`.")
     return 1 if lacking else 0

@@ -289,7 +289,6 @@ def write_partial_report(loaded: LoadedStudy) -> int:
     frame = to_frame(rows)
     write_products(view, frame, folder)
     missing = sum(row.status == "missing" for row in rows)
-    known = f"{len(rows) - missing} of {plural(len(rows), 'cell')}"
-    log_line(f"Measured or known to be unmeasurable: {known}; missing: {missing}.")
+    log_line(f"{missing} of {plural(len(rows), 'cell')} missing.")
     print(printed(frame, view, folder))
     return 0

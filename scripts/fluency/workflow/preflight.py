@@ -68,8 +68,7 @@ def missing_shells(loaded: LoadedStudy) -> list[str]:
         return []
     there = read_json(record)["image"]["shells"]
     return [
-        f"{shell.short_title} in the sandbox image: it will be reported as not measured; "
-        f"{shell.install_hint}"
+        f"{shell.short_title} in the sandbox image, so it is not measured: {shell.install_hint}"
         for shell in map(SHELLS.__getitem__, loaded.study.shells)
         if not there.get(shell.name)
     ]

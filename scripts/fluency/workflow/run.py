@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS, ROOT
 from fluency.common.terminal import log_line, print_lines
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import read_provenance
-from fluency.core.shells import SHELLS
 from fluency.core.table import read_table
-from fluency.execution.powershell import INSTALL_HINT
-from fluency.execution.powershell import NAME as PWSH
 from fluency.generation.request import Requests
 from fluency.report.sentences import printed
 from fluency.workflow import preflight
@@ -23,21 +19,8 @@ from fluency.workflow.doctor import missing_engine
 from fluency.workflow.run_plan import render_plan
 from fluency.workflow.snakemake_process import run_snakemake, snakemake_command
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 ASK_ONLY = ("--until", "generate")
 """Arguments of Snakemake for a run that asks the models and executes nothing."""
-
-
-def _lacking(table: pd.DataFrame) -> Iterator[str]:
-    """Why shells were not measured, what mends it, and where both can be seen."""
-    absent = table[table["status"] == "not_measured"].drop_duplicates("shell")
-    for shell, reason in zip(absent["shell"], absent["reason"], strict=True):
-        yield f"{SHELLS[shell].short_title} was not measured: {reason}."
-        yield f"To measure it, {INSTALL_HINT if shell == PWSH else SHELLS[shell].install_hint}."
-    if len(absent):
-        yield "A finished study with both shells: `make example`."
 
 
 def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") -> int:
@@ -71,9 +54,11 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     code = run_on_cluster(on, processors, loaded, options) if on else run_snakemake(command)
     if code == 0 and not ask_only and (RESULTS / loaded.study.study / "cells.csv").exists():
         folder = RESULTS / loaded.study.study
-        table = read_table(folder / "cells.csv")
-        print(printed(table, loaded.view(read_provenance(folder / "provenance.json")), folder))
-        print_lines(_lacking(table))
+        view = loaded.view(read_provenance(folder / "provenance.json"))
+        print(printed(read_table(folder / "cells.csv"), view, folder))
+        if missing := preflight.missing_shells(loaded):
+            print_lines(f"Missing: {sentence}." for sentence in missing)
+            print("`make doctor` says why. A finished study with both shells: `make example`.")
     elif code == 1 and not arguments:
         what = "Not every cell could be measured"
         if all((ROOT / record).exists() for record in loaded.record_paths()):

@@ -1,118 +1,79 @@
 """`make plan`: which jobs a run would do and why, what they cost, and what is missing.
 
-The reasons are read from what Snakemake recorded of each product, without a dry run, which takes
-minutes for a large study. Snakemake decides what runs; only this text, and the choice of cells for
-a cluster's nodes, depend on them. It alone sees that a rule's text or a record was edited by hand.
+The jobs and reasons are those of Snakemake's own dry run.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import math
+import re
+import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from fluency.analysis.power import outlook_lines
-from fluency.common.paths import RESULTS, ROOT
+from fluency.common.errors import UserError
+from fluency.common.paths import ROOT
 from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
-from fluency.core.records import CONTROL_FILE
 from fluency.core.study import Cell
-from fluency.core.table import RECORD_TYPES, record_path
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
 from fluency.generation.request import Requests
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.preflight import check_models, dollars, estimate_of, missing_shells
-from fluency.workflow.rerun_keys import RerunKeys
-from fluency.workflow.snakemake_internals import (
-    check_version,
-    is_incomplete,
-    is_untracked,
-    recorded_key,
-)
+from fluency.workflow.snakemake_process import snakemake_command
 
-REMADE = "an input changed"
+JOB = re.compile(
+    r"^rule (\w+):\n(?:    .*\n)*?    reason: (.*)\n"
+    r"(?:    wildcards: model=(.*), shell=(.*), task=(.*), trial=(.*)\n)?",
+    re.M,
+)
+"""A job in the text of Snakemake's dry run."""
+PARAM = re.compile(r"before: ('.*') now: ('.*')")
+"""A rule's one param in the reason, as Python writes the text."""
 
 
 class Job(NamedTuple):
-    """A job of the study; files are named as the rules name them.
-
-    `cell` is None for the rules that make one thing for the whole study.
-    """
+    """A job that a run would do, and why; `cell` is None for what is made once for the study."""
 
     rule: str
-    outputs: Sequence[str]
-    inputs: Sequence[str]
-    key: Callable[[], str]
-    cell: Cell | None = None
+    reason: str
+    cell: Cell | None
 
 
-def jobs_to_run(loaded: LoadedStudy) -> Iterator[tuple[Job, str]]:
-    """The jobs that a run would do, by Snakemake's rules, in the order of the stages, and why."""
-    check_version()
-    remade = set[str]()
-    for job in _jobs(loaded, RerunKeys(loaded)):
-        if reason := _own_reason(job) if remade.isdisjoint(job.inputs) else REMADE:
-            remade.update(job.outputs)
-            yield job, reason
+def jobs_to_run(loaded: LoadedStudy) -> Iterator[Job]:
+    """The jobs that a run would do."""
+    command = snakemake_command(loaded, "--dry-run")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError("the dry run failed", where="snakemake -n", hint=done.stderr)
+    for rule, reason, model, shell, task, trial in JOB.findall(done.stdout):
+        if rule != "all":
+            cell = Cell(model, shell, task, int(trial)) if trial else None
+            yield Job(rule, _shortened(reason), cell)
 
 
-def _jobs(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[Job]:
-    folder = Path(RESULTS.name)
-    study = f"{folder}/{loaded.study.study}"
-    image, table = [f"{folder}/image.json"], [f"{study}/cells.csv", f"{study}/provenance.json"]
-    control = [f"{study}/{CONTROL_FILE}"] if loaded.study.control else []
-    yield Job("image", image, [], keys.image)
-    for cell in loaded.cells:
-        answer, execution, score = ([str(record_path(folder, s, cell))] for s in RECORD_TYPES)
-        yield Job("generate", answer, [], partial(keys.generate, cell), cell)
-        yield Job("execute", execution, image + answer, partial(keys.execute, cell), cell)
-        yield Job("score", score, answer + execution, partial(keys.score, cell), cell)
-    if control:
-        yield Job("control", control, image, keys.control)
-    yield Job("gather", table, loaded.record_paths(), keys.gather)
-    products = [f"{study}/{name}" for name in ("report.md", "explorer.html", "figures")]
-    yield Job("report", products, control + table, keys.report)
-
-
-def _own_reason(job: Job) -> str:
-    """Why a job's own files need it; empty without a reason."""
-    there = [name for name in job.outputs if (ROOT / name).exists()]
-    if any(map(is_untracked, there)):
-        return "no record of how it was made"
-    if any(map(is_incomplete, there)):
-        return "left unfinished"
-    for before in filter(None, map(recorded_key, there)):
-        if keys := changed_keys(before, json.loads(job.key())):
-            return f"changed: {', '.join(keys[:3])}{', …' if len(keys) > 3 else ''}"
-    return "" if there == job.outputs else "not there yet"
-
-
-def changed_keys(before: Any, now: Any, name: str = "") -> list[str]:
-    """The dotted names of what differs between two documents."""
-    if not (isinstance(before, dict) and isinstance(now, dict)):
-        return [name] if before != now else []
-    return [
-        key
-        for part in sorted({*before, *now})
-        for key in changed_keys(before.get(part), now.get(part), f"{name}.{part}".lstrip("."))
-    ]
-
-
-# ------------------------------------------------------------ text
+def _shortened(reason: str) -> str:
+    """A reason without the names of files; of a param the keys that differ."""
+    if reason.startswith("Params") and (param := PARAM.search(reason)):
+        before, now = (json.loads(ast.literal_eval(text)) for text in param.groups())
+        keys = [key for key in now if now[key] != before.get(key)]
+        return f"changed: {', '.join(keys[:3])}"
+    if reason == "Forced execution":  # by the profile's rerun-incomplete
+        return "left unfinished, or no record of how it was made"
+    return reason.partition(":")[0].lower()
 
 
 def print_plan(loaded: LoadedStudy) -> int:
     """Print the plan on standard output."""
     check_models(loaded)
+    print(render_plan(estimate := estimate_of(Requests(loaded.study, loaded.tasks))), flush=True)
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
-    for job, reason in jobs_to_run(loaded):
-        reasons[job.rule][reason] += 1
-    estimate = estimate_of(Requests(loaded.study, loaded.tasks))
-    print(render_plan(estimate))
+    for rule, reason, _ in jobs_to_run(loaded):
+        reasons[rule][reason] += 1
     for rule, counts in reasons.items():
         print(f"\n{rule}: {counts.total()} to run")
         for reason, count in counts.most_common():

@@ -9,7 +9,9 @@ workflow.local_exec, workflow.exec_mode
 workflow.overwrite_configfiles
     Without it neither provenance nor messages name the override files.
 .snakemake/metadata, .snakemake/incomplete, and workflow_settings.persistence_backend
-    Without them records of unknown origin are kept, and `make plan` gives no reasons.
+    Without them records of unknown origin are kept.
+The text of a dry run (run_plan.py)
+    Without it `make plan` gives no reasons, and a cluster's nodes get no cells.
 The handler of SIGTERM
     Snakemake's own takes the scheduler's lock, so that a stopping run may hang.
 Five texts of its log, and the name RuleException (progress.py)
@@ -20,8 +22,6 @@ Another minor version, and an attribute that is gone (`part`), end a run with a 
 
 from __future__ import annotations
 
-import ast
-import json
 import logging
 import os
 import signal
@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from fluency.common.errors import UserError
-from fluency.common.files import read_json, write_atomic
+from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Study
@@ -161,22 +161,6 @@ def end_on_signals(
 
 
 # ------------------------------------------------------------ what is recorded of a product
-
-
-def recorded_key(product: str) -> Any:
-    """The rule's one param when the product was made, read as JSON; None if it cannot be read.
-
-    Snakemake keeps the Python text of each param.
-    """
-    with suppress(OSError, KeyError, TypeError, ValueError, SyntaxError):
-        (param,) = read_json(_place("metadata", product))["params"]
-        return json.loads(ast.literal_eval(param))
-    return None
-
-
-def is_incomplete(product: str) -> bool:
-    """Whether a job that makes it was started and did not end; Snakemake makes it again."""
-    return _place("incomplete", product).exists()
 
 
 def mark_untracked_outputs(loaded: LoadedStudy) -> None:
