@@ -10,6 +10,7 @@ older than what was made of it.
 import re
 
 from fluency.workflow.pipeline import open_pipeline
+from fluency.workflow.rerun_keys import cell_of
 from fluency.workflow.snakemake_internals import model_resources
 
 
@@ -59,7 +60,7 @@ rule generate:
         f"results/generations/{CELL}.json",
     log:
         f"logs/generations/{CELL}.log",
-    priority: P.priority
+    priority: lambda wildcards: P.study.priority(cell_of(wildcards))
     resources:
         **model_resources(P.study),
     params:

@@ -37,11 +37,8 @@ def archive_file(text: str) -> Path:
     path = Path(text)
     if path.is_file():
         return path
-    named = "this is not an archive but a folder" if path.is_dir() else "there is no such archive"
     form = "name its file, for example ARCHIVE=archive/demo-2026-01-31-0123456789ab.tar.zst"
-    raise UserError(
-        named if text.strip() else "no archive is named", where=text or "ARCHIVE", hint=form
-    )
+    raise UserError("there is no such archive", where=text or "ARCHIVE", hint=form)
 
 
 def comma_list(text: str) -> list[str]:
@@ -64,16 +61,6 @@ def load(_context: click.Context, _option: click.Parameter, files: tuple[str, ..
     from fluency.core.loaded_study import LoadedStudy
 
     return LoadedStudy(None, files)
-
-
-def named(_context: click.Context, parameter: click.Parameter, study: str) -> str:
-    """UserError for an empty name."""
-    if not study:
-        where = str(parameter.name).upper()
-        raise UserError(
-            "no study is named", where=where, hint="name two studies: make compare A=demo B=other"
-        )
-    return study
 
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -161,8 +148,16 @@ add(
     "report.compare:main",
     "Compare two studies task by task.",
     "compare demo default --markdown difference.md",
-    *(click.Argument([name], default="", callback=named) for name in "ab"),
+    *(click.Argument([name], default="") for name in "ab"),
     click.Option(["--markdown"], type=FILE, metavar="FILE", help="Write it to this file, too."),
+)
+add(
+    "analysis.power:main",
+    "Show what gap this design, or a larger one, could detect.",
+    "power --configfile config/study-60.yaml",
+    click.Option(
+        ["--configfile", "study"], callback=lambda *given: load(*given).study, **OVERRIDES
+    ),
 )
 add("generation.audit:main", "List and verify the answer store.", "answers")
 add(
@@ -233,15 +228,6 @@ def show(cell: str, full: bool) -> None:
     from fluency.report.show import show as show_cell
 
     show_cell(Cell.parse(cell), full=full)
-
-
-@fluency.command(epilog=example("power --configfile config/study-60.yaml"))
-@click.option("--configfile", "study", callback=load, **OVERRIDES)
-def power(study: LoadedStudy) -> int:
-    """Show what gap this design, or a larger one, could detect."""
-    from fluency.analysis.power import main as tabulate
-
-    return tabulate(study.study)
 
 
 @fluency.command(params=[STUDY], epilog=example("archive --configfile config/demo.yaml"))

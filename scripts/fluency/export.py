@@ -87,7 +87,6 @@ def data_package(study: str, origin: str) -> dict[str, Any]:
     return {
         "profile": "tabular-data-package",
         "name": study,
-        "title": f"Cells of the study {study}",
         "description": f"One row a cell: model, shell, task, trial. From {origin}.",
         "resources": [
             {
@@ -125,7 +124,5 @@ def _field(name: str, found: dict[str, Any], required: bool) -> dict[str, Any]:
     }
     if kind["type"] == "boolean":
         field |= {"trueValues": ["True"], "falseValues": ["False"]}
-    constraints = ({"required": True} if required else {}) | (
-        {"enum": kind["enum"]} if "enum" in kind else {}
-    )
-    return field | ({"constraints": constraints} if constraints else {})
+    enum = {"enum": kind["enum"]} if "enum" in kind else {}
+    return field | {"constraints": {"required": required} | enum}

@@ -12,7 +12,7 @@ def test_the_table_of_a_machine_that_has_everything(sandbox, capsys, monkeypatch
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     assert doctor.main() == 0
     shown = capsys.readouterr().out
-    things = ["Python", "project folder", "container engine", "storage", "control groups"]
+    things = ["disk", "project folder", "container engine", "storage", "control groups"]
     things += ["seccomp profile", "sandbox image", "Bash", "a known command"]
     assert [thing for thing in things if thing not in shown] == []
     assert sandbox.engine["version"] in shown and sandbox.image.shells["bash"] in shown

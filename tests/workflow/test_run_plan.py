@@ -120,11 +120,3 @@ def test_the_last_step_of_a_run_on_a_cluster_starts_no_engine(measured, tmp_path
     shutil.rmtree(project.root / "results" / "test")
     project.fluency("run", "--on", "slurm", **NO_ENGINE)
     assert (project.root / "results" / "test" / "report.md").exists()
-
-
-def test_where_only_the_report_failed_the_run_does_not_blame_the_cells(measured, tmp_path):
-    project = measured.clone(tmp_path / "project")
-    (project.root / "results" / "test" / "report.md").unlink()
-    (project.root / "report" / "report.md.j2").write_text("{{ nothing }}")
-    said = project.fluency("run", code=1).stderr
-    assert "Every cell is measured, but table or report is missing" in said

@@ -44,7 +44,6 @@ NODES_NEED = re.compile(
     r"|(LC|SLURM|DOCKER|CONTAINERS|POWERSHELL|XDG|SSL|LD)_.*|(?i:(https?|no)_proxy)"
 )
 """The variables that a node gets: an allow list, because a secret may have any name."""
-USERS_ERROR = 2
 
 
 def slice_processors(profile: str) -> int:
@@ -52,29 +51,23 @@ def slice_processors(profile: str) -> int:
     return int(read_yaml(ROOT / "profiles" / profile / "profile.yaml")["set-threads"]["slice"])
 
 
-def run_on_cluster(
-    profile: str, processors: int, loaded: LoadedStudy, arguments: Sequence[str]
-) -> int:
-    """Measure a study with a profile's cluster; Snakemake's exit code.
-
-    Args:
-        processors: of a slice.
-    """
+def run_on_cluster(profile: str, loaded: LoadedStudy, arguments: Sequence[str]) -> int:
+    """Measure a study with a profile's cluster; Snakemake's exit code."""
     jobs = list(jobs_to_run(loaded))
     rules = {job.rule for job in jobs}
     if "generate" in rules:
         asked = run_snakemake(snakemake_command(loaded, *arguments, "--until", "generate"))
-        if asked == USERS_ERROR:
+        if asked == 2:  # a user's error
             return asked
     if rules - {"generate", "gather", "report"}:
         share_image()
         shutil.rmtree(ROOT / "logs", ignore_errors=True)
-        to_measure = {job.cell for job in jobs if job.cell}
-        answered = [c for c in to_measure if record_path(RESULTS, "generations", c).exists()]
+        cells = {job.cell for job in jobs if job.cell}
+        answered = [c for c in cells if record_path(RESULTS, "generations", c).exists()]
         # In the seeded order of asking every slice mixes shells, tasks and models, so that no
         # node's speed favours one.
-        cells = sorted(answered, key=loaded.study.priority)
-        slices = plural(write_slices(cells, processors), "slice")
+        answered.sort(key=loaded.study.priority)
+        slices = plural(write_slices(answered, slice_processors(profile)), "slice")
         log_line(f"on the nodes: {slices} of executions and scores")
         options = ["--workflow-profile", f"profiles/{profile}"]
         command = snakemake_command(loaded, *options, "--snakefile", "profiles/cluster.smk")
@@ -83,7 +76,6 @@ def run_on_cluster(
             logs = sorted((ROOT / "logs").rglob("*.log"))
             for text in dict.fromkeys(log.read_text(encoding="utf-8") for log in logs):
                 log_line(text.strip())
-            log_line("Not every cell could be measured; run again to continue.")
             return code
     return run_snakemake(snakemake_command(loaded, *arguments))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -12,7 +11,7 @@ from typing import NamedTuple
 import psutil
 
 from fluency.common.errors import UserError
-from fluency.common.paths import CACHE, ROOT
+from fluency.common.paths import ROOT
 from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, read_study
@@ -62,7 +61,6 @@ def main() -> int:
 
 def examine() -> Iterator[Check]:
     """Every row of the table; each thing after those that it needs."""
-    yield Check("Python", f"{platform.python_version()}, {platform.machine()}")
     free_gb = shutil.disk_usage(ROOT).free / 1e9
     need = f"image and model weights need about {NEEDED_GB:.0f} GB: free some"
     yield Check("disk", f"{free_gb:.1f} GB free here", need if free_gb < NEEDED_GB else "", True)
@@ -97,9 +95,9 @@ def _rows(thing: str, rows: Callable[[], Iterator[Check]]) -> Iterator[Check]:
 def _engine() -> Iterator[Check]:
     if engine := find_engine():
         facts = engine.facts
-        found = f"{facts['name']} {facts['version']} at {engine.url}, storage {facts['storage']}"
+        found = f"{facts['name']} {facts['version']} at {engine.url}, storage {facts['storage']}, "
         less = "it has no seccomp, so the sandbox has one measure less: restore its default profile"
-        found = f"{found}, control groups version {facts['cgroup']}"
+        found += f"control groups version {facts['cgroup']}"
         yield Check(ENGINE, found, "" if facts["seccomp"] else less)
     elif os.geteuid() == 0 and shutil.which("apt-get"):
         yield Check(ENGINE, "none answers", "`make image` installs and starts Docker")
@@ -140,9 +138,6 @@ def _models() -> Iterator[Check]:
     study = read_study(ROOT / "config" / "study.yaml")
     if find_spec("xllamacpp") is None:
         yield Check("embedded model", "xllamacpp is not installed", "`make env` installs it", True)
-    weights = ", ".join(path.name for path in (CACHE / "weights").glob("*.gguf"))
-    fetch = "" if weights else "`make demo` fetches them"
-    yield Check("model weights", weights or "not fetched yet", fetch)
     for name in sorted({model.api_key_env for model in study.models if model.key_required}):
         if name in os.environ:  # its value is never shown
             yield Check(name, "is set")

@@ -19,7 +19,7 @@ from fluency.archive.code_hashes import code_sha256
 from fluency.archive.registration import with_registration
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_now
-from fluency.common.errors import ResultLost, RunEnded, SandboxError, UserError
+from fluency.common.errors import ResultLost, RunEnded, UserError
 from fluency.common.files import pretty_json, sha256, write_atomic
 from fluency.common.locks import Once
 from fluency.common.paths import ANSWERS, RESULTS
@@ -110,7 +110,7 @@ class Pipeline:
     @cached_property
     def estimate(self) -> CostEstimate:
         """What the run asks and costs, as its first job finds the answers."""
-        return estimate_of(self.keys.requests)
+        return estimate_of(self.loaded)
 
     @exit_on_user_error()
     def start(self) -> None:
@@ -123,11 +123,12 @@ class Pipeline:
     @exit_on_user_error()
     def take_run_lock(self) -> None:
         """Keep other runs out while the process lives; set how this one ends and polls for jobs."""
-        local = snakemake_internals.part(self.workflow, "local_exec")
-        own_jobs = local and node_name() is None  # nodes end what they have begun
-        actions = [self._stop_asking, self._give_up] if own_jobs else []
+        actions = []
+        if snakemake_internals.part(self.workflow, "local_exec"):  # jobs are threads of this run
+            snakemake_internals.unset_rate_limit(self.workflow.scheduler)
+            if node_name() is None:  # nodes end what they have begun
+                actions = [self._stop_asking, self._give_up]
         snakemake_internals.end_on_signals(*actions)
-        snakemake_internals.unset_rate_limit(self.workflow)
         self._locks = ExitStack()
         self._locks.enter_context(run_lock())
 
@@ -139,8 +140,10 @@ class Pipeline:
         """Kill the containers and say what the calls that are cut may have cost."""
         if (generator := self.generator.made) and (cut := generator.budget.under_way_usd):
             spent = generator.budget.spent_usd + cut
-            most = "each counted as the most that it can cost"
-            log_line(f"Calls were cut; {most}, ${spent:.2f} are spent.")
+            log_line(
+                "Calls were cut; each counted as the most that it can cost, "
+                f"${spent:.2f} are spent."
+            )
         if sandbox := self.sandbox.made:
             sandbox.end()
 
@@ -149,10 +152,6 @@ class Pipeline:
         generator = self.generator.made
         spent = generator.budget.spent_usd if generator else 0.0
         return f"${spent:.2f} of ${self.study.budget.stop_usd:g}" if spent else ""
-
-    def priority(self, wildcards: Any) -> int:
-        """The cell's place in the seeded order of asking, which mixes shells, tasks and trials."""
-        return self.study.priority(cell_of(wildcards))
 
     # ------------------------------------------------------------ actions
 
@@ -231,12 +230,7 @@ class Pipeline:
     def _open_sandbox(self) -> Any:
         from fluency.execution.sandbox import open_sandbox
 
-        try:
-            return open_sandbox(self.study.sandbox)
-        except SandboxError as error:
-            if node := node_name():
-                error.where = f"node {node}: {error.where}"
-            raise
+        return open_sandbox(self.study.sandbox)
 
     def _open_generator(self) -> Generator:
         store, spent = AnswerStore(ANSWERS), self.estimate.spent_usd
@@ -267,7 +261,7 @@ def bring_to_present(paths: Iterable[str | Path]) -> None:
     """
     now = time.time()
     for path in paths:
-        if os.path.exists(path) and os.stat(path).st_mtime > now:
+        if os.path.getmtime(path) > now:
             os.utime(path, (now - CLOCK_STEP_S, now - CLOCK_STEP_S))
 
 

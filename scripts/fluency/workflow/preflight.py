@@ -56,9 +56,9 @@ def check_writable() -> None:
         raise UserError("this folder cannot be written to", where=str(folder), hint=hint)
 
 
-def estimate_of(requests: Requests) -> CostEstimate:
+def estimate_of(loaded: LoadedStudy) -> CostEstimate:
     """What a run would ask and cost, by the answers of this folder."""
-    return estimate_cost(requests, AnswerStore(ANSWERS), os.environ)
+    return estimate_cost(Requests(loaded.study, loaded.tasks), AnswerStore(ANSWERS), os.environ)
 
 
 def missing_shells(loaded: LoadedStudy) -> list[str]:

@@ -27,6 +27,7 @@ from fluency.common.paths import RESULTS
 from fluency.common.words import NOTHING_TO_DO, plural
 from fluency.core.study import Cell
 from fluency.core.table import record_path
+from fluency.workflow.snakemake_process import node_name
 
 STAGES = {
     "generate": ("answers", "generations"),
@@ -43,7 +44,6 @@ INCOMPLETE = "At least one job did not complete"
 RULE_EXCEPTION = "RuleException"
 """The class of what Snakemake raises when a rule's `run` block has raised."""
 LINE_EVERY_S = 15.0
-BAR_WIDTH = 24
 # The pipeline sets these, since Snakemake makes the reporter.
 cells: Sequence[Cell] = ()
 spending: Callable[[], str] = str
@@ -52,7 +52,7 @@ spending: Callable[[], str] = str
 
 def log_failure(failure: Exception, log: Path) -> None:
     """Pass an action's failure to the reporter, and leave it in the log; a bug's traceback too."""
-    text = str(failure)
+    text = f"node {node}: {failure}" if (node := node_name()) else str(failure)
     kept = f"{text}\n"
     if not isinstance(failure, UserError):
         text = f"{type(failure).__name__}: {failure}\nHint: this is a bug; {log} has its traceback"
@@ -72,7 +72,7 @@ class ProgressReporter:
         self._begin()
 
     def handle(self, record: LogRecord) -> None:
-        event = str(getattr(record, "event", None) or "plain")
+        event = getattr(record, "event", None) or "plain"
         if handler := getattr(self, f"_on_{event}", None):
             handler(record)
 
@@ -91,7 +91,7 @@ class ProgressReporter:
     def _begin(self) -> None:
         self._bars = Progress(
             TextColumn("{task.description:10}"),
-            BarColumn(BAR_WIDTH),
+            BarColumn(24),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[money]}"),

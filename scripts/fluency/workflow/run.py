@@ -6,21 +6,17 @@ import sys
 from collections.abc import Sequence
 
 from fluency.common.errors import UserError
-from fluency.common.paths import RESULTS, ROOT
+from fluency.common.paths import RESULTS
 from fluency.common.terminal import log_line, print_lines
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import read_provenance
 from fluency.core.table import read_table
-from fluency.generation.request import Requests
 from fluency.report.sentences import printed
 from fluency.workflow import preflight
 from fluency.workflow.cluster import run_on_cluster, slice_processors
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.run_plan import render_plan
 from fluency.workflow.snakemake_process import run_snakemake, snakemake_command
-
-ASK_ONLY = ("--until", "generate")
-"""Arguments of Snakemake for a run that asks the models and executes nothing."""
 
 
 def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") -> int:
@@ -32,14 +28,15 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     Returns:
         The exit code: 0 all measured, 1 some cells missing, 2 a user's error.
     """
-    processors = slice_processors(on) if on else 0
+    if on:
+        slice_processors(on)  # before anything is asked
     preflight.check_writable()
     preflight.check_models(loaded)
-    estimate = preflight.estimate_of(Requests(loaded.study, loaded.tasks))
+    estimate = preflight.estimate_of(loaded)
     preflight.check_before_run(loaded, estimate)
-    ask_only = all(argument in arguments for argument in ASK_ONLY)
+    ask_only = "generate" in arguments  # after `--until`
     if estimate.calls and not on and not ask_only and (lacking := missing_engine()):
-        hint = f"to ask the models anyway: `fluency run -- {' '.join(ASK_ONLY)}`"
+        hint = "to ask the models anyway: `fluency run -- --until generate`"
         raise UserError(f"missing: {lacking[0]}", where="before any model is asked", hint=hint)
     if estimate.most_usd > 0:
         log_line(render_plan(estimate))
@@ -51,17 +48,15 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
             log_line(f"Missing: {sentence}. The model is still asked and its answers are kept.")
     options = ["--config", "confirm=yes", *arguments]
     command = snakemake_command(loaded, *options)
-    code = run_on_cluster(on, processors, loaded, options) if on else run_snakemake(command)
-    if code == 0 and not ask_only and (RESULTS / loaded.study.study / "cells.csv").exists():
-        folder = RESULTS / loaded.study.study
+    code = run_on_cluster(on, loaded, options) if on else run_snakemake(command)
+    folder = RESULTS / loaded.study.study
+    table = folder / "cells.csv"
+    if code == 0 and not ask_only and table.exists():
         view = loaded.view(read_provenance(folder / "provenance.json"))
-        print(printed(read_table(folder / "cells.csv"), view, folder))
+        print(printed(read_table(table), view, folder))
         if missing := preflight.missing_shells(loaded):
             print_lines(f"Missing: {sentence}." for sentence in missing)
             print("`make doctor` says why. A finished study with both shells: `make example`.")
     elif code == 1 and not arguments:
-        what = "Not every cell could be measured"
-        if all((ROOT / record).exists() for record in loaded.record_paths()):
-            what = "Every cell is measured, but table or report is missing"
-        log_line(f"{what}. `make report` shows what there is; run again to continue.")
+        log_line("Not complete. `make report` shows what there is; run again to continue.")
     return code

@@ -21,13 +21,12 @@ from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Cell
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
-from fluency.generation.request import Requests
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.preflight import check_models, dollars, estimate_of, missing_shells
 from fluency.workflow.snakemake_process import snakemake_command
 
 JOB = re.compile(
-    r"^rule (\w+):\n(?:    .*\n)*?    reason: (.*)\n"
+    r"^rule (?!all)(\w+):\n(?:    .*\n)*?    reason: (.*)\n"
     r"(?:    wildcards: model=(.*), shell=(.*), task=(.*), trial=(.*)\n)?",
     re.M,
 )
@@ -51,9 +50,8 @@ def jobs_to_run(loaded: LoadedStudy) -> Iterator[Job]:
     if done.returncode:
         raise UserError("the dry run failed", where="snakemake -n", hint=done.stderr)
     for rule, reason, model, shell, task, trial in JOB.findall(done.stdout):
-        if rule != "all":
-            cell = Cell(model, shell, task, int(trial)) if trial else None
-            yield Job(rule, _shortened(reason), cell)
+        cell = Cell(model, shell, task, int(trial)) if trial else None
+        yield Job(rule, _shortened(reason), cell)
 
 
 def _shortened(reason: str) -> str:
@@ -70,7 +68,7 @@ def _shortened(reason: str) -> str:
 def print_plan(loaded: LoadedStudy) -> int:
     """Print the plan on standard output."""
     check_models(loaded)
-    print(render_plan(estimate := estimate_of(Requests(loaded.study, loaded.tasks))), flush=True)
+    print(render_plan(estimate := estimate_of(loaded)), flush=True)
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
     for rule, reason, _ in jobs_to_run(loaded):
         reasons[rule][reason] += 1

@@ -44,8 +44,6 @@ from fluency.workflow.progress import ENDING
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE
 
 MADE_FOR = "9.27"
-PREFETCHED = 1
-"""Executions started beyond the containers, so that none is idle while Snakemake records an end."""
 FOLDER = ROOT / ".snakemake"
 GRACE_S = 3.5
 """Grace period for running jobs after a stop signal."""
@@ -89,11 +87,11 @@ def _check(
 def share_threads(workflow: Any, study: Study) -> None:
     """Limit the running executions, and the answers that each model is asked for.
 
-    More executions would wait for a container on threads that could ask; fewer would let containers
-    idle. More answers would wait for each other, and start in chance's order, not in the planned.
+    One execution more than containers, so that none is idle while Snakemake records an end; more
+    would wait for a container on threads that could ask. More answers would wait for each other, and start in chance's order, not in the planned.
     """
     register = part(workflow, "register_resource")
-    register("containers", study.sandbox.containers + PREFETCHED)
+    register("containers", study.sandbox.containers + 1)
     for model in study.models:
         register(FAIR_SHARE + model.alias, model.in_flight)
 
@@ -101,21 +99,22 @@ def share_threads(workflow: Any, study: Study) -> None:
 def model_resources(study: Study) -> dict[str, Callable[[Any], int | None]]:
     """The resources of the rule that asks: one of the model's own, none of the others'."""
 
-    def asks(alias: str, wildcards: Any) -> int | None:
-        return 1 if wildcards.model == alias else None
+    return {
+        FAIR_SHARE + model.alias: partial(
+            lambda alias, wildcards: 1 if wildcards.model == alias else None, model.alias
+        )
+        for model in study.models
+    }
 
-    return {FAIR_SHARE + model.alias: partial(asks, model.alias) for model in study.models}
 
-
-def unset_rate_limit(workflow: Any) -> None:
+def unset_rate_limit(scheduler: Any) -> None:
     """Have the scheduler poll for jobs only after an event; `generate` keeps the models' limits.
 
     With a limit of jobs a second, which cannot be unset, each poll causes another one a second
     later: after 400 jobs the scheduler polls 400 times a second.
     """
-    if part(workflow, "local_exec"):  # jobs are threads of this run
-        part(workflow.scheduler, "job_rate_limiter")
-        workflow.scheduler.job_rate_limiter = None
+    part(scheduler, "job_rate_limiter")
+    scheduler.job_rate_limiter = None
 
 
 def end_on_signals(
@@ -130,7 +129,7 @@ def end_on_signals(
         give_up: called GRACE_S later, before the process ends; with it Ctrl-C counts too.
     """
     start_no_job = signal.getsignal(signal.SIGTERM)
-    assert callable(start_no_job), "Snakemake sets a handler"
+    assert callable(start_no_job)
     numbers = (signal.SIGINT, signal.SIGTERM) if give_up else (signal.SIGTERM,)
     came, signalled = os.pipe()
 
