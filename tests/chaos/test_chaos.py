@@ -11,7 +11,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -33,6 +32,7 @@ from tests.waiting import wait_for
 from tests.workflow.project import Project, model, reference_answer
 
 FAULTS = ("interrupt", "terminate", "kill", "endpoint", "disk", "engine")
+POSSIBLE = [fault for fault in FAULTS if fault != "disk" or not os.geteuid()]
 SAMPLE = ("disk", "engine")
 ENGINE = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
 SMALL, LARGE = (2, 1), (20, 5)
@@ -113,11 +113,10 @@ class StudyRun:
         self.log = self.folder / f"run-{self.service.run}.log"
         # A script's background job ignores SIGINT, and its children inherit that.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        command = [sys.executable, "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                command, cwd=self.project.root, env=self.environ, start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                self.project.run_command(), cwd=self.project.root, env=self.environ,
+                start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
 
     def run(self) -> int:
@@ -132,10 +131,6 @@ class StudyRun:
             return [
                 {k: v for k, v in row.items() if k not in DIFFER} for row in csv.DictReader(file)
             ]
-
-
-def cannot(fault: str) -> str:
-    return "a small disk needs root" if fault == "disk" and os.geteuid() else ""
 
 
 def inject(fault: str, study: StudyRun, run: subprocess.Popen[bytes], seconds: float) -> None:
@@ -206,8 +201,8 @@ def small_table(sandbox, tmp_path_factory) -> list[dict[str, str]]:
 @pytest.mark.parametrize("fault", SAMPLE)
 def test_run_disturbed_by_fault_is_finished_by_next(fault, small_table, tmp_path):
     """With the same table, and no stored answer asked again."""
-    if why := cannot(fault):
-        pytest.skip(why)
+    if fault not in POSSIBLE:
+        pytest.skip("a small disk needs root")
     said = disturb(fault, tmp_path, SMALL, Random(f"7 {fault}"), small_table)
     assert fault == "engine" or "exit code 0" not in said
 
@@ -219,27 +214,10 @@ def test_campaign_of_disturbed_runs(sandbox, tmp_path, capfd):
     count, seed = int(os.environ.get("N") or 50), os.environ.get("SEED") or "1"
     (tmp_path / "undisturbed").mkdir()
     table = undisturbed(tmp_path / "undisturbed", LARGE)
-    possible = [fault for fault in FAULTS if not cannot(fault)]
     for number in range(count):
         (folder := tmp_path / str(number)).mkdir()
-        fault = possible[number % len(possible)]
+        fault = POSSIBLE[number % len(POSSIBLE)]
         said = disturb(fault, folder, LARGE, Random(f"{seed} {number}"), table)
         shutil.rmtree(folder)
         with capfd.disabled():
             print(f"{number + 1} of {count}: {said}", flush=True)
-
-
-def test_service_notes_request_for_stored_answer_and_lost_answer(tmp_path):
-    path, body = tmp_path / "1", {"model": "m", "messages": [{"content": "p"}]}
-    seen = Seen("POST", "/v1/messages", {}, body)
-    with Service() as service:
-        service.answer, service.places = lambda prompt: "true", {"p": [path]}
-        service.gone = True
-        assert service.reply_to(seen).reset == "before" and service.lost() == set()
-        service.gone = False
-        service.reply_to(seen)
-        assert (service.asked_again, service.lost()) == ([], {"msg_2"})
-        path.write_text(json.dumps({"answer": {"raw": {"id": "msg_2"}}}))
-        assert service.lost() == set()
-        service.reply_to(seen)
-        assert (service.asked_again, service.lost()) == (["p"], {"msg_3"})

@@ -56,16 +56,12 @@ def test_export_refuses_unknown_format(capsys):
     assert all(words in said for words in ("FORMAT=vellum", "FORMAT=inspect", *FORMATS))
 
 
-def test_export_refuses_full_folder(packed, tmp_path, capsys):
-    (tmp_path / "mine.txt").write_text("x")
-    assert export(packed, tmp_path) == 2 and "something already" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_export_refuses_damaged_archive(packed, tmp_path, capsys):
+def test_export_refuses_full_folder_and_damaged_archive(packed, tmp_path, capsys):
     data = bytearray(packed.read_bytes())
     data[len(data) // 2] ^= 1
     damaged = tmp_path / packed.name
     damaged.write_bytes(data)
+    assert export(packed, tmp_path) == 2 and "something already" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [damaged]
     assert export(damaged, tmp_path / "out") == 2
     assert packed.name in capsys.readouterr().err and not (tmp_path / "out").exists()

@@ -31,17 +31,26 @@ def fresh(flawless, tmp_path) -> Project:
     return Project.make(tmp_path / "project", models=[model(flawless.url)])
 
 
-def test_paid_study_without_key_starts_nothing(fresh, flawless):
-    fresh.configure(models=[model(flawless.url, **PAID)])
-    explained(fresh.snakemake(code=2), "ANTHROPIC_API_KEY", "models: good")
+RAISES = "def expected(world, processes):\n    return 1 / 0\n"
+
+
+@pytest.mark.parametrize(
+    ("config", "file", "words"),
+    [
+        ({}, "", ["ANTHROPIC_API_KEY", "models: good"]),
+        ({"budget": {"confirm_usd": 0}}, "", ["not confirmed", "at most $"]),
+        ({}, f"{TASKS[1]}/answer.py", [f"{TASKS[1]}/answer.py", "ZeroDivisionError"]),
+        ({}, "lost-task/answer.py", ["tasks/lost-task", "no task.yaml"]),
+    ],
+)
+def test_run_is_refused_before_asking(fresh, flawless, config, file, words):
+    fresh.configure(models=[model(flawless.url, **(PAID if not file else {}))], **config)
+    if file:
+        (fresh.root / "tasks" / file).parent.mkdir(exist_ok=True)
+        (fresh.root / "tasks" / file).write_text(RAISES)
+    key = {"ANTHROPIC_API_KEY": "k"} if config else {}
+    explained(fresh.fluency("run", code=2, stdin="", **key), *words)
     assert flawless.requests == [] and fresh.records("generations") == []
-
-
-def test_price_not_confirmed_starts_nothing(fresh, flawless):
-    fresh.configure(models=[model(flawless.url, **PAID)], budget={"confirm_usd": 0})
-    done = fresh.fluency("run", code=2, stdin="", ANTHROPIC_API_KEY="k")
-    explained(done, "not confirmed", "at most $")
-    assert flawless.requests == []
 
 
 def test_price_refused_is_not_error(fresh, flawless):
@@ -92,7 +101,7 @@ def test_second_run_in_folder_is_refused(sandbox, tmp_path):
 def test_answer_function_that_raises_leaves_only_its_cells(project):
     file = project.root / "tasks" / TASKS[1] / "answer.py"
     sound = file.read_text()
-    file.write_text("def expected(world, processes):\n    return 1 / 0\n")
+    file.write_text(RAISES)
     done = project.snakemake(code=1)
     says = [f"{TASKS[1]}/answer.py", "ZeroDivisionError", "Hint:"]
     assert all(words in done.stderr for words in says) and "Traceback" not in done.stderr
@@ -146,18 +155,6 @@ def test_unfinished_study_has_report(fresh, flawless):
     assert "no generation yet" in report.read_text()
     first_line = report.read_text().splitlines()[2].strip("*")
     assert first_line in done.stdout and f"Report:   {report}" in done.stdout, done.stdout
-
-
-def test_answer_function_that_raises_is_found_before_asking(fresh, flawless):
-    raises = "def expected(world, processes):\n    return 1 / 0\n"
-    (fresh.root / "tasks" / TASKS[1] / "answer.py").write_text(raises)
-    explained(fresh.snakemake(code=2), f"{TASKS[1]}/answer.py", "ZeroDivisionError")
-    assert flawless.requests == []
-
-
-def test_task_folder_without_task_is_refused(fresh, flawless):
-    (fresh.root / "tasks" / "lost-task").mkdir()
-    explained(fresh.fluency("plan", code=2), "tasks/lost-task", "no task.yaml")
 
 
 LOCKED = """

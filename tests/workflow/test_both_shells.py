@@ -67,18 +67,13 @@ def test_answers_that_call_alias_run_again_with_aliases(measured):
     }
     assert TRAP in again and len(again) < len(pwsh)
     report = (measured.root / "results/test/report.md").read_text()
+    assert "100.0 % (15/15)" in report and "93.3 % (14/15)" in report and "−6.7" in report
+    assert "| too easy to tell" in report and "who is ahead is open" in report
+    assert (measured.root / "results/test/figures/gaps.svg").exists()
     aliases = r"with Windows aliases: the aliases of Windows for PowerShell \(Bash as designed\)"
     assert re.search(rf"\| {aliases} +\|.*\| +0\.0 \|", report), "next to −6.7 as designed"
     page = (measured.root / "results/test/explorer.html").read_text()
     assert "with Windows aliases, strict reading" in page
-
-
-def test_report_of_both_shells_gives_gap_and_verdict(measured):
-    report = (measured.root / "results/test/report.md").read_text()
-    assert "100.0 % (15/15)" in report and "93.3 % (14/15)" in report and "−6.7" in report
-    assert "| too easy to tell" in report
-    assert "who is ahead is open" in report
-    assert (measured.root / "results/test/figures/gaps.svg").exists()
 
 
 def test_archive_of_both_shells_verifies_and_replays(measured):

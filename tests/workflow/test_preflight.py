@@ -41,17 +41,13 @@ def agree(
     return confirm_price(estimate, ask if terminal else None), asked
 
 
-def test_a_paid_run_asks_and_names_the_price(store):
+def test_paid_run_asks_and_names_price(store):
     agreed, (question,) = agree(study_of(OPUS), store)
     assert agreed and "120 calls" in question and "$" in question
+    assert not any(agree(study_of(OPUS), store, answer=no)[0] for no in ("no", "", "n", "maybe"))
 
 
-@pytest.mark.parametrize("answer", ["no", "", "n", "maybe"])
-def test_anything_but_yes_is_no(answer, store):
-    assert not agree(study_of(OPUS), store, answer=answer)[0]
-
-
-def test_without_a_terminal_the_config_has_to_agree(store):
+def test_price_without_terminal_needs_confirm(store):
     with pytest.raises(UserError) as caught:
         agree(study_of(OPUS), store, terminal=False)
     assert 'confirm: "yes"' in caught.value.hint

@@ -118,9 +118,6 @@ def test_a_users_error_is_its_sentence_once_with_a_count(heard, times, says):
     assert ("(3 times) here: bad" in heard.text()) == (times == 3)
     assert f"{says} what was measured is kept" in heard.text()
     assert "RuleException" not in heard.text() and "Snakefile" not in heard.text()
-
-
-def test_other_words_of_snakemake_are_shown(heard):
     like_markup = "[red]x[/red] [/nonsense]"
     heard.reporter.handle(record(like_markup, logging.ERROR, event="error"))
     heard.reporter.handle(record("Nothing to be done (all requested files are present)."))

@@ -70,7 +70,6 @@ def end_from_outside(client) -> bool:
 
 
 ANEW = "input files updated by another job"
-NEW = "missing output files"
 
 
 def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str, int]) -> None:
@@ -79,12 +78,6 @@ def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str
     before = len(requests)
     jobs = {rule: sum(counts.values()) for rule, counts in reasons.items()}
     assert project.run_and_tell() == jobs and len(requests) - before == calls
-
-
-def test_renamed_alias_asks_nothing(project, flawless):
-    project.configure(models=[model(flawless.url, "renamed", id="fake-good")])
-    reasons = {"generate": {NEW: 4}, "execute": {NEW: 4}, "score": {NEW: 4}}
-    redone(project, flawless.requests, **reasons, gather={ANEW: 1}, report={ANEW: 1})
 
 
 def test_prompt_changed_and_back_asks_each_request_once(project, flawless, monkeypatch):

@@ -55,12 +55,6 @@ def test_scheduler_starts_the_jobs_of_snakemakes_greedy_one(jobs, free, none_fre
     assert {id(job) for job in chosen} == ({id(job) for job in weighed} if not none_free else set())
 
 
-def test_scheduler_takes_equal_priorities_in_order():
-    ready = [Job(0, {"_cores": 1}) for _ in range(3)]
-    chosen = Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, {"_cores": 2}, {})
-    assert chosen == ready[:2]
-
-
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["", *"abc"])), max_size=20),

@@ -88,7 +88,8 @@ def share_threads(workflow: Any, study: Study) -> None:
     """Limit the running executions, and the answers that each model is asked for.
 
     One execution more than containers, so that none is idle while Snakemake records an end; more
-    would wait for a container on threads that could ask. More answers would wait for each other, and start in chance's order, not in the planned.
+    would wait for a container on threads that could ask. More answers would wait for each other,
+    and start in chance's order, not in the planned.
     """
     register = part(workflow, "register_resource")
     register("containers", study.sandbox.containers + 1)
@@ -98,7 +99,6 @@ def share_threads(workflow: Any, study: Study) -> None:
 
 def model_resources(study: Study) -> dict[str, Callable[[Any], int | None]]:
     """The resources of the rule that asks: one of the model's own, none of the others'."""
-
     return {
         FAIR_SHARE + model.alias: partial(
             lambda alias, wildcards: 1 if wildcards.model == alias else None, model.alias
