@@ -187,15 +187,9 @@ def mean(values: Sequence[Fraction]) -> Fraction:
 def count_outcomes(
     rows: pd.DataFrame, tasks: Sequence[str], trials: int, shells: Sequence[str]
 ) -> Outcomes:
-    """Passes and measured trials by task and shell.
+    """Passes and measured trials by task and shell, of a study's tasks, trials and shells.
 
-    A mark that is unknown (null) is not measured, never a failure.
-
-    Args:
-        rows: One model's, with the marks in `passed`.
-        tasks: The study's, as are the trials and shells.
-        trials: Planned of each task and shell.
-        shells: Those asked for.
+    The marks are the rows' `passed`; one that is unknown (null) is not measured, never a failure.
 
     Raises:
         PoolingError: The rows are of two models.

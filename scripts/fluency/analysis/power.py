@@ -200,13 +200,7 @@ HEADS = [
 
 
 def power_text(spreads: Mapping[str, float], tasks: int, trials: int) -> str:
-    """The table in plain text.
-
-    Args:
-        spreads: Models with their spreads; without any, the scenarios of docs/method.md.
-        tasks: The design's.
-        trials: The design's.
-    """
+    """The table for models with their spreads; without any, for the scenarios of docs/method.md."""
     lines = [f"This design: {tasks} tasks x {trials} trials, one model."]
     sources = {f"results of {name}": _constant(spread) for name, spread in spreads.items()}
     if not sources:

@@ -51,6 +51,7 @@ class ModelAnalysis:
         silent: Of the failed commands, how many ended with status 0, and how many there are.
         side_effects: Cells whose command changed the working folder or left processes.
         retried_cells: Those interrupted from outside: attempts, and whether the last succeeded.
+        order: In which the answers were asked.
     """
 
     model: str
@@ -69,6 +70,7 @@ class ModelAnalysis:
     side_effects: tuple[Cell, ...]
     retried_cells: list[tuple[Cell, int, bool]]
     times: dict[str, descriptive.ShellTimes]
+    order: descriptive.AskingOrder
 
     @property
     def words(self) -> dict[Band, BandWords]:
@@ -77,9 +79,8 @@ class ModelAnalysis:
 
     def under(self, condition: Condition) -> GapEstimate | None:
         """The gap where a shell's answers ran again under a condition; None if not measured."""
-        return next(
-            (line.estimate for line in self.sensitivities if line.name == condition.title), None
-        )
+        lines = (line for line in self.sensitivities if line.name == condition.title)
+        return next((line.estimate for line in lines), None)
 
 
 def _analyse_model(
@@ -118,6 +119,7 @@ def _analyse_model(
         side_effects=cells_in(rows[rows["status"].eq("measured") & rows["side_effects"].notna()]),
         retried_cells=descriptive.retried_cells(rows),
         times=descriptive.times(rows, trials, outcomes.by_shell),
+        order=descriptive.asking_order(rows, model, study),
     )
 
 
@@ -144,23 +146,23 @@ class Analysis:
     """One `ModelAnalysis` a model, never pooled.
 
     Attributes:
-        shells: The study's; `shells_shown` are those in tables.
         categories: The study's tasks in order, with their categories.
-        orders: By model, the order in which its answers were asked.
         pairs: Aliases of one model id side by side.
     """
 
-    trials: int
-    shells: tuple[str, ...]
-    contrast: tuple[str, str]
+    study: Study
     categories: dict[str, str]
-    models: tuple[ModelAnalysis, ...]
-    orders: dict[str, descriptive.AskingOrder]
+    models: list[ModelAnalysis]
     pairs: list[AliasPair]
 
     @property
+    def contrast(self) -> tuple[str, str]:
+        return gap_shells(self.study.shells)
+
+    @property
     def shells_shown(self) -> tuple[str, ...]:
-        return ordered_shells(self.shells)
+        """The shells in tables."""
+        return ordered_shells(self.study.shells)
 
     @property
     def words(self) -> dict[Band, BandWords]:
@@ -189,18 +191,13 @@ def analyse(
     Raises:
         UserError: A measured cell has no pass mark.
     """
-    by_model = {model.alias: frame[frame["model"] == model.alias] for model in study.models}
-    models = tuple(
-        _analyse_model(rows, name, study, tasks, sets or {}) for name, rows in by_model.items()
-    )
+    models = [
+        _analyse_model(frame[frame["model"] == alias], alias, study, tasks, sets or {})
+        for alias in (model.alias for model in study.models)
+    ]
     return Analysis(
-        trials=study.trials,
-        shells=tuple(study.shells),
-        contrast=gap_shells(study.shells),
+        study=study,
         categories={task.id: task.category for task in tasks},
         models=models,
-        orders={
-            name: descriptive.asking_order(rows, name, study) for name, rows in by_model.items()
-        },
         pairs=alias_pairs(study.models, {model.model: model.outcomes for model in models}),
     )

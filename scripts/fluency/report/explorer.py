@@ -41,13 +41,18 @@ def page_header(analysis: Analysis) -> dict[str, Any]:
     `verdict`: the report's first line. `rates`: by model, its results by their headers. `failures`:
     rows of a failure class, what it means, and the runs that failed so by shell.
     """
-    rates = {model.model: results(model, analysis.shells) for model in telling_first(analysis)}
+    shells = analysis.study.shells
+    rates = {model.model: results(model, shells) for model in telling_first(analysis)}
     total: dict[str, Counter[str]] = {}
     for model in analysis.models:
         for line in model.failures:
             total.setdefault(line.failure_class, Counter()).update(line.counts)
     failures = [
-        (name, FAILURES.get(name, ("", "failed"))[1], [total[name][s] for s in analysis.shells])
+        (
+            name,
+            FAILURES.get(name, ("", "failed"))[1],
+            [total[name][s] for s in analysis.study.shells],
+        )
         for name in [name for name in (*FAILURES, "unclassified") if name in total]
     ]
     return {"verdict": decides(analysis), "rates": rates, "failures": failures}

@@ -72,8 +72,7 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         "others": sentences.listed(sentences.short_names(others)),
         "facts": " ".join(sentences.study_sentences(analysis, view)),
         "temperatures": sorted({sent for each in sampling for sent in each.temperature_sent}),
-        "in_order": bool(analysis.orders)
-        and all(order.state == "kept" for order in analysis.orders.values()),
+        "in_order": all(model.order.state == "kept" for model in analysis.models),
         "versions": {
             shell: version.split("(")[0]
             for image in provenance.images

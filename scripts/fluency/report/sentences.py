@@ -275,8 +275,8 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
     design = [
         f"{plural(len(analysis.categories), 'task')} "
         f"({set_name([task.id for task in view.tasks]) or 'no named set'})",
-        plural(len(analysis.shells), "shell"),
-        plural(analysis.trials, "trial"),
+        plural(len(analysis.study.shells), "shell"),
+        plural(analysis.study.trials, "trial"),
         plural(len(analysis.models), "model"),
     ]
     measured, planned = (sum(getattr(t, n) for *_, t in tallies) for n in ("measured", "planned"))
@@ -333,7 +333,7 @@ def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:
 
 
 def _about_times(analysis: Analysis) -> Iterator[str]:
-    for name, order in analysis.orders.items():
+    for name, order in [(model.model, model.order) for model in analysis.models]:
         apart = order.days_apart
         if apart is not None and abs(apart) >= DAYS_APART:
             second, first = short_names(analysis.contrast[:: -1 if apart > 0 else 1])
