@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fluency.cli import TARGETS, fluency, main
+from fluency.cli import TARGETS, fluency, main, seed_list
 from fluency.common.paths import ROOT
 from tests.workflow.project import FLUENCY, Project
 
@@ -134,20 +134,8 @@ def test_project_in_path_with_braces_is_sentence(tmp_path):
     assert "Hint: move it" in done.stderr and not (tmp_path / "a{b}" / ".venv").exists()
 
 
-def test_validate_splits_seeds_at_commas(monkeypatch):
-    asked = []
-    note = lambda task_ids, seeds: asked.append((task_ids, seeds)) or 0  # noqa: E731
-    monkeypatch.setattr("fluency.validation.validate.main", note)
-    assert main(["validate", "--task", "tree-size-bytes", "--seeds", "11, 24"]) == 0
-    assert asked == [(("tree-size-bytes",), [11, 24])]
-
-
-@pytest.mark.parametrize("command", [name for name in OPTIONS if "--configfile" in OPTIONS[name]])
-@pytest.mark.parametrize("config", ["config", "/proc/self/mem"])
-def test_unreadable_config_is_sentence(command, config, capsys):
-    format_ = ["--format", "csv"] if command == "export" else []
-    assert main([command, *format_, "--configfile", config]) == 2
-    assert "Error: " in (shown := capsys.readouterr().err) and "Hint:" in shown
+def test_seed_list_splits_at_commas():
+    assert seed_list("11, 24") == [11, 24]
 
 
 def test_nothing_to_archive_and_unwritable_place_are_sentences(tmp_path):

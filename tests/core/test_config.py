@@ -12,7 +12,7 @@ import yaml
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, ROOT
 from fluency.core.config_files import merge, read_yaml
-from fluency.core.study import read_study, validate_study
+from fluency.core.study import Study, read_study
 
 DEFAULT = read_yaml(CONFIG)
 
@@ -40,18 +40,15 @@ def one(**keys):
         ({"trials": "many"}, "trials", "Hint: write a whole number, as in `trials: 5`"),
         ({"trials": True}, "trials", "found true"),
         ({"shells": []}, "shells", "Hint: write at least one entry, as in `shells: [bash, pwsh]`"),
-        ({"shells": "bash"}, "shells", "Hint: write a list, as in `shells: [bash, pwsh]`"),
         ({"tasks": 20}, "tasks", "Hint: write a list, as in `tasks: [one, two]`"),
         ({"seeds": [11, "24"]}, "seeds.1", "as in `seeds: 5`"),
         ({"budget": 5}, "budget", "indented below `budget:`"),
         ({"shells": ["fish"]}, "shells.0", "there is no shell 'fish'; there are: bash, pwsh"),
         ({"shells": ["bsh"]}, "shells.0", "there is no shell 'bsh'; did you mean \"bash\"?"),
-        ({"seeds": [-1, 2]}, "seeds.0", "greater than or equal to 0"),
         ({"shells": ["bash", "bash"]}, "", "must be different"),
         ({"seeds": [2, 4]}, "", "one odd and one even"),
         ({"models": []}, "models", "as in `models: [{alias: opus, id: claude-opus-4-7}]`"),
         ({"confirm": False}, "confirm", "'ask' or 'yes'"),
-        (one(alias=None), "models.0.alias", "as in `alias: name`"),
         ({"models": [{"alias": "a/../b", "id": "b"}]}, "models.0.alias", "pattern"),
         ({"models": [{"id": "b"}]}, "models.0.alias", "missing"),
         ({"models": [{"alias": "a", "id": name} for name in "bc"]}, "", "must be different"),
@@ -93,7 +90,7 @@ def test_read_study_refuses_api_key_and_hides_it(tmp_path, key):
 def test_validate_study_takes_dates_and_booleans_as_text():
     price = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2, "dated": date(2026, 11, 21)}
     values = {"study": "x", "confirm": True} | one(price=price)
-    study = validate_study(values)
+    study = Study.model_validate(values)
     assert (study.confirm, study.models[0].price.dated) == ("yes", "2026-11-21")
 
 
@@ -161,6 +158,6 @@ def test_wrong_config_ends_plan_and_run_before_they_start(tmp_path, program, wro
 
 def test_merge_replaces_lists_and_merges_mappings():
     merged = merge(DEFAULT, {"models": [{"alias": "x", "id": "y"}], "budget": {"stop_usd": 3}})
-    study = validate_study(merged)
+    study = Study.model_validate(merged)
     assert [model.alias for model in study.models] == ["x"]
     assert (study.budget.stop_usd, study.budget.confirm_usd) == (3, 1.0)

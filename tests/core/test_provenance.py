@@ -13,8 +13,6 @@ from fluency.core.records import Execution, Generation, Score
 from fluency.core.table import CellRecords, load_records
 from tests.archive.factory import make, make_study
 
-A, B = "a" * 64, "b" * 64
-
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):

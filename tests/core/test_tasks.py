@@ -181,7 +181,6 @@ def small(**changes: object) -> dict:
         (small(tasks=["lost"]), "small", "there is no such task", "tasks: small: lost"),
         (small(tasks=TWO[:1] * 2), "small", "must be different", "small.tasks"),
         (small(tasks=[]), "small", "at least one entry", "small.tasks"),
-        ({"small": TWO}, "small", "its keys", "small"),
     ],
 )
 def test_load_tasks_names_mistake_in_sets(bank, sets, wanted, what, where):

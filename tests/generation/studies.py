@@ -3,7 +3,7 @@
 from typing import Any
 
 from fluency.core.records import Generation
-from fluency.core.study import Cell, Study, validate_study
+from fluency.core.study import Cell, Study
 from fluency.generation.failure import RetryPolicy
 from fluency.generation.generator import Generator
 from fluency.generation.request import request_for
@@ -23,7 +23,7 @@ def study_of(*models: dict[str, Any], **over: Any) -> Study:
     """A study of the given models (sonnet-4-6 if none), unlimited in rate."""
     models = models or ({"alias": "sonnet", "id": "claude-sonnet-4-6"},)
     entries = [{"requests_per_minute": 1_000_000} | model for model in models]
-    return validate_study({"study": "test", "trials": 3, "models": entries} | over)
+    return Study.model_validate({"study": "test", "trials": 3, "models": entries} | over)
 
 
 def prompt_of(cell: Cell) -> str:

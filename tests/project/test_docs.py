@@ -2,7 +2,6 @@
 
 import importlib.util
 import itertools
-import json
 import os
 import re
 import shlex
@@ -13,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
-import jsonschema
 import pytest
 import yaml
 from click import ClickException
@@ -34,8 +32,6 @@ CODE = ("code_inline", "fence", "code_block")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
 MAKE = r"""(?:^|[\s(])make ((?!-)[a-z-]+)((?: [A-Z]+=(?:".*?"|\S+))*)"""
-MODULES = {"venv", "pip"}
-"""Of Python itself."""
 
 
 def named(paths: list[Path]) -> list:
@@ -97,7 +93,7 @@ def test_page_names_files_that_exist(path):
         for line in re.findall(r"(?:^|[\s(])make [a-z].*", text):
             assert set(re.findall(r"FORMAT=(\w+)", line)) <= FORMATS.keys() | {"inspect"}, line
         for module in re.findall(r"python3? -m ([\w.]+)", text):
-            assert module in MODULES or importlib.util.find_spec(module), f"python -m {module}"
+            assert importlib.util.find_spec(module), f"python -m {module}"
         for file in re.findall(
             r"(?<![\w/<])(?:config|docs|scripts|tests|tools|envs|sandbox|example)/[\w./-]+\.\w+",
             text,
@@ -227,8 +223,6 @@ def test_workflows_run_what_everybody_can_run():
     assert jobs["quick"]["strategy"]["matrix"]["python"] == ["3.11", "3.13"]
 
 
-def test_citation_is_valid_and_names_this_version():
-    schema = json.loads((ROOT / "tests/data/citation-file-format-1.2.0.schema.json").read_text())
+def test_citation_names_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    jsonschema.validate(citation, schema)
     assert citation["version"] == fluency_version

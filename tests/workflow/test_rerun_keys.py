@@ -11,7 +11,7 @@ import yaml
 
 from fluency.archive.registration import preregister
 from fluency.common.paths import TASKS
-from fluency.core.study import Cell, validate_study
+from fluency.core.study import Cell, Study
 from fluency.core.tasks import load_tasks
 from fluency.workflow import rerun_keys
 from fluency.workflow.rerun_keys import RerunKeys
@@ -47,7 +47,7 @@ class Loaded:
         file = self.folder / "test.yaml"
         file.write_text(self.comment + yaml.safe_dump(self.config, sort_keys=False))
         self.files = [file]
-        self.study = validate_study(self.config, self.files)
+        self.study = Study.model_validate(self.config)
         self.tasks = load_tasks(self.study.tasks, self.folder / "tasks")
         self.task_of = {task.id: task for task in self.tasks}
         made, first = RerunKeys(self), self.study.models[0].alias

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fluency.core.schema import (
-    RECORD_SCHEMA,
     Count,
     Digest,
     FrozenModel,
@@ -72,10 +71,9 @@ class Usage(FrozenModel):
     thinking_tokens: int | None = None
 
 
-class Answer(FrozenModel):
+class Answer(Record):
     """One answer as it arrived: kept in the answer store, and copied into the generation."""
 
-    schema_version: int = RECORD_SCHEMA
     request_key: Digest
     request: Request
     outcome: Outcome

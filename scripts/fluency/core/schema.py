@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import pretty_json, write_atomic
@@ -29,17 +29,16 @@ Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 """A commit of this repository, in full."""
 UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$")]
 """As `common/clock` writes it."""
-Count = Annotated[int, Field(ge=0)]
+Count = NonNegativeInt
 RECORD_SCHEMA = 1
 """Version of the records' form. A change that an older reader would misread raises it."""
-SchemaVersion = Annotated[int, Field(ge=RECORD_SCHEMA, le=RECORD_SCHEMA)]
 RecordType = TypeVar("RecordType", bound=FrozenModel)
 
 
 class Record(FrozenModel):
     """A document with its own file."""
 
-    schema_version: SchemaVersion = RECORD_SCHEMA
+    schema_version: int = Field(RECORD_SCHEMA, ge=RECORD_SCHEMA, le=RECORD_SCHEMA)
 
 
 def read_record(kind: type[RecordType], path: Path) -> RecordType:

@@ -306,19 +306,14 @@ class Study(StrictModel):
 
 
 def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> Study:
-    """The study of `config.yaml` and the override files.
+    """The study of `config.yaml` and the override files; UserError names the file and the key.
 
     merged: the values as Snakemake merged them from these files and its command line; the files are
     then only parsed.
     """
     files = [CONFIG, *map(Path, overrides)]
     values = reduce(merge, map(read_yaml, files))
-    return validate_study(values if merged is None else merged, files)
-
-
-def validate_study(values: dict[str, Any], files: Sequence[Path] = (CONFIG,)) -> Study:
-    """A study from merged values; UserError names the file and the key."""
     try:
-        return Study.model_validate(values)
+        return Study.model_validate(values if merged is None else merged)
     except ValidationError as error:
         raise config_error(error, files, Study) from None

@@ -7,7 +7,7 @@ import yaml
 
 from fluency.common.paths import CONFIG, ROOT
 from fluency.core.config_files import merge, read_yaml
-from fluency.core.study import validate_study
+from fluency.core.study import Study
 from fluency.generation.generator import Generator
 from fluency.generation.policies import resolve
 from fluency.generation.request import request_for
@@ -26,7 +26,7 @@ def study_of(name: str, base_url: str | None = None):
     over = dict(BLOCKS[name])
     if base_url:
         over["models"] = [model | {"base_url": base_url} for model in over["models"]]
-    return validate_study(merge(read_yaml(CONFIG), over))
+    return Study.model_validate(merge(read_yaml(CONFIG), over))
 
 
 def ask(study, store, environ):

@@ -9,7 +9,7 @@ from fluency import __version__
 from fluency.archive.code_hashes import code_sha256
 from fluency.common.clock import utc_now
 from fluency.core.records import Answer, Execution, Generation, Outcome, Score, Usage
-from fluency.core.study import Cell, Study, read_study, validate_study
+from fluency.core.study import Cell, Study, read_study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.execute import execute_cell
@@ -23,7 +23,7 @@ _OPENING = threading.Lock()
 def study_of(shell: str, tasks: list[str], seeds: list[int]) -> Study:
     """The default study with these tasks, worlds and one shell, run as designed."""
     own = {"study": "inspect", "tasks": tasks, "shells": [shell], "seeds": seeds}
-    return validate_study(read_study().model_dump() | own | {"conditions": ["as_designed"]})
+    return Study.model_validate(read_study().model_dump() | own | {"conditions": ["as_designed"]})
 
 
 def measured(
