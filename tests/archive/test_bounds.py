@@ -106,6 +106,8 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
         "tasks/stale-lockfiles/task.yaml"),
     "alias": (edited(TASK, b"a: &a [x, x]\nb: [*a, *a]\n"), "it holds an alias, or"),
     "table": (edited("results/.*/cells.csv", b"," * 500_000), "does not say what the records say"),
+    "strings": (
+        edited(EXECUTIONS, b'"",' * 10 * MAX_VALUES), f"it holds more than {MAX_VALUES:,} values"),
     "values": (
         edited(EXECUTIONS, b"[" + b"[]," * MAX_VALUES + b"[]]\n"),
         f"it holds more than {MAX_VALUES:,} values"),
