@@ -9,25 +9,29 @@ from fluency.common.errors import SandboxError, UserError
 from fluency.core.records import Result
 from fluency.core.shells import CONDITIONS, SHELLS
 from fluency.core.study import PILOT, Limits, min_deadline_s
-from fluency.core.task_world import check_world_pair
+from fluency.core.task_world import check_world_pair, expected_in
 from fluency.core.tasks import load_tasks
 from fluency.execution.protocol import Invocation
 from fluency.validation import probes as probing
 from fluency.validation import validate as validating
-from fluency.validation.probes import Prober, ProbeResult, first_probes, further_probes
+from fluency.validation.probes import Probe, Prober, ProbeResult, every_world_probes
 from fluency.validation.validate import TITLES, ValidationReport, deadline_sentence, slowest_s
 from fluency.world import WorldError, build_world
 from tests.scoring.recordings import result
 
 TASKS = {task.id: task for task in load_tasks()}
 TASK = TASKS["tree-size-bytes"]
+REFERENCES = [
+    Probe(TASK.id, "bash", "reference", command, seed)
+    for command in TASK.references["bash"]
+    for seed in (11, 24)
+]
 
 
 def findings(shell: str, changes: dict | None = None) -> list[ProbeResult]:
     """A sound task: references pass, all else fails. `changes`: (kind, seed, condition) -> verdict."""
-    further = further_probes(TASK, [shell], (11, 24), 20, {11: ["1"], 24: ["2"]})
-    must_fail = probing.must_fail_probes(TASK, [shell], (11, 24))
-    probes = [*first_probes(TASK, [shell], (11, 24)), *further, *must_fail]
+    given = (TASK, [shell], (11, 24))
+    probes = [*every_world_probes(*given, 20), *probing.must_fail_probes(*given)]
     found = []
     for probe in probes:
         passed = probe.kind == "reference"
@@ -72,7 +76,7 @@ def test_add_row_windows_aliases() -> None:
     calling = "(ls crates/vox-corpus -Recurse -File | Measure-Object Length -Sum).Sum"
     references = TASK.references | {"pwsh": [*TASK.references["pwsh"], calling]}
     task, given = TASK.model_copy(update={"references": references}), (["pwsh"], (11, 24))
-    probes = [*first_probes(task, *given), *further_probes(task, *given, 2, {})]
+    probes = list(every_world_probes(task, *given, 2))
     tried = [(p.kind, p.command, p.seed) for p in probes if p.condition == WINDOWS]
     assert tried == [("reference", calling, seed) for seed in (11, 24)]
     for passes, cell, problems in ((True, "2/2", 0), (False, "0/2", 2)):
@@ -118,17 +122,18 @@ def test_add_row_flaky_reference() -> None:
 
 
 @pytest.mark.parametrize("repeats", [2, 20, 33])
-def test_further_probes_repeats(repeats: int) -> None:
-    given = (TASK, ["bash"], (11, 24))
-    planned = [*first_probes(*given), *further_probes(*given, repeats, {})]
+def test_every_world_probes_repeats(repeats: int) -> None:
+    planned = list(every_world_probes(TASK, ["bash"], (11, 24), repeats))
     runs = [p for p in planned if p.kind == "reference"]
     assert repeats <= len(runs) <= repeats + 4 and len(set(planned)) == len(planned)
 
 
-def test_further_probes_hard_coded_answers() -> None:
-    planned = further_probes(TASK, ["bash"], (11, 24, 13), 2, {11: ["1"], 24: ["2"], 13: ["3"]})
-    tried = {(p.command[-1], p.seed) for p in planned if p.kind == "hard-coded"}
-    assert tried == {("1", 24), ("2", 11), ("2", 13), ("3", 24)}
+def test_every_world_probes_hard_coded_answers() -> None:
+    planned = every_world_probes(TASK, ["bash"], (11, 24, 13), 2)
+    tried = {(p.command, p.seed) for p in planned if p.kind == "hard-coded"}
+    printed = {s: probing.hard_coded("bash", TASK, expected_in(TASK, s)) for s in (11, 24, 13)}
+    pairs = [(11, 24), (24, 11), (24, 13), (13, 24)]
+    assert tried == {(printed[source], seed) for source, seed in pairs}
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
@@ -163,7 +168,7 @@ def test_prober_three_attempts(failures: int, ends: str, tmp_path) -> None:
 
     sandbox = Sandbox()
     prober = Prober(sandbox, [TASK], Limits(), tmp_path)
-    probes = list(first_probes(TASK, ["bash"], (11,)))[:1]
+    probes = REFERENCES[:1]
     if failures == 3:
         with pytest.raises(SandboxError, match="lost"):
             prober.all(probes)
@@ -197,7 +202,7 @@ def test_prober_executes_what_only_prints_once(tmp_path) -> None:
     """Trivial and hard-coded answers run once in all, and are judged in each world."""
     sandbox = Printing()
     sandbox.parallel = 1
-    probes = list(further_probes(TASK, ["bash"], (11, 24), 1, {11: ["0"], 24: ["2"]}))
+    probes = [p for p in every_world_probes(TASK, ["bash"], (11, 24), 1) if p.kind != "reference"]
     found = Prober(sandbox, [TASK], Limits()).all(probes)
     assert len(found) == 2 * 4 + 2 and len(sandbox.ran) == 4 + 2
     assert {f.probe.seed for f in found} == {11, 24} and not any(f.passed for f in found)
@@ -205,16 +210,15 @@ def test_prober_executes_what_only_prints_once(tmp_path) -> None:
 
 def test_prober_takes_kept_results(tmp_path) -> None:
     """A second proof executes nothing; other limits, another image or another world do."""
-    probes = list(first_probes(TASK, ["bash"], (11, 24)))
     ran = []
     small = Limits(memory_mb=900)
     for limits, digest in ((Limits(), "0"), (Limits(), "0"), (small, "0"), (Limits(), "1")):
         sandbox = Printing()
         sandbox.image = SimpleNamespace(content_sha256=digest * 64, shells={"bash": "5"})
-        found = Prober(sandbox, [TASK], limits, tmp_path).all(probes)
+        found = Prober(sandbox, [TASK], limits, tmp_path).all(REFERENCES)
         ran.append(len(sandbox.ran))
-        assert [f.probe for f in found] == probes
-    assert ran == [len(probes), 0, len(probes), len(probes)]
+        assert [f.probe for f in found] == REFERENCES
+    assert ran == [len(REFERENCES), 0, len(REFERENCES), len(REFERENCES)]
 
 
 SEEDS = range(1, 41)

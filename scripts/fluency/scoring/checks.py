@@ -186,10 +186,10 @@ def _multiset(wanted: list[str], got: list[str], rule: str) -> str | None:
     missing, extra = Counter(wanted) - Counter(got), Counter(got) - Counter(wanted)
     clauses = []
     if missing:
-        lost = quoted(next(line for line in wanted if line in missing))
+        lost = quoted(next(iter(missing)))
         clauses.append(f"{noun} {lost} is missing ({len(missing)} of {plural(len(wanted), noun)})")
     if extra:
-        more = next(line for line in got if line in extra)
+        more = next(iter(extra))
         word = "appears twice" if more in wanted else "is unexpected"
         such = f" ({len(extra)} such)" if len(extra) > 1 else ""
         clauses.append(f"{noun} {quoted(more)} {word}{such}")

@@ -27,7 +27,9 @@ def is_known_command(name: str, grammar: Grammar) -> bool:
     low = plain.rpartition("\\")[2].lower() if grammar == POWERSHELL else plain
     known = words_in("other_programs")
     if grammar == POWERSHELL:
-        known |= elsewhere_cmdlets() | words_in("cmdlets") | rows_of("aliases").keys()
+        nouns = rows_of("elsewhere_cmdlets").items()
+        known |= {f"{verb}-{noun}".lower() for noun, verbs in nouns for verb in verbs}
+        known |= words_in("cmdlets") | rows_of("aliases").keys()
     return low in known or plain in debian_programs()
 
 
@@ -51,13 +53,6 @@ def words_in(name: str) -> frozenset[str]:
     """All words of a list in the data folder, in lower case."""
     others = " ".join(itertools.chain.from_iterable(rows_of(name).values()))
     return frozenset([*rows_of(name), *others.lower().split()])
-
-
-@cache
-def elsewhere_cmdlets() -> frozenset[str]:
-    """Cmdlets that PowerShell on Linux does not have, in lower case."""
-    nouns = rows_of("elsewhere_cmdlets").items()
-    return frozenset(f"{verb}-{noun}".lower() for noun, verbs in nouns for verb in verbs)
 
 
 DATA = Path(__file__).with_name("data")

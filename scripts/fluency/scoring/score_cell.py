@@ -103,10 +103,9 @@ def _check(study: Study, task: Task, generation: Generation, execution: Executio
     what = ""
     unrun = execution.not_measured or execution.unmeasured or execution.extraction.strict is None
     ran = sorted(run.seed for run in execution.runs if (run.condition, run.reading) == DECIDES)
-    if execution.cell != cell or cell.task != task.id:
-        what = f"the records are of different cells: {cell.path}, {execution.cell.path}, {task.id}"
-    elif execution.request_key != generation.answer.request_key:
-        what = "the execution is of another answer"
+    asked = cell, cell.task, generation.answer.request_key
+    if asked != (execution.cell, task.id, execution.request_key):
+        what = "the records are of different cells or answers"
     elif not unrun and ran != sorted(study.seeds):
         what = f"the execution has the worlds {ran}, the study {sorted(study.seeds)}"
     if what:

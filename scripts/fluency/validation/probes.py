@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -105,11 +104,6 @@ class Probe:
     condition: ConditionName = AS_DESIGNED.name
     repeat: int = 1
 
-    @property
-    def anywhere(self) -> bool:
-        """Whether it only prints a text, which is then the same in every world."""
-        return self.kind in ("trivial", "hard-coded")
-
 
 @dataclass(frozen=True)
 class ProbeResult:
@@ -130,7 +124,6 @@ class Prober:
     """Executes probes in the sandbox, several at a time, and judges the results.
 
     Attributes:
-        answers: the expected answer by task and seed, from the executions so far.
         executions: how many commands ran.
     """
 
@@ -139,7 +132,6 @@ class Prober:
     ) -> None:
         """`kept` is a folder whose results are taken instead of executing the same again."""
         self.tasks = {task.id: task for task in tasks}
-        self.answers: dict[str, dict[int, Any]] = defaultdict(dict)
         self.executions = 0
         self._sandbox = sandbox
         self._limits = limits
@@ -148,18 +140,17 @@ class Prober:
 
     def run(self, probe: Probe) -> ProbeResult:
         """The verdict on one probe; SandboxError if three attempts failed."""
-        task, answers = self.tasks[probe.task], self.answers[probe.task]
-        if probe.anywhere:
+        task = self.tasks[probe.task]
+        if probe.kind in ("trivial", "hard-coded"):  # it prints the same in every world
             command = (probe.shell, probe.command)
             if command not in self._printed:
                 self._printed[command] = self._result(probe, build_world(BASE_SEED), ())
             result = self._printed[command]
-            expected = answers.get(probe.seed) or expected_in(task, probe.seed)
+            expected = expected_in(task, probe.seed)
         else:
             world = world_for(task, probe.seed)
             result = self._result(probe, world, task.needs)
             expected = task.expected(world, result.processes)
-        answers.setdefault(probe.seed, expected)
         verdict = judge(task, result, expected)
         return ProbeResult(probe, verdict.passed, verdict.why, result)
 
@@ -224,39 +215,32 @@ class Prober:
         return found
 
 
-def first_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) -> Iterator[Probe]:
-    """Each reference once in each world; they give the answers that `further_probes` needs."""
-    for shell, seed in itertools.product(shells, seeds):
-        for command in task.references.get(shell, ()):
-            yield Probe(task.id, shell, "reference", command, seed)
-
-
-def further_probes(
-    task: Task, shells: Sequence[str], seeds: Sequence[int], repeats: int, answers: dict[int, Any]
+def every_world_probes(
+    task: Task, shells: Sequence[str], seeds: Sequence[int], repeats: int
 ) -> Iterator[Probe]:
-    """All executions except the first and those that must fail.
+    """What is executed for every world: references, and texts that only print something.
 
     Args:
         task: whose commands are executed.
         shells: in which.
         seeds: of the worlds.
         repeats: how often a shell's references are executed in all, over all worlds.
-        answers: the expected answers by seed, from the first probes.
     """
     for shell, seed in itertools.product(filter(task.references.get, shells), seeds):
         references = task.references[shell]
         each = math.ceil(repeats / (len(references) * len(seeds)))
         for command in references:
-            for repeat in range(2, each + 1):
+            for repeat in range(1, each + 1):
                 yield Probe(task.id, shell, "reference", command, seed, repeat=repeat)
             for condition in SHELLS[shell].conditions:
                 if condition_applies(condition, SHELLS[shell], command):
                     yield Probe(task.id, shell, "reference", command, seed, condition.name)
         for command in trivial(task, shell):
             yield Probe(task.id, shell, "trivial", command, seed)
-        for source, answer in answers.items():
-            if seed % 2 != source % 2:
-                yield Probe(task.id, shell, "hard-coded", hard_coded(shell, task, answer), seed)
+        for other in seeds:
+            if seed % 2 != other % 2:
+                command = hard_coded(shell, task, expected_in(task, other))
+                yield Probe(task.id, shell, "hard-coded", command, seed)
 
 
 def must_fail_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) -> Iterator[Probe]:

@@ -20,8 +20,7 @@ from fluency.validation.probes import (
     Probe,
     Prober,
     ProbeResult,
-    first_probes,
-    further_probes,
+    every_world_probes,
     must_fail_probes,
 )
 
@@ -199,13 +198,11 @@ def validate(
     limits = limits or Limits()
     prober = Prober(sandbox, tasks, limits, kept)
     report = ValidationReport()
-    first = [probe for task in tasks for probe in first_probes(task, there, seeds)]
-    findings = prober.all(first, go_on=True)
-    further: list[Probe] = []
+    probes: list[Probe] = []
     for task in tasks:
         often = repeats or (REPEATS if task.needs else FILE_REPEATS)
-        further += further_probes(task, there, seeds, often, dict(prober.answers[task.id]))
-    findings += prober.all(further, go_on=True)
+        probes += every_world_probes(task, there, seeds, often)
+    findings = prober.all(probes, go_on=True)
     must_fail = [probe for task in tasks for probe in must_fail_probes(task, there, seeds)]
     for parity in (1, 0):
         found = prober.all([p for p in must_fail if p.seed % 2 == parity], go_on=True)
