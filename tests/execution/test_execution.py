@@ -19,7 +19,7 @@ from fluency.core.task_world import planned_processes
 from fluency.core.tasks import load_tasks
 from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox
-from fluency.scoring.commands import RANGE, is_cmdlet, programs_of
+from fluency.scoring.commands import RANGE, calls_of, is_cmdlet
 from fluency.world import HelperSpec
 from tests.execution.run_it import AGES, LIMITS, SMALL, bash, pwsh, text
 
@@ -84,8 +84,8 @@ def test_image_has_every_program_of_the_references(sandbox):
         for shell, references in task.references.items():
             grammar = SHELLS[shell].grammar
             for parsed in (parse(grammar, reference) for reference in references):
-                called = {name for call in parsed.calls for name in programs_of(call, grammar)}
-                for name in called - set(parsed.functions):
+                made = [made for call in parsed.calls for made in calls_of(call, grammar)]
+                for name in {call.name for call in made} - set(parsed.functions):
                     own = grammar != BASH and (is_cmdlet(name) or RANGE.fullmatch(name))
                     wanted |= set() if own or "$" in name else {name}
     assert {"find", "awk", "jq", "ps", "curl"} <= wanted

@@ -53,10 +53,7 @@ def relative_path(written: str) -> str:
     By POSIX all of these name the same file. A trailing slash stays: it names a directory and is
     wrong for a file, which the text alone does not show. `..` stays because of symbolic links.
     """
-    written = _SLASHES.sub("/", written).removeprefix(WORLD_ROOT)
-    while written.startswith("./"):
-        written = written[2:]
-    return written
+    return _SLASHES.sub("/", written).removeprefix(WORLD_ROOT).removeprefix("./")
 
 
 NOT_JSON = object()
@@ -100,8 +97,16 @@ _NOTHING, _NOT_ONE = "nothing was printed", "the output is not one JSON value"
 
 def design_structure_problem(structure: Structure, text: str, lines: list[str]) -> str | None:
     """None if the design's check passes, else one clause on the first wrong line or shape."""
-    if structure.json_shape is not None:
-        return _shape(structure.json_shape, text)
+    if shape := structure.json_shape:
+        if not text.strip():
+            return _NOTHING
+        value = parse_json(text)
+        if value is NOT_JSON:
+            return _NOT_ONE
+        fits = isinstance(value, dict if shape == "object" else list)
+        if shape == "array-of-objects":
+            fits = fits and all(isinstance(item, dict) for item in value)
+        return None if fits else f"the output is not a JSON {shape.replace('-', ' ')}"
     search = re.compile(structure.line or "").search
     for number, line in enumerate(lines, 1):
         if not search(line):
@@ -114,18 +119,6 @@ def design_structure_problem(structure: Structure, text: str, lines: list[str]) 
 def structure_problem(structure: Structure, text: str, lines: list[str]) -> str | None:
     """Like design_structure_problem, but an output without lines is wrong too."""
     return design_structure_problem(structure, text, lines) if lines else _NOTHING
-
-
-def _shape(shape: str, text: str) -> str | None:
-    if not text.strip():
-        return _NOTHING
-    value = parse_json(text)
-    if value is NOT_JSON:
-        return _NOT_ONE
-    fits = isinstance(value, dict if shape == "object" else list)
-    if shape == "array-of-objects":
-        fits = fits and all(isinstance(item, dict) for item in value)
-    return None if fits else f"the output is not a JSON {shape.replace('-', ' ')}"
 
 
 UNORDERED = frozenset({"set", "paths", "keyed", "jsonset"})

@@ -36,8 +36,8 @@ def is_known_command(name: str, grammar: Grammar) -> bool:
 @cache
 def debian_programs() -> frozenset[str]:
     """The programs of Debian's packages, by file name."""
-    packed = (DATA / "debian_programs.txt.xz").read_bytes()
-    return frozenset(lzma.decompress(packed).decode().split())
+    with lzma.open(DATA / "debian_programs.txt.xz", "rt") as file:
+        return frozenset(file.read().split())
 
 
 @cache
@@ -74,7 +74,7 @@ _RUNS_TEXT = {
 """Programs that run a text -> the option before it."""
 _DEEPEST_TEXT = 4
 _ASSIGNED = re.compile(r"=\s*['\"]?([\w./-]+)")
-_FIND_RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
+_FIND_RUNS = {"-exec", "-execdir", "-ok", "-okdir"}
 _SHAPE = re.compile(r"([A-Z][A-Za-z]+)-[A-Z][A-Za-z0-9]*")
 RANGE = re.compile(r"\d+\.\..*", re.DOTALL)
 """PowerShell's `1..9`, which the grammar takes for a command."""
@@ -104,11 +104,6 @@ def is_cmdlet(name: str, aliases: bool = True) -> bool:
     return bool(shape and shape[1].lower() in words_in("verbs"))
 
 
-def programs_of(call: Call, grammar: Grammar) -> Iterator[str]:
-    """The programs a call names: itself and those that it runs."""
-    return (made.name for made in calls_of(call, grammar))
-
-
 def calls_of(call: Call, grammar: Grammar, depth: int = 0) -> Iterator[Call]:
     """A call, and those that it makes as a wrapper, as find, or from a text."""
     words = (call.name, *call.arguments)
@@ -117,8 +112,9 @@ def calls_of(call: Call, grammar: Grammar, depth: int = 0) -> Iterator[Call]:
         yield Call(name, rest)
         plain = PurePosixPath(name).name.lower()
         if plain == "find":
-            starts = (at for at, flag in enumerate(rest, 1) if flag in _FIND_RUNS)
-            yield from (Call(rest[at], rest[at + 1 :]) for at in starts if rest[at:])
+            for at, flag in enumerate(rest[:-1], 1):
+                if flag in _FIND_RUNS:
+                    yield Call(rest[at], rest[at + 1 :])
         if depth < _DEEPEST_TEXT and (text := _text_run(plain, rest)):
             for inner in parse(grammar, text).calls:
                 yield from calls_of(inner, grammar, depth + 1)
@@ -152,7 +148,7 @@ def _wrapped(wrapper: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _kind(calls: Sequence[Call], parsed: Parsed, command: str, grammar: Grammar) -> MadeOf:
-    run = [name for call in calls for name in programs_of(call, grammar)]
+    run = [made.name for call in calls for made in calls_of(call, grammar)]
     if parsed.has_dynamic_calls or any(call.name.startswith("$") for call in calls):
         # `p=python3; $p`, `& (Get-Command python3)`
         run += _ASSIGNED.findall(command)
@@ -200,11 +196,6 @@ def is_syntax_error(shell: Shell, result: Result, grammar_accepts: bool) -> bool
         return complains and not (grammar_accepts and result.stdout.bytes)
     silent = result.exit_code == 1 and not stderr.strip() and not result.stdout.bytes
     return complains or (silent and not grammar_accepts)
-
-
-def missing_commands(shell: Shell, result: Result) -> list[str]:
-    """The names of commands that the shell reports as missing."""
-    return re.findall(shell.missing_command, stderr_of(result), re.MULTILINE)
 
 
 def is_other_dialect(command: str, shell: Shell, broken: bool, missing: list[str]) -> bool:

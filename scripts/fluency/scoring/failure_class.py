@@ -37,7 +37,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fluency.core.grammar import parse
+from fluency.core.grammar import Call, parse
 from fluency.core.records import THINKING, Extraction, FailureClass, Outcome, Result, changed_paths
 from fluency.core.shells import Shell, other_dialect
 from fluency.scoring import commands
@@ -115,11 +115,8 @@ def _unreadable(
     command = extraction.strict or ""
     accepted = parse(shell.grammar, command).parses
     broken = [run for run in failing if commands.is_syntax_error(shell, run.result, accepted)]
-    names = list(
-        dict.fromkeys(
-            name for run in failing for name in commands.missing_commands(shell, run.result)
-        )
-    )
+    said = "\n".join(commands.stderr_of(run.result) for run in failing)
+    names = list(dict.fromkeys(re.findall(shell.missing_command, said, re.MULTILINE)))
     absent = bool(names) or any(run.result.exit_code == 127 for run in failing)
     unstarted = any(run.result.spawn_error is not None for run in failing)
     if not (broken or absent or unstarted):
@@ -138,15 +135,12 @@ def _unreadable(
         return Classification("other-dialect", f"{written_for}, and {problem}.")
     if broken:
         return Classification("does-not-parse", f"{problem}{first_message(broken[0].result)}.")
-    called = names or _last_called(shell, command)
-    there = all(commands.is_known_command(name, shell.grammar) for name in called)
+    if not names:  # a silent 127 is about the program that was called last
+        calls = parse(shell.grammar, command).calls or [Call("", ())]
+        *_, last = commands.calls_of(calls[-1], shell.grammar)
+        names = [last.name]
+    there = all(commands.is_known_command(name, shell.grammar) for name in names)
     return Classification("missing-program" if there else "invented-command", f"{problem}.")
-
-
-def _last_called(shell: Shell, command: str) -> list[str]:
-    """The program that exit code 127 is about if standard error is silent: the last called."""
-    calls = parse(shell.grammar, command).calls
-    return list(commands.programs_of(calls[-1], shell.grammar))[-1:] if calls else [""]
 
 
 def _ended_badly(failing: list[HeadlineRun]) -> Classification | None:

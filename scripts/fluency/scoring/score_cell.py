@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from fluency import __version__
 from fluency.common.errors import UserError
 from fluency.core.grammar import condition_applies, parse
-from fluency.core.records import Composition, Execution, Generation, Reading, Run, Score, WorldScore
+from fluency.core.records import Execution, Generation, Reading, Run, Score, WorldScore
 from fluency.core.shells import (
     AS_DESIGNED,
     EXTRA_CONDITIONS,
     SHELLS,
     ConditionName,
-    Shell,
 )
 from fluency.core.study import Study
 from fluency.core.tasks import Task
@@ -74,6 +73,14 @@ def score_cell(
     if reason := execution.not_measured or execution.unmeasured:
         marks = dict.fromkeys(marks)
         failure = Classification(None, f"Not measured: {reason}.")
+    make_up = None
+    if command is not None:
+        # Whether it parses is decided by the shell where it ran.
+        results = [run.result for run in headline if run.result.spawn_error is None]
+        parses = parse(shell.grammar, command).parses
+        if results:
+            parses = not any(is_syntax_error(shell, result, parses) for result in results)
+        make_up = composition_of(shell.grammar, command, parses)
     return Score(
         cell=generation.cell,
         request_key=generation.answer.request_key,
@@ -87,7 +94,7 @@ def score_cell(
         failure_class=failure.failure_class,
         why=failure.why,
         worlds=worlds,
-        make_up=_composition(shell, command, headline),
+        make_up=make_up,
         not_measured=execution.not_measured,
         side_effects=list(
             dict.fromkeys(effect for run in headline for effect in side_effects(run.result))
@@ -139,16 +146,3 @@ def _judge(
         expected=expected,
         wall_s=run.result.wall_s,
     )
-
-
-def _composition(
-    shell: Shell, command: str | None, headline: Sequence[HeadlineRun]
-) -> Composition | None:
-    """What the answer is made of; whether it parses is decided by the shell where it ran."""
-    if command is None:
-        return None
-    started = [run.result for run in headline if run.result.spawn_error is None]
-    accepted = parse(shell.grammar, command).parses
-    if started:
-        accepted = not any(is_syntax_error(shell, result, accepted) for result in started)
-    return composition_of(shell.grammar, command, accepted)
