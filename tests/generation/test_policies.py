@@ -40,14 +40,9 @@ def test_the_table_holds_every_model_with_price_and_temperature():
         assert policy.price.output_usd_per_mtok > policy.price.input_usd_per_mtok > 0
         assert policy.max_tokens >= (8192 if policy.effort else 1024)
         assert not (takes and policy.thinking)
-
-
-def test_models_that_think_are_sent_their_lowest_setting():
-    for name in ("claude-opus-5-5", "claude-fable-5", "claude-fable-5-1", "claude-fable-5-2"):
-        policy = resolve(model(id=name))
-        assert (policy.thinking, policy.effort) == (None, "low")
+        if TABLE["models"][name].get("always_thinks"):
+            assert (policy.thinking, policy.effort) == (None, "low")
     assert resolve(model(id="claude-sonnet-5-5")).thinking == {"type": "between_tools"}
-    assert resolve(model(id="claude-haiku-5-5")).thinking == {"type": "disabled"}
 
 
 def test_the_config_overlays_the_table():

@@ -212,12 +212,14 @@ def test_a_service_that_says_try_again_is_obeyed(status, endpoint, store):
     assert ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.attempts == 2
 
 
-@pytest.mark.parametrize(
-    ("status", "kind"), [(401, "authentication_error"), (403, "permission_error"), (402, None)]
-)
-def test_no_service_makes_a_run_go_on_without_key_or_money(status, kind):
-    error = {"type": kind, "message": "no"}
-    assert from_reply(status, error, {"x-should-retry": "true"}).scope == "run"
+ENDS_THE_RUN = {"insufficient_quota": 429, "billing_hard_limit_reached": 429, "payment": 402}
+ENDS_THE_RUN |= {"authentication_error": 401, "permission_error": 403}
+
+
+@pytest.mark.parametrize("kind", ENDS_THE_RUN)
+def test_no_service_makes_a_run_go_on_without_key_or_money(kind):
+    error = {"type": kind, "code": kind, "message": "no"}
+    assert from_reply(ENDS_THE_RUN[kind], error, {"x-should-retry": "true"}).scope == "run"
 
 
 def test_an_answer_from_a_services_cache_counts_as_the_most_it_can_cost(endpoint, store):

@@ -4,20 +4,18 @@ import json
 import logging
 import time
 import traceback
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
-from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
 from fluency.core.study import KEY_OF
 from fluency.generation.budget import upper_bound_usd
-from fluency.generation.failure import Failure, RetryPolicy, from_reply
+from fluency.generation.failure import Failure, RetryPolicy
 from fluency.generation.policies import resolve
-from fluency.generation.providers import PROVIDERS, chat, sdk_provider
-from fluency.generation.reply import MessageParts
+from fluency.generation.providers import PROVIDERS, chat
 from fluency.generation.request import tool_of
 from tests.generation.endpoint import ANSWERS, BILLED, SLOW, TROUBLES, Reply, error, message
 from tests.generation.studies import (
@@ -80,6 +78,7 @@ def test_what_is_sent_and_what_is_kept(wire, endpoint, store):
     assert seen.body.get("model") == (study.models[0].id if wire in ("messages", "chat") else None)
     answer = record.answer
     assert (answer.outcome, answer.text, answer.attempts) == ("ok", "ls -la", 1)
+    assert 0 < answer.latency_s < 5
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (120, 2)
     assert (answer.request_id, answer.server) == ("req_fake", "127.0.0.1")
     assert answer.client.split()[0] == ("openai" if wire == "chat" else "anthropic")
@@ -326,13 +325,6 @@ def test_chat_learns_the_name_of_the_limit_from_the_refusal(endpoint, store):
     assert [seen.body["reasoning_effort"] for seen in endpoint.requests] == ["low"] * 3
 
 
-@pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
-def test_an_empty_account_behind_chat_ends_the_run(code):
-    error = {"message": "You exceeded your current quota", "type": code, "code": code}
-    failure = from_reply(429, error, {})
-    assert failure.scope == "run" and "the account's money is spent" in failure.what
-
-
 def test_a_refusal_that_chat_says_in_words():
     said = {"role": "assistant", "content": None, "refusal": "I can't help with that."}
     reply = {"choices": [{"message": said, "finish_reason": "stop"}]}
@@ -419,46 +411,3 @@ def test_an_embedded_model_gets_no_key_and_a_seed_of_its_own(endpoint, store):
     assert all(record.cost_usd == 0 and record.answer.server == "embedded" for record in records)
     requests = [record.answer.request for record in records]
     assert all((request.wire, request.headers) == ("chat", {}) for request in requests)
-
-
-class Echo(sdk_provider.Provider):
-    """A wire without a network: it fails once and then says the prompt."""
-
-    name, server = "echo 1.0", "nowhere"
-    failures = 1
-    frames: ClassVar[list[str]] = []
-
-    def __init__(self, *access, **more) -> None: ...
-
-    @staticmethod
-    def address(model, url, where):
-        return url, ""
-
-    @staticmethod
-    def read(message, tool) -> MessageParts:
-        usage = {"input_tokens": 1, "output_tokens": 2}
-        return MessageParts("ok", message["said"], message, "end", None, usage)
-
-    def send(self, request, seconds):
-        own = f"{ROOT}/scripts/"
-        stack = traceback.extract_stack()
-        self.frames[:] = [frame.name for frame in stack if frame.filename.startswith(own)]
-        if self.failures:
-            self.failures -= 1
-            raise Failure("busy", scope="retry")
-        return sdk_provider.Reply(json.dumps({"said": request.prompt}).encode(), 0.25)
-
-    def close(self) -> None: ...
-
-
-def test_a_wire_of_another_kind_is_asked_retried_and_kept(endpoint, store, monkeypatch):
-    monkeypatch.setitem(PROVIDERS, "messages", Echo)
-    study = study_of()
-    cell = cells_of(study)[0]
-    record = ask(generator_of(study, store, endpoint), cell)
-    answer = record.answer
-    assert (answer.text, answer.latency_s) == (prompt_of(cell), 0.25)
-    assert (answer.client, answer.server, answer.attempts) == ("echo 1.0", "nowhere", 2)
-    assert ask(generator_of(study, store, endpoint), cell) == record
-    # None of them only passes on.
-    assert Echo.frames == ["generate", "_answer", "_attempts", "_call"]

@@ -6,7 +6,6 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -109,18 +108,6 @@ def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):
     process.communicate(timeout=30)
     assert process.returncode == code
     wait_for(lambda: not running(child) and not listening(address))
-
-
-def test_a_fork_that_ends_does_not_take_the_server_along(small_weights):
-    fork = "import os\npid = os.fork()\nif pid == 0: sys.exit(0)\n"
-    fork += "os.waitpid(pid, 0); time.sleep(30)"
-    process, address, child = start_run(small_weights, RUN + fork)
-    try:
-        time.sleep(1.5)
-        assert running(child) and listening(address)
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def test_ctrl_c_is_left_to_the_run_and_a_stop_ends_the_server_and_frees_its_port(small_weights):
