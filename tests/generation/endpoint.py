@@ -215,14 +215,19 @@ STOPS_RUN = {
     "spend-cap": _limit("limit reached", "enforced_spend_limit_reached"),
     "contract-cap": _limit("limit reached", "contract_spend_limit_reached"),
 }
+_ELSEWHERE = {"location": "https://elsewhere.example/v1/messages"}
+_TEMPERATURE = "temperature: provider-default"
 STOPS_MODEL = {
-    "not-found": error(404, "not_found_error", "model: no-such-model"),
-    "refused-temperature": _bad("`temperature` is deprecated for this model."),
-    "extra-inputs": _bad("temperature: Extra inputs are not permitted"),
-    "temperature-and-thinking": _bad("`temperature` may only be set to 1 when thinking is enabled"),
+    "not-found": (error(404, "not_found_error", "model: no-such-model"), "check the model's `id`"),
+    "redirect": (Reply(307, b"", _ELSEWHERE), "redirects (307) to https://elsewhere.example/v1/"),
+    "refused-temperature": (_bad("`temperature` is deprecated for this model."), _TEMPERATURE),
+    "extra-inputs": (_bad("temperature: Extra inputs are not permitted"), _TEMPERATURE),
+    "thinks": (_bad("`temperature` may only be set to 1 when thinking is enabled"), _TEMPERATURE),
 }
+"""Replies that end the asking of a model, and what the run says."""
 BEHAVIOURS: dict[str, Reply] = {name: reply for name, (reply, *_) in ANSWERS.items()}
-BEHAVIOURS |= SLOW | BILLED | TROUBLES | THIS_CELL_ONLY | STOPS_RUN | STOPS_MODEL
+BEHAVIOURS |= SLOW | BILLED | TROUBLES | THIS_CELL_ONLY | STOPS_RUN
+BEHAVIOURS |= {name: reply for name, (reply, _) in STOPS_MODEL.items()}
 
 
 class Endpoint(contextlib.AbstractContextManager):

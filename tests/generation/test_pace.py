@@ -209,6 +209,8 @@ def test_the_stop_holds_against_an_endpoint_whose_every_reply_is_broken(endpoint
         {"input_tokens": "many", "output_tokens": -3},
         {"input_tokens": 0, "output_tokens": 0},
         {"input_tokens": 120, "output_tokens": 0},
+        {"input_tokens": 120, "output_tokens": 9, "cache_read_input_tokens": 2000},
+        {"input_tokens": 120, "output_tokens": 9, "cache_creation_input_tokens": 2000},
     ],
 )
 def test_a_usage_that_cannot_be_is_counted_at_the_most_it_may_be(usage, endpoint, store):

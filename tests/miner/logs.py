@@ -85,7 +85,7 @@ def codex(folder: Path, requests=REQUESTS) -> Path:
     return write_lines(folder / "codex/2026/08/01/rollout-2026-08-01-1.jsonl", records)
 
 
-def _gemini_messages(requests) -> list[dict[str, Any]]:
+def gemini(folder: Path, requests=REQUESTS) -> Path:
     messages: list[dict[str, Any]] = []
     for number, (text, command, ok) in enumerate(requests):
         call = {"id": f"run_{number}", "name": "run_shell_command", "args": {"command": command}}
@@ -93,20 +93,7 @@ def _gemini_messages(requests) -> list[dict[str, Any]]:
         asked = {"id": f"u{number}", "type": "user", "content": [{"text": text}]}
         answered = {"id": f"g{number}", "type": "gemini", "content": "done", "toolCalls": [call]}
         messages += [asked, answered]
-    return messages
-
-
-GEMINI_HEAD = {"sessionId": "s", "projectHash": "h", "startTime": "t", "kind": "main"}
-
-
-def gemini(folder: Path, requests=REQUESTS) -> Path:
-    head = GEMINI_HEAD | {"directories": [HOME]}
-    records = [head, *_gemini_messages(requests), {"$set": {"lastUpdated": "t"}}, "[1, 2"]
-    return write_lines(folder / "gemini/h/chats/session-t-12345678.jsonl", records)
-
-
-def gemini_document(folder: Path, requests=REQUESTS) -> Path:
-    document = GEMINI_HEAD | {"messages": _gemini_messages(requests)}
+    document = {"sessionId": "s", "projectHash": "h", "directories": [HOME], "messages": messages}
     return write_lines(folder / "gemini/h/chats/session-old.json", [document])
 
 
@@ -138,10 +125,5 @@ def opencode(folder: Path, requests=REQUESTS) -> Path:
     return path
 
 
-FORMATS = {
-    "Claude Code": claude_code,
-    "Codex CLI": codex,
-    "Gemini CLI": gemini,
-    "Gemini CLI, old": gemini_document,
-}
+FORMATS = {"Claude Code": claude_code, "Codex CLI": codex, "Gemini CLI": gemini}
 FORMATS |= {"opencode": opencode}

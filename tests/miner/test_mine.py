@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.core.grammar import BASH
 from fluency.core.tasks import CATEGORIES, load_task
-from fluency.miner.intents import Intent, intent_of, is_single, without_cd
+from fluency.miner.intents import Intent, intent_of, without_cd
 from fluency.miner.mine import GENERIC_NAMES, default_places, main, mine, redact, user_names
 from fluency.miner.transcripts import requests_in
 from tests.miner import logs
@@ -40,7 +39,7 @@ def test_mine_finds_same_candidates_in_each_format(name, tmp_path):
     assert report.tally["files"] == 1
     assert report.tally["commands"] == len(logs.REQUESTS)
     assert (dict(report.categories), dict(report.rejected)) == (EXPECTED, LEFT)
-    assert report.tally["malformed lines"] == (0 if name.endswith("old") else 1)
+    assert report.tally["malformed lines"] == (name != "Gemini CLI")
     drafts = sorted(path.parent.name for path in (tmp_path / "out").glob("*/task.yaml"))
     assert sorted(intent.slug for intent in report.candidates) == drafts == CANDIDATES
     written = everything_below(tmp_path / "out").lower()
@@ -121,9 +120,9 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("name", ["Claude Code", "Codex CLI", "Gemini CLI"])
-def test_mine_skips_malformed_lines(name, tmp_path):
-    path = logs.FORMATS[name](tmp_path / "logs")
+@pytest.mark.parametrize("make", [logs.claude_code, logs.codex])
+def test_mine_skips_malformed_lines(make, tmp_path):
+    path = make(tmp_path / "logs")
     path.write_text(path.read_text() + "".join(f"{line}\n" for line in HOSTILE))
     for number, _ in enumerate(HOSTILE):
         rotated = HOSTILE[number:] + HOSTILE[:number]
@@ -163,7 +162,7 @@ def test_mine_reads_default_places_or_several_arguments(tmp_path, monkeypatch, c
     for make, place in {
         logs.claude_code: ".claude/projects/p/1.jsonl",
         logs.codex: ".codex/sessions/2026/rollout-1.jsonl",
-        logs.gemini: ".gemini/tmp/h/chats/session-1.jsonl",
+        logs.gemini: ".gemini/tmp/h/chats/session-1.json",
         logs.opencode: ".local/share/opencode/opencode.db",
     }.items():
         make(tmp_path / "x").rename(_folder((tmp_path / place).parent) / Path(place).name)
@@ -239,7 +238,8 @@ def test_mine_memory_is_bounded(tmp_path):
         ("bash", "ls -la 2>/dev/null", "file-list"),
         ("bash", "grep -c '=>' src/a.rs 2>&1", "text-search"),
         ("pwsh", "Get-ChildItem -Recurse | Where-Object { $_.Length -gt 3 }", "file-list-filter"),
-        ("bash", "awk '$1 > 3 { print }' f", "text-reshape"),
+        ("bash", "awk '$1 > 3 { print; print }' f", "text-reshape"),
+        ("bash", r"find . -exec grep 'a;b' {} \; 2>&1 | head", "text-list-search-take"),
     ],
 )
 def test_intent_of_reading_command(shell, command, slug):
@@ -276,13 +276,6 @@ LEFT_OUT += [("pwsh", command) for command in POWERSHELL]
 @pytest.mark.parametrize(("shell", "command"), LEFT_OUT)
 def test_intent_of_rejects_changes_and_several_commands(shell, command):
     assert isinstance(intent_of(shell, command), str)
-
-
-@pytest.mark.parametrize(
-    "command", ["grep 'a;b' f", 'awk "{ a; b }" f', r"find . -exec x {} \;", "ls 2>&1 | head"]
-)
-def test_is_single_ignores_quoted_separators(command):
-    assert is_single(BASH, command) and not is_single(BASH, f"{command} ; b")
 
 
 def test_without_cd_removes_leading_cd():
@@ -438,11 +431,6 @@ def test_redact_removes_known_name(name, around):
 def test_redact_removes_addresses(address, around):
     assume(not address.is_loopback and not address.is_unspecified)
     assert str(address) not in redact(around.format(address)).replace("<ip>", "")
-
-
-@given(st.text(max_size=300))
-def test_redact_takes_any_text(text):
-    assert isinstance(redact(text, {"zaphod"}), str)
 
 
 @pytest.mark.parametrize(

@@ -119,10 +119,9 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
             where=" ".join(map(str, paths)),
             hint="name the transcripts' folder, such as LOGS=~/.claude/projects (docs/mining.md)",
         )
+    often = sorted(found, key=lambda intent: (-len(found[intent]), intent))
     for category in CATEGORIES:
-        intents = [intent for intent in found if intent.category == category]
-        intents.sort(key=lambda intent: (-len(found[intent]), intent))
-        for intent in intents[:CANDIDATES_A_CATEGORY]:
+        for intent in [one for one in often if one.category == category][:CANDIDATES_A_CATEGORY]:
             report.candidates[intent] = found[intent]
             path = out / intent.slug / "task.yaml"
             if not path.exists():  # else someone may be working on it
