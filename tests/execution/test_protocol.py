@@ -1,4 +1,4 @@
-"""The protocol: what is sent is received; all but the whole document is a sandbox error."""
+"""The protocol: what is sent arrives; all but the whole document is a sandbox error."""
 
 import base64
 import json

@@ -108,7 +108,7 @@ def test_changes_of_hostile_trees(left_behind):
     assert links.created.paths == ["proc", "root", "self", "up"]
     assert (links.changed.paths, links.removed.paths) == (["src"], ["src/main.rs"])
     assert of("odd-files").created.paths == ["f", "l", "src/f"]
-    assert "text\n" in left_behind["deletes-it"][0].stderr.data, "the service answers all the same"
+    assert "text\n" in left_behind["deletes-it"][0].stderr.data, "the service still answers"
     assert of("deletes-it").removed.count == len(SMALL.files) + len(SMALL.dirs)
     assert of("closes-it").changed.paths == [".", "README.md", "src", "src/main.rs"]
     closed = of("closes-what-it-made")
