@@ -179,6 +179,12 @@ def test_asking_order_of_a_small_study_can_depart(again: int, state: str) -> Non
     assert asking_order(frame, "model-x", study).state == state
 
 
+@pytest.mark.parametrize(("minutes", "state"), [(18.5, "kept"), (22.5, "departed")])
+def test_asking_order_leaves_a_tenth_of_the_answers(minutes: float, state: str) -> None:
+    frame = asked(lambda cell, place: place + minutes * (place == 50))
+    assert asking_order(frame, "model-x", FIVE_TRIALS).state == state
+
+
 def test_asking_order_of_few_answers_is_unknown() -> None:
     frame = late("honest")
     assert asking_order(frame.head(39), "model-x", FIVE_TRIALS).state == "unknown"

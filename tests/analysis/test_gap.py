@@ -29,6 +29,7 @@ def test_paired_needs_half_of_the_trials() -> None:
     paired = outcomes([(1, 3), (1, 2), (0, 5)], [(3, 3), (2, 5), (0, 2)]).paired()
     assert paired.tasks == ("t0",) and paired.gap == Fraction(2, 3)
     assert outcomes([(1, 1)], [(0, 1)], trials=1).paired().gap == -1
+    assert outcomes([(1, 1)], [(0, 1)], trials=2).paired().gap == -1
     assert outcomes([(0, 0)], [(1, 1)], trials=1).paired() is None
 
 
@@ -36,6 +37,11 @@ def test_gap_weighs_tasks_equally() -> None:
     paired = outcomes([(0, 3), (5, 5)], [(3, 3), (5, 5)]).paired()
     assert paired.gap == Fraction(1, 2)
     assert (paired.baseline.total_passes, paired.baseline.total_scored) == (5, 8)
+
+
+def test_flat_tasks_are_alike_in_both_shells() -> None:
+    gap = estimate_gap(outcomes([(5, 5), (0, 5), (5, 5), (0, 5)], [(5, 5), (0, 5), (4, 5), (1, 5)]))
+    assert (gap.flat(1), gap.flat(0), gap.informative) == (("t0",), ("t1",), 2)
 
 
 def test_missing_bounds_are_the_best_and_worst_over_all_tasks() -> None:

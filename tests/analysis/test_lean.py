@@ -51,7 +51,7 @@ def test_could_change_names_a_leaning_group_that_decides() -> None:
 
 
 def test_tasks_without_a_lean_leave_nothing_out() -> None:
-    for leans, left_out in (((None,), []), (("bash", None), [("bash",)])):
+    for leans, left_out in (((None,), []), (("pwsh",), []), (("bash", None), [("bash",)])):
         tasks = make_tasks(20, leans=leans)
         frame = make_frame(STUDY, tasks, lambda cell: cell.trial < 3)
         found = analyse(frame, STUDY, tasks).models[0]

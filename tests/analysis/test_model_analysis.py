@@ -95,8 +95,8 @@ def test_sensitivities_differ_by_definition() -> None:
     no_command = {"command": None, "made_of": None, "no_unix_tools_passed": None}
     by_trial = {
         1: no_command | {"outcome": "refusal", "windows_aliases_passed": None},
-        2: {"lenient_passed": True, "windows_aliases_passed": True},
-        3: {"exit_ok": True, "structural_pass": True},
+        2: {"lenient_passed": True, "windows_aliases_passed": True, "no_unix_tools_passed": None},
+        3: {"exit_ok": True, "structural_pass": True, "failure_class": "missing-program"},
         4: {"content_ok": True},
         5: dict.fromkeys(("passed", "structural_pass", "no_unix_tools_passed"), True)
         | {"windows_aliases_passed": True, "made_of": "delegation"},
@@ -118,15 +118,16 @@ def test_sensitivities_differ_by_definition() -> None:
         "output only": Fraction(1, 5),
         "refusals left out": Fraction(1, 4),
         "delegation failed": Fraction(0),
-        "missing programs left out": Fraction(1, 5),
-        "missing programs passed": Fraction(1, 5),
-        "without Unix tools": Fraction(1, 5),
+        "missing programs left out": Fraction(1, 4),
+        "missing programs passed": Fraction(2, 5),
+        "without Unix tools": Fraction(1, 4),
         "with Windows aliases": Fraction(2, 5),
     }
     scored = {
         line.name: line.estimate.paired.challenger.total_scored for line in model.sensitivities
     }
-    assert (scored["refusals left out"], scored["without Unix tools"]) == (80, 100)
+    fewer = {"refusals left out", "missing programs left out", "without Unix tools"}
+    assert scored == {name: 80 if name in fewer else 100 for name in gaps}
 
 
 def test_analyse_refuses_a_measured_cell_without_a_mark() -> None:
