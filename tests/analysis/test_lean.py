@@ -34,12 +34,12 @@ def test_leaning_table_has_each_group_and_both(tmp_path) -> None:
     subsets = [(less.names, less.tasks) for less in found.without]
     assert subsets == [(("bash",), 20), (("pwsh",), 20), (("bash", "pwsh"), 10)]
     text = report(tmp_path, passes(TASKS), STUDY, TASKS)
-    rows = cells(text[text.index("| left out: tasks") :].split("\n\n")[0])[2:]
+    rows = cells(text[text.index("| part ") :].split("\n\n")[0])[2:]
     assert [row[:3] for row in rows] == [
         ["all", "30", "+13.3"],
-        ["Bash", "20", "+40.0"],
-        ["PowerShell", "20", "−20.0"],
-        ["Bash and PowerShell", "10", "0.0"],
+        ["without those that lean to Bash", "20", "+40.0"],
+        ["without those that lean to PowerShell", "20", "−20.0"],
+        ["without those that lean to Bash or PowerShell", "10", "0.0"],
     ]
     assert found.without[2].reading.band is None and rows[3][4] == "no verdict"
 
