@@ -33,7 +33,8 @@ def _lines() -> Iterator[str]:
         yield f"\n## {title}\n\n{text}\n"
         yield "| key | default | meaning |\n|---|---|---|"
         for name, field in model.model_fields.items():
-            yield f"| `{name}` | {_default(field)} | {' '.join((field.description or '').split())} |"
+            meaning = " ".join((field.description or "").split())
+            yield f"| `{name}` | {_default(field)} | {meaning} |"
 
 
 def _default(field: FieldInfo) -> str:

@@ -42,8 +42,8 @@ def _page(found: dict[str, Rows], count: int) -> str:
     near = [row for row in found["claims"] if row["baseline"] == 0.9 and row["gap"] >= 0]
     parts = {
         "claims": f"{_claims(found['claims'])}\n\n{count} studies a row. With Bash at 90 % and a "
-        f"gap of 0 or 5, {span(of(near, 'too easy or hard'))} of studies end with tasks too easy to "
-        "tell by how much the shells differ.",
+        f"gap of 0 or 5, {span(of(near, 'too easy or hard'))} of studies end with tasks too easy "
+        "to tell by how much the shells differ.",
         "design": _rows(found["design"]),
         "others": _others(found["design"]),
         "sizes": table(HEADS, size_rows(scenario_spreads(5), 20), "lrrrr"),
