@@ -4,19 +4,15 @@ import json
 import re
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, repeat
 from pathlib import Path
 from unittest.mock import patch
 
-import zstandard
+from zstandard import ZstdCompressor
 
 from fluency.archive import pack
 from fluency.archive.findings import VerifyReport
-from fluency.archive.manifest import (
-    MANIFEST_NAME,
-    MANIFEST_SCHEMA,
-    WINDOW_LOG,
-    manifest_bytes,
-)
+from fluency.archive.manifest import MANIFEST_NAME, MANIFEST_SCHEMA, manifest_bytes
 from fluency.archive.pack import write_archive, write_tar
 from fluency.archive.unpack import read_tar
 from fluency.archive.verify import verify_archive
@@ -40,59 +36,40 @@ FACTS = {
 }
 
 
-def plain(name: str, size: int = 0, **changes) -> tarfile.TarInfo:
-    """A member in the project's form, then changed."""
+def tar_header(name: str, size: int = 0, **changes) -> bytes:
+    """The header of a plain file, then changed."""
     member = tarfile.TarInfo(name)
-    member.size, member.mtime, member.mode, member.uname, member.gname = size, 0, 0o644, "", ""
-    for key, value in changes.items():
+    for key, value in {"size": size, **changes}.items():
         setattr(member, key, value)
-    return member
+    return member.tobuf(tarfile.GNU_FORMAT)
 
 
-def tar_header(name: str, size: int) -> bytes:
-    return plain(name, size).tobuf(tarfile.USTAR_FORMAT)
-
-
-def squeeze(data: bytes | Iterable[bytes], path: Path) -> Path:
-    """Bytes as one zstandard frame of the project's form."""
-    form = zstandard.ZstdCompressionParameters.from_level(
-        1, window_log=WINDOW_LOG, write_checksum=True, write_content_size=False
-    )
-    with (
-        path.open("wb") as raw,
-        zstandard.ZstdCompressor(compression_params=form).stream_writer(raw) as out,
-    ):
-        for chunk in [data] if isinstance(data, bytes) else data:
+def squeeze(path: Path, chunks: Iterable[bytes]) -> Path:
+    """Bytes as one zstandard frame."""
+    with path.open("wb") as raw, ZstdCompressor(level=1).stream_writer(raw) as out:
+        for chunk in chunks:
             out.write(chunk)
     return path
 
 
-def tar_of(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
-    """A tar with a sound manifest of no files, then the members."""
-    manifest = manifest_bytes({**FACTS, "files": {}})
-    chunks = [tar_header(MANIFEST_NAME, len(manifest)), manifest, bytes(-len(manifest) % 512)]
-    for member, data in members:
-        chunks += [
-            member.tobuf(tarfile.PAX_FORMAT if member.pax_headers else tarfile.GNU_FORMAT),
-            data,
-            bytes(-len(data) % 512),
-        ]
-    return b"".join([*chunks, bytes(1024)])
+def tar_of(blocks: Iterable[bytes], **sizes: int) -> Iterator[bytes]:
+    """A tar with a sound manifest of files of these sizes, then the blocks."""
+    files = {name: {"sha256": "0" * 64, "bytes": size} for name, size in sizes.items()}
+    manifest = manifest_bytes({**FACTS, "files": files})
+    yield tar_header(MANIFEST_NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512)
+    yield from blocks
+    yield bytes(1024)
+
+
+def bomb(path: Path, size: int, name: str) -> Path:
+    """An archive whose one file is `size` zeros."""
+    zeros = repeat(bytes(1 << 20), size >> 20)
+    return squeeze(path, tar_of(chain([tar_header(name, size)], zeros), **{name: size}))
 
 
 def ours(files: dict[str, bytes], path: Path, **facts) -> Path:
     write_archive(path, files, FACTS | facts)
     return path
-
-
-def bomb(size: int, name: str = "z") -> Iterator[bytes]:
-    """A tar whose one file is `size` zeros."""
-    manifest = manifest_bytes({**FACTS, "files": {name: {"sha256": "0" * 64, "bytes": size}}})
-    yield tar_header(MANIFEST_NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512)
-    yield tar_header(name, size)
-    for _ in range(size >> 20):
-        yield bytes(1 << 20)
-    yield bytes(1024)
 
 
 def contents(path: Path) -> dict[str, bytes]:

@@ -77,10 +77,8 @@ def many_names(small_archive: Path, out: Path) -> Path:
     """A manifest, one byte too long, of names that are not there."""
     named = {f"absent{number}": {"bytes": 0, "sha256": "0" * 64} for number in range(1000)}
     data = json.dumps(FACTS | {"files": named}).encode().ljust(MAX_MANIFEST + 1)
-    return squeeze(
-        tar_header(MANIFEST_NAME, len(data)) + data + bytes(-len(data) % 512 + 1024),
-        out / "x.tar.zst",
-    )
+    header = tar_header(MANIFEST_NAME, len(data))
+    return squeeze(out / "x.tar.zst", [header, data, bytes(-len(data) % 512 + 1024)])
 
 
 def edited(name: str, data: bytes) -> Callable[[Path, Path], Path]:
