@@ -65,14 +65,6 @@ def test_record_needs_a_title_and_is_never_written_over(record, archive):
             write_decision(archive, title, record.parent, utc_date="2026-11-23")
 
 
-def test_record_title_is_made_harmless(archive, tmp_path):
-    path = write_decision(
-        archive, "../../evil\n# <b>big</b>", tmp_path / "d", utc_date="2026-11-23"
-    )
-    assert path.parent == tmp_path / "d" and path.name == "2026-11-23-evil-b-big-b.md"
-    assert "<b>" not in path.read_text() and "\n# <" not in path.read_text()
-
-
 def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
     forged = rewritten(archive, tmp_path, edit_of(SCORE, put("passed", value=False)))
     with pytest.raises(UserError, match="no decision may be based on this archive"):
@@ -106,12 +98,16 @@ def test_commands_of_a_record_work_as_written(archive, tmp_path):
     assert dry.returncode == 0 and "fluency replay" in dry.stdout, dry.stderr
 
 
-def test_an_archives_name_is_only_a_name(archive, tmp_path):
+def test_names_of_archive_and_record_are_made_harmless(archive, tmp_path):
     named = tmp_path / "a`<b>x[l](h).tar.zst"
     named.write_bytes(archive.read_bytes())
-    text = write_decision(named, "title", tmp_path / "d").read_text()
+    title, folder = "../../evil\n# <b>big</b>", tmp_path / "d"
+    path = write_decision(named, title, folder, utc_date="2026-11-23")
+    assert path == folder / "2026-11-23-evil-b-big-b.md"
+    text = path.read_text()
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     assert "<b>" not in html and "<a " not in html and "a`&lt;b&gt;x[l](h).tar.zst" in html
+    assert "\n# <" not in text
 
 
 @pytest.mark.parametrize(("edge", "proposed"), [(None, True), ("floor", False), ("ceiling", False)])

@@ -1,5 +1,6 @@
 """An archive is verified by the code of a later commit, in a real repository."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,11 +10,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fluency.archive.registration import read_registration
 from fluency.common.clock import utc_date
 from fluency.common.paths import ROOT
 from fluency.core import tasks as bank
 from fluency.core.tasks import TaskSet
 from tests.archive.factory import archived, make_registered, make_study
+from tests.archive.hostile import contents
 
 TWO = ["crate-versions", "stale-lockfiles"]
 SETS = "tasks/sets.yaml"
@@ -66,6 +69,8 @@ def test_archive_of_earlier_commit_is_proven_by_same_judge(checkout, tmp_path, m
     made = make_registered(tmp_path / "s", make_study("two", trials=1, decision="which"))
     commit = git(checkout, "rev-parse", "HEAD")
     archive = archived(made, tmp_path / "out", commit=commit, utc_date=utc_date())
+    assert json.loads(contents(archive)["study.json"])["tasks"] == TWO
+    assert read_registration(Path(made.study.preregistration))["task_set"] == "two"
     edit(
         checkout / "scripts/fluency/generation/policies.yaml",
         '0, output_usd_per_mtok: 0, dated: "2026-11-21',

@@ -14,6 +14,7 @@ from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import sha256
+from fluency.core.study import Study, read_study
 from tests.archive.factory import archived, make, make_study, products
 from tests.archive.hostile import FACTS, contents, flip, ours, put, record, rewritten
 
@@ -118,6 +119,13 @@ def test_it_holds_all_that_a_reader_needs(archive):
         *("study.json", "tasks/stale-lockfiles/answer.py"),
     }
     assert len([name for name in names if name.startswith("answers/")]) == 8
+
+
+def test_archived_study_is_a_configuration_file(small_archive, tmp_path):
+    """`make run CONFIG=study.json` asks the same questions."""
+    (tmp_path / "study.json").write_bytes(contents(small_archive)["study.json"])
+    study = read_study(tmp_path / "study.json")
+    assert study == Study.model_validate_json(contents(small_archive)["study.json"])
 
 
 def test_incomplete_study_needs_partial(tmp_path):
