@@ -87,7 +87,7 @@ def test_read_study_refuses_api_key_and_hides_it(tmp_path, key):
     assert str(key) not in str(caught.value)
 
 
-def test_validate_study_takes_dates_and_booleans_as_text():
+def test_study_takes_dates_and_booleans_as_text():
     price = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2, "dated": date(2026, 11, 21)}
     values = {"study": "x", "confirm": True} | one(price=price)
     study = Study.model_validate(values)
