@@ -111,31 +111,13 @@ STEPS = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_an_answer_that_the_disk_refuses_is_printed_whole_and_ends_the_run(
-    step, endpoint, store, monkeypatch, capsys
-):
-    study = study_of()
-    cells = cells_of(study)
-    generator = generator_of(study, store, endpoint)
-    ask(generator, cells[0])
-    endpoint.answer = lambda prompt: f"echo '{LONG}\x9b\u202e'"
-    with monkeypatch.context() as patch:
+def test_an_answer_that_was_not_flushed_leaves_no_file(step, filled, tmp_path, monkeypatch):
+    store, answer = AnswerStore(tmp_path / "fresh"), filled[1][0].answer
+    with monkeypatch.context() as patch, pytest.raises(StopRun, match="could not be written"):
         patch.setattr(*STEPS[step], refuse)
-        says = "could not be written: No space left on device; it is printed above"
-        with pytest.raises(StopRun, match=says) as caught:
-            ask(generator, cells[1])
-    path, printed = Path(caught.value.where), capsys.readouterr().err.partition("stored: ")[2]
-    assert path.parent.parent == store.folder and "paid, again" in caught.value.hint
-    assert printed.isascii() and json.loads(printed)["answer"]["text"] == endpoint.answer("")
-    assert generator.budget.spent_usd > 0.1, "its cost stays counted"
-    with pytest.raises(StopRun, match="could not be written"):
-        ask(generator, cells[2])
-    assert len(endpoint.requests) == 2
-    assert verify(store)[0].total() == 1
-    assert not path.exists() and not list(store.folder.rglob("*.part"))
-    path.write_text(printed)  # as its reader may
-    assert ask(generator_of(study, store, endpoint), cells[1]).answer.text == endpoint.answer("")
-    assert len(endpoint.requests) == 2
+        store.put(answer)
+    assert [path for path in store.folder.rglob("*") if path.is_file()] == []
+    assert store.put(answer) == answer and verify(store)[0].total() == 1
 
 
 def test_an_empty_file_that_a_power_cut_left_is_no_answer(endpoint, store):
@@ -156,7 +138,7 @@ def test_an_answer_that_meets_a_full_disk_is_printed_and_nothing_more_is_bought(
     cells = cells_of(study)
     disk = small_disk(ROOM_BYTES + 1024 * 1024)
     store = AnswerStore(disk / "answers")
-    endpoint.answer = lambda prompt: LONG
+    endpoint.answer = lambda prompt: f"echo '{LONG}\x9b\u202e'"
     generator = generator_of(study, store, endpoint)
     ask(generator, cells[0])
 
@@ -167,10 +149,17 @@ def test_an_answer_that_meets_a_full_disk_is_printed_and_nothing_more_is_bought(
         os.truncate(disk / "other", os.path.getsize(disk / "other") - left)
 
     endpoint.on_request = fill
-    with pytest.raises(StopRun, match="No space left on device; it is printed above"):
+    with pytest.raises(StopRun, match="No space left on device; it is printed above") as caught:
         ask(generator, cells[1])
-    assert LONG in capsys.readouterr().err
+    path, printed = Path(caught.value.where), capsys.readouterr().err.partition("stored: ")[2]
+    assert path.parent.parent == store.folder and "paid, again" in caught.value.hint
+    assert printed.isascii() and json.loads(printed)["answer"]["text"] == endpoint.answer("")
+    assert generator.budget.spent_usd > 0.1, "its cost stays counted"
     assert verify(store)[0].total() == 1 and not list(store.folder.rglob("*.part"))
     with pytest.raises(StopRun, match=r"No space left|disk is full"):
         ask(generator, cells[1])
+    assert len(endpoint.requests) == 2
+    (disk / "other").unlink()
+    path.write_text(printed)  # as its reader may
+    assert ask(generator_of(study, store, endpoint), cells[1]).answer.text == endpoint.answer("")
     assert len(endpoint.requests) == 2

@@ -33,7 +33,7 @@ _CD = re.compile(
 
 
 class Intent(NamedTuple):
-    """A category of the task bank, and a candidate's name: the category and the pipeline's steps."""
+    """A category of the task bank, and a name made of it and the steps of a pipeline."""
 
     category: str
     slug: str
