@@ -142,6 +142,14 @@ def test_report_of_five_models(tmp_path: Path) -> None:
     assert "never pooled" in text
     assert "/1000 " not in text
     assert len(list((tmp_path / "figures").glob("*.svg"))) == 6
+    report(tmp_path, random_passes(), make_study(("model-a",)))
+    shown = {path.name for path in tmp_path.glob("figures/*.svg")}
+    assert shown == {"gaps.svg", "failures-model-a.svg"}, "earlier figures are removed"
+
+
+def lost_and_failed(cell):
+    lost = cell.shell == "pwsh" and cell.trial == 1 and cell.task <= "task-06"
+    return None if lost else cell.task > "task-09" or (cell.shell == "pwsh" and cell.trial == 2)
 
 
 STATES = {
@@ -173,6 +181,13 @@ STATES = {
         [r"\| model-x .*mild evidence for PowerShell, not supported"],
         2,
     ),
+    "missing cells": (
+        {"passes": lost_and_failed},
+        ["On what was measured: ", "finish the study before deciding", "194 of 200 runs measured"],
+        ["if every unmeasured run had gone against PowerShell", "·●"],
+        2,
+    ),
+    "no latencies": ({"t_gen_s": None}, [], [r"## Times[^#]*### model-x[^#]*\| PowerShell 7 \|.* n/a \|.* n/a \|"], 2),
     "few trials of a task": (
         {"passes": lambda cell: None if cell.task == "task-07" and cell.trial > 2 else True}, [],
         [r"Left out of the comparison, with too few measured trials \(3 of 5 needed in both shells\): task-07\."], 1),
@@ -200,33 +215,14 @@ def test_report_of_an_empty_table(tmp_path: Path) -> None:
     assert "no row in the cells table (100)" in (tmp_path / "report.md").read_text()
 
 
-def test_report_of_missing_cells(tmp_path: Path) -> None:
-    def passes(cell):
-        lost = cell.shell == "pwsh" and cell.trial == 1 and cell.task <= "task-06"
-        return None if lost else cell.task > "task-09" or (cell.shell == "pwsh" and cell.trial == 2)
-
-    text = report(tmp_path, passes)
-    assert "On what was measured: " in front(text) and "provisional" not in text
-    assert "finish the study before deciding" in front(text)
-    assert "if every unmeasured run had gone against PowerShell" in text
-    assert "194 of 200 runs measured" in text
-    assert "·●" in text
-
-
 def test_report_marks_refusals(tmp_path: Path) -> None:
     def altered(row, number) -> dict:
-        if row.task != "task-01" or row.trial > 2:
+        kind = {1: "refusal", 2: "format"}.get(row.trial)
+        if row.task != "task-01" or not kind:
             return {}
-        failed = {
-            "outcome": "refusal" if row.trial == 1 else "ok",
-            "command": None,
-            "passed": False,
-            "made_of": None,
-        }
-        return failed | {
-            "failure_class": "refusal" if row.trial == 1 else "format",
-            "why": "said no",
-        }
+        outcome = "refusal" if kind == "refusal" else "ok"
+        failed = {"command": None, "passed": False, "made_of": None, "why": "said no"}
+        return failed | {"outcome": outcome, "failure_class": kind}
 
     text = report(tmp_path, lambda cell: True, altered=altered)
     assert "∅∅●●●" in row_of(text, "task-01 ")
@@ -281,16 +277,6 @@ def test_report_of_conditions(usual: str) -> None:
         assert re.search(line, usual)
 
 
-def test_report_times_without_latencies(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes(), t_gen_s=None)
-    line = next(
-        line
-        for line in text.split("## Times")[1].splitlines()
-        if line.startswith("| PowerShell 7 |")
-    )
-    assert line.count("n/a") == 2
-
-
 def test_report_prints_provenance(tmp_path: Path) -> None:
     text = report(tmp_path, random_passes(), provenance=PROVENANCE)
     for fact in (
@@ -336,15 +322,6 @@ def test_report_states_attempts_and_side_effects(tmp_path: Path) -> None:
     assert f"1 of the measured runs, the first is [{first}]" in text
     undisturbed = report(tmp_path, lambda cell: True)
     assert "attempt." not in undisturbed and "working folder, which" not in undisturbed
-
-
-def test_report_has_the_leaning_table(tmp_path: Path) -> None:
-    leaning = make_tasks(leans=("bash", "pwsh", "neutral"))
-    text = report(tmp_path, random_passes(), tasks=leaning)
-    assert (
-        "| without those that lean to Bash" in text.split("## Sensitivities")[1].split("\n## ")[0]
-    )
-    assert "No task is declared to lean" not in text
 
 
 def test_report_states_its_limits(usual: str) -> None:
@@ -413,13 +390,6 @@ def test_report_escapes_hostile_text(tmp_path: Path, place: int) -> None:
     assert targets and all(
         target.startswith(("explorer.html", "#", "figures/")) for target in targets
     )
-
-
-def test_report_removes_earlier_figures(tmp_path: Path) -> None:
-    report(tmp_path, random_passes(), make_study(("model-x", "model-y")))
-    report(tmp_path, random_passes(), make_study(("model-x",)))
-    assert not list(tmp_path.glob("figures/*model-y*"))
-    assert len(list(tmp_path.glob("figures/*.svg"))) == 2
 
 
 def test_render_refuses_a_missing_value() -> None:
