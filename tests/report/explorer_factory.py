@@ -28,7 +28,7 @@ from fluency.core.records import (
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Cell, Limits, Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import CellRecords, Row, to_frame
+from fluency.core.table import CellRecords, Row, cell_row, to_frame
 from fluency.core.tasks import CATEGORIES, Structure, Task
 from fluency.generation.request import build_prompt
 
@@ -167,11 +167,8 @@ def make_cell(
         why=why, worlds=worlds, make_up=Composition(made_of=made, commands=[text] if text else ["find", "sort", "head"]), not_measured=None,
         side_effects=[text] if text else [], task_sha256=sha256(task.id), provenance=hashes,
     )  # fmt: skip
-    row = Row(
-        **name, status="measured", passed=passed, structural_pass=passed, failure_class=score.failure_class, why=why, made_of=made,
-        commands=" ".join(score.make_up.commands), outcome=answer.outcome, command=command,
-    )  # fmt: skip
-    return CellRecords(generation, execution, score), row
+    records = CellRecords(generation, execution, score)
+    return records, cell_row(cell, task, records)
 
 
 def make_run(

@@ -27,8 +27,11 @@ SHOWN_ABOVE: dict[str, Any] = {
     "cell": True,
     "answer": {"text": True, "raw": True, "usage": True, "request": {"prompt"}},
     "extraction": True,
-    "runs": {"__all__": {"result"}},
+    "runs": True,
     "worlds": True,
+    "why": True,
+    "make_up": True,
+    "side_effects": True,
 }
 """What of the records the provenance leaves out."""
 
