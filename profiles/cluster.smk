@@ -46,6 +46,6 @@ rule slice:
     run:
         P.check_node(wildcards, input, output, log)
         shell(
-            "flock {input.cells}.lock {params.snakemake} --cores {threads}"
+            "flock {FOLDER}/{wildcards.slice}.txt.lock {params.snakemake} --cores {threads}"
             " --allowed-rules execute score -- $(cat {input.cells})"
         )

@@ -24,7 +24,6 @@ FLUENCY = [sys.executable, "-m", "fluency.cli"]
 CALLS = re.compile(r"^Study .*, (\d+) calls? to make\.$", re.M)
 PLANNED = re.compile(r"^(\w+): \d+ to run\n((?: +\d+  .+\n?)+)", re.M)
 REASON = re.compile(r"^ +(\d+)  (.+)$", re.M)
-FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)$", re.M)
 STATS = re.compile(r"^(\w+) +(\d+)$", re.M)
 
 
@@ -130,14 +129,6 @@ class Project:
         for rule, reasons in PLANNED.findall(done.stdout):
             said[rule] = {reason: int(count) for count, reason in REASON.findall(reasons)}
         return said
-
-    def run_and_tell(self) -> dict[str, int]:
-        """Run Snakemake to its end; the jobs that it finished, counted by rule, by its own log."""
-        logs = self.root / ".snakemake" / "log"
-        before = set(logs.glob("*.log"))
-        self.snakemake()
-        (log,) = set(logs.glob("*.log")) - before
-        return dict(Counter(rule for rule in FINISHED.findall(log.read_text()) if rule != "all"))
 
     def records(self, stage: str) -> list[Path]:
         return sorted((self.root / "results" / stage).rglob("*.json"))

@@ -3,8 +3,8 @@
 import itertools
 import logging
 import sys
-import textwrap
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +14,7 @@ from snakemake.scheduling import greedy
 from fluency.core.study import read_study
 from fluency.core.tasks import load_tasks
 from fluency.generation.request import build_prompt
+from fluency.workflow.snakemake_internals import model_resources, share_threads
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE, Scheduler
 from tests.generation.endpoint import Endpoint
 from tests.workflow.noop import noop_project, noop_run
@@ -120,36 +121,13 @@ def test_cells_are_asked_in_the_planned_order(in_flight, apart, tmp_path):
         assert not behind, (end, behind.total())
 
 
-def test_executions_leave_threads_for_asking(tmp_path):
-    with Endpoint(lambda prompt: "true") as endpoint:
-        project = noop_project(tmp_path / "project", [model(endpoint.url)], 20)
-        project.configure(
-            tasks=["tree-size-bytes"], shells=["bash"], trials=8, sandbox={"parallel": 2}
-        )
-        (project.root / "busy.smk").write_text(BUSY)
-        options = ("--workflow-profile", "profiles/default", "--cores", "8", "all")
-        project.snakemake("--snakefile", "busy.smk", *options)
-    most = max(int(line) for line in (project.root / "under_way").read_text().split())
-    assert most == 3, "two containers, and one execution that waits for the next free one"
-
-
-BUSY = textwrap.dedent("""
-    import threading, time
-    import fluency.execution.sandbox
-    from tests.workflow.noop import NoSandbox
-
-    under_way = set()
-
-    class Busy(NoSandbox):
-        def run(self, invocation):
-            under_way.add(threading.get_ident())
-            time.sleep(0.5)
-            with open("under_way", "a") as file:
-                print(len(under_way), file=file)
-            under_way.discard(threading.get_ident())
-            return super().run(invocation)
-
-    fluency.execution.sandbox.open_sandbox = Busy
-
-    include: "Snakefile"
-""")
+def test_running_executions_and_calls_are_limited():
+    """One execution waits for the next free container, so that threads are left for asking."""
+    study, registered = read_study(), dict[str, int]()
+    share_threads(SimpleNamespace(register_resource=registered.__setitem__), study)
+    calls = {f"{FAIR_SHARE}{each.alias}": each.in_flight for each in study.models}
+    assert registered == {"containers": study.sandbox.containers + 1, **calls}
+    (model,) = study.models
+    (asks,) = model_resources(study).values()
+    assert asks(SimpleNamespace(model=model.alias)) == 1
+    assert asks(SimpleNamespace(model="other")) is None
