@@ -40,13 +40,11 @@ RAISES = "def expected(world, processes):\n    return 1 / 0\n"
         ({}, "", ["ANTHROPIC_API_KEY", "models: good"]),
         ({"budget": {"confirm_usd": 0}}, "", ["not confirmed", "at most $"]),
         ({}, f"{TASKS[1]}/answer.py", [f"{TASKS[1]}/answer.py", "ZeroDivisionError"]),
-        ({}, "lost-task/answer.py", ["tasks/lost-task", "no task.yaml"]),
     ],
 )
 def test_run_is_refused_before_asking(fresh, flawless, config, file, words):
     fresh.configure(models=[model(flawless.url, **(PAID if not file else {}))], **config)
     if file:
-        (fresh.root / "tasks" / file).parent.mkdir(exist_ok=True)
         (fresh.root / "tasks" / file).write_text(RAISES)
     key = {"ANTHROPIC_API_KEY": "k"} if config else {}
     explained(fresh.fluency("run", code=2, stdin="", **key), *words)
