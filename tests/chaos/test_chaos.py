@@ -119,9 +119,6 @@ class StudyRun:
                 start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
 
-    def run(self) -> int:
-        return self.start().wait(LONGEST_S)
-
     def made(self) -> int:
         """Number of records; a cell has three."""
         return sum(len(self.project.records(stage)) for stage in RECORD_TYPES)
@@ -158,7 +155,7 @@ def inject(fault: str, study: StudyRun, run: subprocess.Popen[bytes], seconds: f
 def undisturbed(folder: Path, size: tuple[int, int]) -> list[dict[str, str]]:
     study = StudyRun(folder, size)
     with study.service:
-        assert study.run() == 0 and study.service.asked == study.cells
+        assert study.start().wait(LONGEST_S) == 0 and study.service.asked == study.cells
         return study.table()
 
 
@@ -182,7 +179,7 @@ def disturb(
         first = run.wait(LONGEST_S)
         (study.project.root / "filler").unlink(missing_ok=True)
         printed = study.log.read_text()
-        assert study.run() == 0, study.log.read_text()
+        assert study.start().wait(LONGEST_S) == 0, study.log.read_text()
         assert study.table() == expected
         sound, damaged = verify(study.store)
         assert (sound.total(), damaged) == (study.cells, {})
