@@ -45,7 +45,7 @@ def main(a: str, b: str, markdown: Path | None = None) -> int:
     page = compare(a, b).markdown()
     print(page, end="")
     if markdown:
-        write_atomic(Path(markdown), page)
+        write_atomic(markdown, page)
         print(f"Written to {markdown}")
     return 0
 
@@ -146,10 +146,10 @@ def paired_models(a: Sequence[str], b: Sequence[str]) -> dict[str, tuple[str, st
 
 def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
     """A study by its name, its folder or its cells table; UserError without one."""
-    places = (Path(name), Path(name) / "cells.csv", Path(results) / name / "cells.csv")
+    places = (Path(name), Path(name) / "cells.csv", results / name / "cells.csv")
     path = next((path for path in places if path.is_file()), None)
     if path is None:
-        known = sorted(file.parent.name for file in Path(results).glob("*/cells.csv"))
+        known = sorted(file.parent.name for file in results.glob("*/cells.csv"))
         raise UserError(
             "no such study",
             where=name,

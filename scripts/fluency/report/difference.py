@@ -13,15 +13,22 @@ from decimal import Decimal
 from difflib import SequenceMatcher
 from typing import Any
 
-from fluency.scoring import checks
-from fluency.scoring.checks import JSON_RULES, NOT_JSON, UNORDERED, line_key, parse_json
+from fluency.scoring.checks import (
+    JSON_RULES,
+    NOT_JSON,
+    UNORDERED,
+    clean,
+    line_key,
+    output_lines,
+    parse_json,
+)
 
 ALIGNED = 400  # lines; beyond, aligning costs time squared and no reader follows it
 MOST = 2_000  # lines of either side that are compared at all
 DIGITS = 30  # a number written 1e999999 is not worth its digits
 
 Rows = list[tuple[str, str]]
-"""`=` in both (as printed), `-` expected and not printed, `+` printed and not expected; the line."""
+"""A line as printed and its mark: `=` in both, `-` expected only, `+` printed only."""
 
 
 def difference(
@@ -42,8 +49,8 @@ def difference(
     Returns:
         `rows` in their order, and how many lines are the `same`, `missing` and `extra` in all.
     """
-    text = checks.clean(printed)
-    got = checks.output_lines(text)
+    text = clean(printed)
+    got = output_lines(text)
     if content in JSON_RULES:
         wanted = _json_lines(parse_json(json.dumps(expected)))
         with suppress(RecursionError):
@@ -67,7 +74,7 @@ def difference(
 
 def _multiset(wanted: Sequence[str], got: Sequence[str], key: Callable[[str], str]) -> Rows:
     left = Counter(map(key, wanted))
-    rows: list[tuple[str, str, str]] = []
+    rows = []
     for known, new, lines in (("=", "+", got), ("-", "", wanted)):
         for line in lines:
             is_left = left[key(line)] > 0

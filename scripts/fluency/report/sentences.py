@@ -295,8 +295,9 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
     yield _registration(view.study, view.provenance)
     yield from sorted(
         {
-            f"{short_name(shell)} here is not the official release's build (its archive has SHA-256 "
-            f"{image.archives.get(shell, 'unknown')[:16]}…): what is said of it is said of this build."
+            f"{short_name(shell)} here is not the official release's build (its archive has "
+            f"SHA-256 {image.archives.get(shell, 'unknown')[:16]}…): what is said of it is said of "
+            "this build."
             for image in view.provenance.images
             for shell in image.unofficial
         }
