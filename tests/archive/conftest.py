@@ -22,9 +22,10 @@ def archive(made, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory) -> Made:
-    """Two cells: one task and one trial of each shell."""
+    """Two cells: one task and one trial of each shell; and the control."""
     return make_registered(
-        tmp_path_factory.mktemp("small"), make_study(TASKS[1:], trials=1, decision=DECISION)
+        tmp_path_factory.mktemp("small"),
+        make_study(TASKS[1:], trials=1, decision=DECISION, control=True),
     )
 
 

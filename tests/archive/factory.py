@@ -43,6 +43,7 @@ from fluency.generation.request import build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
 from fluency.report.report import write_products
 from fluency.scoring.score_cell import score_cell
+from fluency.validation.control import run_control
 from fluency.world import World
 from tests.generation.endpoint import completion
 
@@ -62,7 +63,6 @@ class Made:
     root: Path
     study: Study
     tasks: list[Task]
-    files: Sequence[Path] = ()
 
     @property
     def results(self) -> Path:
@@ -81,14 +81,6 @@ class Made:
             provenance=provenance or Provenance(),
             control=read_control(self.results / self.study.study) if self.study.control else None,
         )
-
-    def config(self) -> list[Path]:
-        """The files the study is read from; without files the second one is written here."""
-        if self.files:
-            return [CONFIG, *self.files]
-        override = self.root / f"{self.study.study}.yaml"
-        write_atomic(override, pretty_json(self.study.model_dump(mode="json", exclude={"confirm"})))
-        return [CONFIG, override]
 
     @property
     def cells(self) -> list[Cell]:
@@ -113,6 +105,7 @@ class Executor:
     """In place of the sandbox: a reference prints the right answer, anything else a wrong one."""
 
     engine: ClassVar[dict] = {"name": "made up", "version": "0"}
+    parallel = 1
 
     def __init__(self, tasks: Sequence[Task], shells: Sequence[str]) -> None:
         self._tasks = {
@@ -213,12 +206,11 @@ def measure(
     reply=reply_of,
     sandbox=None,
     worlds: Callable[[Task, int], World] = world_for,
-    files: Sequence[Path] = (),
     asked: Callable[[Cell], str] = ASKED,
 ) -> Made:
     """The records of a study below `root`, without products; `shells` are those of the image."""
     study = study or make_study()
-    made = Made(root, study, load_tasks(study.tasks), files)
+    made = Made(root, study, load_tasks(study.tasks))
     fill_answers(made, reply, asked)
     executor = sandbox or Executor(made.tasks, shells)
     generator = Generator(study, store=AnswerStore(made.answers))
@@ -234,6 +226,9 @@ def measure(
     generator.close()
     image = {"image": executor.image.model_dump(), "engine": executor.engine}
     write_atomic(made.results / "image.json", pretty_json(image))
+    if study.control:
+        control = run_control(study, made.tasks, executor)
+        write_record(made.results / study.study / "control.json", control)
     return made
 
 
@@ -266,7 +261,7 @@ def provenance_of(made: Made) -> Provenance:
     """The study's provenance, as if it had been gathered at the archive's commit."""
     records = (load_records(made.results, cell) for cell in made.cells)
     collector = ProvenanceCollector(made.study, records)
-    collected = collector.provenance(made.tasks, made.config(), read_startup_times(made.results))
+    collected = collector.provenance(made.tasks, [CONFIG], read_startup_times(made.results))
     collected = collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
     return with_registration(collected, made.study, made.tasks)
 

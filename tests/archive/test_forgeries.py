@@ -14,7 +14,7 @@ from fluency.common.clock import utc_date
 from fluency.common.files import pretty_json, sha256
 from fluency.common.git import git, git_state
 from fluency.core.schema import RECORD_SCHEMA
-from tests.archive.factory import archived, make, make_study, products
+from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import (
     Change,
     drop,
@@ -26,14 +26,15 @@ from tests.archive.hostile import (
     text,
     verify_forged,
 )
-from tests.archive.test_honest import made_from, write_control
 
 CELL = "qwen-0.5b/bash/stale-lockfiles/1"
 GENERATION, EXECUTION, SCORE = (
     f"results/{stage}/{CELL}.json" for stage in ("generations", "executions", "scores")
 )
 PRODUCTS = "results/made-up/"
-PROVENANCE, TABLE = PRODUCTS + "provenance.json", PRODUCTS + "cells.csv"
+PROVENANCE, TABLE, CONTROL = (
+    PRODUCTS + name for name in ("provenance.json", "cells.csv", "control.json")
+)
 TASK = "tasks/stale-lockfiles"
 WORLD = r"worlds/11-.*/"
 OTHER_CODE = dict.fromkeys(code_hashes(), "f" * 64)
@@ -93,6 +94,11 @@ def pattern(files: dict[str, bytes]) -> None:
     """Another pattern, which takes for ever on a long line."""
     name = f"{TASK}/task.yaml"
     files[name] = re.sub(rb"line: .*", rb"line: '(a+)+$'", files[name], count=1)
+
+
+def turned(control: dict) -> None:
+    for one in control["runs"]:
+        one["passed"] = not one["passed"]
 
 
 # fmt: off
@@ -163,6 +169,12 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "provenance": (text(PROVENANCE, '"answers": 2', '"answers": 9'), "`sampling` is not what"),
     "first answer": (
         stated("first_answer_utc", value="2026-12-22T01:02:03Z"), "`first_answer_utc`"),
+    "control turned": (record(CONTROL, turned), "judged again it ends differently"),
+    "control without results": (
+        record(CONTROL, put("runs", 0, "results", value={})), "its results contradict the study"),
+    "control cut": (
+        record(CONTROL, lambda value: value["runs"].pop()), "not the tasks' first commands"),
+    "control left out": (drop(CONTROL), "does not hold it"),
     "registration's time": (
         stated("registration", "utc", value="2026-10-01T00:00:00Z"), "not the archived one"),
     "deviations": (
@@ -209,35 +221,6 @@ def test_other_wording_by_other_code_is_proven(small_archive, tmp_path, monkeypa
         text(TABLE, ",unix-only,", ",mixed,"),
     )
     assert verify_forged(small_archive, tmp_path, *changes).exit_code == 0
-
-
-@pytest.fixture(scope="module")
-def controlled(tmp_path_factory):
-    """The archive of a study with its control."""
-    root = tmp_path_factory.mktemp("control")
-    made = made_from(root, control=True)
-    write_control(made, ("bash", "pwsh"))
-    products(made)
-    return archived(made, root / "out")
-
-
-def turned(document: dict) -> None:
-    for one in document["runs"]:
-        one["passed"] = not one["passed"]
-
-
-@pytest.mark.parametrize(
-    ("edit", "what"),
-    [
-        (turned, "judged again it ends differently"),
-        (put("runs", 0, "results", value={}), "its results contradict the study"),
-        (lambda document: document["runs"].pop(), "its runs are not the tasks' first commands"),
-    ],
-)
-def test_control_is_judged_like_a_cell(edit, what, controlled, tmp_path):
-    assert verify_archive(controlled).exit_code == 0
-    report = verify_forged(controlled, tmp_path, record(r"results/.*/control\.json", edit))
-    assert report.exit_code == 1 and what in str(report.altered)
 
 
 def test_files_of_a_known_clean_commit_are_compared(small, tmp_path):

@@ -12,12 +12,11 @@ from fluency.archive.verify import verify_archive
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.core.records import Generation
-from fluency.core.schema import read_record, write_record
+from fluency.core.schema import read_record
 from fluency.core.study import read_study
 from fluency.core.table import RECORD_TYPES, record_path
 from fluency.generation.store import AnswerStore
-from fluency.validation.control import run_control
-from tests.archive.factory import ASKED, Executor, Made, archived, gather, measure, products
+from tests.archive.factory import ASKED, Made, archived, gather, measure, products
 
 TASKS = ["stale-lockfiles", "crates-without-readme"]
 MODEL = {"alias": "m", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
@@ -31,18 +30,7 @@ def made_from(
     override = root / "small.yaml"
     write_atomic(override, yaml.safe_dump({"tasks": TASKS, "trials": 1} | more))
     files = (*files, override)
-    made = measure(root, read_study(*files), files=files, shells=shells, asked=asked)
-    if made.study.control:
-        write_control(made, shells)
-    return made
-
-
-def write_control(made: Made, shells: tuple[str, ...]) -> None:
-    """The control as its rule makes it, by the made-up sandbox."""
-    executor = Executor(made.tasks, shells)
-    executor.parallel = 1
-    control = run_control(made.study, made.tasks, executor)
-    write_record(made.results / made.study.study / "control.json", control)
+    return measure(root, read_study(*files), shells=shells, asked=asked)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem if path else "default")
@@ -85,11 +73,11 @@ def test_private_task_is_held_in_full(tmp_path, monkeypatch):
 def test_only_products_and_evidence_are_packed(tmp_path):
     """No partial report, no notes, no control of an earlier run."""
     made = made_from(tmp_path)
-    write_control(made, ("bash", "pwsh"))
     products(made)
     folder = made.results / made.study.study
     shutil.copytree(folder, folder / "partial")
-    (folder / "notes.md").write_text("mine")
+    for name in ("notes.md", "control.json"):
+        (folder / name).write_text("mine")
     report = verify_archive(archived(made, tmp_path / "out"))
     assert report.exit_code == 0, report.lines()
     others = re.compile(r"partial|notes|control\.json")
