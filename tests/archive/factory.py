@@ -22,6 +22,7 @@ from fluency.core.records import (
     Generation,
     ImageInfo,
     ProcessFact,
+    Request,
     Result,
     Stream,
     Used,
@@ -158,30 +159,25 @@ def reply_of(task: Task, cell: Cell) -> str:
     return (task.references if cell.trial == 1 else task.wrong)[cell.shell][0]
 
 
-def fill_answers(made: Made, reply=reply_of, asked: Callable[[Cell], str] = ASKED) -> None:
-    """Put what a model would have said, and when, into the store; what is there stays."""
-    store = AnswerStore(made.answers)
-    tasks = {task.id: task for task in made.tasks}
-    for cell in made.cells:
-        request = request_for(made.study, cell, build_prompt(tasks[cell.task].prompt, cell.shell))
-        message = {
-            "type": "message",
-            "model": request.model_id,
-            "stop_reason": "end_turn",
-            "usage": {"input_tokens": 120, "output_tokens": 30},
-            "content": [{"type": "text", "text": reply(tasks[cell.task], cell)}],
-        }
-        is_messages = request.wire == "messages"
-        answer = Answer(
-            request_key=request_key(request),
-            request=request,
-            **vars(read_reply(request, message if is_messages else completion(message))),
-            latency_s=1.5,
-            received_utc=asked(cell),
-            server="api.anthropic.com" if is_messages else "embedded",
-            client="none",
-        )
-        store.put(answer)
+def answer_to(request: Request, text: str, received_utc: str) -> Answer:
+    """What the store would hold of a model that said this."""
+    message = {
+        "type": "message",
+        "model": request.model_id,
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 120, "output_tokens": 30},
+        "content": [{"type": "text", "text": text}],
+    }
+    is_messages = request.wire == "messages"
+    return Answer(
+        request_key=request_key(request),
+        request=request,
+        **vars(read_reply(request, message if is_messages else completion(message))),
+        latency_s=1.5,
+        received_utc=received_utc,
+        server="api.anthropic.com" if is_messages else "embedded",
+        client="none",
+    )
 
 
 def make(root: Path, study: Study | None = None, **options: Any) -> Made:
@@ -211,13 +207,13 @@ def measure(
     """The records of a study below `root`, without products; `shells` are those of the image."""
     study = study or make_study()
     made = Made(root, study, load_tasks(study.tasks))
-    fill_answers(made, reply, asked)
-    executor = sandbox or Executor(made.tasks, shells)
-    generator = Generator(study, store=AnswerStore(made.answers))
+    executor, store = sandbox or Executor(made.tasks, shells), AnswerStore(made.answers)
+    generator = Generator(study, store=store)
     tasks = {task.id: task for task in made.tasks}
     for cell in made.cells:
         task = tasks[cell.task]
         request = request_for(study, cell, build_prompt(task.prompt, cell.shell))
+        store.put(answer_to(request, reply(task, cell), asked(cell)))
         generation = generator.generate(cell, request, task.sha256)
         # Timed to the second, and run in the second in which the answer came.
         utc = f"{generation.answer.received_utc[:19]}Z"
@@ -242,10 +238,13 @@ def put_cell(
 
 
 def gather(made: Made) -> Provenance:
-    """Table and provenance from the records, as the rule makes them."""
-    folder = made.results / made.study.study
-    write_table(folder / "cells.csv", made.view().rows())
-    provenance = provenance_of(made)
+    """Table and provenance from the records, as if at the archive's commit."""
+    folder, view = made.results / made.study.study, made.view()
+    write_table(folder / "cells.csv", view.rows())
+    collector = ProvenanceCollector(made.study, map(view.records, made.cells))
+    collected = collector.provenance(made.tasks, [CONFIG], read_startup_times(made.results))
+    collected = collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
+    provenance = with_registration(collected, made.study, made.tasks)
     write_record(folder / "provenance.json", provenance)
     return provenance
 
@@ -255,15 +254,6 @@ def products(made: Made) -> None:
     folder = made.results / made.study.study
     provenance = gather(made)
     write_products(made.view(provenance), read_table(folder / "cells.csv"), folder)
-
-
-def provenance_of(made: Made) -> Provenance:
-    """The study's provenance, as if it had been gathered at the archive's commit."""
-    records = (load_records(made.results, cell) for cell in made.cells)
-    collector = ProvenanceCollector(made.study, records)
-    collected = collector.provenance(made.tasks, [CONFIG], read_startup_times(made.results))
-    collected = collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
-    return with_registration(collected, made.study, made.tasks)
 
 
 def deviations(

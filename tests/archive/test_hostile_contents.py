@@ -108,19 +108,6 @@ def test_value_of_another_type_is_used_or_refused(small_archive, tmp_path):
         assert end_of((replayed, decided, opened)[number % 3], forged)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        put_raw(EXECUTION, "provenance", '{"utc": []}'),
-        put_raw(EXECUTION, "provenance", "{}"),
-        put_raw(EXECUTION, "provenance", '{"utc": "x"}'),
-        lambda files: files.update({find(files, "tasks/.*/answer.py"): b"\xff"}),
-    ],
-)
-def test_unusable_text_ends_in_verdict(change, small_archive, tmp_path):
-    assert verified(rewritten(small_archive, tmp_path, change)) == "ALTERED"
-
-
 def sparse(size: int) -> bytes:
     """A tar of one GNU sparse member, which states any size in one block."""
     member = tarfile.TarInfo("big")
