@@ -63,11 +63,8 @@ def main():
     os.setgroups([])
     os.setresgid(AGENT, AGENT, AGENT)
     os.setresuid(AGENT, AGENT, AGENT)
-    print(
-        json.dumps(
-            {label: outcome(name, arguments) for label, name, arguments in json.loads(sys.argv[1])}
-        )
-    )
+    asked = json.loads(sys.argv[1])
+    print(json.dumps({label: outcome(name, arguments) for label, name, arguments in asked}))
 
 
 main()

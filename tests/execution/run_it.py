@@ -48,7 +48,8 @@ def own_daemon(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     finds.
     """
     places = f"--data-root {folder}/data --exec-root {folder}/exec --pidfile {folder}/pid"
-    command = f"unshare --net dockerd -H {os.environ['DOCKER_HOST']} {places} --bridge=none --iptables=false"
+    apart = "--bridge=none --iptables=false"
+    command = f"unshare --net dockerd -H {os.environ['DOCKER_HOST']} {places} {apart}"
     with (folder / "log").open("ab") as log:
         daemon = subprocess.Popen(command.split(), stdout=log, stderr=log)
     try:
@@ -77,13 +78,13 @@ def of_the_sandbox(name: str) -> ModuleType:
 
 
 AGES = {".": 3600.0, "src": 86400.0, "src/main.rs": 10 * 86400.0, "README.md": 60.0}
-AGES["with space.txt"] = 5.0
+AGES |= {"with space.txt": 5.0}
 
 
 def packed(files: dict[str, bytes], dirs: tuple[str, ...], modes: dict[str, int]) -> bytes:
     """A tree's tar; modes are 0644 and 0755 where none is given."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name in dirs:
             folder = tarfile.TarInfo(name)
             folder.type, folder.mode = tarfile.DIRTYPE, modes.get(name, 0o755)

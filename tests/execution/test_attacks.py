@@ -169,40 +169,38 @@ PWSH = [
 ]  # fmt: skip
 
 
-def mount(sandbox: Sandbox, run: Callable[..., Result], attack: Attack) -> tuple[Result, float]:
-    began = time.monotonic()
-    within = {"timeout_s": DEADLINE_S * (1 if run is bash else 3), "limits": attack.limits}
-    result = run(sandbox, attack.command, *attack.needs, **within)
-    return result, time.monotonic() - began
+MOUNTED = [
+    *[pytest.param(bash, each, id=f"bash {each.name}") for each in BASH],
+    *[pytest.param(pwsh, each, id=f"pwsh {each.name}", marks=pytest.mark.pwsh) for each in PWSH],
+]
+
+
+def within_s(run: Callable[..., Result]) -> float:
+    return DEADLINE_S * (1 if run is bash else 3)
 
 
 @pytest.fixture(scope="module")
 def outcomes(sandbox) -> dict[str, tuple[Result, float]]:
-    """All attacks once, several at a time."""
+    """All attacks once, several at a time: id -> result and seconds."""
     crowded = Sandbox(sandbox._engine, sandbox.image, AT_ONCE)
-    mounted = [(bash, attack) for attack in BASH]
-    mounted += [(pwsh, attack) for attack in PWSH if sandbox.image.shells["pwsh"]]
+
+    def mount(given) -> tuple[str, tuple[Result, float]]:
+        run, attack = given.values
+        began = time.monotonic()
+        limits = {"timeout_s": within_s(run), "limits": attack.limits}
+        result = run(crowded, attack.command, *attack.needs, **limits)
+        return given.id, (result, time.monotonic() - began)
+
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = pool.map(lambda each: mount(crowded, *each), mounted)
-        return {
-            f"{run.__name__} {each.name}": one
-            for (run, each), one in zip(mounted, found, strict=True)
-        }
+        runs = MOUNTED if sandbox.image.shells["pwsh"] else MOUNTED[: len(BASH)]
+        return dict(pool.map(mount, runs))
 
 
-@pytest.mark.parametrize("attack", BASH, ids=lambda attack: attack.name)
-def test_the_attack_loses(outcomes, attack):
-    result, took = outcomes[f"bash {attack.name}"]
+@pytest.mark.parametrize(("run", "attack"), MOUNTED)
+def test_the_attack_loses(outcomes, run, attack):
+    result, took = outcomes[f"{run.__name__} {attack.name}"]
     assert attack.holds(result), result
-    assert took < DEADLINE_S + MARGIN_S and result.wall_s < DEADLINE_S + MARGIN_S / 2
-
-
-@pytest.mark.pwsh
-@pytest.mark.parametrize("attack", PWSH, ids=lambda attack: attack.name)
-def test_the_attack_loses_in_powershell(outcomes, attack):
-    result, took = outcomes[f"pwsh {attack.name}"]
-    assert attack.holds(result), result
-    assert took < 3 * DEADLINE_S + MARGIN_S
+    assert took < within_s(run) + MARGIN_S and result.wall_s < within_s(run) + MARGIN_S / 2
 
 
 def test_sandbox_after_all_attacks_is_as_before(sandbox, outcomes):

@@ -99,12 +99,15 @@ def machine(tmp_path, monkeypatch) -> Path:
     """The only programs that the start script finds; apt-get notes its arguments and fails."""
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "grep").symlink_to("/usr/bin/grep")
-    (tmp_path / "apt-get").write_text(
-        '#!/bin/sh\necho "asked: $*"; echo E: Unable to locate; exit 100\n'
-    )
-    (tmp_path / "apt-get").chmod(0o755)
     monkeypatch.setenv("APPARMOR", str(tmp_path / "enabled"))
+    program(tmp_path / "apt-get", 'echo "asked: $*"; echo E: Unable to locate; exit 100')
     return tmp_path
+
+
+def program(path: Path, script: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
 
 
 @pytest.mark.parametrize(
@@ -120,8 +123,7 @@ def machine(tmp_path, monkeypatch) -> Path:
 def test_start_script_installs_what_is_lacking(machine, kernel, there, lacking):
     (machine / "enabled").write_text(kernel)
     for name in there:
-        (machine / name).write_text("#!/bin/sh\necho started\n")
-        (machine / name).chmod(0o755)
+        program(machine / name, "echo started")
     done = subprocess.run(["/bin/sh", engine.START_SCRIPT], capture_output=True, text=True)
     asked = f"asked: install -qy --no-install-recommends {lacking}\n"
     assert (asked in done.stdout, "started" in done.stdout) == (bool(lacking), not lacking)
@@ -143,7 +145,7 @@ engine.LOG = engine.Path(sys.argv[1])
 print(engine.start_daemon().facts["version"])
 """
 # In a separate network name space, because a daemon without a bridge removes the one it finds.
-DOCKERD = """#!/bin/sh
+DOCKERD = """
 echo "asked: $*"
 if {refuses}; then echo "no packet filter here"; exit 1; fi
 exec unshare --net {dockerd} -H unix://{folder}/d.sock --data-root {folder}/data \\
@@ -163,16 +165,15 @@ exec unshare --net {dockerd} -H unix://{folder}/d.sock --data-root {folder}/data
 )
 def test_start_daemon_that_refuses_a_bridge(tmp_path, monkeypatch, refuses, bridge, tried, said):
     """A daemon of the test's own; `refuses`: a condition of sh on its arguments."""
-    program, log = tmp_path / "bin" / "dockerd", tmp_path / "log"
-    program.parent.mkdir()
-    dockerd = shutil.which("dockerd")
-    program.write_text(DOCKERD.format(refuses=refuses, dockerd=dockerd, folder=tmp_path))
-    program.chmod(0o755)
+    log, dockerd = tmp_path / "log", shutil.which("dockerd")
+    (tmp_path / "bin").mkdir()
+    script = DOCKERD.format(refuses=refuses, dockerd=dockerd, folder=tmp_path)
+    program(tmp_path / "bin" / "dockerd", script)
     for name, value in (("DOCKER_HOST", f"unix://{tmp_path}/d.sock"), ("BRIDGE", bridge)):
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     command = [sys.executable, "-c", STARTER, str(log)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert said in log.read_text() and log.read_text().count("asked:") == tried
     if refuses == "true":
         assert "dockerd does not start" in run.stderr and said in run.stderr

@@ -61,14 +61,12 @@ def test_powershell_source_is_kept(tmp_path, monkeypatch):
 
 def test_powershell_source_damaged(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
-    whole = archive(tmp_path / "whole.tar.gz").read_bytes()
-    (tmp_path / "cut.tar.gz").write_bytes(whole[:60])
-    (tmp_path / "text.tar.gz").write_bytes(b"no archive")
-    (tmp_path / "empty.tar.gz").touch()
-    (tmp_path / "flipped.tar.gz").write_bytes(whole[:-8] + b"12345678")
-    archive(tmp_path / "other.tar.gz", name="bin/zsh")
-    names = [f"{name}.tar.gz" for name in ("cut", "text", "empty", "flipped", "other")]
-    refused = dict.fromkeys(names, "it is damaged or holds no pwsh")
+    whole = archive(tmp_path / "whole").read_bytes()
+    damaged = {"cut": whole[:60], "text": b"no archive", "flipped": whole[:-8] + b"12345678"}
+    for name, data in damaged.items():
+        (tmp_path / name).write_bytes(data)
+    archive(tmp_path / "other", name="bin/zsh")
+    refused = dict.fromkeys([*damaged, "other"], "it is damaged or holds no pwsh")
     refused |= {"nowhere": "No such file or directory", "folder": "Is a directory"}
     for given, why in refused.items():
         monkeypatch.setenv(powershell.VARIABLE, str(tmp_path / given))
@@ -91,11 +89,10 @@ def test_ensure_image_with_powershell(sandbox, tmp_path, monkeypatch, capsys):
     try:
         assert info == second.result() == ensure_image(engine=engine)
         assert said.count("building the sandbox image") == 1 and "not the pinned release" in said
-        assert info.shells["pwsh"] == "7.6.99" and image.why_missing(engine, info, "pwsh") is None
         labels = engine.client().inspect_image(info.image_id)["Config"]["Labels"]
-        assert (
-            labels[f"{image.LABEL}checkout"] == image.CHECKOUT_ID and "/" not in image.CHECKOUT_ID
-        )
+        checkout = labels[f"{image.LABEL}checkout"]
+        assert checkout == image.CHECKOUT_ID and "/" not in checkout, "it names no path"
+        assert info.shells["pwsh"] == "7.6.99" and image.why_missing(engine, info, "pwsh") is None
     finally:
         engine.client().remove_image(image_tag(powershell_source()), force=True)
 

@@ -104,17 +104,15 @@ ALLOWED = {
 }
 ABIS = {"i386", "x32"}
 
-Answers = dict[str, Any]
-
 
 @pytest.fixture(scope="module")
-def answered(sandbox) -> Callable[[str | None], Answers]:
+def answered(sandbox) -> Callable[..., dict[str, Any]]:
     """The outcome of every probe in a container with this seccomp profile, or with ours."""
     client, every = sandbox._engine.client(), isolation(LIMITS, sandbox.engine["name"])
     for name in ("removed-at-its-end", "no-log-on-the-host"):
         del every[name]
 
-    def answer(instead: str | None = None) -> Answers:
+    def answer(instead: str | None = None) -> dict[str, Any]:
         options = every | ({"seccomp": {"SecurityOpt": [f"seccomp={instead}"]}} if instead else {})
         probe = ["/opt/fluency/python3", "-I", "-S", "-c", PROBE, json.dumps(probes())]
         config = {"Image": sandbox.image.image_id, "User": "0:0", "Entrypoint": probe}
