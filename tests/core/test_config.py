@@ -136,23 +136,15 @@ def test_make_takes_config_with_space_in_name(tmp_path):
 LOCALHOST = "models: [{alias: a, id: claude-sonnet-4-6, base_url: localhost}]"
 
 
-@pytest.mark.parametrize(
-    ("program", "wrong", "says"),
-    [
-        ("snakemake", "trials: 1\ntrials: 1", "line 2: the key 'trials' is given twice"),
-        *[
-            (program, LOCALHOST, "models: a: base_url: this is not an address: localhost")
-            for program in ("snakemake", "fluency.cli plan", "fluency.cli run")
-        ],
-    ],
-)
-def test_wrong_config_ends_plan_and_run_before_they_start(tmp_path, program, wrong, says):
+@pytest.mark.parametrize("program", ["snakemake", "fluency.cli plan", "fluency.cli run"])
+def test_wrong_config_ends_plan_and_run_before_they_start(tmp_path, program):
     file = tmp_path / "mine.yaml"
-    file.write_text(f"{wrong}\n")
+    file.write_text(f"{LOCALHOST}\n")
     command = [sys.executable, "-m", *program.split(), "--configfile", str(file)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
-    assert f"mine.yaml: {says}" in done.stderr and "Hint:" in done.stderr
+    says = "mine.yaml: models: a: base_url: this is not an address: localhost"
+    assert says in done.stderr and "Hint:" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -1,7 +1,6 @@
 """What `make recordings` recorded on real shells, as results, tasks and expected answers."""
 
 import json
-from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,11 +79,3 @@ def recorded() -> list[Recorded]:
 
 def _stream(kept: str | dict[str, Any]) -> Stream:
     return Stream.of(kept.encode()) if isinstance(kept, str) else Stream(**kept)
-
-
-def by_command() -> dict[tuple[str, str, str, str], list[Recorded]]:
-    """(task, shell, kind, command) -> its runs."""
-    found = defaultdict(list)
-    for line in recorded():
-        found[line.task.id, line.shell, line.kind, line.command].append(line)
-    return found

@@ -122,12 +122,6 @@ def test_composition_of(shell, command, made_of, commands):
     assert (found.made_of, found.commands) == (made_of, commands)
 
 
-def test_composition_of_text_that_the_shell_judged():
-    assert composition_of("bash", 'awk "/^```/" x').made_of == "does-not-parse"
-    assert composition_of("bash", 'awk "/^```/" x', parses=True).made_of == "unix-only"
-    assert composition_of("pwsh", "Get-Date", parses=False).made_of == "does-not-parse"
-
-
 def test_aliases_and_cmdlets_as_recorded():
     aliases = json.loads((DATA / "pwsh_aliases.json").read_text(encoding="utf-8"))
     assert rows_of("aliases") == {each["Name"].lower(): [each["Definition"]] for each in aliases}

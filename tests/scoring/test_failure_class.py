@@ -11,7 +11,7 @@ from fluency.core.shells import SHELLS
 from fluency.execution.extract import extract
 from fluency.scoring.failure_class import HeadlineRun, classify
 from fluency.scoring.verdict import judge
-from tests.scoring.recordings import HANGING_S, by_command, result, task_with
+from tests.scoring.recordings import HANGING_S, recorded, result, task_with
 
 TASK = task_with("set", r"^[a-z]+ \d+$")
 RIGHT = ["a 1", "b 2"]
@@ -23,23 +23,28 @@ def cell(*results, reply="some command", outcome="ok", shell="bash", task=TASK, 
     return classify(outcome, extract(reply), SHELLS[shell], runs)
 
 
-def test_classify_every_recording_as_recorded():
-    """Commands of the other dialect that PowerShell's parser rejects are of that dialect."""
-    differ, classes = [], defaultdict(Counter)
-    for (task, shell, kind, command), lines in by_command().items():
-        verdicts = [judge(line.task, line.result, line.expected) for line in lines]
-        runs = [
-            HeadlineRun(line.world, line.result, verdict)
-            for line, verdict in zip(lines, verdicts, strict=True)
-        ]
+def test_every_recording_is_judged_and_classified_as_recorded():
+    """References pass in both worlds, wrong commands never in both."""
+    by_command, differ, classes = defaultdict(list), [], defaultdict(Counter)
+    for line in recorded():
+        by_command[line.task.id, line.shell, line.kind, line.command].append(line)
+    for (task, shell, kind, command), lines in by_command.items():
+        runs, refused = [], True
+        for line in lines:
+            verdict = judge(line.task, line.result, line.expected)
+            runs.append(HeadlineRun(line.world, line.result, verdict))
+            refused = refused and line.result.stderr.data.startswith("ParserError")
+            if (verdict.passed and line.result.helpers_intact) != line.passed:
+                differ.append((task, shell, line.world, command, verdict.why))
         found = classify("ok", extract(command), SHELLS[shell], runs).failure_class
         if found != lines[0].failure_class:
             differ.append((task, shell, command, lines[0].failure_class, found))
-        refused = all(line.result.stderr.data.startswith("ParserError") for line in lines)
         classes[shell, kind, refused][found] += 1
     assert differ == []
-    assert set(classes["bash", "reference", False]) == {None}
-    assert set(classes["pwsh", "reference", False]) == {None}
+    assert {line.task.content for line in recorded()} >= {"set", "ordered", "paths", "keyed"}
+    for shell in ("bash", "pwsh"):
+        assert set(classes[shell, "reference", False]) == {None}
+        assert None not in classes[shell, "wrong", False]
     assert set(classes["bash", "other-dialect", False]) == {"other-dialect"}
     assert set(classes["pwsh", "other-dialect", True]) == {"other-dialect"}
     assert set(classes["pwsh", "wrong", True]) <= {"does-not-parse"}
@@ -86,6 +91,8 @@ CUT = Result(exit_code=0, stdout=Stream.of(b"a 1\n", 9_999_999), stderr=Stream.o
         ("side-effects", cell(result("a 1\nb 2\n", helpers_intact=False))),
         ("side-effects", cell(OK, result("a 1\nb 2\n", helpers_intact=False))),
         ("silent-wrong", cell(WRONG, WRONG)),
+        ("silent-wrong", cell(WRONG, WRONG, reply="`ls`")),
+        (None, cell(OK, OK, reply="`ls`")),
     ],
 )  # fmt: skip
 def test_classify_results(wanted, found):
@@ -120,6 +127,11 @@ NO_SYNTAX = "bash: -c: line {}: syntax error near unexpected token `)'\n"
         ("invented-command", "bash", "fd -e rs", 127, MISSING.format("Here")),
         ("invented-command", "pwsh", "Foo x", 1, UNKNOWN.format("Foo")),
         ("missing-program", "bash", "fd | sort", 0, MISSING.format("fd")),
+        # Nothing was said: the last program counts.
+        ("missing-program", "bash", "cat x | perl -ne 1 2>/dev/null", 127, ""),
+        ("missing-program", "bash", "ls | xargs cargo", 127, ""),
+        ("invented-command", "bash", "cargo tree; ./vox-sched", 127, ""),
+        ("invented-command", "bash", "exit 127 #", 127, ""),
     ],
 )  # fmt: skip
 def test_classify_complaints(wanted, shell, reply, exit_code, said):
@@ -133,11 +145,6 @@ def test_classify_tests_cover_every_class():
     tables = (test_classify_results, test_classify_complaints)
     tested = {row[0] for test in tables for row in test.pytestmark[0].args[1] if row[0]}
     assert tested == set(FailureClass.__args__)
-
-
-def test_classify_loose_reply_that_runs():
-    assert cell(WRONG, WRONG, reply="`ls`").failure_class == "silent-wrong"
-    assert cell(OK, OK, reply="`ls`").failure_class is None
 
 
 def test_classify_why_quotes_the_shell():
@@ -155,8 +162,6 @@ METER = (
     "\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
 )
 """As curl writes it, with the bar on one line with what comes next."""
-
-
 BAR = "\r100  1248  100  1248    0     0   138k      0 --:--:-- 0:00:01 --:--:--  152k\n"
 
 
@@ -209,14 +214,6 @@ def test_classify_missing_or_invented_command(shell, wanted, commands):
         stderr = "".join(said.format(name) for name in names.split())
         found = cell(result("", 1 if shell == "pwsh" else 127, stderr), reply=names, shell=shell)
         assert found.failure_class == wanted, names
-
-
-def test_classify_silent_127_takes_last_program():
-    silent = result("", 127)
-    assert cell(silent, reply="cat x | perl -ne 1 2>/dev/null").failure_class == "missing-program"
-    assert cell(silent, reply="ls | xargs cargo").failure_class == "missing-program"
-    assert cell(silent, reply="cargo tree; ./vox-sched").failure_class == "invented-command"
-    assert cell(silent, reply="exit 127 #").failure_class == "invented-command"
 
 
 ZSH = replace(
