@@ -1,9 +1,9 @@
 """What is executed of an answer, and how often a cell is tried to be measured."""
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -47,20 +47,18 @@ class Rule(list):
     generation = property(list)
 
 
-@dataclass
-class Broken:
-    works: Executor
-    errors: list[SandboxError] = field(default_factory=list)
-    ran: int = 0
+class Broken(Executor):
+    """Raises its errors, one a run, before it works."""
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.works, name)
+    errors: Sequence[SandboxError] = ()
+    ran = 0
 
     def run(self, invocation):
         self.ran += 1
         if self.errors:
-            raise self.errors.pop(0)
-        return self.works.run(invocation)
+            first, *self.errors = self.errors
+            raise first
+        return super().run(invocation)
 
 
 class OneCell:
@@ -69,7 +67,7 @@ class OneCell:
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made: Made = measure(root, make_study(("stale-lockfiles",), trials=1))
         self.cell: Cell = next(cell for cell in self.made.cells if cell.shell == "bash")
-        self.sandbox = Broken(Executor(self.made.tasks, ("bash", "pwsh")))
+        self.sandbox = Broken(self.made.tasks, ("bash", "pwsh"))
         self.output = self.made.results / "executions" / f"{self.cell.path}.json"
         self.output.unlink()
         monkeypatch.setattr("fluency.workflow.pipeline.RESULTS", self.made.results)
@@ -77,7 +75,7 @@ class OneCell:
         self.pipeline.sandbox = lambda: self.sandbox
 
     def execute(self, *errors: SandboxError) -> Execution:
-        self.sandbox.errors = list(errors)
+        self.sandbox.errors = errors
         generation = self.made.results / "generations" / f"{self.cell.path}.json"
         cell = {name: str(value) for name, value in asdict(self.cell).items()}
         files = Rule([str(generation)]), [str(self.output)]
@@ -125,6 +123,6 @@ def test_execute_gives_up_after_three_attempts(one):
     one.output.unlink()
     assert one.execute().unmeasured == record.unmeasured
     assert one.sandbox.ran == ran, "not tried again"
-    image = one.sandbox.works.image
-    one.sandbox.works.image = image.model_copy(update={"content_sha256": "e" * 64})
+    image = one.sandbox.image
+    one.sandbox.image = image.model_copy(update={"content_sha256": "e" * 64})
     assert (one.execute().attempts, one.execute().unmeasured) == (1, None), "counted anew"

@@ -15,21 +15,14 @@ from tests.execution.run_it import SMALL, of_the_sandbox, packed
 JSON = {"Content-Type": "application/json"}
 
 
-@pytest.fixture(scope="module")
-def module():
-    return of_the_sandbox("routes")
-
-
-@pytest.fixture(scope="module")
-def tree():
-    return of_the_sandbox("tree")
+ROUTES, TREE = of_the_sandbox("routes"), of_the_sandbox("tree")
 
 
 class Service:
     """Routes as a fixture adds them, asked as the service asks them."""
 
-    def __init__(self, module) -> None:
-        self._module, self._table = module, None
+    def __init__(self) -> None:
+        self._table = None
         self.builder = Builder(build_world(24), "test")
         self.builder.routes.clear()
         self.add = self.builder.route
@@ -39,7 +32,7 @@ class Service:
             documents = [route.to_json() for route in self.builder.finish().http]
             for document in documents:
                 document["body"] = base64.b64decode(document["body"])
-            self._table = self._module.Routes(documents)
+            self._table = ROUTES.Routes(documents)
         given = {name.lower().replace("_", "-"): value for name, value in head.items()}
         return self._table.answer(method, target.encode(), given, body)
 
@@ -49,8 +42,8 @@ class Service:
 
 
 @pytest.fixture
-def service(module):
-    return Service(module)
+def service() -> Service:
+    return Service()
 
 
 def test_routes_by_path_and_method(service):
@@ -97,8 +90,8 @@ def test_routes_first_whose_query_holds(service, query, value):
         ("a=b=c", "a=b=c"), ("50% off", "50% off"), ("%zz%4", "%zz%4"), ("%C3%BC", "\u00fc"), ("%FF", "\ufffd"),
     ],
 )  # fmt: skip
-def test_form_fields_decode_escapes(module, sent, meant):
-    assert module.form_fields(f"q={sent}".encode()) == {"q": meant}
+def test_form_fields_decode_escapes(sent, meant):
+    assert ROUTES.form_fields(f"q={sent}".encode()) == {"q": meant}
 
 
 def test_routes_header_name_in_any_case(service):
@@ -182,37 +175,37 @@ def test_routes_304_needs_tag_and_success(service):
     assert service.ask("/post", "POST", if_none_match="*")[0] == 200
 
 
-def test_members_like_tarfile(tree):
+def test_members_like_tarfile():
     long = "/".join(["folder" * 5] * 6) + "/file"
     odd = packed({long: b"x" * 513, "empty": b"", "é": b"1"}, ("d",), {"é": 0o600})
     for data in (build_world(24).tar, SMALL.tar, odd):
-        members = tree.members(data)
+        members = TREE.members(data)
         found = [(name.rstrip("/"), mode, held and bytes(held)) for name, mode, held in members]
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             for (name, mode, held), member in zip(found, archive, strict=True):
                 assert (name, mode, held is None) == (member.name, member.mode, member.isdir())
                 assert held is None or held == archive.extractfile(member).read()
-    assert tree.members(bytes(10240)) == []
+    assert TREE.members(bytes(10240)) == []
 
 
-def test_members_refuses_other_kinds_and_damage(tree):
+def test_members_refuses_other_kinds_and_damage():
     for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE):
         member = tarfile.TarInfo("odd")
         member.type = kind
         with pytest.raises(ValueError, match="no file and no folder: odd"):
-            tree.members(member.tobuf())
+            TREE.members(member.tobuf())
     whole = packed({"a": b"1" * 5000}, (), {})
     for data in (b"X" + whole[1:], whole[:10], whole[:1024], whole[:5000], b""):
         with pytest.raises(ValueError, match="damaged"):
-            tree.members(data)
+            TREE.members(data)
 
 
 @pytest.mark.parametrize("name", ["../out", "../rootling", "a/../../out", "/etc/out"])
-def test_unpack_stays_in_its_root(tree, name, tmp_path):
+def test_unpack_stays_in_its_root(name, tmp_path):
     root = tmp_path / "root"
     root.mkdir()
     within = name.startswith("/")
     with nullcontext() if within else pytest.raises(ValueError, match="reaches out"):
-        tree.unpack(str(root), packed({name: b"x"}, (), {}), {})
+        TREE.unpack(str(root), packed({name: b"x"}, (), {}), {})
     assert (root / "etc" / "out").exists() == within
     assert [path.name for path in tmp_path.iterdir()] == ["root"]

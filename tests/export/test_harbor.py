@@ -1,39 +1,37 @@
 """The bank as Harbor tasks: their form, what is hidden, and verifiers in containers."""
 
 import gzip
+import io
 import json
+import shutil
+import tarfile
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 
+import docker
 import pytest
 
 from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
-from fluency.core.study import Study, read_study
+from fluency.core.study import read_study
 from fluency.core.tasks import load_tasks
-from tests.export.harbor_containers import rewards
-from tools.interop.harbor.export import READY, export_tasks, task_files
+from fluency.execution.base_image import run_build
+from fluency.execution.engine import BUILD_S
+from fluency.execution.sandbox import Sandbox
+from tools.interop.harbor.export import READY, TAIL, export_tasks, task_files
 
 # Of a service; of processes, by an answer function that reads the world's files too.
 SAMPLE = ("fetch-top-crates", "service-replicas")
 
 
-def study_of(tasks: tuple[str, ...]) -> Study:
-    return read_study().model_copy(update={"tasks": list(tasks)})
-
-
 @pytest.fixture(scope="module")
 def written(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("harbor") / "tasks"
-    export_tasks(study_of(SAMPLE), folder)
+    export_tasks(read_study().model_copy(update={"tasks": [*SAMPLE]}), folder)
     return folder
-
-
-def texts(folder: Path) -> Iterator[tuple[str, bytes]]:
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        data = path.read_bytes()
-        yield path.name, gzip.decompress(data) if path.suffix == ".gz" else data
 
 
 def test_harbor_folders_have_harbors_form(written):
@@ -69,8 +67,10 @@ def test_harbor_environment_hides_the_verifier(written):
         hidden = [file.read_bytes() for file in files]
         hidden += [gzip.decompress(file.read_bytes()) for file in others]
         hidden += [command.encode() for command in task.references["bash"]]
-        for name, data in texts(folder / "environment"):
-            assert not any(secret in data for secret in hidden), name
+        for file in (folder / "environment").iterdir():
+            data = file.read_bytes()
+            shown = gzip.decompress(data) if file.suffix == ".gz" else data
+            assert not any(secret in shown for secret in hidden), file
         assert (folder / "environment/world.gz").read_bytes() == first.read_bytes()
         assert (rule["expected"] is None) == ("processes" in task.needs)
 
@@ -87,13 +87,88 @@ def test_harbor_export_repeats_bytes_and_copies_the_judge(written):
         assert (folder / "tests/fluency" / judge).read_bytes() == ours
 
 
+# ------------------------------------------------------------ in containers
+
+
+class Container:
+    """A started environment; its methods do what Harbor does."""
+
+    def __init__(self, client: docker.APIClient, name: str) -> None:
+        self.client, self.name = client, name
+
+    def put(self, source: Path, place: str) -> None:
+        """Copy a folder into it."""
+        with io.BytesIO() as buffer:
+            with tarfile.open(fileobj=buffer, mode="w") as tar:
+                tar.add(source, arcname=place)
+            self.client.put_archive(self.name, "/", buffer.getvalue())
+
+    def run(self, *words: str) -> str:
+        """Standard output of a program in it, as root."""
+        call = self.client.exec_create(self.name, list(words), user="0")["Id"]
+        output = self.client.exec_start(call)
+        assert self.client.exec_inspect(call)["ExitCode"] == 0, output
+        return output.decode()
+
+    def answer(self) -> bytes:
+        """The tar of the folder of the answer."""
+        chunks, _ = self.client.get_archive(self.name, "/answer")
+        return b"".join(chunks)
+
+
+@contextmanager
+def started(client: docker.APIClient, tag: str) -> Iterator[Container]:
+    limits = client.create_host_config(network_mode="none", mem_limit="2g", pids_limit=1024)
+    made = client.create_container(tag, ["sh", "-c", "sleep infinity"], host_config=limits)["Id"]
+    try:
+        client.start(made)
+        yield Container(client, made)
+    finally:
+        client.remove_container(made, force=True, v=True)
+
+
+@contextmanager
+def environment(sandbox: Sandbox, source: Path, folder: Path) -> Iterator[str]:
+    """The image of an environment: the sandbox image and the exporter's lines of its Dockerfile."""
+    assert (source / "Dockerfile").read_text(encoding="utf-8").endswith(TAIL)
+    for file in ("stage.py", "world.gz"):
+        shutil.copy(source / file, folder)
+    (folder / "Dockerfile").write_text(f"FROM {sandbox.image.image_id}\n{TAIL}")
+    tag = f"agent-shell-harbor:{token_hex(6)}"
+    run_build(sandbox._engine, tag=tag, path=str(folder))
+    try:
+        yield tag
+    finally:
+        sandbox._engine.client(timeout=BUILD_S).remove_image(tag, force=True)
+
+
+LOGS = "/logs/verifier"
+WRITE = 'printf %s "$0" > /answer/command'
+
+
 @pytest.mark.engine
-def test_harbor_rewards_the_oracle_alone(written, sandbox):
-    for task in load_tasks(SAMPLE):
-        for shell in SHELLS:
-            if sandbox.why_missing(shell):
-                continue
-            folder = written / f"{task.id}-{shell}"
-            found, why = rewards(sandbox._engine, sandbox.image.image_id, folder, task, shell)
-            assert found == {"oracle": 1, "no agent": 0, "wrong": 0}, why
-            assert "no answer in" in why["no agent"] and json.loads(why["oracle"])["passed"]
+@pytest.mark.parametrize("shell", [*SHELLS])
+@pytest.mark.parametrize("name", SAMPLE)
+def test_harbor_rewards_the_oracle_alone(written, sandbox, tmp_path, name, shell):
+    """`/answer` goes into a fresh copy of the environment, where test.sh writes the reward."""
+    if why := sandbox.why_missing(shell):
+        pytest.skip(why)
+    (task,) = load_tasks([name])
+    folder, client = written / f"{name}-{shell}", sandbox._engine.client(timeout=300)
+    with (
+        environment(sandbox, folder / "environment", tmp_path) as tag,
+        started(client, tag) as agent,
+    ):
+        agent.put(folder / "solution", "/solution")
+        for reward, says, action in (
+            ("0", "no answer in", ["true"]),
+            ("1", '"passed": true', ["/solution/solve.sh"]),
+            ("0", '"passed": false', ["sh", "-c", WRITE, task.wrong[shell][0]]),
+        ):
+            agent.run(*action)
+            with started(client, tag) as verifier:
+                client.put_archive(verifier.name, "/", agent.answer())
+                verifier.put(folder / "tests", "/tests")
+                verifier.run("/tests/test.sh")
+                said = verifier.run("cat", f"{LOGS}/reward.txt", f"{LOGS}/details.json")
+                assert said.startswith(reward) and says in said, said
