@@ -117,6 +117,8 @@ class Pipeline:
         """Before the first job: one run at a time, the keys are set, the price is agreed to."""
         self.take_run_lock()
         progress.spending = self._spending
+        if "report" in sys.argv and not all(map(os.path.exists, self.loaded.record_paths())):
+            log_line("Missing cells are measured first; `make report` shows what there is.")
         check_before_run(self.loaded, self.estimate)
         confirm_price(self.estimate)
 
