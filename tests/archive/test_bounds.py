@@ -127,6 +127,11 @@ def test_hostile_archive_ends_at_declared_limit(kind, small_archive, tmp_path, m
     assert list(folder.iterdir()) == []
 
 
+def test_values_of_all_records_are_bounded(small_archive, monkeypatch):
+    monkeypatch.setattr(archived_study, "MAX_VALUES_IN_ALL", 1000)
+    assert "hold more than 1,000 values" in verified(small_archive)
+
+
 def test_integer_of_base_60_is_text(tmp_path):
     """Reading one takes time that grows with the square of its length."""
     (tmp_path / "x.yaml").write_text("a: 1:30\nb: 12\n")

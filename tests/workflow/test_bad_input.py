@@ -144,9 +144,10 @@ def test_missing_powershell_is_not_measured(sandbox, project):
 def test_unfinished_study_has_report(fresh, flawless):
     flawless.when(lambda seen: "PowerShell" in seen.prompt, "not-found")
     try:
-        fresh.snakemake("--", "report", code=1)
+        said = fresh.snakemake("--", "report", code=1).stderr
     finally:
         flawless._when.clear()
+    assert "Missing cells are measured first; `make report` shows what there is" in said
     done = fresh.fluency("report")
     assert "missing" in done.stderr
     report = fresh.root / "results/test/partial/report.md"

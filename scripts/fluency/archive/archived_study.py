@@ -35,6 +35,8 @@ MAX_CELLS = 50_000
 IMAGE_FILE = "results/image.json"
 MAX_WORLDS = {TREE: 256 << 20, WORLD: 16 << 20}
 """Bytes of these files of all worlds, which are kept in memory."""
+MAX_VALUES_IN_ALL = 20_000_000
+"""JSON values in all records and answers: what takes a quarter of a minute to read."""
 MAX_TABLE = 64 << 20
 """Characters of text in the rows of all cells."""
 STATED = (
@@ -140,6 +142,7 @@ class ArchivedStudy:
     judged_here: frozenset[str]
     _worlds: dict[str, World] = field(default_factory=dict)
     _in_rows: int = 0
+    _values: int = 0
 
     @property
     def products(self) -> str:
@@ -214,7 +217,16 @@ class ArchivedStudy:
     def _record(self, kind: type[RecordType], where: str) -> RecordType | None:
         if where not in self.unpacked.places:
             return None
-        return parse_record(kind, self.unpacked.read(where), where)
+        return parse_record(kind, self.read_json(where), where)
+
+    def read_json(self, where: str) -> bytes:
+        """A record or an answer; ArchiveError once they hold more values than can be read soon."""
+        data = self.unpacked.read(where)
+        self._values += sum(map(data.count, b",[{"))
+        if self._values > MAX_VALUES_IN_ALL:
+            what = f"the records and answers hold more than {MAX_VALUES_IN_ALL:,} values"
+            raise ArchiveError(what, where=where)
+        return data
 
     def row(self, cell: Cell, records: CellRecords) -> Row:
         """A cell's row; ArchiveError once the rows hold more text than a table that can be read."""

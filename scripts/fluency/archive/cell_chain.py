@@ -75,7 +75,7 @@ def _check_generation(
     """Its answer is the stored one, to the study's request, and says what the message says."""
     study, task, answer = archived.study, archived.task_of[cell.task], generation.answer
     asked, name = answer.request, answer_name(answer.request_key)
-    document = parse_untrusted(archived.unpacked.read(name), name)
+    document = parse_untrusted(archived.read_json(name), name)
     try:
         check(
             answer_in(document, answer.request_key) == answer,
