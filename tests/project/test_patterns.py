@@ -7,7 +7,6 @@ import pkgutil
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -87,31 +86,26 @@ def hostile(pattern: re.Pattern[Any]) -> set[str]:
     }
 
 
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """TimeoutError after this much processor time: `re` looks for signals while it matches."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+def stop(*_: object) -> None:
+    raise TimeoutError
 
 
 def slow_text(pattern: re.Pattern[Any], method: str) -> str | None:
-    """The beginning of a hostile text that takes too long; None if all are fast."""
+    """The beginning of a hostile text that takes too long; None if all are fast.
+
+    `re` looks for signals while it matches, so the timer's signal ends a match.
+    """
     use = pattern.fullmatch if method == "match" else lambda text: list(pattern.finditer(text))
-    for text in hostile(pattern):
-        try:
-            with at_most(LIMIT_S):
-                use(text if isinstance(pattern.pattern, str) else text.encode())
-        except TimeoutError:
-            return text[:80]
+    before = signal.signal(signal.SIGVTALRM, stop)
+    try:
+        for text in hostile(pattern):
+            signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+            use(text if isinstance(pattern.pattern, str) else text.encode())
+    except TimeoutError:
+        return text[:80]
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
     return None
 
 

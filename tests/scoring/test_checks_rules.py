@@ -318,19 +318,14 @@ def test_clean_corner_cases(raw, lines):
 
 
 @pytest.mark.parametrize(
-    ("written", "path"),
+    "path",
     [
-        ("crates/a/b.rs", "crates/a/b.rs"), ("./crates/a/b.rs", "crates/a/b.rs"),
-        ("././crates/a/b.rs", "crates/a/b.rs"), ("/work/crates/a/b.rs", "crates/a/b.rs"),
-        ("/work/./crates/a/b.rs", "crates/a/b.rs"), ("crates//a/./b.rs", "crates/a/b.rs"),
-        ("crates/.hidden", "crates/.hidden"), ("crates/a./b", "crates/a./b"), (".github/x", ".github/x"),
-        ("crates/a/", "crates/a/"), ("crates/a/../b", "crates/a/../b"), ("/workspace/crates", "/workspace/crates"),
-        ("/tmp/work/crates", "/tmp/work/crates"), ("work/crates", "work/crates"),
-        ("a file with spaces", "a file with spaces"),
+        "crates/.hidden", "crates/a./b", ".github/x", "crates/a/", "crates/a/../b", "work/crates",
+        "/workspace/crates", "/tmp/work/crates", "a file with spaces",
     ],
 )  # fmt: skip
-def test_relative_path(written, path):
-    assert checks.relative_path(written) == path
+def test_relative_path_keeps_other_forms(path):
+    assert checks.relative_path(path) == path
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,20 @@ from tests.scoring.recordings import HANGING_S, recorded, result, task_with
 
 TASK = task_with("set", r"^[a-z]+ \d+$")
 RIGHT = ["a 1", "b 2"]
+ZSH = replace(
+    SHELLS["bash"],
+    name="zsh",
+    title="zsh",
+    missing_command=r"^zsh:\d+: command not found: (.+)$",
+    syntax_error=r"^zsh:\d+: parse error",
+)
+"""A further shell with Bash's grammar and patterns of its own."""
 
 
 def cell(*results, reply="some command", outcome="ok", shell="bash", task=TASK, expected=RIGHT):
     verdicts = [judge(task, each, expected) for each in results]
     runs = list(map(HeadlineRun, (11, 24), results, verdicts))
-    return classify(outcome, extract(reply), SHELLS[shell], runs)
+    return classify(outcome, extract(reply), (SHELLS | {"zsh": ZSH})[shell], runs)
 
 
 def test_every_recording_is_judged_and_classified_as_recorded():
@@ -127,6 +135,8 @@ NO_SYNTAX = "bash: -c: line {}: syntax error near unexpected token `)'\n"
         ("invented-command", "bash", "fd -e rs", 127, MISSING.format("Here")),
         ("invented-command", "pwsh", "Foo x", 1, UNKNOWN.format("Foo")),
         ("missing-program", "bash", "fd | sort", 0, MISSING.format("fd")),
+        ("missing-program", "zsh", "fd | sort", 127, "zsh:1: command not found: fd\n"),
+        ("does-not-parse", "zsh", "ls |", 1, "zsh:1: parse error near `|'\n"),
         # Nothing was said: the last program counts.
         ("missing-program", "bash", "cat x | perl -ne 1 2>/dev/null", 127, ""),
         ("missing-program", "bash", "ls | xargs cargo", 127, ""),
@@ -152,6 +162,8 @@ def test_classify_why_quotes_the_shell():
     found = cell(result("", 1, stderr), reply="Get-Date |", shell="pwsh")
     assert found.why == "PowerShell 7 cannot parse it ('An empty pipe element is not allowed.')."
     assert cell(NOT_FOUND, NOT_FOUND, reply="fd").why == "Bash does not find 'Here'."
+    found = cell(result("", 127, "zsh:1: command not found: fd\n"), reply="fd", shell="zsh")
+    assert found.why == "zsh does not find 'fd'."
     once = "Right in another world, but in world 24: line 'b 2' is missing"
     assert cell(OK, WRONG).why.startswith(once)
 
@@ -214,23 +226,3 @@ def test_classify_missing_or_invented_command(shell, wanted, commands):
         stderr = "".join(said.format(name) for name in names.split())
         found = cell(result("", 1 if shell == "pwsh" else 127, stderr), reply=names, shell=shell)
         assert found.failure_class == wanted, names
-
-
-ZSH = replace(
-    SHELLS["bash"],
-    name="zsh",
-    title="zsh",
-    missing_command=r"^zsh:\d+: command not found: (.+)$",
-    syntax_error=r"^zsh:\d+: parse error",
-)
-
-
-def test_classify_further_shell():
-    """Its own patterns decide, not those of the shell whose grammar it has."""
-    run = result("", 127, "zsh:1: command not found: fd\n")
-    judged = [HeadlineRun(11, run, judge(TASK, run, RIGHT))]
-    found = classify("ok", extract("fd | sort"), ZSH, judged)
-    assert found == ("missing-program", "zsh does not find 'fd'.")
-    run = result("", 1, "zsh:1: parse error near `|'\n")
-    judged = [HeadlineRun(11, run, judge(TASK, run, RIGHT))]
-    assert classify("ok", extract("ls |"), ZSH, judged).failure_class == "does-not-parse"

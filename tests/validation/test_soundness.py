@@ -138,59 +138,44 @@ def test_print_command_quotes_for_each_shell() -> None:
     assert probing.hard_coded("pwsh", task, answer) == '\'[{"tool": "Read", "failures": 6}]\''
 
 
-@pytest.mark.parametrize("ends", ["raises", "has lost it"])
-@pytest.mark.parametrize("failures", [2, 3])
-def test_prober_three_attempts(failures: int, ends: str, tmp_path) -> None:
-    """An execution that the engine lost is tried again, and neither judged nor kept."""
-
-    class Sandbox:
-        parallel = 1
-        attempts = 0
-        image = SimpleNamespace(content_sha256="0" * 64, shells={"bash": "5"})
-
-        def run(self, _: Invocation) -> Result:
-            self.attempts += 1
-            if self.attempts <= failures and ends == "raises":
-                raise SandboxError("lost")
-            lost = "lost" if self.attempts <= failures else None
-            return result("" if lost else "0\n", exit_code=None if lost else 0, lost=lost)
-
-    sandbox = Sandbox()
-    prober = Prober(sandbox, [TASK], Limits(), tmp_path)
-    probes = REFERENCES[:1]
-    if failures == 3:
-        with pytest.raises(SandboxError, match="lost"):
-            prober.all(probes)
-        sandbox.attempts = 0
-        (found,) = prober.all(probes, go_on=True)
-        report = summary("bash", [found])
-        assert report.rows[0][-1] == "not measured" and report.sound
-        assert "not measured: tree-size-bytes, Bash, world 11: " in report.text()
-    else:
-        (found,) = prober.all(probes)
-        assert not found.passed and prober.executions == 1
-    assert sandbox.attempts == 3
-    assert len(list(tmp_path.iterdir())) == (failures == 2)
-
-
 class Printing:
-    """A sandbox in which every command prints the same line."""
+    """A sandbox in which every command prints the same line, after some that are lost."""
 
-    parallel = 2
-    image = SimpleNamespace(content_sha256="0" * 64, shells={"bash": "5"})
+    parallel = 1
 
-    def __init__(self) -> None:
-        self.ran = []
+    def __init__(self, lost: int = 0, *, raises: bool = False, digest: str = "0") -> None:
+        self.image = SimpleNamespace(content_sha256=digest * 64, shells={"bash": "5"})
+        self.ran, self.lost, self.raises = [], lost, raises
 
     def run(self, invocation: Invocation) -> Result:
         self.ran.append((invocation.command, invocation.world.seed))
-        return result("0\n")
+        if len(self.ran) > self.lost:
+            return result("0\n")
+        if self.raises:
+            raise SandboxError("lost")
+        return result(exit_code=None, lost="lost")
 
 
-def test_prober_executes_what_only_prints_once(tmp_path) -> None:
+@pytest.mark.parametrize("raises", [True, False])
+def test_prober_three_attempts(raises: bool, tmp_path) -> None:
+    """An execution that the engine lost is tried again, and neither judged nor kept."""
+    sandbox = Printing(lost=5, raises=raises)
+    prober, probes = Prober(sandbox, [TASK], Limits(), tmp_path), REFERENCES[:1]
+    with pytest.raises(SandboxError, match="lost"):
+        prober.all(probes)
+    assert len(sandbox.ran) == 3 and not list(tmp_path.iterdir())
+    (found,) = prober.all(probes)
+    assert not found.passed and prober.executions == 1
+    assert len(sandbox.ran) == 6 and len(list(tmp_path.iterdir())) == 1
+    (found,) = Prober(Printing(3, raises=raises), [TASK], Limits()).all(probes, go_on=True)
+    report = summary("bash", [found])
+    assert report.rows[0][-1] == "not measured" and report.sound
+    assert "not measured: tree-size-bytes, Bash, world 11: " in report.text()
+
+
+def test_prober_executes_what_only_prints_once() -> None:
     """Trivial and hard-coded answers run once in all, and are judged in each world."""
     sandbox = Printing()
-    sandbox.parallel = 1
     probes = [p for p in every_world_probes(TASK, ["bash"], (11, 24), 1) if p.kind != "reference"]
     found = Prober(sandbox, [TASK], Limits()).all(probes)
     assert len(found) == 2 * 4 + 2 and len(sandbox.ran) == 4 + 2
@@ -202,8 +187,7 @@ def test_prober_takes_kept_results(tmp_path) -> None:
     ran = []
     small = Limits(memory_mb=900)
     for limits, digest in ((Limits(), "0"), (Limits(), "0"), (small, "0"), (Limits(), "1")):
-        sandbox = Printing()
-        sandbox.image = SimpleNamespace(content_sha256=digest * 64, shells={"bash": "5"})
+        sandbox = Printing(digest=digest)
         found = Prober(sandbox, [TASK], limits, tmp_path).all(REFERENCES)
         ran.append(len(sandbox.ran))
         assert [f.probe for f in found] == REFERENCES
