@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from fluency.generation.generator import Generator
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
+from tests.generation.studies import generator_of, study_of
 
 
 @pytest.fixture
@@ -17,6 +19,12 @@ def endpoint() -> Iterator[Endpoint]:
 @pytest.fixture
 def store(tmp_path) -> AnswerStore:
     return AnswerStore(tmp_path / "answers")
+
+
+@pytest.fixture
+def generator(endpoint, store) -> Generator:
+    """It asks the endpoint for one model, claude-sonnet-4-6."""
+    return generator_of(study_of(), store, endpoint)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ ENVIRON = dict.fromkeys(
     ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "VERTEX_ACCESS_TOKEN"], KEY
 )
 QUICK = RetryPolicy(
-    attempt_s=5.0, deadline_s=20.0, attempts=4, first_wait_s=0.02, longest_wait_s=0.1
+    attempt_s=5.0, deadline_s=20.0, attempts=4, first_wait_s=0.001, longest_wait_s=0.002
 )
 
 
@@ -44,7 +44,9 @@ def generator_of(
     return Generator(study, store=store, **options)
 
 
-def ask(generator: Generator, cell: Cell, prompt: str | None = None) -> Generation:
+def ask(generator: Generator, cell: Cell | None = None, prompt: str | None = None) -> Generation:
+    """The record of a cell, by default of the first."""
+    cell = cell or cells_of(generator.study)[0]
     request = request_for(generator.study, cell, prompt or prompt_of(cell))
     return generator.generate(cell, request, "0" * 64)
 

@@ -18,7 +18,7 @@ def test_a_dummy_key_is_sent_and_changes_nothing(key, endpoint, store):
     command = f"ls -la {key} test x EMPTY # \\u0078 ollama"
     endpoint.answer = lambda prompt: command
     generator = generator_of(study_of(), store, endpoint, environ={"ANTHROPIC_API_KEY": key})
-    answer = ask(generator, cells_of(generator.study)[0]).answer
+    answer = ask(generator).answer
     assert endpoint.requests[0].headers["authorization"] == f"Bearer {key}"
     assert (answer.text, answer.request_id) == (command, "req_fake")
     assert answer.raw["content"][0]["text"] == command
@@ -38,17 +38,14 @@ ESCAPED = [
 
 @pytest.mark.parametrize("written", ESCAPED)
 def test_an_escaped_key_is_in_no_record_and_no_message(written, endpoint, store):
-    generator = generator_of(study_of(), store, endpoint)
-    body = json.dumps(error(400, "invalid_request_error", "bad: KEY").body).encode()
-    endpoint.script(Reply(400, body.replace(b"KEY", written.encode())))
-    with pytest.raises(CallError, match=re.escape("[key removed]")) as caught:
-        ask(generator, cells_of(generator.study)[0])
-    assert "sk" not in str(caught.value)
-    body = json.dumps(message("echo KEY")).encode()
-    generator = generator_of(study_of(), store, endpoint)
-    endpoint.script(Reply(200, body.replace(b"KEY", written.encode())))
-    with pytest.raises(StopRun, match="the reply holds the API key"):
-        ask(generator, cells_of(generator.study)[1])
+    refusal = error(400, "invalid_request_error", "bad: KEY").body
+    for status, body in ((400, refusal), (200, message("echo KEY"))):
+        body = json.dumps(body).encode().replace(b"KEY", written.encode())
+        endpoint.script(Reply(status, body))
+        says = r"\[key removed\]" if status == 400 else "the reply holds the API key"
+        with pytest.raises(CallError, match=says) as caught:
+            ask(generator_of(study_of(), store, endpoint))
+        assert "sk" not in str(caught.value)
     assert list(store.files()) == []
 
 
@@ -57,14 +54,13 @@ def test_a_key_with_slashes_and_quotes_is_removed_as_json_writes_it():
     assert redact(json.dumps(key).replace("/", "\\/"), key) == '"[key removed]"'
 
 
-def test_a_reply_of_many_backslashes_is_read_at_once(endpoint, store):
+def test_a_reply_of_many_backslashes_is_read_at_once(endpoint, generator):
     endpoint.answer = lambda prompt: "\\" * 500_000
-    start, study = time.monotonic(), study_of()
-    first, second, *_ = cells_of(study)
-    assert len(ask(generator_of(study, store, endpoint), first).answer.text) == 500_000
+    start = time.monotonic()
+    assert len(ask(generator).answer.text) == 500_000
     endpoint.always(Reply(400, b"\\" * 3_000_000))
     with pytest.raises(CallError):
-        ask(generator_of(study, store, endpoint), second)
+        ask(generator, cells_of(generator.study)[1])
     assert time.monotonic() - start < 20
 
 
@@ -78,7 +74,7 @@ def test_a_missing_key_is_one_sentence_before_any_call(environ, endpoint, store)
     assert "ANTHROPIC_API_KEY is not set" in before.value.what
     assert before.value.where and "export ANTHROPIC_API_KEY" in before.value.hint
     with pytest.raises(StopRun, match="ANTHROPIC_API_KEY is not set"):
-        ask(generator_of(study, store, endpoint, environ=environ), cells_of(study)[0])
+        ask(generator_of(study, store, endpoint, environ=environ))
     assert endpoint.requests == []
     assert key_of(study.models[0], ENVIRON) == KEY
 
@@ -87,7 +83,7 @@ def test_a_missing_key_is_one_sentence_before_any_call(environ, endpoint, store)
 def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(key, endpoint, store):
     generator = generator_of(study_of(), store, endpoint, environ={"ANTHROPIC_API_KEY": key})
     with pytest.raises(StopRun) as caught:
-        ask(generator, cells_of(generator.study)[0])
+        ask(generator)
     assert key not in str(caught.value) and endpoint.requests == []
 
 
@@ -97,7 +93,7 @@ def test_a_key_with_blanks_around_it_works_and_a_server_that_needs_none_gets_non
     llama |= {"temperature": 0.7, "max_tokens": 64}
     study = study_of(own, llama)
     generator = generator_of(study, store, endpoint, environ=ENVIRON | {"MY_KEY": f" {KEY}\n"})
-    ask(generator, cells_of(study)[0])
+    ask(generator)
     record = ask(generator, cells_of(study)[-1])
     assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert KEY not in str(endpoint.requests[1].headers)

@@ -1,7 +1,6 @@
 """Every misbehaviour of an endpoint or a proxy: what it becomes, and what requests it costs."""
 
 import gzip
-import json
 import re
 import time
 import tracemalloc
@@ -22,6 +21,7 @@ from tests.generation.endpoint import (
     STOPS_RUN,
     THIS_CELL_ONLY,
     TROUBLES,
+    WHOLE,
     Reply,
     error,
     message,
@@ -112,22 +112,23 @@ def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint,
     assert kinds == [False] * 4 + [True] * 3 and len(endpoint.requests) == 5 * 4
 
 
-def test_nobody_answers_at_all(endpoint, store):
-    generator = generator_of(study_of(), store, endpoint)
-    endpoint.close()
-    with pytest.raises(StopRun, match="connection failed") as caught:
-        ask(generator, cells_of(generator.study)[0])
-    assert caught.value.hint and generator.budget.spent_usd == 0
+UNREACHABLE = {
+    "http://127.0.0.1:9": True,
+    "http://no-such-host.invalid": False,
+    "https://127.0.0.1:{port}": False,
+}
+"""Address -> whether it is tried again: a name or certificate that does not hold is not."""
 
 
-@pytest.mark.parametrize("url", ["http://no-such-host.invalid", "https://127.0.0.1:{port}"])
-def test_a_name_or_certificate_that_does_not_hold_is_tried_once(url, endpoint, store):
-    study = study_of()
-    url = url.format(port=endpoint.url.rpartition(":")[2])
-    generator = generator_of(study, store, endpoint, base_urls={"sonnet": url})
+@pytest.mark.parametrize("url", UNREACHABLE)
+def test_ask_without_a_connection_stops_the_model(url, endpoint, store):
+    urls = {"sonnet": url.format(port=endpoint.url.rpartition(":")[2])}
+    generator = generator_of(study_of(), store, endpoint, urls)
     with pytest.raises(StopRun, match="connection failed") as caught:
-        ask(generator, cells_of(study)[0])
-    assert "base_url" in caught.value.hint and "tried" not in caught.value.what
+        ask(generator)
+    assert ("tried" in caught.value.what) == UNREACHABLE[url]
+    assert ("base_url" in caught.value.hint) != UNREACHABLE[url]
+    assert generator.budget.spent_usd == 0
 
 
 ODD_PROXIES = ["socks5://me:secret@127.0.0.1:1", "nonsense://secret"]
@@ -144,8 +145,7 @@ def test_a_proxy_is_used_for_other_machines_only_and_an_odd_one_is_one_sentence(
     for host in ("127.0.0.1", "localhost"):
         urls = {"sonnet": endpoint.url.replace("127.0.0.1", host)}
         generator = generator_of(study_of(), store, endpoint, base_urls=urls)
-        prompt = f"asked at {host}"
-        assert ask(generator, cells_of(generator.study)[0], prompt).answer.text
+        assert ask(generator, prompt=f"asked at {host}").answer.text
     monkeypatch.setenv("NO_PROXY", "")
     other = ModelConfig(alias="m", id="claude-sonnet-4-6", base_url="https://192.0.2.1")
     if proxy == "http://127.0.0.1:1":
@@ -166,10 +166,9 @@ def test_loopback(host):
 
 @pytest.mark.parametrize("status", [200, 401, 500])
 @pytest.mark.parametrize("headers", [{"content-encoding": "gzip"}, {}], ids=["compressed", "plain"])
-def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, headers, endpoint, store):
+def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, headers, endpoint, generator):
     body = gzip.compress(b" " * 60_000_000, 1) if headers else b" " * 20_000_000
-    generator = generator_of(study_of(), store, endpoint)
-    ask(generator, cells_of(generator.study)[0])
+    ask(generator)
     endpoint.always(Reply(status, body, headers))
     tracemalloc.start()
     says = {200: "larger than 4 MB", 401: "the key was not accepted", 500: "500"}[status]
@@ -180,22 +179,20 @@ def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, headers, end
     assert most < 8 * MOST_BYTES + 2 * len(body)
 
 
-def test_a_compressed_reply_is_read_and_one_in_another_way_is_not(endpoint, store):
-    body = json.dumps(message()).encode()
-    generator = generator_of(study_of(), store, endpoint)
-    replies = [("gzip", gzip.compress(body)), ("br", b"\x0b\x02\x80"), ("gzip", b"no gzip")]
+def test_a_compressed_reply_is_read_and_one_in_another_way_is_not(endpoint, generator):
+    replies = [("gzip", gzip.compress(WHOLE)), ("br", b"\x0b\x02\x80"), ("gzip", b"no gzip")]
     for encoding, sent in replies:
         endpoint.script(Reply(200, sent, {"content-encoding": encoding}))
-    assert ask(generator, cells_of(generator.study)[0]).answer.attempts == 1
+    assert ask(generator).answer.attempts == 1
     assert ask(generator, cells_of(generator.study)[1]).answer.attempts == 3
     assert endpoint.requests[0].headers["accept-encoding"] == "gzip"
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 413, 422])
-def test_a_service_that_says_try_again_is_obeyed(status, endpoint, store):
-    study, says = study_of(), "temperature? not now"
+def test_a_service_that_says_try_again_is_obeyed(status, endpoint, generator):
+    says = "temperature? not now"
     endpoint.script(error(status, "invalid_request_error", says, x_should_retry="true"))
-    assert ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.attempts == 2
+    assert ask(generator).answer.attempts == 2
 
 
 ENDS_THE_RUN = {"insufficient_quota": 429, "billing_hard_limit_reached": 429, "payment": 402}
@@ -247,13 +244,37 @@ def test_response_id_of_another_trial_is_no_answer_in_this_run_or_a_later_one(
     assert verify(store)[0].total() == 1
 
 
-def test_thinking_in_an_answer_is_kept_and_said_once_with_the_setting(endpoint, store, capsys):
-    endpoint.answer = lambda prompt: "<think>Hm.</think>ls"
-    generator = generator_of(study_of(), store, endpoint)
+THINKING_ALOUD = Reply(body=message("<think>Hm.</think>ls", model="claude-sonnet-4-6"))
+SAID = [
+    (
+        "",
+        "wrong-model",
+        "model_echoed",
+        "another-model",
+        "asked for claude-sonnet-4-6, answered by",
+    ),
+    (
+        "",
+        THINKING_ALOUD,
+        "text",
+        "<think>Hm.</think>ls",
+        "--reasoning-",
+    ),
+    ("/v1", None, "text", "ls -la", "is used as http://127.0.0.1:"),
+]
+
+
+@pytest.mark.parametrize(("path", "reply", "field", "kept", "says"), SAID)
+def test_run_says_once_what_is_odd_and_keeps_the_answers(
+    path, reply, field, kept, says, endpoint, store, capsys
+):
+    """Another model's name, thinking in the answer, an address with a path of its own."""
+    generator = generator_of(study_of(), store, endpoint, {"sonnet": endpoint.url + path})
+    endpoint.always(reply)
     for cell in cells_of(generator.study)[:2]:
-        assert ask(generator, cell).answer.text == "<think>Hm.</think>ls"
+        assert getattr(ask(generator, cell).answer, field) == kept
     (said,) = capsys.readouterr().err.splitlines()
-    assert "holds the model's thinking" in said and "--reasoning-parser" in said
+    assert says in said
 
 
 def test_only_the_services_own_address_keeps_connections_alive(endpoint):

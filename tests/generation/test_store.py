@@ -4,7 +4,7 @@ import errno
 import json
 import os
 import tempfile
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
     path, other = (store.path(record.answer.request_key) for record in records[:2])
     HARM[harm](path, other)
     with pytest.raises(DamagedAnswer) as caught:
-        ask(generator_of(study, store, endpoint), cells_of(study)[0])
+        ask(generator_of(study, store, endpoint))
     assert caught.value.where == str(path) and "not asked for again" in caught.value.hint
     assert endpoint.requests == []
     assert list(verify(store)[1]) == [str(path)] and main(store=store) == 1
@@ -55,33 +55,21 @@ def test_many_threads_putting_one_answer_leave_one(filled, tmp_path):
     _, records = filled
     fresh = AnswerStore(tmp_path / "fresh")
     variants = [records[0].answer.model_copy(update={"text": f"echo {n}"}) for n in range(16)]
-    kept = []
-    threads = [threading.Thread(target=lambda v=v: kept.append(fresh.put(v))) for v in variants]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(16) as pool:
+        kept = list(pool.map(fresh.put, variants))
     assert len({answer.text for answer in kept}) == 1 and verify(fresh)[0].total() == 1
     assert not list(fresh.folder.rglob("*.part"))
 
 
-def test_the_listing_counts_answers_by_model_server_and_outcome(endpoint, store, capsys):
-    study = study_of()
+def test_the_listing_counts_answers_by_model_server_and_outcome(endpoint, store, generator, capsys):
     endpoint.script("ok", "refusal", "ok")
-    generator = generator_of(study, store, endpoint)
-    for cell in cells_of(study)[:3]:
+    for cell in cells_of(generator.study)[:3]:
         ask(generator, cell)
     assert main(store=store) == 0
     who = "claude-sonnet-4-6, by 127.0.0.1"
     first, *rest = capsys.readouterr().out.splitlines()
     assert "3 sound answers, 0 damaged" in first
     assert rest == [f"  {who}: ok: 2", f"  {who}: refusal: 1"]
-
-
-def test_temporaries_of_killed_runs_are_ignored(filled, store):
-    part = store.path(filled[1][0].answer.request_key).with_name(".1.1-2.part")
-    part.write_text("{half")
-    assert verify(store)[0].total() == len(store.files()) == 4
 
 
 def test_a_store_that_cannot_be_written_stops_the_run_before_anything_is_bought(endpoint, tmp_path):
@@ -91,7 +79,7 @@ def test_a_store_that_cannot_be_written_stops_the_run_before_anything_is_bought(
     for name in ("file", "loop"):
         store = AnswerStore(tmp_path / name / "answers")
         with pytest.raises(UserError, match="the answer store cannot be made") as caught:
-            ask(generator_of(study, store, endpoint), cells_of(study)[0])
+            ask(generator_of(study, store, endpoint))
         assert caught.value.hint and endpoint.requests == []
 
 
@@ -120,13 +108,13 @@ def test_an_answer_that_was_not_flushed_leaves_no_file(step, filled, tmp_path, m
     assert store.put(answer) == answer and verify(store)[0].total() == 1
 
 
-def test_an_empty_file_that_a_power_cut_left_is_no_answer(endpoint, store):
-    study = study_of()
-    cell = cells_of(study)[0]
-    key = ask(generator_of(study, store, endpoint), cell).answer.request_key
+def test_what_a_kill_or_a_power_cut_left_is_no_answer(endpoint, store, generator):
+    """A temporary file, an empty one."""
+    key = ask(generator).answer.request_key
     os.truncate(store.path(key), 0)
+    store.path(key).with_name(".1.1-2.part").write_text("{half")
     assert store.get(key) is None and verify(store)[1] == {}
-    assert ask(generator_of(study, store, endpoint), cell).answer.text == "ls -la"
+    assert ask(generator).answer.text == "ls -la"
     assert len(endpoint.requests) == 2 and store.get(key) and verify(store)[0].total() == 1
 
 

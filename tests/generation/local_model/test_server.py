@@ -18,17 +18,19 @@ from fluency.common.paths import ROOT
 from fluency.core.study import ModelConfig
 from fluency.core.tasks import load_tasks
 from fluency.execution.extract import extract
+from fluency.generation.failure import RetryPolicy
 from fluency.generation.local_model import server as server_module
 from fluency.generation.local_model.server import (
     EmbeddedServer,
     address_of,
     available_memory,
-    check_memory,
     choose_threads,
     processors,
 )
 from fluency.generation.request import build_prompt
+from tests.generation import studies
 from tests.generation.local_model.conftest import served
+from tests.generation.test_servers import block_study
 from tests.waiting import wait_for
 
 RUN = """
@@ -85,6 +87,14 @@ def test_the_temperature_is_honoured_and_the_reply_is_a_completion(small_server)
     for temperature, texts in ((0, 1), (1.5, 2)):
         said = {text(ask(small_server, seed=seed, temperature=temperature)) for seed in (1, 2)}
         assert len(said) == texts
+
+
+def test_llama_cpp_block_gets_an_answer_of_a_real_model(small_server, endpoint, store):
+    urls = {"my-gguf": small_server.address}
+    study, patient = block_study("llama-cpp"), {"retry_policy": RetryPolicy(), "environ": {}}
+    record = studies.ask(studies.generator_of(study, store, endpoint, urls, **patient))
+    assert record.answer.text and record.answer.usage.output_tokens > 0
+    assert record.answer.request.temperature == 0.7 and record.answer.server == "127.0.0.1"
 
 
 # ------------------------------------------------------------ lifetime
@@ -170,13 +180,6 @@ def test_resources_follow_the_machine_and_the_limits_of_its_container(tmp_path):
     (tmp_path / "memory.max").write_text("max\n")
     assert processors(tmp_path) == len(os.sched_getaffinity(0))
     assert available_memory(tmp_path) > 2_000_000
-
-
-def test_memory_short_by_a_byte_is_refused():
-    needed = int(491_400_064 * 1.3) + 400_000_000
-    check_memory(491_400_064, "m", needed)
-    with pytest.raises(UserError, match="not enough memory"):
-        check_memory(491_400_064, "m", needed - 1)
 
 
 PROGRAMS = {
