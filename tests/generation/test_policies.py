@@ -219,18 +219,6 @@ def test_a_model_that_is_not_in_the_table_is_expected_to_write_sixty_tokens(stor
     assert found.expected_usd == pytest.approx(6 * 60 * 10 / 1e6)
 
 
-def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
-    small = study_of(OPUS, trials=1)
-    generator = generator_of(study_of(OPUS | {"requests_per_minute": 1_000_000}), store, endpoint)
-    for task in TASKS[:3]:
-        for cell in small.cells([task.id]):
-            ask(generator, cell, build_prompt(task.prompt, cell.shell))
-    assert estimate_cost(Requests(small, TASKS[:3]), store, ENVIRON).calls == 0
-    assert estimate_cost(Requests(study_of(OPUS, trials=2), TASKS[:3]), store, ENVIRON).calls == 6
-    lower = study_of(OPUS | {"effort": "low"}, trials=1)
-    assert estimate_cost(Requests(lower, TASKS[:3]), store, ENVIRON).calls == 6
-
-
 def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
     for shell in paid.shells:
         assert build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] == PREAMBLE
