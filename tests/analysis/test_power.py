@@ -1,5 +1,7 @@
 """Detectable gaps and the sizes that questions take, against statsmodels and simulation."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -78,8 +80,7 @@ def test_power_text_has_a_row_for_each_scenario() -> None:
     for row in size_rows(scenario_spreads(5), 60):
         assert " ".join(row).split() in lines
     assert {row[1] for row in size_rows(scenario_spreads(5), 1)} == {"n/a"}, "of one task"
-    lines = map(str.split, power_text({"m": 0.0}, 20, 5).splitlines())
-    assert ["results", "of", "m", *["n/a"] * 4] in lines
+    assert re.search("results of m( +n/a){4}", power_text({"m": 0.0}, 20, 5))
 
 
 def test_power_states_the_reports_own_number(tmp_path, capsys) -> None:

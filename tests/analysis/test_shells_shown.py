@@ -64,6 +64,8 @@ def test_third_shell_leaves_the_gap_alone() -> None:
     assert (model.gap, model.reading) == (alone.gap, alone.reading)
     assert model.sensitivities == alone.sensitivities
     assert headline_of(model) == headline_of(analyse(frame, two, TASKS).models[0])
+    mixed = make_study(shells=("zsh", "pwsh", "bash"))
+    assert headline_of(model) == headline_of(analyse(frame, mixed, TASKS).models[0])
     assert model.pass_k.complete == alone.pass_k.complete
     by_shell = model.outcomes.by_shell
     assert list(by_shell) == ["bash", "pwsh", "zsh"]
@@ -101,10 +103,3 @@ def test_another_contrast_has_its_own_words(tmp_path: Path) -> None:
     everything = text + "".join(map(words, figures.values()))
     named = [line for line in everything.splitlines() if "PowerShell" in line or "pwsh" in line]
     assert named == []
-
-
-def test_gap_ignores_the_order_of_a_configuration() -> None:
-    study, frame = study_of("zsh", "bash")
-    straight, _ = study_of("bash", "zsh")
-    (one,), (other,) = (analyse(frame, found, TASKS).models for found in (study, straight))
-    assert headline_of(one) == headline_of(other)

@@ -46,7 +46,6 @@ class Reply:
 class Seen:
     """A request as it arrived."""
 
-    method: str
     path: str
     headers: Header
     body: Any
@@ -234,11 +233,7 @@ class Endpoint(contextlib.AbstractContextManager):
     """The server. `answer(prompt)` is its default reply, `delay_s` the seconds before it."""
 
     def __init__(
-        self,
-        answer: Callable[[str], str] = lambda prompt: "ls -la",
-        *,
-        delay_s: float = 0.0,
-        port: int = 0,
+        self, answer: Callable[[str], str] = lambda prompt: "ls -la", *, delay_s: float = 0.0
     ) -> None:
         self.answer, self.delay_s = answer, delay_s
         self.requests: list[Seen] = []
@@ -248,7 +243,7 @@ class Endpoint(contextlib.AbstractContextManager):
         self._always: Reply | None = None
         self._when: list[tuple[Callable[[Seen], bool], Reply]] = []
         self._now, self._lock, self.closing = 0, threading.Lock(), threading.Event()
-        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.endpoint = self
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         serve = {"target": self._server.serve_forever, "args": (0.05,)}
@@ -276,13 +271,10 @@ class Endpoint(contextlib.AbstractContextManager):
         """The prompts of all message requests in the order of arrival."""
         return [seen.prompt for seen in self.requests if _PATH.fullmatch(seen.path)]
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         self.closing.set()
         self._server.shutdown()
         self._server.server_close()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ------------------------------------------------------------ what it does
 
@@ -345,7 +337,7 @@ class _Handler(BaseHTTPRequestHandler):
         with endpoint.counted():
             data = self.rfile.read(int(self.headers.get("content-length") or 0))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            seen = Seen(self.command, self.path, headers, json.loads(data) if data else None)
+            seen = Seen(self.path, headers, json.loads(data) if data else None)
             endpoint.on_request(seen)
             endpoint.requests.append(seen)
             reply = endpoint.reply_to(seen)

