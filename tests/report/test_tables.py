@@ -2,7 +2,8 @@
 
 from fluency.core.records import Execution, Extraction, Result, Run, Stream, Used
 from fluency.core.study import Cell
-from fluency.core.table import CellRecords, _full_row
+from fluency.core.table import CellRecords, cell_row
+from fluency.core.tasks import Task
 
 
 def run(condition: str = "as_designed", reading: str = "strict", bytes_out: int = 1, **used) -> Run:
@@ -16,9 +17,8 @@ def run(condition: str = "as_designed", reading: str = "strict", bytes_out: int 
 def gathered(*runs: Run):
     extraction = Extraction(strict="echo", lenient="echo")
     execution = Execution.model_construct(runs=list(runs), extraction=extraction)
-    return _full_row(
-        Cell("m", "bash", "t", 1), "file-inspection", CellRecords(None, execution, None)
-    )
+    task = Task.model_construct(category="file-inspection")
+    return cell_row(Cell("m", "bash", "t", 1), task, CellRecords(None, execution, None))
 
 
 def test_row_has_the_worst_of_its_worlds() -> None:
