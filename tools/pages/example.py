@@ -18,7 +18,7 @@ from tools.pages import filled
 
 EXAMPLE = ROOT / "example"
 TITLE = "Two small open models in Bash and PowerShell"
-DATE = "2026-11-25"
+DATE = "2026-11-26"
 CELL = "qwen-1.5b/pwsh/gateway-pid/1"
 """The right process id under the header of a table."""
 WIDTH, HEIGHT = 1200, 1320
