@@ -193,7 +193,7 @@ def _within(node: Node, operator: str, span: tuple[int, int], text: str) -> _Edi
 
 
 def _numbers(node: Node) -> Iterator[_Edit]:
-    """Change each number within a word or a quoted text by one; the address of a URL is left alone."""
+    """Change each number within a word or a quoted text by one, except in the address of a URL."""
     text = _text(node)
     urls = [match.span() for match in _URL.finditer(text)]
     for match in _NUMBER.finditer(text):
@@ -231,15 +231,16 @@ def _in_text(node: Node) -> Iterator[_Edit]:
 
 REASONS = ROOT / "tests" / "data" / "mutant_survivors.yaml"
 _EXPLANATION = """\
-Each Bash reference, or the first PowerShell reference of each task, gets one small fault at a time: a flag dropped, a
-comparison flipped, a number changed, case ignored, a stage of the pipeline, a negation or an anchor removed. Every
-mutant is judged like an answer and is *killed* if it fails in at least one world. A survivor is *equivalent* if no
-output could distinguish it from the reference. It is *left out* if a trap could that no world holds: the prompt does
-not decide the case, such data are not written, or the trap is still missing. The kill rate is of the mutants that are
-not equivalent. A task whose references have nothing to change has no mutants.
+Each Bash reference, or the first PowerShell reference of each task, gets one small fault at a time:
+a flag dropped, a comparison flipped, a number changed, case ignored, a stage of the pipeline, a
+negation or an anchor removed. Every mutant is judged like an answer and is *killed* if it fails in
+at least one world. A survivor is *equivalent* if no output could distinguish it from the reference.
+It is *left out* if a trap could that no world holds: the prompt does not decide the case, such data
+are not written, or the trap is still missing. The kill rate is of the mutants that are not
+equivalent. A task whose references have nothing to change has no mutants.
 
-Survivors and their reasons are in `tests/data/mutant_survivors.yaml`. `make mutants` writes this page;
-`make mutants TASK=id` prints the survivors of one task.
+Survivors and their reasons are in `tests/data/mutant_survivors.yaml`. `make mutants` writes this
+page; `make mutants TASK=id` prints the survivors of one task.
 """
 
 
