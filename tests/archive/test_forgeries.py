@@ -8,6 +8,7 @@ import pytest
 from fluency.archive import verify
 from fluency.archive.code_hashes import code_hashes
 from fluency.archive.decision import write_decision
+from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_date
@@ -252,7 +253,10 @@ def test_archived_code_is_never_run(small_archive, tmp_path):
         files[f"{TASK}/fixture.py"] = evil + b"def extend(builder, rng): pass\n"
 
     report = verify_forged(small_archive, tmp_path, change)
-    assert not trap.exists() and report.checked["scores"] == 0 and report.exit_code != 0
+    assert report.checked["scores"] == 0 and report.exit_code != 0
+    found = replay_archive(tmp_path / small_archive.name)
+    assert "task stale-lockfiles has another check than the archived one" in found.notes
+    assert found.differences == [] and not trap.exists()
 
 
 def test_wholly_forged_study_differs_by_hash(small_archive, tmp_path):

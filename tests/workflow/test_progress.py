@@ -165,12 +165,6 @@ def test_terminal_gets_bars_with_dollars_which_end_before_other_text(monkeypatch
 
 
 STARTING = "import time\nprint('up', flush=True)\ntime.sleep(60)"
-AT_WORK = """
-import signal, sys, time
-signal.signal(signal.SIGTERM, lambda *_: (time.sleep(1), print('orderly', flush=True), sys.exit()))
-print('up', flush=True)
-time.sleep(60)
-"""
 PARENT = """
 import sys
 from fluency.workflow.snakemake_process import run_snakemake
@@ -181,15 +175,10 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize(
-    ("child", "says"),
-    [(STARTING, ""), (AT_WORK, "orderly\n")],
-    ids=["starting", "at work"],
-)
-def test_a_run_that_is_interrupted_ends_in_order_before_anything_is_said_of_it(child, says):
-    command = [sys.executable, "-c", PARENT, child]
+def test_interrupt_of_a_starting_run_is_all_that_is_said():
+    command = [sys.executable, "-c", PARENT, STARTING]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     process = subprocess.Popen(command, start_new_session=True, **pipes)
     assert process.stdout.readline() == "up\n"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
-    assert process.communicate(timeout=30)[0] == f"{says}interrupted\n"
+    assert process.communicate(timeout=30)[0] == "interrupted\n"

@@ -98,13 +98,3 @@ def test_third_shell_is_measured_and_reported(studied):
     assert headline(report)["Bash"] == "100.0 % (3/3)"
     assert headline(report)["Zsh"] == "66.7 % (2/3)"
     assert LINE in (studied.root / "results/test/explorer.html").read_text()
-
-
-def test_the_gap_is_between_the_two_shells_that_a_study_names(studied):
-    studied.configure(shells=["bash", "zsh"])
-    studied.snakemake()
-    report = (studied.root / "results/test/report.md").read_text()
-    assert "more often in Zsh than in Bash?" in report
-    assert "PowerShell" not in headline(report)
-    assert headline(report)["gap in points (95 % interval)"].startswith("−33.3 (")
-    assert studied.to_do() == {}
