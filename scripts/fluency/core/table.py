@@ -46,7 +46,7 @@ class Row(FrozenModel):
     category: str
     """Kind of the task."""
     status: Status
-    """missing: not measured yet, or given up; not_measured: the image lacks the shell."""
+    """missing: not measured yet, or abandoned; not_measured: the image lacks the shell."""
     reason: Text = None
     """Why a cell is missing or not_measured."""
     passed: Mark = None
