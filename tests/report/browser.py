@@ -23,10 +23,8 @@ def find_chromium() -> str | None:
         return found
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "timeout": 600}
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for words in (
-        ["update"],
-        ["install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
-    ):
+    packages = ["chromium", "fonts-dejavu-core"]
+    for words in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
         subprocess.run(["apt-get", *words], check=False, env=environment, **quiet)
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
@@ -35,9 +33,7 @@ class Browser:
     """One browser process; a context manager that ends it."""
 
     def __init__(self, program: str) -> None:
-        self._profile = tempfile.TemporaryDirectory(
-            prefix="explorer-test-", ignore_cleanup_errors=True
-        )
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
         options = [
@@ -61,12 +57,8 @@ class Browser:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(10)
+        self._process.kill()
+        self._process.wait(10)
         os.close(self._write)
         os.close(self._read)
         self._profile.cleanup()
@@ -74,9 +66,8 @@ class Browser:
     def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
         """One command's result; events that arrive in between are kept."""
         number = next(self._numbers)
-        message = {"id": number, "method": method, "params": params} | (
-            {"sessionId": session} if session else {}
-        )
+        message = {"id": number, "method": method, "params": params}
+        message |= {"sessionId": session} if session else {}
         data = json.dumps(message).encode() + b"\0"
         while data:
             data = data[os.write(self._write, data) :]
@@ -108,13 +99,8 @@ class Browser:
         page = Page(self, session, target)
         for domain in ("Page", "Runtime", "Log", "Network", "Accessibility", "DOM"):
             page.call(f"{domain}.enable")
-        page.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        page.call("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.call("Emulation.setEmulatedMedia", features=[scheme])
         page.call("Page.bringToFront")
@@ -140,13 +126,10 @@ class Page:
 
     def run(self, expression: str) -> Any:
         """The value of an expression; an exception in it is one here."""
-        answer = self.call(
-            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
-        )
+        how = {"returnByValue": True, "awaitPromise": True}
+        answer = self.call("Runtime.evaluate", expression=expression, **how)
         if "exceptionDetails" in answer:
-            raise RuntimeError(
-                answer["exceptionDetails"].get("exception", {}).get("description", answer)
-            )
+            raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
     def wait(self, expression: str, seconds: float = 30.0) -> None:
@@ -195,8 +178,7 @@ class Page:
                 found.append(f"{method}: {json.dumps(params)[:300]}")
             elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
                 found.append(f"log: {params['entry']['text'][:300]}")
-            elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith(
-                "file:"
-            ):
-                found.append(f"request: {params['request']['url'][:300]}")
+            elif method == "Network.requestWillBeSent":
+                url = params["request"]["url"]
+                found += [] if url.startswith("file:") else [f"request: {url[:300]}"]
         return found

@@ -6,7 +6,6 @@ import pytest
 
 from tests.report.explorer_factory import make_explorer
 from tests.report.hostile import CANARY, HOSTILE, MARKUP, RIGHT_TO_LEFT, WITH_NUL
-from tests.report.test_explorer_use import choose
 
 OURS = {
     "HTML", "HEAD", "META", "TITLE", "STYLE", "BODY", "HEADER", "H1", "H2", "H3", "H4", "SPAN", "P", "MAIN", "FORM", "LABEL", "INPUT",
@@ -32,16 +31,10 @@ def test_explorer_shows_hostile_fields_as_text(write, new_page, state, view) -> 
     page.run("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     assert page.run("document.getElementById('cell').open")
     assert page.run("window.canary") is None
-    assert (
-        set(page.run("[...new Set([...document.querySelectorAll('*')].map((e) => e.tagName))]"))
-        <= OURS
-    )
-    assert (
-        page.run(
-            "document.querySelectorAll('[style],[onerror],[onload],[src],[srcdoc],[action]').length"
-        )
-        == 0
-    )
+    tags = page.run("[...document.querySelectorAll('*')].map((e) => e.tagName)")
+    assert set(tags) <= OURS
+    active = "[style],[onerror],[onload],[src],[srcdoc],[action]"
+    assert page.run(f"document.querySelectorAll('{active}').length") == 0
     links = page.run("[...document.querySelectorAll('[href]')].map((e) => e.getAttribute('href'))")
     neighbours = [PATHS[0], LINES[1]] if view == "cell" else [PATHS[0], PATHS[2]]
     assert links == ["report.md", *(f"#{place}" for place in (*LINES, *neighbours))]
@@ -51,26 +44,12 @@ def test_explorer_shows_hostile_fields_as_text(write, new_page, state, view) -> 
     for line in MARKUP:
         assert shown.count(line) >= (10 if view == "cell" else 4), line
     assert page.run("getComputedStyle(document.querySelector('#cell pre')).display") == "block"
-
-
-def test_explorer_shows_unseen_characters_by_number(write, new_page) -> None:
-    made = make_explorer(
-        1, 1, 1, text=WITH_NUL, states={"qwen-0.5b/bash/stale-lockfiles-0/1": "silent-wrong"}
-    )
-    page = new_page()
-    page.open(write(made), "qwen-0.5b/bash/stale-lockfiles-0/1")
-    marks = set(page.run("[...document.querySelectorAll('#cell .ctl')].map((e) => e.textContent)"))
-    assert {"U+202E", "U+2028", "U+200B", "U+FEFF", "U+E0041", "␛", "␀", "␍", "U+009B"} <= marks
+    if view == "cell":
+        marks = page.run("[...document.querySelectorAll('#cell .ctl')].map((e) => e.textContent)")
+        unseen = {"U+202E", "U+2028", "U+200B", "U+FEFF", "U+E0041", "␛", "␀", "␍", "U+009B"}
+        assert unseen <= set(marks)
     shown = page.run("document.getElementById('cell').innerText")
     assert RIGHT_TO_LEFT not in shown and "\x1b" not in shown
-
-
-def test_explorer_search_for_hostile_text(write, new_page) -> None:
-    page = new_page()
-    page.open(write(make_explorer(1, 2, 1, text=HOSTILE, states=dict.fromkeys(PATHS, "passed"))))
-    assert choose(page, "text", MARKUP[6]) == "4 cells"
-    assert choose(page, "text", "no such text") == "0 of 4 cells"
-    assert page.run("window.canary") is None
 
 
 def test_explorer_ignores_a_hostile_address(write, new_page) -> None:
@@ -87,10 +66,8 @@ def test_explorer_ignores_a_hostile_address(write, new_page) -> None:
 def test_canary_detects_a_run_script(tmp_path, new_page) -> None:
     """The control: the same texts as markup do run, so silence above means something."""
     path = tmp_path / "control.html"
-    for text in (MARKUP[0], MARKUP[1], MARKUP[2]):
-        path.write_text(
-            f"<!doctype html><html data-ready-ms=0><body>{text}</body></html>", encoding="utf-8"
-        )
+    for text in MARKUP[:3]:
+        path.write_text(f"<!doctype html><html data-ready-ms=0><body>{text}</body></html>")
         page = new_page()
         page.open(path)
         page.wait("window.canary === 1")
@@ -109,6 +86,9 @@ def test_explorer_policy_stops_injected_markup(write, browser) -> None:
     assert page.run("getComputedStyle(document.body).display") == "block"
     assert any("Content Security Policy" in trouble for trouble in page.troubles())
     # In a separate task: what the protocol evaluates directly is exempt from the policy.
-    attempt = "(done) => setTimeout(() => { try { document.body.innerHTML = '<b>x</b>'; done('ran'); } catch (error) { done(String(error)); } })"
+    write_it = "try { document.body.innerHTML = '<b>x</b>'; done('ran'); }"
+    attempt = (
+        f"(done) => setTimeout(() => {{ {write_it} catch (error) {{ done(`${{error}}`); }} }})"
+    )
     assert "TrustedHTML" in page.run(f"new Promise({attempt})")
     page.close()

@@ -10,7 +10,6 @@ import pytest
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.records import ControlRun, ImageInfo
-from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import to_frame
 from fluency.core.tasks import load_tasks, task_sets
@@ -48,10 +47,10 @@ MISSING: Counts = [(6, (0, -1)), (3, (0, 1)), (11, (5, 5))]
 """A negative count: that number of passes, and the first trial is missing."""
 
 
-def study_analysis(*models: Counts, shells=("bash", "pwsh")) -> Analysis:
+def study_analysis(*models: Counts) -> Analysis:
     """Models a, b, …, each with its counts."""
     names = "abcde"[: len(models)]
-    study, by_model = make_study(names, shells=shells), {}
+    study, by_model = make_study(names), {}
     for name, counts in zip(names, models, strict=True):
         pairs = itertools.chain.from_iterable([pair] * count for count, pair in counts)
         by_model[name] = dict(zip([task.id for task in TASKS], pairs, strict=True))
@@ -67,16 +66,10 @@ NOTHING = "Nothing in this study supports a change of policy"
 MILD_EVIDENCE = "mild evidence to prefer PowerShell prompts"
 TEN = "PowerShell is ahead by 10 points or more"
 DECIDES: list[tuple[list[Counts], str]] = [
-    ([FLOOR, OPEN], f"{NOTHING}; who is ahead is open for every model (2 of 2)."),
     (
         [MILD, OPEN],
         f"{NOTHING}; by the decision table PowerShell leads by 10 points or more for a, but the "
         "interval includes 0: no change can be based on it; who is ahead is open for b.",
-    ),
-    ([AHEAD, AHEAD], f"{TEN} for every model (2 of 2): {MILD_EVIDENCE}."),
-    (
-        [BEHIND, BEHIND],
-        "Bash is ahead by 10 points or more for every model (2 of 2): the PowerShell-first stance",
     ),
     (
         [OPEN, AHEAD, EQUAL],
@@ -85,7 +78,8 @@ DECIDES: list[tuple[list[Counts], str]] = [
     ),
     (
         [AHEAD, BEHIND, AHEAD],
-        f"The models disagree; {TEN} for a and c: {MILD_EVIDENCE}; Bash is ahead by 10 points or",
+        f"The models disagree; {TEN} for a and c: {MILD_EVIDENCE}; Bash is ahead by 10 points or "
+        "more for b: the PowerShell-first stance",
     ),
     (
         [MISSING],
@@ -100,39 +94,13 @@ def test_decides_follows_from_all_models(models: list[Counts], said: str) -> Non
     assert said in decides(study_analysis(*models))
 
 
-@pytest.mark.parametrize(
-    ("passes", "shells", "said"),
-    [
-        (lambda cell: "not_measured" if cell.shell == "pwsh" else True, DESIGN_SHELLS, "PowerShell was not measured here: "
-         "this report compares nothing."),
-        (lambda cell: True, ("bash",), "PowerShell was not measured here"),
-        (lambda cell: None, DESIGN_SHELLS, "Bash and PowerShell were not measured here"),
-        (lambda cell: None if cell.trial > 3 else True, DESIGN_SHELLS, "Too little was measured for a verdict: this"),
-    ],
-)  # fmt: skip
-def test_decides_of_a_study_that_compares_nothing(passes, shells, said: str) -> None:
-    study = make_study(shells=shells)
-    analysis = analyse(make_frame(study, TASKS, passes), study, TASKS)
-    assert decides(analysis).startswith(said)
-    assert " Not compared: " in headline_of(analysis.models[0])
-
-
-MODELS: list[tuple[Counts, str]] = [
-    (FLOOR, "these tasks are too hard to tell by how much the shells differ."),
-    (
-        OPEN,
+def test_headline_of_a_model() -> None:
+    """The claims of every interval are in test_claims.py."""
+    assert headline_of(study_analysis(OPEN).models[0]) == (
         "a: Bash 42.0 % (42/100), PowerShell 38.0 % (38/100), gap in points (95 % interval) −4.0 "
         "(−9.8 to +1.8). Who is ahead is open; the gap is less than 10 points. Decision table: "
-        "change nothing, not supported.",
-    ),
-    (MISSING, "On what was measured: PowerShell is ahead"),
-]
-"""The claims of every interval are in test_claims.py."""
-
-
-@pytest.mark.parametrize(("counts", "said"), MODELS)
-def test_headline_of_a_model(counts: Counts, said: str) -> None:
-    assert said in headline_of(study_analysis(counts).models[0])
+        "change nothing, not supported."
+    )
 
 
 def test_first_table_order_and_words() -> None:
@@ -152,12 +120,7 @@ def test_first_table_order_and_words() -> None:
         ("e", "PowerShell is ahead", "no rule for 5 to 10"),
         ("a", "Who is ahead is open", "too hard to tell"),
     ]
-    assert (
-        rows[0][1:3] == ["70.0 % (70/100)", "20.0 % (20/100)"]
-        and rows[4][3] == "0.0 (−6.8 to +6.8)"
-    )
-    missing = cells(first_table(study_analysis(MISSING)))[-1]
-    assert missing[-2].startswith("On what was measured: PowerShell is ahead")
+    assert rows[0][1:3] == ["70.0 % (70/100)", "20.0 % (20/100)"]
 
 
 def changes(counts: Counts, **altered) -> str:
@@ -167,17 +130,12 @@ def changes(counts: Counts, **altered) -> str:
 def test_could_change_names_definitions_of_a_pass() -> None:
     study = make_study()
 
-    def of(unix: bool = False, refused: bool = False, measured: bool = True) -> str:
-        """PowerShell ahead by 20; its fourth pass needs Unix tools, and refusals lower Bash."""
+    def of(unix: bool = False, measured: bool = True) -> str:
+        """PowerShell ahead by 20; its fourth pass needs Unix tools."""
         rows = make_rows(study, TASKS, from_counts({t.id: (3, 4) for t in TASKS}), asked_utc=None)
         for place, row in enumerate(rows):
             works = row.passed and not (unix and row.trial == 4)
-            more: dict = {
-                "no_unix_tools_passed": works if row.shell == "pwsh" and measured else None
-            }
-            more |= (
-                {"outcome": "refusal"} if refused and row.shell == "bash" and row.trial == 4 else {}
-            )
+            more = {"no_unix_tools_passed": works if row.shell == "pwsh" and measured else None}
             rows[place] = row.model_copy(update=more)
         return " ".join(could_change(analyse(to_frame(rows), study, TASKS))["model-x"])
 
@@ -186,8 +144,6 @@ def test_could_change_names_definitions_of_a_pass() -> None:
         "By another definition of a pass the decision table would say less than 5: without Unix tools 0.0."
         in of(unix=True)
     )
-    refused = "the decision table would say no rule for 5 to 10: refusals left out +5.0."
-    assert refused in of(refused=True)
     assert "The gap without Unix tools was not measured." in of(measured=False)
 
 
@@ -199,16 +155,9 @@ def test_could_change_names_definitions_of_a_pass() -> None:
             "Removing any one of these changes what the decision table says: tasks task-01, task-02, task-03 and others; categories file-i",
         ),
         (
-            [(5, (0, 3)), (15, (0, 0))],
-            "Only 5 of 20 tasks can tell; the others were never solved in either shell.",
-        ),
-        (
-            [(5, (2, 3)), (15, (5, 5))],
-            "Only 5 of 20 tasks can tell; the others were always solved in both.",
-        ),
-        (
             [(5, (2, 3)), (8, (5, 5)), (7, (0, 0))],
-            "always solved in both or never solved in either shell.",
+            "Only 5 of 20 tasks can tell; the others were always solved in both or never solved in "
+            "either shell.",
         ),
         ([(20, (2, 0))], "PowerShell passes nearly nothing, which draws the gap towards 0."),
         ([(20, (5, 3))], "Bash passes nearly everything, which draws the gap towards 0."),
@@ -219,9 +168,9 @@ def test_could_change_sentences(counts: Counts, said: str) -> None:
     assert said in changes(counts)
 
 
-@pytest.mark.parametrize("word", ["Removing", "can tell", "nearly", "missing"])
-def test_could_change_is_empty_where_nothing_could(word: str) -> None:
-    assert word not in changes([(20, (2, 3))])
+def test_could_change_is_empty_where_nothing_could() -> None:
+    said = changes([(20, (2, 3))])
+    assert not re.search("Removing|can tell|nearly|missing", said)
     assert could_change(study_analysis(FLOOR)) == {}
 
 
@@ -247,11 +196,9 @@ ANNOUNCED = Provenance(
 )
 LATE = ANNOUNCED.model_copy(update={"first_answer_utc": "2026-05-01T10:00:00Z"})
 DEPARTED = ANNOUNCED.model_copy(update={"deviations": ["trials: 5 became 4", "a task changed"]})
-UNDATED = Provenance(registration=Registered(path="preregistrations/x.json"))
 OTHER_BUILD = Provenance(images=[ImageInfo(
     image_id="sha256:77", content_sha256="78" * 32, base="debian:12", architecture="amd64", shells={"pwsh": "7.6.5"},
     packages_sha256="79" * 32, archives={"pwsh": "ab" * 32}, unofficial=["pwsh"])])  # fmt: skip
-OFFICIAL = Provenance(images=[OTHER_BUILD.images[0].model_copy(update={"unofficial": []})])
 
 
 def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS, **more) -> str:
@@ -265,9 +212,7 @@ def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS
         (LATE, "Exploratory: registered after its first answer, no deviations."),
         (ANNOUNCED, "Registered in advance, no deviations."),
         (DEPARTED, "Registered in advance, 2 deviations."),
-        (UNDATED, "Registered at a time that is not known, no deviations."),
         (OTHER_BUILD, "PowerShell here is not the official release's build"),
-        (OFFICIAL, "Exploratory"),
     ],
 )
 def test_study_sentences_on_registration(provenance: Provenance, said: str) -> None:
@@ -289,11 +234,6 @@ def test_study_sentences_on_the_design() -> None:
     assert f"20 tasks ({name}) × 2" in of_study(
         study_analysis(OPEN), tasks=load_tasks(task_sets()[name].tasks)
     )
-    study = make_study()
-    frame = make_frame(study, TASKS, lambda cell: "not_measured" if cell.shell == "pwsh" else True)
-    assert "To measure PowerShell, put its release's tarball" in of_study(
-        analyse(frame, study, TASKS)
-    )
 
 
 @pytest.mark.parametrize(
@@ -301,10 +241,6 @@ def test_study_sentences_on_the_design() -> None:
     [
         (lambda cell, place: 0, ""),
         (lambda cell, place: place > 100, ""),
-        (
-            lambda cell, place: cell.shell == "pwsh",
-            "The shells were asked on different days for model-x: PowerShell 1.0 days after Bash",
-        ),
         (
             lambda cell, place: cell.shell == "bash",
             "The shells were asked on different days for model-x: Bash 1.0 days after PowerShell",
@@ -385,15 +321,13 @@ def analysis_lacking(bash: int, pwsh: int | None) -> Analysis:
 
 @pytest.mark.parametrize(
     ("bash", "pwsh", "favoured"),
-    [(29, 4, "PowerShell"), (0, 3, "Bash"), (3, 0, "PowerShell"), (2, 4, ""), (9, None, "")],
+    [(29, 4, "PowerShell"), (0, 3, "Bash"), (2, 4, ""), (9, None, "")],
 )
 def test_missing_programs_name_the_favoured_shell(bash, pwsh, favoured: str) -> None:
     said = missing_programs(analysis_lacking(bash, pwsh).models[0])
-    if not favoured:
-        assert said == ""
-        return
-    assert said.startswith(f"The sandbox may favour {favoured}: ")
-    assert f"differ by {abs(bash - pwsh)}.0 points" in said
+    assert said.startswith(f"The sandbox may favour {favoured}: ") == bool(favoured)
+    assert not favoured or f"differ by {abs(bash - pwsh)}.0 points" in said
+    assert favoured or said == ""
 
 
 def test_unexpected_controls_are_named() -> None:
