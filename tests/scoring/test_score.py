@@ -4,21 +4,15 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS
-from fluency.core.records import (
-    Answer,
-    Execution,
-    Extraction,
-    Generation,
-    ImageInfo,
-    Request,
-    Run,
-    Usage,
-)
+from fluency.core.records import Execution, Extraction, Generation, Run
+from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Limits, read_study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.extract import extract
+from fluency.generation.request import request_for
 from fluency.scoring.score_cell import score_cell
+from tests.archive.factory import ASKED, Executor, answer_to
 from tests.scoring.recordings import result
 
 CODE = "c" * 64
@@ -31,13 +25,10 @@ COMMAND = "find crates/vox-corpus -type f -printf '%s\\n' | awk '{s+=$1} END {pr
 
 
 def generation(reply=COMMAND, outcome="ok", shell="bash"):
-    asked = {"model_id": "m", "prompt": "p", "max_tokens": 100, "protocol": 1, "trial": 1}
-    request = Request(**asked, temperature=0.7)
-    said = {"outcome": outcome, "text": reply, "raw": {}, "usage": Usage(), "latency_s": 1.0}
-    by = {"received_utc": "2026-11-22T00:00:00Z", "server": "embedded", "client": "anthropic"}
-    answer = Answer(request_key="ab" * 32, request=request, **said, **by)
+    cell = Cell(STUDY.models[0].alias, shell, TASK.id, 1)
+    answer = answer_to(request_for(STUDY, cell, "p"), reply, ASKED(cell))
+    answer = answer.model_copy(update={"outcome": outcome})
     unpaid = {"cost_usd": None, "price": None, "temperature_requested": 0.7, "provenance": {}}
-    cell = Cell("m", shell, TASK.id, 1)
     return Generation(cell=cell, answer=answer, task_sha256=TASK.sha256, **unpaid)
 
 
@@ -54,10 +45,9 @@ def everywhere(*printed, **how):
 def execution(runs, made, **changed):
     ok = made.answer.outcome == "ok"
     extraction = extract(made.answer.text) if ok else Extraction(strict=None, lenient=None)
-    hashes = {"content_sha256": "c" * 64, "packages_sha256": "d" * 64}
-    image = ImageInfo(image_id="i", base="b", architecture="a", shells={}, **hashes)
-    fields = {"cell": made.cell, "request_key": "ab" * 32, "extraction": extraction, "runs": runs}
-    where = {"image": image, "limits": Limits(), "timeout_s": 30.0, "engine": {}, "provenance": {}}
+    fields = {"cell": made.cell, "request_key": made.answer.request_key, "runs": runs}
+    fields |= {"extraction": extraction, "image": Executor([TASK], SHELLS).image}
+    where = {"limits": Limits(), "timeout_s": 30.0, "engine": {}, "provenance": {}}
     return Execution(**(fields | where | changed))
 
 
@@ -136,10 +126,8 @@ def test_score_cell_condition_that_does_not_apply():
 @pytest.mark.parametrize(
     ("outcome", "reply", "failure"),
     [
-        ("refusal", "", "refusal"),
-        ("truncated", COMMAND, "truncated"),
-        ("empty", "", "empty"),
-        ("no-call", "", "no-tool-call"),
+        *[(outcome, "", outcome) for outcome in ("refusal", "empty")],
+        *[("truncated", COMMAND, "truncated"), ("no-call", "", "no-tool-call")],
         ("ok", "``` \n```", "empty"),
     ],
 )

