@@ -14,15 +14,7 @@ from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords, load_records, record_path
 from fluency.core.task_world import world_for
 from fluency.execution.execute import execute_cell
-from tests.archive.factory import (
-    Executor,
-    archived,
-    gather,
-    make,
-    make_study,
-    measure,
-    put_cell,
-)
+from tests.archive.factory import Executor, archived, gather, make, make_study, measure, put_cell
 
 TASKS = ("stale-lockfiles", "tree-size-bytes")
 REFUSED, FAILED, UNJUDGED, UNASKED = (

@@ -59,7 +59,7 @@ class Seen:
 
 
 def message(text: str = "ls -la", *, model: str = "fake", **over: Any) -> dict[str, Any]:
-    """A message as the API sends it; `over` replaces fields, and None takes one out."""
+    """A message as the API sends it; `over` replaces fields or leaves one out."""
     value = {"id": "msg_fake", "type": "message", "role": "assistant", "model": model}
     value |= {"stop_reason": "end_turn"}
     value |= {"content": [{"type": "text", "text": text}], "stop_sequence": None}
@@ -101,12 +101,6 @@ def completion(body: Any) -> Any:
     choice = {"index": 0, "message": said, "finish_reason": _FINISHED.get(end, end)}
     base = {"id": "chatcmpl_fake", "object": "chat.completion", "model": body["model"]}
     return base | {"choices": [choice], "usage": counts}
-
-
-def tool_call(name: str, arguments: Any, **over: Any) -> Reply:
-    """A reply that calls a tool."""
-    block = {"type": "tool_use", "id": "toolu_1", "name": name, "input": arguments}
-    return Reply(body=message(**({"content": [block], "stop_reason": "tool_use"} | over)))
 
 
 def error(status: int, kind: str, words: str, code: str | None = None, **headers: str) -> Reply:
@@ -295,7 +289,8 @@ class Endpoint(contextlib.AbstractContextManager):
         asked, text = seen.body or {}, self.answer(seen.prompt)
         if tools := asked.get("tools"):
             name = tools[0].get("name") or tools[0]["function"]["name"]
-            return replace(reply, body=tool_call(name, {"command": text}).body)
+            call = {"type": "tool_use", "id": "toolu_1", "name": name, "input": {"command": text}}
+            return replace(reply, body=message(content=[call], stop_reason="tool_use"))
         return replace(reply, body=message(text, model=asked.get("model", "fake")))
 
     @contextlib.contextmanager
@@ -363,13 +358,11 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.reset == "middle":
             self.wfile.write(head + body[: len(body) // 2])
             return self._reset()
-        if not reply.chunk_bytes:
-            self.wfile.write(head + body)
-        else:
-            self.wfile.write(head)
-            for start in range(0, len(body), reply.chunk_bytes):
-                self.wfile.write(body[start : start + reply.chunk_bytes])
-                self.server.endpoint.closing.wait(reply.chunk_s)
+        self.wfile.write(head)
+        size = reply.chunk_bytes or len(body) or 1
+        for start in range(0, len(body), size):
+            self.wfile.write(body[start : start + size])
+            self.server.endpoint.closing.wait(reply.chunk_s)
         if length != len(body):
             self.close_connection = True
         return None

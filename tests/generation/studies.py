@@ -59,18 +59,9 @@ PRICE = {"input_usd_per_mtok": 3.0, "output_usd_per_mtok": 15.0, "dated": "2026-
 SAID = {"alias": "sonnet", "temperature": 0.7, "max_tokens": 1024, "price": PRICE}
 MODELS: dict[str, dict[str, Any]] = {
     "messages": {"id": "claude-sonnet-4-6"},
-    "chat": {"id": "some-model", "wire": "chat"},
-    "bedrock": {
-        "id": "us.anthropic.claude-sonnet-4-6-v1:0",
-        "wire": "bedrock",
-        "region": "us-east-1",
-    },
-    "vertex": {
-        "id": "claude-sonnet-4-6@20260217",
-        "wire": "vertex",
-        "region": "europe-west1",
-        "project": "mine",
-    },
+    "chat": {"id": "some-model"},
+    "bedrock": {"id": "us.anthropic.claude-sonnet-4-6-v1:0", "region": "us-east-1"},
+    "vertex": {"id": "claude-sonnet-4-6@20260217", "region": "europe-west1", "project": "mine"},
 }
 SUFFIX = {"chat": "/v1", "vertex": "/v1"}
 """What the client expects in the address."""
@@ -78,4 +69,4 @@ SUFFIX = {"chat": "/v1", "vertex": "/v1"}
 
 def study_on(wire: str, **over: Any) -> Study:
     trials = over.pop("trials", 3)
-    return study_of(SAID | MODELS[wire] | over, trials=trials)
+    return study_of(SAID | MODELS[wire] | {"wire": wire} | over, trials=trials)

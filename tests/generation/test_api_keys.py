@@ -27,13 +27,8 @@ def test_a_dummy_key_is_sent_and_changes_nothing(key, endpoint, store):
         ask(generator, cells_of(generator.study)[1])
 
 
-ESCAPED = [
-    KEY.replace("-", "\\u002d"),
-    KEY.replace("-", "\\u002D"),
-    "".join(f"\\u{ord(c):04x}" for c in KEY),
-    KEY.replace("-", "\\\\u002d"),
-    "\\/".join(["", KEY]),
-]
+ESCAPED = [KEY.replace("-", dash) for dash in ("\\u002d", "\\u002D", "\\\\u002d")]
+ESCAPED += ["".join(f"\\u{ord(c):04x}" for c in KEY), f"\\/{KEY}"]
 
 
 @pytest.mark.parametrize("written", ESCAPED)

@@ -12,13 +12,7 @@ import pytest
 from fluency.common.errors import StopRun
 from fluency.generation.audit import verify
 from fluency.generation.budget import upper_bound_usd
-from fluency.generation.failure import (
-    Failure,
-    RetryPolicy,
-    retry_after,
-    retry_policy_for,
-    wait_s,
-)
+from fluency.generation.failure import Failure, RetryPolicy, retry_after, retry_policy_for, wait_s
 from fluency.generation.pace import Pace
 from fluency.generation.policies import resolve
 from fluency.generation.reply import DEEPER
@@ -140,6 +134,7 @@ def test_the_next_call_starts_at_once_though_others_sleep_between_attempts():
 
 # ---------------------------------------------------------------- money
 
+USAGE = {"input_tokens": 120, "output_tokens": 9}
 # A dollar for 100 tokens.
 DEAR = {"input_usd_per_mtok": 0, "output_usd_per_mtok": 10_000, "dated": "2026-11-01"}
 
@@ -150,24 +145,23 @@ def dear_study(**budget):
 
 
 def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(endpoint, store):
-    usage = {"input_tokens": 9, "output_tokens": 100}
-    endpoint.always(Reply(body=message(usage=usage), first_byte_s=0.05))
-    study = dear_study(stop_usd=5)
-    generator = generator_of(study, store, endpoint)
-    raised = ask_all(generator, cells_of(study, tasks=4))
+    endpoint.always(Reply(body=message(usage=USAGE | {"output_tokens": 100}), first_byte_s=0.05))
+    generator = generator_of(dear_study(stop_usd=5), store, endpoint)
+    cells = cells_of(generator.study, tasks=4)
+    raised = ask_all(generator, cells)
     bought = len(endpoint.requests)
     assert 5 <= bought <= 5 + 4 - 1 and generator.budget.spent_usd == pytest.approx(bought)
     assert sum(isinstance(error, StopRun) for error in raised) == 24 - bought
     assert "budget.stop_usd" in str(next(error for error in raised if error))
     assert verify(store)[0].total() == bought
 
-    same = generator_of(study, store, endpoint, spent_usd=float(bought))
-    again = ask_all(same, cells_of(study, tasks=4))
+    same = generator_of(generator.study, store, endpoint, spent_usd=float(bought))
+    again = ask_all(same, cells)
     assert sum(isinstance(error, StopRun) for error in again) == 24 - bought
     assert len(endpoint.requests) == bought  # the study's budget, not the run's
 
     more = generator_of(dear_study(stop_usd=100), store, endpoint, spent_usd=float(bought))
-    assert not any(ask_all(more, cells_of(study, tasks=4)))
+    assert not any(ask_all(more, cells))
     # What the store holds costs nothing.
     assert len(endpoint.requests) == 24 == pytest.approx(more.budget.spent_usd)
 
@@ -177,9 +171,7 @@ TOO_SLOW = {"body": WHOLE + b" " * 40, "chunk_bytes": len(WHOLE), "chunk_s": 3.0
 
 
 @pytest.mark.parametrize("how", [{"body": WHOLE}, TOO_SLOW], ids=["cut", "too slow"])
-def test_a_reply_that_is_complete_though_its_length_promised_more_is_the_answer(
-    how, endpoint, store
-):
+def test_a_complete_reply_whose_length_promised_more_is_the_answer(how, endpoint, store):
     study = dear_study(stop_usd=1000)
     generator = generator_of(study, store, endpoint, retry_policy=replace(QUICK, attempt_s=1.0))
     endpoint.script(Reply(content_length=len(WHOLE) + 100, **how))
@@ -203,11 +195,9 @@ def test_the_stop_holds_against_an_endpoint_whose_every_reply_is_broken(endpoint
     "usage",
     [
         {},
-        {"input_tokens": "many", "output_tokens": -3},
-        {"input_tokens": 0, "output_tokens": 0},
-        {"input_tokens": 120, "output_tokens": 0},
-        {"input_tokens": 120, "output_tokens": 9, "cache_read_input_tokens": 2000},
-        {"input_tokens": 120, "output_tokens": 9, "cache_creation_input_tokens": 2000},
+        *[USAGE | over for over in ({"input_tokens": "many"}, {"output_tokens": -3})],
+        *[USAGE | {"output_tokens": 0}, {"input_tokens": 0, "output_tokens": 0}],
+        *[USAGE | {f"cache_{kind}_input_tokens": 2000} for kind in ("read", "creation")],
     ],
 )
 def test_a_usage_that_cannot_be_is_counted_at_the_most_it_may_be(usage, endpoint, generator):
@@ -223,9 +213,7 @@ SLOWER = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 8}
 @pytest.mark.parametrize(
     ("name", "attempts"), [("cut-JSON", 3), ("overloaded", 4), ("reset-after", 4), ("bad-key", 1)]
 )
-def test_while_the_first_call_waits_between_attempts_nobody_else_asks(
-    name, attempts, endpoint, store
-):
+def test_while_the_first_call_waits_nobody_else_asks(name, attempts, endpoint, store):
     study = study_of(SLOWER)
     endpoint.always(name)
     raised = ask_all(generator_of(study, store, endpoint), cells_of(study))
@@ -246,11 +234,11 @@ def test_two_aliases_that_ask_the_same_request_at_once_pay_once(endpoint, store)
     endpoint.always(Reply(first_byte_s=0.1))
     study = study_of(SLOWER | {"alias": "a"}, SLOWER | {"alias": "b"})
     generator = generator_of(study, store, endpoint)
+    cells = cells_of(study)
+    prompts = [f"{cell.shell} {cell.task}" for cell in cells]  # no alias in it
     with ThreadPoolExecutor(24) as pool:
-        cells = cells_of(study)
-        prompts = [f"{cell.shell} {cell.task}" for cell in cells]  # no alias in it
-        records = list(pool.map(partial(ask, generator), cells, prompts))
-    assert len(endpoint.requests) == 12 == verify(store)[0].total() and len(records) == 24
+        assert len(list(pool.map(partial(ask, generator), cells, prompts))) == 24
+    assert len(endpoint.requests) == 12 == verify(store)[0].total()
 
 
 @pytest.mark.parametrize("levels", [60, 70, 200, 450, 700, 900, 20_000])

@@ -107,10 +107,7 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     request = request_for(base, cell, "prompt")
     said = {"model": "claude-sonnet-4-6", "messages": [{"role": "user", "content": "prompt"}]}
     wire = object.__new__(PROVIDERS["messages"])
-    assert wire.body(request) == said | {
-        "max_tokens": 1024,
-        "temperature": 0.7,
-    }
+    assert wire.body(request) == said | {"max_tokens": 1024, "temperature": 0.7}
     keys = {request_key(request), request_key(request_for(base, cell, "prompt "))}
     keys.add(request_key(request_for(base, replace(cell, trial=2), "prompt")))
     changes = [{"id": "claude-haiku-4-5"}, {"temperature": 0.6}, {"max_tokens": 5}]
@@ -124,15 +121,9 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     # Nothing but the request counts: not the alias, the address, the price or the rate.
     entry = {"alias": "n", "id": "claude-sonnet-4-6", "base_url": "http://x", "price": PRICE}
     renamed = request_for(study_of(entry), replace(cell, model="n"), "prompt")
-    assert request_key(renamed) == request_key(request)
-
-
-def test_keys_bought_today_are_found_tomorrow():
-    """The canonical form is frozen: with another hash every answer would be asked for again."""
-    study = study_of({"alias": "m", "id": "claude-sonnet-4-6"})
-    assert request_key(request_for(study, cells_of(study)[0], "prompt")) == (
-        "a971570d5fd76c654a32f883862694f2ddddd09359d20d75f694641a53665469"
-    )
+    # The canonical form is frozen: with another hash every answer would be asked for again.
+    frozen = "a971570d5fd76c654a32f883862694f2ddddd09359d20d75f694641a53665469"
+    assert request_key(renamed) == request_key(request) == frozen
 
 
 def test_the_order_mixes_the_shells_evenly_and_follows_the_seed():
@@ -140,8 +131,7 @@ def test_the_order_mixes_the_shells_evenly_and_follows_the_seed():
     cells = sorted(cells_of(study, tasks=20), key=study.priority)
     first_half = [cell.shell for cell in cells[:100]].count("bash")
     assert 35 <= first_half <= 65
-    runs = (len(list(run)) for _, run in groupby(cell.shell for cell in cells))
-    assert max(runs) < 15
+    assert max(len(list(run)) for _, run in groupby(cell.shell for cell in cells)) < 15
     other = study_of(trials=5, order_seed=1)
     assert cells != sorted(cells, key=other.priority)
     assert len(set(map(study.priority, cells))) == 200
@@ -189,7 +179,7 @@ def test_the_readme_states_the_price_that_the_plan_computes():
     assert re.findall(r"about \$([\d.]+), at most\s+\$(\d+\.\d+)", readme) == prices
 
 
-def test_the_committed_study_costs_nothing():
+def test_the_committed_study_costs_nothing_and_needs_no_key():
     made = estimate_cost(Requests(read_study(), TASKS), AnswerStore(TASKS[0].folder / "none"), {})
     assert (made.most_usd, made.missing_keys) == (0, []) and "cost     nothing" in render_plan(made)
     says = "of studies end with tasks too easy to tell by how much the shells differ"
@@ -231,6 +221,6 @@ def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
 
 
 def test_estimate_names_missing_keys(paid, store):
-    made = estimate_cost(Requests(paid, TASKS), store, {})
-    assert len(made.missing_keys) == 2 and "ANTHROPIC_API_KEY" in made.missing_keys[0]
+    first, _ = estimate_cost(Requests(paid, TASKS), store, {}).missing_keys
+    assert "ANTHROPIC_API_KEY" in first
     assert estimate_cost(Requests(paid, []), store, {}).missing_keys == []

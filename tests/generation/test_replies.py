@@ -15,17 +15,8 @@ from fluency.generation.failure import from_reply
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.providers.sdk_provider import LOOPBACK, MOST_BYTES
 from fluency.generation.store import AnswerStore
-from tests.generation.endpoint import (
-    BILLED,
-    STOPS_MODEL,
-    STOPS_RUN,
-    THIS_CELL_ONLY,
-    TROUBLES,
-    WHOLE,
-    Reply,
-    error,
-    message,
-)
+from tests.generation import endpoint as fake
+from tests.generation.endpoint import WHOLE, Reply, error, message
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
 from tests.waiting import wait_for
 
@@ -42,36 +33,35 @@ def two_models(endpoint, store):
     return generator, cells[1:-1]
 
 
-@pytest.mark.parametrize("name", [*TROUBLES, *BILLED])
-def test_lasting_troubles_leave_the_cell_missing_and_the_others_alone(
-    name, endpoint, store, two_models
-):
+@pytest.mark.parametrize("name", [*fake.TROUBLES, *fake.BILLED])
+def test_lasting_troubles_leave_only_the_cell_missing(name, endpoint, store, two_models):
     generator, cells = two_models
     endpoint.always(name)
     with pytest.raises(CallError) as caught:
         ask(generator, cells[0])
     assert not isinstance(caught.value, StopRun) and caught.value.hint
     # A reply may have been billed: fewer attempts.
-    assert len(endpoint.requests) == (3 if name in BILLED else 4)
+    assert len(endpoint.requests) == (3 if name in fake.BILLED else 4)
     assert verify(store)[0].total() == 2
     endpoint.always(None)
     assert ask(generator, cells[0]).answer.outcome == "ok"
 
 
-@pytest.mark.parametrize("name", [*STOPS_RUN, *STOPS_MODEL, *THIS_CELL_ONLY])
+@pytest.mark.parametrize("name", [*fake.STOPS_RUN, *fake.STOPS_MODEL, *fake.THIS_CELL_ONLY])
 def test_what_no_repetition_helps_ends_the_run_the_model_or_the_cell(name, endpoint, two_models):
     generator, cells = two_models
     endpoint.script(name)
     with pytest.raises(CallError) as caught:
         ask(generator, cells[0])
-    stopped = [cells[1]] * (name not in THIS_CELL_ONLY) + [cells[-1]] * (name in STOPS_RUN)
+    stopped = [] if name in fake.THIS_CELL_ONLY else [cells[1]]
+    stopped += [cells[-1]] if name in fake.STOPS_RUN else []
     for cell in stopped:
         with pytest.raises(StopRun, match=re.escape(str(caught.value))):
             ask(generator, cell)
     assert isinstance(caught.value, StopRun) == bool(stopped)
-    assert STOPS_MODEL.get(name, ("", ""))[1] in str(caught.value)
+    assert fake.STOPS_MODEL.get(name, ("", ""))[1] in str(caught.value)
     assert len(endpoint.requests) == 1
-    if name not in STOPS_RUN:
+    if name not in fake.STOPS_RUN:
         assert ask(generator, cells[-1]).answer.outcome == "ok"  # the other model goes on
 
 
@@ -112,22 +102,21 @@ def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint,
     assert kinds == [False] * 4 + [True] * 3 and len(endpoint.requests) == 5 * 4
 
 
-UNREACHABLE = {
-    "http://127.0.0.1:9": True,
-    "http://no-such-host.invalid": False,
-    "https://127.0.0.1:{port}": False,
-}
-"""Address -> whether it is tried again: a name or certificate that does not hold is not."""
-
-
-@pytest.mark.parametrize("url", UNREACHABLE)
-def test_ask_without_a_connection_stops_the_model(url, endpoint, store):
+@pytest.mark.parametrize(
+    ("url", "tried_again"),
+    [
+        ("http://127.0.0.1:9", True),
+        *[(url, False) for url in ("http://no-such-host.invalid", "https://127.0.0.1:{port}")],
+    ],
+)
+def test_ask_without_a_connection_stops_the_model(url, tried_again, endpoint, store):
+    """A name or certificate that does not hold is not tried again."""
     urls = {"sonnet": url.format(port=endpoint.url.rpartition(":")[2])}
     generator = generator_of(study_of(), store, endpoint, urls)
     with pytest.raises(StopRun, match="connection failed") as caught:
         ask(generator)
-    assert ("tried" in caught.value.what) == UNREACHABLE[url]
-    assert ("base_url" in caught.value.hint) != UNREACHABLE[url]
+    assert ("tried" in caught.value.what) == tried_again
+    assert ("base_url" in caught.value.hint) != tried_again
     assert generator.budget.spent_usd == 0
 
 
@@ -136,9 +125,7 @@ PROXY_NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_pr
 
 
 @pytest.mark.parametrize("proxy", [*ODD_PROXIES, "http://127.0.0.1:1", "http://[", "::"])
-def test_a_proxy_is_used_for_other_machines_only_and_an_odd_one_is_one_sentence(
-    proxy, endpoint, store, monkeypatch
-):
+def test_a_proxy_is_for_other_machines_an_odd_one_a_sentence(proxy, endpoint, store, monkeypatch):
     for name in PROXY_NAMES:
         monkeypatch.setenv(name, proxy)
     monkeypatch.setenv("NO_PROXY", "[,::,*x")
@@ -229,9 +216,7 @@ def one_prompt(study, generator):
 
 
 @pytest.mark.parametrize("second", ["ls", "ls -a"])
-def test_response_id_of_another_trial_is_no_answer_in_this_run_or_a_later_one(
-    second, endpoint, store
-):
+def test_response_id_of_another_trial_is_no_answer_now_or_later(second, endpoint, store):
     study = study_of()
     endpoint.script(Reply(body=message("ls", id="msg_1")))
     endpoint.always(Reply(body=message(second, id="msg_1")))

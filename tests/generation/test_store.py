@@ -119,9 +119,7 @@ def test_what_a_kill_or_a_power_cut_left_is_no_answer(endpoint, store, generator
 
 
 @pytest.mark.parametrize("left", [0, 4096])
-def test_an_answer_that_meets_a_full_disk_is_printed_and_nothing_more_is_bought(
-    left, endpoint, small_disk, capsys
-):
+def test_full_disk_prints_the_answer_and_buys_nothing_more(left, endpoint, small_disk, capsys):
     study = study_of()
     cells = cells_of(study)
     disk = small_disk(ROOM_BYTES + 1024 * 1024)

@@ -15,18 +15,9 @@ from fluency.generation.budget import upper_bound_usd
 from fluency.generation.failure import Failure, RetryPolicy
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS
+from tests.generation import studies
 from tests.generation.endpoint import ANSWERS, BILLED, SLOW, TROUBLES, Reply, error, message
-from tests.generation.studies import (
-    KEY,
-    MODELS,
-    SUFFIX,
-    ask,
-    cells_of,
-    generator_of,
-    prompt_of,
-    study_of,
-    study_on,
-)
+from tests.generation.studies import KEY, MODELS, SUFFIX, ask, cells_of, generator_of
 
 PATHS = {
     "messages": "/v1/messages",
@@ -41,17 +32,19 @@ every_wire = pytest.mark.parametrize("wire", MODELS)
 def on(wire, store, endpoint, **over):
     """A study on a wire, and a generator that asks the endpoint for it."""
     model = {key: over.pop(key) for key in ("effort", "interface") if key in over}
-    study = study_on(wire, trials=40, **model)
+    study = studies.study_on(wire, trials=40, **model)
     urls = {"sonnet": endpoint.url + SUFFIX.get(wire, "")}
     return study, generator_of(study, store, endpoint, urls, **over)
 
 
 def most_usd(study, cell) -> float:
-    return upper_bound_usd(resolve(study.models[0]), prompt_of(cell))
+    return upper_bound_usd(resolve(study.models[0]), studies.prompt_of(cell))
 
 
 def test_every_wire_is_in_the_suite():
-    assert {study_on(wire).models[0].wire for wire in MODELS} == set(PROVIDERS) == set(KEY_OF)
+    assert (
+        {studies.study_on(wire).models[0].wire for wire in MODELS} == set(PROVIDERS) == set(KEY_OF)
+    )
 
 
 @every_wire
@@ -60,8 +53,8 @@ def test_what_is_sent_and_what_is_kept(wire, endpoint, store):
     cell = cells_of(study)[0]
     record = ask(generator, cell)
     (seen,) = endpoint.requests
-    assert seen.path == PATHS[wire] and seen.prompt == prompt_of(cell)
-    assert seen.body["messages"] == [{"role": "user", "content": prompt_of(cell)}]
+    assert seen.path == PATHS[wire] and seen.prompt == studies.prompt_of(cell)
+    assert seen.body["messages"] == [{"role": "user", "content": studies.prompt_of(cell)}]
     assert (seen.body["temperature"], seen.body["max_tokens"]) == (0.7, 1024)
     assert (record.cell, record.temperature_requested) == (cell, 0.7)
     assert seen.headers["authorization"] == f"Bearer {KEY}"
@@ -118,24 +111,14 @@ def test_the_deadline_holds(wire, name, endpoint, store):
     assert generator.budget.spent_usd == pytest.approx(most_usd(study, cells_of(study)[0]))
 
 
-ECHOES = [
-    error(status, "api_error", f"your key {KEY} is bad: Bearer {KEY}")
-    for status in (400, 401, 403, 404, 413, 500)
-]
-ECHOES += [
-    Reply(422, body)
-    for body in (KEY.encode(), f"<html>Bearer {KEY}</html>".encode(), {"detail": [KEY]})
-]
-ECHOES += [
-    Reply(200, f"<html>{KEY}</html>".encode()),
-    Reply(307, b"", {"location": f"http://127.0.0.1:9/{KEY}"}),
-]
+WORDS, PAGE = f"your key {KEY} is bad: Bearer {KEY}", f"<html>Bearer {KEY}</html>".encode()
+ECHOES = [error(status, "api_error", WORDS) for status in (400, 401, 403, 404, 413, 500)]
+ECHOES += [Reply(422, body) for body in (KEY.encode(), PAGE, {"detail": [KEY]})]
+ECHOES += [Reply(200, PAGE), Reply(307, b"", {"location": f"http://127.0.0.1:9/{KEY}"})]
 
 
 @every_wire
-def test_an_echoed_key_is_in_no_record_no_error_no_log_and_no_file(
-    wire, endpoint, store, caplog, capfd
-):
+def test_an_echoed_key_is_in_no_record_error_log_or_file(wire, endpoint, store, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     study, generator = on(wire, store, endpoint)
     cells, texts = iter(cells_of(study)), []
@@ -253,7 +236,7 @@ def test_a_call_whose_arguments_are_no_json_is_none(endpoint, store):
 
 
 def test_where_clouds_are():
-    bedrock, vertex = (study_on(wire).models[0] for wire in ("bedrock", "vertex"))
+    bedrock, vertex = (studies.study_on(wire).models[0] for wire in ("bedrock", "vertex"))
     found = PROVIDERS["bedrock"](bedrock, None, KEY)._client.base_url
     assert found == "https://bedrock-runtime.us-east-1.amazonaws.com"
     hosts = {"europe-west1": "europe-west1-aiplatform", "global": "aiplatform"}
@@ -283,7 +266,9 @@ NO_ADDRESSES += ["http://a b", "http://h?key=1", "http://h/#1", "https://me:secr
 
 @pytest.mark.parametrize(("wire", "given", "used"), ADDRESSES)
 def test_the_address_of_a_server_is_corrected_with_a_note(wire, given, used):
-    bare, note = PROVIDERS[wire].address(study_on(wire).models[0], given, "models: m: base_url")
+    bare, note = PROVIDERS[wire].address(
+        studies.study_on(wire).models[0], given, "models: m: base_url"
+    )
     assert bare == used and bool(note) == (used != given.rstrip("/"))
     assert not note or f"is used as {used}" in note
 
@@ -291,7 +276,7 @@ def test_the_address_of_a_server_is_corrected_with_a_note(wire, given, used):
 @pytest.mark.parametrize("given", NO_ADDRESSES)
 def test_what_is_not_an_address_is_refused(given):
     with pytest.raises(UserError, match="address"):
-        PROVIDERS["messages"].address(study_on("messages").models[0], given, "")
+        PROVIDERS["messages"].address(studies.study_on("messages").models[0], given, "")
 
 
 def test_chat_learns_the_name_of_the_limit_from_the_refusal(endpoint, store):
@@ -333,7 +318,7 @@ def test_a_reply_that_the_model_ended_is_an_answer_on_the_wire_that_has_this_end
 
 
 def test_a_model_that_takes_no_temperature_is_sent_none_and_its_record_says_so(endpoint, store):
-    study = study_of({"alias": "opus", "id": "claude-opus-4-7"})
+    study = studies.study_of({"alias": "opus", "id": "claude-opus-4-7"})
     record = ask(generator_of(study, store, endpoint), cells_of(study)[0])
     unsent = {"temperature", "thinking", "output_config", "seed", "system"}
     assert unsent.isdisjoint(endpoint.requests[0].body)
@@ -343,7 +328,7 @@ def test_a_model_that_takes_no_temperature_is_sent_none_and_its_record_says_so(e
 
 def test_an_embedded_model_gets_no_key_and_a_seed_of_its_own(endpoint, store):
     entry = {"alias": "qwen", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
-    study, started = study_of(entry), []
+    study, started = studies.study_of(entry), []
     serve = lambda model: started.append(model) or endpoint.url  # noqa: E731
     generator = generator_of(study, store, endpoint, address_of=serve)
     records = [ask(generator, cell) for cell in cells_of(study)[:3]]

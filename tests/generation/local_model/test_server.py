@@ -20,13 +20,7 @@ from fluency.core.tasks import load_tasks
 from fluency.execution.extract import extract
 from fluency.generation.failure import RetryPolicy
 from fluency.generation.local_model import server as server_module
-from fluency.generation.local_model.server import (
-    EmbeddedServer,
-    address_of,
-    available_memory,
-    choose_threads,
-    processors,
-)
+from fluency.generation.local_model.server import EmbeddedServer, address_of
 from fluency.generation.local_model.weights import ensure_weights
 from fluency.generation.request import build_prompt
 from tests.generation import studies
@@ -166,18 +160,21 @@ def test_weights_larger_than_the_memory_are_refused_before_loading(tmp_path):
 
 def test_resources_follow_the_machine_and_the_limits_of_its_container(tmp_path):
     threads = {1: 1, 3: 1, 4: 2, 8: 4, 64: 4}
-    assert {available: choose_threads(available) for available in threads} == threads
-    machine = available_memory(tmp_path)
+    assert {available: server_module.choose_threads(available) for available in threads} == threads
+    machine = server_module.available_memory(tmp_path)
     assert 2_000_000 < machine < 2**50
     limits = {"cpu.max": "100000 100000\n", "memory.max": "3000000\n"}
     for name, limit in limits.items():
         (tmp_path / name).write_text(limit)
     (tmp_path / "memory.current").write_text("1000000\n")
-    assert (processors(tmp_path), available_memory(tmp_path)) == (1, 2_000_000)
+    assert (server_module.processors(tmp_path), server_module.available_memory(tmp_path)) == (
+        1,
+        2_000_000,
+    )
     (tmp_path / "cpu.max").write_text("max 100000\n")
     (tmp_path / "memory.max").write_text("max\n")
-    assert processors(tmp_path) == len(os.sched_getaffinity(0))
-    assert available_memory(tmp_path) > 2_000_000
+    assert server_module.processors(tmp_path) == len(os.sched_getaffinity(0))
+    assert server_module.available_memory(tmp_path) > 2_000_000
 
 
 PROGRAMS = {

