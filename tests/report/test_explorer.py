@@ -125,15 +125,9 @@ def test_page_details_are_narrow_beyond_the_limit(monkeypatch) -> None:
     assert start in shown()
 
 
-def test_page_escapes_its_header():
+def test_page_escapes_its_header() -> None:
     """A study's name cannot hold such signs today; the page does not rely on that."""
-    html = page(
-        {"study": "<b onclick='x'>", "models": [["<b>", "x"]], "shells": []},
-        "[]",
-        {
-            "verdict": "<b onclick=x>",
-            "rates": {"<b>": {"<b onclick=x>": "<b onclick=x>"}},
-            "failures": [("<b onclick=x>", "", [1])],
-        },
-    )
+    bad = "<b onclick='x'>"
+    header = {"verdict": bad, "rates": {bad: {bad: bad}}, "failures": [(bad, "", [1])]}
+    html = page({"study": bad, "models": [[bad, "x"]], "shells": []}, "[]", header)
     assert "<b onclick" not in html and "&lt;b onclick=" in html

@@ -78,8 +78,6 @@ def test_explorer_names_an_unknown_address(write, new_page) -> None:
     page = new_page()
     page.open(path, "?model=opus&result=passed")
     assert page.run(COUNT).endswith("cells; nothing in this study is Model opus")
-    page.open(path, "opus/stale-lockfiles-0")
-    page.wait(f"{COUNT} === 'This study has no cell opus/stale-lockfiles-0.'")
 
 
 def test_explorer_task_shows_both_shells(write, new_page) -> None:

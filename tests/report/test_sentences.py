@@ -62,15 +62,9 @@ def study_analysis(*models: Counts) -> Analysis:
     return analyse(make_frame(study, TASKS, passes, asked_utc=None), study, TASKS)
 
 
-NOTHING = "Nothing in this study supports a change of policy"
 MILD_EVIDENCE = "mild evidence to prefer PowerShell prompts"
 TEN = "PowerShell is ahead by 10 points or more"
 DECIDES: list[tuple[list[Counts], str]] = [
-    (
-        [MILD, OPEN],
-        f"{NOTHING}; by the decision table PowerShell leads by 10 points or more for a, but the "
-        "interval includes 0: no change can be based on it; who is ahead is open for b.",
-    ),
     (
         [OPEN, AHEAD, EQUAL],
         f"{TEN} for b: {MILD_EVIDENCE}; no difference of 5 points or more for c: change nothing; "
@@ -105,14 +99,8 @@ def test_headline_of_a_model() -> None:
 
 def test_first_table_order_and_words() -> None:
     head, _, *rows = cells(first_table(study_analysis(FLOOR, BEHIND, MILD, EQUAL, EIGHT)))
-    assert head == [
-        "model",
-        "Bash",
-        "PowerShell",
-        "gap in points (95 % interval)",
-        "what the interval shows",
-        "decision table",
-    ]
+    names = "gap in points (95 % interval) | what the interval shows | decision table"
+    assert " | ".join(head) == f"model | Bash | PowerShell | {names}"
     assert [(row[0], re.split("[,;.]", row[-2])[0], row[-1]) for row in rows] == [
         ("b", "Bash is ahead", "mild evidence for Bash, supported"),
         ("c", "Who is ahead is open", "mild evidence for PowerShell, not supported"),
@@ -218,22 +206,17 @@ def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS
 def test_study_sentences_on_registration(provenance: Provenance, said: str) -> None:
     line = of_study(study_analysis(OPEN), provenance)
     assert said in line and ("official release" in line) == (provenance is OTHER_BUILD)
-    assert "no decision named" not in of_study(
-        study_analysis(OPEN), Provenance(), decision="which shell"
-    )
+    decided = of_study(study_analysis(OPEN), Provenance(), decision="which shell")
+    assert "no decision named" not in decided
 
 
 def test_study_sentences_on_the_design() -> None:
     said = of_study(study_analysis(MISSING, OPEN))
-    assert (
-        "20 tasks (no named set) × 2 shells × 5 trials × 2 models, 394 of 400 runs measured."
-        in said
-    )
+    assert "20 tasks (no named set) × 2 shells × 5 trials × 2 models, 394 of 400 runs" in said
     assert "Missing: 6 of 100 in PowerShell for a." in said
     name = next(iter(task_sets()))
-    assert f"20 tasks ({name}) × 2" in of_study(
-        study_analysis(OPEN), tasks=load_tasks(task_sets()[name].tasks)
-    )
+    named = of_study(study_analysis(OPEN), tasks=load_tasks(task_sets()[name].tasks))
+    assert f"20 tasks ({name}) × 2" in named
 
 
 @pytest.mark.parametrize(
@@ -270,9 +253,8 @@ def test_study_sentences_on_several_models() -> None:
     study = make_study("ab")
     said = " ".join(study_sentences(two, view_of(study, TASKS)))
     assert "With 2 models of no true gap, one or more would be called ahead in up to 10 %" in said
-    same = study.model_copy(
-        update={"models": [m.model_copy(update={"id": "x"}) for m in study.models]}
-    )
+    models = [model.model_copy(update={"id": "x"}) for model in study.models]
+    same = study.model_copy(update={"models": models})
     for analysis, of in ((two, same), (one, make_study("a"))):
         assert "of no true gap" not in " ".join(study_sentences(analysis, view_of(of, TASKS)))
 
@@ -298,10 +280,8 @@ def test_printed_page_has_the_paths(tmp_path: Path) -> None:
     assert lines[1] == "PowerShell was not measured here: this report compares nothing."
     assert "Not compared: PowerShell 7 was not measured" in lines[3]
     assert "\x1b" not in "".join(lines)
-    assert lines[-2:] == [
-        f"Report:   {tmp_path / 'report.md'}",
-        f"Explorer: {tmp_path / 'explorer.html'}",
-    ]
+    assert lines[-2] == f"Report:   {tmp_path / 'report.md'}"
+    assert lines[-1] == f"Explorer: {tmp_path / 'explorer.html'}"
 
 
 def analysis_lacking(bash: int, pwsh: int | None) -> Analysis:

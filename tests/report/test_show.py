@@ -58,9 +58,7 @@ def test_show_prints_the_whole_cell(results) -> None:
     records = made.load(CELL)
     assert "qwen-0.5b, Bash, stale-lockfiles-0, trial 1\n" in text
     answer = records.generation.answer
-    assert text.splitlines()[-1] == f"× failed (silent-wrong): {records.score.why}", (
-        "the verdict is last"
-    )
+    assert text.splitlines()[-1] == f"× failed (silent-wrong): {records.score.why}"
     facts = [answer.received_utc, f"{answer.usage.output_tokens} out", f"{answer.latency_s:.3f} s"]
     facts += [*answer.request.prompt.splitlines(), records.execution.extraction.strict]
     facts += [line for world in records.score.worlds for line in (world.why, *world.expected)]
