@@ -19,6 +19,7 @@ from fluency.generation.store import AnswerStore
 from tests.archive.factory import ASKED, Made, archived, gather, measure, products
 
 TASKS = ["stale-lockfiles", "crates-without-readme"]
+PROCESSES = ["strayed-jobs", "busy-threads", "descendants-with-depth", "worker-queues"]
 MODEL = {"alias": "m", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
 CONFIGS = [None, *sorted((ROOT / "config").glob("*.yaml"))]
 
@@ -42,7 +43,8 @@ def test_study_of_each_configuration_is_proven(config, tmp_path):
 
 
 def test_study_without_powershell_is_complete_and_proven(tmp_path):
-    made = made_from(tmp_path, shells=("bash",), models=[MODEL], control=True)
+    """With each kind of process that a world has."""
+    made = made_from(tmp_path, shells=("bash",), models=[MODEL], control=True, tasks=PROCESSES)
     products(made)
     report = verify_archive(archived(made, tmp_path / "out"))
     assert report.exit_code == 0 and not report.manifest.partial, report.lines()

@@ -4,18 +4,13 @@ import json
 import tarfile
 from pathlib import Path
 
-import pytest
-
 from fluency.archive import decision
 from fluency.archive.archived_study import read_archived_study, write_opened
 from fluency.archive.findings import VerifyReport
 from fluency.archive.replay import replay_archive
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
-from fluency.archive.world_files import load_world, world_files
 from fluency.common.errors import UserError
-from fluency.core.task_world import world_for
-from fluency.core.tasks import load_tasks
 from tests.archive.hostile import find, rewritten
 
 VALUES = (
@@ -118,13 +113,3 @@ def sparse(size: int) -> bytes:
     block[148:156] = b" " * 8
     block[148:155] = b"%06o\0" % sum(block)
     return bytes(block) + bytes(1024)
-
-
-@pytest.mark.parametrize(
-    "task", ["strayed-jobs", "busy-threads", "descendants-with-depth", "worker-queues"]
-)
-def test_load_world_restores_processes(task):
-    (task,) = load_tasks([task])
-    world = world_for(task, 11)
-    files = world_files([task], [11], world_for)
-    assert load_world(files.__getitem__, f"worlds/11-{world.sha256[:16]}") == world

@@ -62,25 +62,21 @@ def changed(study: Study, /, **values) -> Study:
     return Study.model_validate(study.model_dump() | values)
 
 
-MODEL = make_study().models[0].model_dump()
-CHANGES = (
-    ({"trials": 5}, ["trials: registered 2, now 5"]),
-    ({"sandbox": {"limits": {"memory_mb": 512}}}, ["limits.memory_mb: registered 1024, now 512"]),
-    ({"tasks": [TASKS[0]]}, ["tasks.stale-lockfiles: registered, not in the study"]),
-    (
-        {"models": [MODEL | {"alias": "other"}]},
-        [
-            "models.other: in the study, not registered",
-            "models.qwen-0.5b: registered, not in the study",
-        ],
-    ),
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"trials": 5}, ["trials: registered 2, now 5"]),
+        (
+            {"sandbox": {"limits": {"memory_mb": 512}}},
+            ["limits.memory_mb: registered 1024, now 512"],
+        ),
+        ({"tasks": [TASKS[0]]}, ["tasks.stale-lockfiles: registered, not in the study"]),
+        ({"tasks": [*TASKS, "sql-files"]}, ["tasks.sql-files: in the study, not registered"]),
+    ],
 )
-
-
-def test_each_deviation_is_one_sentence(study, path):
-    for values, said in CHANGES:
-        other = changed(study, **values)
-        assert deviations(other, load_tasks(other.tasks), path) == said
+def test_each_deviation_is_one_sentence(values, said, study, path):
+    other = changed(study, **values)
+    assert deviations(other, load_tasks(other.tasks), path) == said
 
 
 DECIDES_NOTHING = {
@@ -132,9 +128,9 @@ def test_study_names_how_many_registrations_ask_the_same(tmp_path):
     """
     study = make_study(TASKS, trials=1, decision=DECISION)
     made, folder, paths = make(tmp_path, study), tmp_path / "pre", []
-    other = [MODEL | {"id": "qwen2.5-coder-1.5b-instruct"}]
+    other = study.models[0].model_dump() | {"id": "qwen2.5-coder-1.5b-instruct"}
     same = ({"trials": 2}, {"trials": 5}, {"tasks": [TASKS[0]]})
-    others = ({"models": other}, {"tasks": ["tree-size-bytes"]})
+    others = ({"models": [other]}, {"tasks": ["tree-size-bytes"]})
     for day, change in enumerate((*same, *others, {}, {"seeds": [13, 24]}), start=1):
         one, utc = changed(study, **change), f"2026-11-{day:02d}T00:00:00Z"
         path = preregister(one, load_tasks(one.tasks), DECISION, folder, utc=utc)

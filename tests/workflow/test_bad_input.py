@@ -132,11 +132,7 @@ def test_stop_signal_while_scheduler_is_locked_ends_run(fresh):
 
 def test_stored_answers_need_no_model_and_no_key(finished, flawless, tmp_path):
     """A clone without results, whose endpoint is gone, runs to its report."""
-    priced = {
-        "key_required": True,
-        "price": {"input_usd_per_mtok": 0, "output_usd_per_mtok": 0, "dated": "2026-09-30"},
-    }
-    project = Project.make(tmp_path / "project", models=[model("http://127.0.0.1:9", **priced)])
+    project = Project.make(tmp_path / "project", models=[model("http://127.0.0.1:9", **PAID)])
     shutil.copytree(finished.root / "answers", project.root / "answers")
     plan = project.fluency("plan")
     assert "0 calls to make" in plan.stdout and "ANTHROPIC_API_KEY" not in plan.stdout, plan.stdout

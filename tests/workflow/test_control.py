@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from fluency.core.records import Control, read_control
+from fluency.core.records import read_control
 from fluency.report.sentences import unexpected_controls
 from tests.workflow.project import TASKS, Project
 
@@ -20,14 +20,8 @@ def controlled(finished, tmp_path_factory) -> Project:
     return project
 
 
-@pytest.fixture(scope="module")
-def control(controlled) -> Control:
-    found = read_control(controlled.root / "results" / "test")
-    assert found is not None
-    return found
-
-
-def test_references_pass_and_wrong_commands_do_not(control, sandbox):
+def test_references_pass_and_wrong_commands_do_not(controlled, sandbox):
+    control = read_control(controlled.root / "results" / "test")
     for kind in ("reference", "wrong"):
         assert [run.task for run in control.of(SHELL, kind)] == TASKS
     assert all(run.as_it_must for run in control.runs) and unexpected_controls(control) == []
@@ -35,7 +29,7 @@ def test_references_pass_and_wrong_commands_do_not(control, sandbox):
     assert set(control.not_measured) == absent & {"bash", "pwsh"}
 
 
-def test_the_report_has_it_under_its_own_heading_and_in_no_rate(controlled, control):
+def test_the_report_has_it_under_its_own_heading_and_in_no_rate(controlled):
     report = (controlled.root / "results" / "test" / "report.md").read_text()
     assert "## Control: commands that no model wrote" in report
     assert re.search(r"\| Bash +\| +2 of 2 \| +0 of 2 \|", report)

@@ -34,13 +34,6 @@ from fluency.workflow.progress import (
 SGR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def record(msg: str | None = None, level: int = logging.INFO, **extra) -> logging.LogRecord:
     made = logging.LogRecord("snakemake", level, "", 0, msg, (), None)
     made.__dict__.update(extra)
@@ -58,8 +51,8 @@ def planned(reporter: ProgressReporter, **stats: int) -> None:
 
 @pytest.fixture
 def heard():
-    clock, stream = Clock(), io.StringIO()
-    reporter = ProgressReporter(stream, clock)
+    clock, stream = SimpleNamespace(now=0.0), io.StringIO()
+    reporter = ProgressReporter(stream, lambda: clock.now)
     return SimpleNamespace(reporter=reporter, clock=clock, text=stream.getvalue)
 
 

@@ -86,21 +86,6 @@ def test_scheduler_asks_models_evenly_and_last(jobs, under_way, cores):
             assert under_way[one] + len(taken[one]) <= under_way[other] + len(taken[other]) + 1
 
 
-def test_rate_limited_model_does_not_block_others(tmp_path):
-    with Endpoint(lambda prompt: "true") as endpoint:
-        models = [
-            model(endpoint.url, "rare-2.5", requests_per_minute=30),
-            model(endpoint.url, "often", in_flight=1),
-        ]
-        project = noop_project(tmp_path / "project", models, 20)
-        project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=5)
-        project.run([*noop_run(project, "cells"), "--cores", "2"], 0, {})
-        asked = [seen.body["model"] for seen in endpoint.requests]
-    assert sorted(asked) == ["fake-often"] * 5 + ["fake-rare-2.5"] * 5
-    before_the_last = asked[: len(asked) - asked[::-1].index("fake-often")]
-    assert before_the_last.count("fake-rare-2.5") <= 3
-
-
 @pytest.mark.parametrize(("in_flight", "apart"), [(1, 0), (4, 4)])
 def test_cells_are_asked_in_the_planned_order(in_flight, apart, tmp_path):
     """Exactly with one call in flight; else a cell is overtaken by those in flight at most."""

@@ -1,6 +1,7 @@
 """A third shell is one entry: Debian's zsh as a third shell, from the image to the report."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -76,14 +77,6 @@ def studied(sandbox, tmp_path_factory) -> Iterator[Project]:
             sandbox._engine.client().remove_image(image, force=True)
 
 
-def headline(report: str) -> dict[str, str]:
-    """The first table of the report: column -> its text for the one model."""
-    head, _, row = [line for line in report.splitlines() if line.startswith("| ")][:3]
-    return dict(
-        zip(*([cell.strip() for cell in line.split("|")] for line in (head, row)), strict=True)
-    )
-
-
 def test_third_shell_is_measured_and_reported(studied):
     facts = json.loads((studied.root / "results" / "image.json").read_text())
     assert facts["image"]["shells"]["zsh"].startswith("5.") and facts["start_up_s"]["zsh"] > 0
@@ -95,6 +88,5 @@ def test_third_shell_is_measured_and_reported(studied):
     assert frame[frame["shell"] == "bash"]["passed"].all()
     report = (studied.root / "results/test/report.md").read_text()
     assert "more often in PowerShell 7 than in Bash?" in report
-    assert headline(report)["Bash"] == "100.0 % (3/3)"
-    assert headline(report)["Zsh"] == "66.7 % (2/3)"
+    assert re.search(r"\| 100\.0 % \(3/3\) .*\| 66\.7 % \(2/3\) ", report)
     assert LINE in (studied.root / "results/test/explorer.html").read_text()
