@@ -13,9 +13,7 @@ from tests.report.explorer_factory import Made
 def browser() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
-        pytest.skip(
-            "Chromium is missing and this user may not install it (apt-get install chromium)"
-        )
+        pytest.skip("Chromium is missing and this user may not install it")
     with Browser(program) as started:
         yield started
 

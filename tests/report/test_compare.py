@@ -200,10 +200,9 @@ def test_compare_errors_are_sentences(tmp_path) -> None:
     with pytest.raises(UserError, match="no such study") as error:
         compare("old", "nwe", tmp_path)
     assert "other" in error.value.hint
-    with pytest.raises(UserError, match="share no model"):
-        compare("old", "other", tmp_path)
-    with pytest.raises(UserError, match="share no task"):
-        compare("old", "elsewhere", tmp_path)
+    for name, said in (("other", "share no model"), ("elsewhere", "share no task")):
+        with pytest.raises(UserError, match=said):
+            compare("old", name, tmp_path)
     (tmp_path / "old" / "provenance.json").write_text("{", encoding="utf-8")
     with pytest.raises(UserError, match="not a provenance record"):
         compare("old", "old", tmp_path)
