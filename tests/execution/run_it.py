@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import pytest
 
@@ -20,7 +20,7 @@ from fluency.execution import container
 from fluency.execution.engine import Engine, find_engine
 from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox
-from fluency.world import FINDINGS, JOB, Finding, HelperSpec, Job, Route
+from fluency.world import FINDINGS, JOB, Finding, HelperSpec, Job, Route, World
 from tests.waiting import wait_for
 
 LIMITS = Limits()
@@ -96,8 +96,8 @@ def packed(files: dict[str, bytes], dirs: tuple[str, ...], modes: dict[str, int]
     return buffer.getvalue()
 
 
-def small_world() -> SimpleNamespace:
-    """Three files, five helpers in a tree of two, five routes; the shape of fluency.world.World."""
+def small_world() -> World:
+    """Three files, five helpers in a tree of two, five routes."""
     files = {"README.md": b"# read me\n", "src/main.rs": b"fn main() {}\n"}
     files["with space.txt"] = b"\x00\xff"
     store = {"Content-Type": "application/octet-stream"}
@@ -118,8 +118,7 @@ def small_world() -> SimpleNamespace:
         HelperSpec("relay", "vox-relay", (), "sched", rss_mb=0),
         HelperSpec("lspd", "vox-lspd", ("",), "relay", rss_mb=0, virt_mb=3000),
     )
-    tree = {"tar": packed(files, ("src",), {}), "ages": AGES, "files": files, "dirs": ("src",)}
-    return SimpleNamespace(seed=1, sha256="0" * 64, http=http, processes=processes, **tree)
+    return World(1, files, ("src",), AGES, http, processes)
 
 
 SMALL = small_world()

@@ -5,7 +5,7 @@ import shlex
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 
@@ -288,7 +288,7 @@ PLAN = (
     HelperSpec("adopted", "vox-job", ("adopted", "%P"), "ended"),
     HelperSpec("late", "vox-job", ("late",), ids="another-digit"),
 )
-WORLD = SimpleNamespace(**vars(SMALL) | {"processes": PLAN})
+WORLD = replace(SMALL, processes=PLAN)
 LISTING = "ps -eLo pid=,comm= | grep vox-pool; ps -eLo pid=,comm= | grep io-"
 
 

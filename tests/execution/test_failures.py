@@ -36,9 +36,7 @@ STARTS = f"echo '{json.dumps(HEAD | {'processes': []})}';"
 """What the runner says before the command, as a line of a script that replaces it."""
 
 
-def session_of(
-    sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20
-) -> ContainerSession:
+def session_of(sandbox, script: str, within_s=20.0, most_bytes=1 << 20) -> ContainerSession:
     """A container whose runner is replaced by a script."""
     measures = isolation(LIMITS, sandbox.engine["name"])
     config = container_config(sandbox.image.image_id, container.LABELS, measures)
@@ -203,9 +201,8 @@ def test_container_after_sigkill_ends_at_its_deadline(sandbox):
 
     def goes_on() -> bool:
         with contextlib.suppress(docker.errors.APIError):  # it may have ended
-            return any(
-                "sleep 600" in str(client.top(one)) for one in own_containers(sandbox._engine)
-            )
+            found = own_containers(sandbox._engine)
+            return any("sleep 600" in str(client.top(one)) for one in found)
         return False
 
     wait_for(goes_on, 60)

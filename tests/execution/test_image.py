@@ -17,15 +17,7 @@ from fluency.common.paths import SANDBOX
 from fluency.core.records import ImageInfo
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.execution import image
-from fluency.execution.image import (
-    LABEL,
-    build_arguments,
-    forget_other_image,
-    keep_image,
-    load_image,
-    remove_older,
-    shared_image_path,
-)
+from fluency.execution.base_image import run_build
 from fluency.execution.image_content import REPOSITORY, content_sha256
 from fluency.execution.powershell import archive_origin, pinned, release_name
 from tests.waiting import wait_for
@@ -46,7 +38,9 @@ def test_content_hash_covers_shells(monkeypatch):
 
 def test_dockerfile_defaults_are_the_shells():
     text = (SANDBOX / "Dockerfile").read_text()
-    assert dict(re.findall(r'^ARG (SHELL\w+)="(.*)"$', text, re.MULTILINE)) == build_arguments()
+    assert (
+        dict(re.findall(r'^ARG (SHELL\w+)="(.*)"$', text, re.MULTILINE)) == image.build_arguments()
+    )
 
 
 FACTS = {"image_id": "i", "content_sha256": "c" * 64, "packages_sha256": "d" * 64}
@@ -57,9 +51,9 @@ INFO = ImageInfo(shells={"bash": "5.2", "pwsh": "7.6.5"}, **FACTS)
 @pytest.mark.parametrize(("pwsh", "kept"), [("7.6.5", True), (None, False), ("7.6.4", False)])
 def test_forget_other_image_by_shells(tmp_path, pwsh, kept):
     record = tmp_path / "image.json"
-    forget_other_image(INFO, record)  # no record is fine
+    image.forget_other_image(INFO, record)  # no record is fine
     record.write_text(json.dumps({"image": {"shells": {"bash": "5.2", "pwsh": pwsh}}}))
-    forget_other_image(INFO, record)
+    image.forget_other_image(INFO, record)
     assert record.exists() is kept
 
 
@@ -85,14 +79,13 @@ def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch)
 
     def build(name: str, checkout: str = checkout, content: str = "other") -> str:
         tag = f"{REPOSITORY}:{checkout}-{name}"
-        labels = {f"{LABEL}checkout": checkout, f"{LABEL}content": content, "test": tag}
+        labels = {f"{image.LABEL}checkout": checkout, f"{image.LABEL}content": content, "test": tag}
         source = io.BytesIO(f"FROM {sandbox.image.image_id}\n".encode())
-        for line in client.build(fileobj=source, tag=tag, labels=labels, rm=True, decode=True):
-            assert "error" not in line, line
+        run_build(sandbox._engine, fileobj=source, tag=tag, labels=labels)
         return tag
 
     def there() -> set[str]:
-        known = (tag for image in client.images() for tag in image["RepoTags"] or ())
+        known = (tag for found in client.images() for tag in found["RepoTags"] or ())
         return {tag.rpartition("-")[2] for tag in known if checkout in tag}
 
     monkeypatch.setattr(image, "CHECKOUT_ID", checkout)
@@ -101,11 +94,11 @@ def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch)
     container = client.create_container(used, "true")["Id"]
 
     def removed() -> bool:
-        remove_older(sandbox._engine)
+        image.remove_older(sandbox._engine)
         return "old" not in there()
 
     try:
-        remove_older(sandbox._engine)
+        image.remove_older(sandbox._engine)
         assert there() == {"used", "old", "current", "foreign"}, "they are younger than a day"
         time.sleep(1.1)
         monkeypatch.setattr(image, "UNUSED_AFTER", "1s")
@@ -132,18 +125,18 @@ def test_load_image_that_was_kept(sandbox, tmp_path, monkeypatch, capsys):
     client.import_image_from_data(layer.getvalue(), repository=name, tag=version)
     try:
         monkeypatch.setattr(image, "FOLDER", tmp_path / "absent")
-        keep_image(engine, TAG)
+        image.keep_image(engine, TAG)
         assert capsys.readouterr().err == ""  # no shared folder, nothing to keep
         monkeypatch.setattr(image, "FOLDER", tmp_path)
-        assert not load_image(engine, TAG)
+        assert not image.load_image(engine, TAG)
         (tmp_path / "agent-shell-sandbox-older.tar").touch()
-        keep_image(engine, TAG)
-        assert list(tmp_path.iterdir()) == [shared_image_path(TAG)]
+        image.keep_image(engine, TAG)
+        assert list(tmp_path.iterdir()) == [image.shared_image_path(TAG)]
         before = client.inspect_image(TAG)["Id"]
         client.remove_image(TAG, force=True)
-        assert load_image(engine, TAG) and client.inspect_image(TAG)["Id"] == before
+        assert image.load_image(engine, TAG) and client.inspect_image(TAG)["Id"] == before
     finally:
         client.remove_image(TAG, force=True)
-    shared_image_path(TAG).write_bytes(b"no tar at all" * 100)
+    image.shared_image_path(TAG).write_bytes(b"no tar at all" * 100)
     with pytest.raises(SandboxError, match=r"does not load the image(.|\n)*delete the file"):
-        load_image(engine, TAG)
+        image.load_image(engine, TAG)

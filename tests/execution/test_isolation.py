@@ -101,11 +101,9 @@ def test_containers_go_away_and_leave_no_log(sandbox):
     label = {"label": "agent-shell-sandbox.test=log"}
 
     def ended(measures: Measures) -> list[dict[str, Any]]:
-        config = container_config(sandbox.image.image_id, {}, measures)
-        config |= {
-            "Entrypoint": ["/usr/bin/echo", "seen"],
-            "Labels": {"agent-shell-sandbox.test": "log"},
-        }
+        labels = {"agent-shell-sandbox.test": "log"}
+        config = container_config(sandbox.image.image_id, labels, measures)
+        config |= {"Entrypoint": ["/usr/bin/echo", "seen"]}
         container = client.create_container_from_config(config)["Id"]
         client.start(container)
         client.wait(container)

@@ -44,10 +44,8 @@ def podman(sandbox) -> Iterator[Sandbox]:
     """The same image on a podman of the test's own."""
     with ExitStack() as stack:
         # Podman refuses a runroot of more than 50 characters, which a worker's folder has.
-        short = tempfile.TemporaryDirectory(
-            prefix="podman-", dir="/tmp", ignore_cleanup_errors=True
-        )
-        folder = Path(stack.enter_context(short))
+        short = {"prefix": "podman-", "dir": "/tmp", "ignore_cleanup_errors": True}
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(**short)))
         stack.callback(subprocess.run, ["umount", "-q", "-l", f"{folder}/root/overlay"])
         log = stack.enter_context((folder / "log").open("wb"))
         patch = stack.enter_context(pytest.MonkeyPatch.context())
@@ -55,9 +53,8 @@ def podman(sandbox) -> Iterator[Sandbox]:
         patch.setenv("DOCKER_HOST", url)
         (folder / "runtime").write_text(RUNTIME)
         (folder / "runtime").chmod(0o755)
-        (folder / "containers.conf").write_text(
-            f'[engine]\nruntime = "test"\n[engine.runtimes]\ntest = ["{folder}/runtime"]\n'
-        )
+        settings = f'[engine]\nruntime = "test"\n[engine.runtimes]\ntest = ["{folder}/runtime"]\n'
+        (folder / "containers.conf").write_text(settings)
         patch.setenv("CONTAINERS_CONF", str(folder / "containers.conf"))
         storage = f"--root {folder}/root --runroot {folder}/run --cgroup-manager cgroupfs"
         command = f"unshare --net podman {storage} system service --time=0 {url}".split()

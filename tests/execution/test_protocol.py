@@ -24,6 +24,7 @@ HEAD = {"protocol": RUNNER_PROTOCOL, "nonce": NONCE}
 START = json.dumps(HEAD | {"processes": HELPERS}).encode() + b"\n"
 DOCUMENT = HEAD | {"result": RESULT, "inside_s": 0.3}
 WHOLE = json.dumps(DOCUMENT).encode()
+ODD = ({"wall_s": "soon"}, {"stdout": {"data": "%", "bytes": 1}}, {"used": {"disk": 1}})
 
 
 def less(key: str) -> dict:
@@ -47,20 +48,13 @@ def test_encode_condition_changes_its_fields_only():
 @pytest.mark.parametrize(
     ("document", "says"),
     [
-        (b"", "no whole result"),
-        (b"\xff\xfe", "no whole result"),
-        (WHOLE[:-20], "no whole result"),
-        (WHOLE * 2, "no whole result"),
-        (b"[]", "no whole result"),
+        *[(sent, "no whole result") for sent in (b"", b"\xff\xfe", WHOLE[:-20], WHOLE * 2, b"[]")],
         (DOCUMENT | {"protocol": 0}, "another protocol"),
-        (DOCUMENT | {"nonce": "b" * 32}, "another execution"),
-        (DOCUMENT | {"nonce": None}, "another execution"),
+        *[(DOCUMENT | {"nonce": nonce}, "another execution") for nonce in ("b" * 32, None)],
         (DOCUMENT | {"error": "Traceback\nOSError: disk"}, "runner failed: OSError: disk"),
         (HEAD, "no whole result"),
         (DOCUMENT | {"result": None}, "no whole result"),
-        (DOCUMENT | {"result": RESULT | {"wall_s": "soon"}}, "no whole result"),
-        (DOCUMENT | {"result": RESULT | {"stdout": {"data": "%", "bytes": 1}}}, "no whole result"),
-        (DOCUMENT | {"result": RESULT | {"used": {"disk": 1}}}, "no whole result"),
+        *[(DOCUMENT | {"result": RESULT | odd}, "no whole result") for odd in ODD],
         *[(DOCUMENT | {"result": less(key)}, "missing") for key in RESULT],
     ],
 )

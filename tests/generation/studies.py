@@ -14,9 +14,8 @@ KEY = "sk-ant-canary-0123456789abcdef0123456789"
 ENVIRON = dict.fromkeys(
     ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "VERTEX_ACCESS_TOKEN"], KEY
 )
-QUICK = RetryPolicy(
-    attempt_s=5.0, deadline_s=20.0, attempts=4, first_wait_s=0.001, longest_wait_s=0.002
-)
+WAITS = {"first_wait_s": 0.001, "longest_wait_s": 0.002}
+QUICK = RetryPolicy(attempt_s=5.0, deadline_s=20.0, attempts=4, **WAITS)
 
 
 def study_of(*models: dict[str, Any], **over: Any) -> Study:
@@ -30,13 +29,7 @@ def prompt_of(cell: Cell) -> str:
     return f"Answer for {cell.path}"
 
 
-def generator_of(
-    study: Study,
-    store: AnswerStore,
-    endpoint: Endpoint,
-    base_urls: dict[str, str] | None = None,
-    **over: Any,
-) -> Generator:
+def generator_of(study: Study, store: AnswerStore, endpoint: Endpoint, base_urls=None, **over):
     """A generator that asks the endpoint, or by alias what `base_urls` has."""
     urls = {model.alias: endpoint.url for model in study.models} if base_urls is None else base_urls
     options = {"environ": ENVIRON, "retry_policy": QUICK} | over

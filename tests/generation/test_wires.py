@@ -250,15 +250,11 @@ def test_where_clouds_are():
 
 
 ADDRESSES = [
-    ("chat", "http://h:8000", "http://h:8000/v1"),
-    ("chat", "http://h:8000/v1/", "http://h:8000/v1"),
-    ("chat", "http://h:8000/v1/chat/completions", "http://h:8000/v1"),
+    *[("chat", f"http://h{path}", "http://h/v1") for path in ("", "/v1/", "/v1/chat/completions")],
     ("chat", "https://h/api/paas/v4", "https://h/api/paas/v4"),
-    ("messages", "https://h/api", "https://h/api"),
-    ("messages", "http://localhost:11434/", "http://localhost:11434"),
-    ("messages", "https://h/api/v1", "https://h/api"),
+    *[("messages", f"https://h/api{path}", "https://h/api") for path in ("", "/v1")],
+    *[("messages", f"http://h:11434{path}", "http://h:11434") for path in ("/", "/v1/messages")],
     ("messages", "https://h/v1/", "https://h"),
-    ("messages", "https://h/v1/messages", "https://h"),
 ]
 NO_ADDRESSES = ["localhost:1234", "ftp://x", "", "http://", "http://h:99999", "http://[::1"]
 NO_ADDRESSES += ["http://a b", "http://h?key=1", "http://h/#1", "https://me:secret@host"]

@@ -27,16 +27,10 @@ class Recorded(NamedTuple):
     failure_class: str | None
 
 
-def result(
-    stdout: bytes | str = b"",
-    exit_code: int | None = 0,
-    stderr: str = "",
-    wall_s: float = 0.2,
-    **fields: Any,
-) -> Result:
+def result(stdout: bytes | str = b"", exit_code: int | None = 0, stderr="", **fields) -> Result:
     raw = stdout.encode() if isinstance(stdout, str) else stdout
     streams = {"stdout": Stream.of(raw), "stderr": Stream.of(stderr.encode())}
-    return Result(exit_code=exit_code, wall_s=wall_s, **streams, **fields)
+    return Result(exit_code=exit_code, **streams, **{"wall_s": 0.2} | fields)
 
 
 def task_with(
@@ -47,7 +41,7 @@ def task_with(
     about |= {
         "provenance": "written",
         "provenance_note": "for a test",
-        "prompt": "Print what the test expects.",
+        "prompt": "Print what is asked.",
     }
     about["references"] = {"bash": ["true"], "pwsh": ["$null"]}
     about["wrong"] = {"bash": ["false"], "pwsh": ["exit 1"]}

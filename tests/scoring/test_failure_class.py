@@ -15,13 +15,9 @@ from tests.scoring.recordings import HANGING_S, recorded, result, task_with
 
 TASK = task_with("set", r"^[a-z]+ \d+$")
 RIGHT = ["a 1", "b 2"]
-ZSH = replace(
-    SHELLS["bash"],
-    name="zsh",
-    title="zsh",
-    missing_command=r"^zsh:\d+: command not found: (.+)$",
-    syntax_error=r"^zsh:\d+: parse error",
-)
+SAYS = {"missing_command": r"^zsh:\d+: command not found: (.+)$"}
+SAYS["syntax_error"] = r"^zsh:\d+: parse error"
+ZSH = replace(SHELLS["bash"], name="zsh", title="zsh", **SAYS)
 """A further shell with Bash's grammar and patterns of its own."""
 
 
@@ -91,10 +87,7 @@ CUT = Result(exit_code=0, stdout=Stream.of(b"a 1\n", 9_999_999), stderr=Stream.o
         ("wrong-structure", cell(result(""), result("A-1\n"))),
         ("no-output", cell(result(""), result(" \n"))),
         ("no-output", cell(result("", tree_changed=True))),
-        (
-            "silent-wrong",
-            cell(result("a 1\n", tree_changed=True)),
-        ),  # the folder is the command's own
+        ("silent-wrong", cell(result("a 1\n", tree_changed=True))),  # the folder is its own
         ("side-effects", cell(result("a 1\n", leftover=["sleep"]))),
         ("side-effects", cell(result("a 1\nb 2\n", helpers_intact=False))),
         ("side-effects", cell(OK, result("a 1\nb 2\n", helpers_intact=False))),
@@ -110,6 +103,7 @@ def test_classify_results(wanted, found):
 
 MISSING = "bash: line 1: {}: command not found\n"
 UNKNOWN = "{0}: The term '{0}' is not recognized as a name of a cmdlet, function, script file, or executable program.\n"
+NO_END = "bash: -c: line 1: unexpected EOF while looking for matching `''\n"
 NO_SYNTAX = "bash: -c: line {}: syntax error near unexpected token `)'\n"
 
 
@@ -123,10 +117,7 @@ NO_SYNTAX = "bash: -c: line {}: syntax error near unexpected token `)'\n"
         ("other-dialect", "bash", "Get-ChildItem crates", 127, MISSING.format("Get-ChildItem")),
         ("other-dialect", "pwsh", "if [ -f x ]; then ls; fi", 1, "ParserError: \nLine |\n"),
         ("other-dialect", "pwsh", "export A=1", 1, UNKNOWN.format("export")),
-        (
-            "does-not-parse", "bash", "echo 'x", 2,
-            "bash: -c: line 1: unexpected EOF while looking for matching `''\n",
-        ),
+        ("does-not-parse", "bash", "echo 'x", 2, NO_END),
         ("does-not-parse", "pwsh", "if (", 1, ""),
         ("does-not-parse", "pwsh", '$n = 1; "$n: x"', 1, "ParserError: \n"),
         ("does-not-parse", "pwsh", "gci crates | sort < x; dir >", 1, "ParserError: \n"),

@@ -149,13 +149,6 @@ def test_score_cell_unmeasured_shell():
     assert found.make_up.made_of == "cmdlets-only"
 
 
-def test_score_cell_make_up_follows_the_shell():
-    found = score(right(), generation('awk "/^```/" Cargo.toml'))
-    assert found.make_up.made_of == "unix-only"
-    complaint = "bash: -c: line 1: syntax error near unexpected token `)'\n"
-    assert score(everywhere("", 2, complaint)).make_up.made_of == "does-not-parse"
-
-
 @pytest.mark.parametrize(
     ("runs", "changed"),
     [

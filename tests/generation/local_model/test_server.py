@@ -95,21 +95,16 @@ def test_llama_cpp_block_gets_an_answer_of_a_real_model(small_server, endpoint, 
 # ------------------------------------------------------------ lifetime
 
 
-def start_run(small_weights, code=RUN):
-    environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
-    command = [sys.executable, "-c", code, str(small_weights)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, env=environment, **pipes)
-    address, child = json.loads(process.stdout.readline())
-    return process, address, child
-
-
 @pytest.mark.parametrize(
     ("end", "code"),
     [("", 0), ("raise RuntimeError('a bug')", 1), ("import os; os.kill(os.getpid(), 9)", -9)],
 )
 def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):
-    process, address, child = start_run(small_weights, RUN + end)
+    environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
+    command = [sys.executable, "-c", RUN + end, str(small_weights)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, env=environment, **pipes)
+    address, child = json.loads(process.stdout.readline())
     process.communicate(timeout=30)
     assert process.returncode == code
     wait_for(lambda: not running(child) and not listening(address))
