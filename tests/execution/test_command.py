@@ -11,36 +11,26 @@ from tests.scoring.recordings import recorded
 
 REPLY = st.text(st.sampled_from("ab`~\n\r $>PS|'\"\0-"), max_size=50) | st.text(max_size=60)
 
+FENCED = ["```bash\nls\n```", "```\nls\n```\n", "````bash\nls\n````"]
+THINKING = ["<think>\nUse `ls`.\n</think>", "[THINK]Hm.[/THINK]", "Hm.\n</think>"]
+DRESSED = ["`ls`", "```bash ls```", "$ ls", "PS> ls", "PS /work> ls", "```bash\nls"]
+DRESSED += [f"{FENCED[0]}{end}" for end in ("</s>", "<|im_end|>", "\u200b", " It lists.")]
+DRESSED += [f"{thinks}\n{said}" for said in ("ls", FENCED[0], "$ ls") for thinks in THINKING]
+DRESSED += [f"````\n{FENCED[0]}\n````"]
+
 
 @pytest.mark.parametrize(
     ("reply", "strict", "lenient", "fenced"),
     [
         ("  ls -l \n\n", "ls -l", "ls -l", False),
-        ("```bash\nls\n```", "ls", "ls", True),
-        ("```\nls\n```\n", "ls", "ls", True),
+        *[(fenced, "ls", "ls", True) for fenced in FENCED],
         ("```powershell\r\nGet-ChildItem\r\n```\r\n", "Get-ChildItem", "Get-ChildItem", True),
-        ("````bash\nls\n````", "ls", "ls", True),
         ("```bash title=x\nls \\\n  -l\n```", "ls \\\n  -l", "ls \\\n  -l", True),
         ("```bash\necho `date`\n```", "echo `date`", "echo `date`", True),
         ("echo `date`", "echo `date`", "echo `date`", False),
-        ("`ls`", "`ls`", "ls", False),
-        ("```bash ls```", "```bash ls```", "ls", False),
-        ("$ ls", "$ ls", "ls", False),
-        ("PS> ls", "PS> ls", "ls", False),
-        ("PS /work> ls", "PS /work> ls", "ls", False),
+        *[(dressed, dressed, "ls", False) for dressed in DRESSED],
         ("$x = 1; $x", "$x = 1; $x", "$x = 1; $x", False),
-        ("```bash\nls", "```bash\nls", "ls", False),
         ("```\na\n```\nor\n```\nb\n```", "```\na\n```\nor\n```\nb\n```", "a", False),
-        ("````\n```bash\nls\n```\n````", "````\n```bash\nls\n```\n````", "ls", False),
-        *[
-            (f"```bash\nls\n```{mark}", f"```bash\nls\n```{mark}", "ls", False)
-            for mark in ("</s>", "<|im_end|>", "\u200b", " It lists.")
-        ],
-        *[
-            (f"{thinking}\n{command}", f"{thinking}\n{command}", "ls", False)
-            for command in ("ls", "```bash\nls\n```", "$ ls")
-            for thinking in ("<think>\nUse `ls`.\n</think>", "[THINK]Hm.[/THINK]", "Hm.\n</think>")
-        ],
         ("```\n```", None, None, True),
         (" \n\t", None, None, False),
         ("ls\0", "ls\0", "ls\0", False),

@@ -200,15 +200,8 @@ def test_helpers_sleep_and_nobody_is_a_zombie(sandbox):
     assert result.processes == [] and result.http_requests == []
 
 
-REQUESTS = """\
-GET /dl/latest 302
-GET /dl/store/1 200
-GET /none 404
-HEAD /dl/store/1 200
-GET /api/crates?page=2 200
-GET /api/crates 200
-GET /api/crates 200
-""".splitlines()
+REQUESTS = ["GET /dl/latest 302", "GET /dl/store/1 200", "GET /none 404", "HEAD /dl/store/1 200"]
+REQUESTS += ["GET /api/crates?page=2 200", *["GET /api/crates 200"] * 2]
 
 
 def test_service_answers_and_logs(sandbox):

@@ -34,15 +34,11 @@ def named(key: str) -> list[str]:
     return [name for entry in LESS[key] for name in entry["syscalls"]]
 
 
-def granted(rules: list[dict[str, Any]], **wanted: bool) -> set[str]:
+def granted(rules: list[dict[str, Any]], *, for_capability: bool) -> set[str]:
     """The calls of rules that ask for a capability, or of those that do not."""
-    return {
-        name
-        for rule in rules
-        if rule["action"] == tool.ALLOW
-        and bool((rule.get("includes") or {}).get("caps")) is wanted["for_capability"]
-        for name in rule["names"]
-    }
+    asks = [bool((rule.get("includes") or {}).get("caps")) for rule in rules]
+    fits = [rule for rule, asked in zip(rules, asks, strict=True) if asked is for_capability]
+    return {name for rule in fits if rule["action"] == tool.ALLOW for name in rule["names"]}
 
 
 TO_ALL = granted(DEFAULT["syscalls"], for_capability=False)

@@ -11,8 +11,7 @@ from fluency.common.paths import ROOT
 @pytest.fixture(scope="session")
 def interop() -> Path:
     """Its folder of programs."""
-    made = subprocess.run(
-        ["make", "-s", ".venv-interop/.made"], capture_output=True, text=True, cwd=ROOT
-    )
+    command = ["make", "-s", ".venv-interop/.made"]
+    made = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert made.returncode == 0, made.stdout + made.stderr
     return ROOT / ".venv-interop" / "bin"

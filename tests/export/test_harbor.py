@@ -36,9 +36,8 @@ def written(tmp_path_factory) -> Path:
 
 def test_harbor_folders_have_harbors_form(written):
     """The instruction is the prompt, and names the file of the answer."""
-    assert {path.name for path in written.iterdir()} == {
-        f"{task}-{shell}" for task in SAMPLE for shell in SHELLS
-    }
+    expected = {f"{task}-{shell}" for task in SAMPLE for shell in SHELLS}
+    assert {path.name for path in written.iterdir()} == expected
     for folder in written.iterdir():
         config = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
         assert config["task"]["name"] == f"agent-shell-fluency/{folder.name}"

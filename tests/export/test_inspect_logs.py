@@ -17,9 +17,8 @@ from fluency.execution.execute import execute_cell
 from tests.archive.factory import Executor, archived, gather, make, make_study, measure, put_cell
 
 TASKS = ("stale-lockfiles", "tree-size-bytes")
-REFUSED, FAILED, UNJUDGED, UNASKED = (
-    Cell("qwen-0.5b", "bash", TASKS[0], trial) for trial in (1, 2, 3, 4)
-)
+SPECIAL = [Cell("qwen-0.5b", "bash", TASKS[0], trial) for trial in (1, 2, 3, 4)]
+REFUSED, FAILED, UNJUDGED, UNASKED = SPECIAL
 
 
 @pytest.fixture(scope="module")
@@ -109,14 +108,11 @@ def test_log_samples_match_cells(found, packed, example):
         value = "C" if row.passed else "I"
         verdict = {"value": value, "answer": row.command, "explanation": row.why}
         assert sample["scores"]["passed"] == verdict
-        assert sample["worlds"] == [
-            [w.seed, w.condition, w.reading, w.passed] for w in score.worlds
-        ]
-        assert [json.loads(line) for line in sample["target"].splitlines()] == [
-            world.expected
-            for world in score.worlds
-            if (world.condition, world.reading) == ("as_designed", "strict")
-        ]
+        worlds = [[w.seed, w.condition, w.reading, w.passed] for w in score.worlds]
+        assert sample["worlds"] == worlds
+        plain = [w for w in score.worlds if (w.condition, w.reading) == ("as_designed", "strict")]
+        targets = [json.loads(line) for line in sample["target"].splitlines()]
+        assert targets == [world.expected for world in plain]
     for model, log in found[packed.name].items():
         (usage,) = log["usage"].values()
         tokens = [row.output_tokens for row in rows if row.model == model]

@@ -34,9 +34,8 @@ def small_disk(tmp_path) -> Iterator[Callable[[int], Path]]:
     disk.mkdir()
 
     def mount(size: int) -> Path:
-        if subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", disk], capture_output=True
-        ).returncode:
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", disk]
+        if subprocess.run(command, capture_output=True).returncode:
             pytest.skip("only root mounts a disk")
         return disk
 

