@@ -59,9 +59,8 @@ if __name__ == "__main__":
         into = folder / archive.name
         sys.argv = ["logs", "--archive", str(archive), "--into", str(into)]
         assert logs.main() == 0
-        answer[archive.name] = {
-            Path(info.name).stem: found(info.name) for info in list_eval_logs(str(into))
-        }
+        names = [info.name for info in list_eval_logs(str(into))]
+        answer[archive.name] = {Path(name).stem: found(name) for name in names}
     with unpacked(archives[-1]) as files:
         view = read_archived_study(files).view()
         try:

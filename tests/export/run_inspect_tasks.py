@@ -25,10 +25,8 @@ def says(shell):
     def answer(messages, *_):
         task = next(task for prompt, task in prompts.items() if prompt in messages[-1].text)
         command = (task.wrong if task.id == WRONG else task.references)[shell][0]
-        refused = task.id == REFUSED
-        output = ModelOutput.from_content(
-            "m", "" if refused else command, "content_filter" if refused else "stop"
-        )
+        said = ("", "content_filter") if task.id == REFUSED else (command, "stop")
+        output = ModelOutput.from_content("m", *said)
         output.usage = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
         return output
 

@@ -11,9 +11,8 @@ from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
 KEY = "sk-ant-canary-0123456789abcdef0123456789"
-ENVIRON = dict.fromkeys(
-    ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "VERTEX_ACCESS_TOKEN"], KEY
-)
+NAMES = "ANTHROPIC_API_KEY OPENAI_API_KEY AWS_BEARER_TOKEN_BEDROCK VERTEX_ACCESS_TOKEN"
+ENVIRON = dict.fromkeys(NAMES.split(), KEY)
 WAITS = {"first_wait_s": 0.001, "longest_wait_s": 0.002}
 QUICK = RetryPolicy(attempt_s=5.0, deadline_s=20.0, attempts=4, **WAITS)
 

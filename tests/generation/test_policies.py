@@ -166,6 +166,9 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
         assert model.minutes == pytest.approx(200 / 45)
     assert made.models[0].expected_usd < 5  # under $5 at Opus prices
     assert made.missing_keys == []
+    first, _ = estimate_cost(Requests(paid, TASKS), store, {}).missing_keys
+    assert "ANTHROPIC_API_KEY" in first
+    assert estimate_cost(Requests(paid, []), store, {}).missing_keys == []
 
 
 def test_the_readme_states_the_price_that_the_plan_computes():
@@ -210,17 +213,11 @@ def test_a_model_that_is_not_in_the_table_is_expected_to_write_sixty_tokens(stor
 
 
 def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
-    for shell in paid.shells:
-        assert build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] == PREAMBLE
+    told = {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells}
+    assert told == {PREAMBLE}
     assert PREAMBLE == (
         "The current directory is the root of a Rust cargo workspace on a Linux machine. The usual "
         "Linux command-line tools are installed, interpreters of other languages are not. All "
         "paths are relative to it. Write only the requested output to standard output, and exit "
         "with status 0."
     )
-
-
-def test_estimate_names_missing_keys(paid, store):
-    first, _ = estimate_cost(Requests(paid, TASKS), store, {}).missing_keys
-    assert "ANTHROPIC_API_KEY" in first
-    assert estimate_cost(Requests(paid, []), store, {}).missing_keys == []

@@ -15,10 +15,8 @@ from tests.generation.endpoint import Reply, message
 from tests.generation.studies import KEY, SUFFIX, ask, generator_of, study_on
 
 PAGE = (ROOT / "docs/models-and-servers.md").read_text()
-BLOCKS = {
-    value["study"]: value
-    for value in map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE, re.S))
-}
+FOUND = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE, re.S))
+BLOCKS = {block["study"]: block for block in FOUND}
 
 
 def completion(text, finish="stop", said=None, **over):
