@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from fluency.core.grammar import condition_applies
 from fluency.core.records import Execution
 from fluency.core.schema import read_record
 from fluency.core.shells import CONDITIONS, SHELLS
@@ -60,15 +61,30 @@ def test_answers_that_call_alias_run_again_with_aliases(measured):
         for path in (measured.root / "results/executions").rglob("pwsh/*/*.json")
         if any(run.condition == "windows_aliases" for run in read_record(Execution, path).runs)
     }
+    windows, shell = CONDITIONS["windows_aliases"], SHELLS["pwsh"]
+    assert again == {
+        task for task, row in pwsh.iterrows() if condition_applies(windows, shell, row["command"])
+    }
     assert TRAP in again and len(again) < len(pwsh)
     report = (measured.root / "results/test/report.md").read_text()
     assert "100.0 % (15/15)" in report and "93.3 % (14/15)" in report and "−6.7" in report
     assert "| too easy to tell" in report and "who is ahead is open" in report
+    assert (measured.root / "results/test/figures/gaps.svg").exists()
     aliases = r"with Windows aliases: the aliases of Windows for PowerShell \(Bash as designed\)"
     assert re.search(rf"\| {aliases} +\|.*\| +0\.0 \|", report), "next to −6.7 as designed"
+    page = (measured.root / "results/test/explorer.html").read_text()
+    assert "with Windows aliases, strict reading" in page
 
 
 def test_archive_of_both_shells_verifies_and_replays(measured):
+    # Registered with two trials, run with one: report and decision record must state it.
+    measured.configure(trials=2)
+    measured.fluency("preregister", "--decision", "which prompts to write")
+    (file,) = (measured.root / "preregistrations").glob("*.json")
+    registration = str(file.relative_to(measured.root))
+    measured.configure(trials=1, preregistration=registration)
+
+    measured.snakemake()
     archived = measured.fluency("archive").stdout.splitlines()[-1]
     assert measured.fluency("verify", archived).stdout.splitlines()[-1] == "PROVEN"
     replayed = measured.fluency("replay", archived, code=None)
@@ -76,3 +92,7 @@ def test_archive_of_both_shells_verifies_and_replays(measured):
     measured.fluency("decision", archived, "--title", "Keep the prompts")
     record = next((measured.root / "docs" / "decisions").glob("*.md")).read_text()
     assert "these tasks are too easy to tell by how much the shells differ" in record
+    report = (measured.root / "results/test/report.md").read_text()
+    for text in (record, report):
+        assert re.search("trials.*2.*1|trials.*1.*2", text), "the deviation is stated"
+        assert registration in text
