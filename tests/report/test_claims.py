@@ -262,3 +262,23 @@ def test_compare_prints_the_interval_of_each_change(tmp_path) -> None:
                 assert [*map(value, shown[:3])] == pytest.approx(exact, abs=0.0501), (seed, title)
                 widest = max(widest, *map(abs, printed_ends))
     assert widest == 200
+
+
+def test_analysis_swaps_with_the_shells_and_ignores_the_order_of_tasks(only_claims) -> None:
+    swap, sides = (
+        {"bash": "pwsh", "pwsh": "bash"},
+        {"challenger": "baseline", "baseline": "challenger"},
+    )
+    for seed in range(60):
+        study, tasks, frame = made_study(seed)
+        swapped = analyse(frame.assign(shell=frame["shell"].replace(swap)), study, tasks)
+        mixed = analyse(frame.sample(frac=1, random_state=seed), study, tasks[::-1])
+        models = [analysis.models for analysis in (analyse(frame, study, tasks), swapped, mixed)]
+        for one, two, three in zip(*models, strict=True):
+            assert one.reading == three.reading
+            if one.gap:
+                assert one.gap.interval == three.gap.interval
+                assert one.gap.value == -two.gap.value
+                assert one.gap.interval == (-two.gap.interval.high, -two.gap.interval.low)
+                assert sides.get(one.gap.ahead) == two.gap.ahead
+                assert (one.gap.size, one.gap.supported) == (two.gap.size, two.gap.supported)
