@@ -39,7 +39,7 @@ def test_tally_in_other_worlds():
     [
         ("changelog-releases", {"content": "set"}, "swapped"),
         ("crates-using-reqwest", {"content": "paths", "structure": Structure(line=r"^\S.*$")}, "names as paths"),
-        ("fetch-top-crates", {"content": "hex"}, ""),
+        ("fetch-top-crates", {"content": "hex", "structure": Structure(line=r"^\S.*$")}, ""),
         ("session-tool-failures", {"content": "json"}, "permuted"),
         ("largest-rust-files", {"content": "set"}, "absolute paths"),
         ("broken-doc-links", {"content": "set"}, "absolute paths"),
