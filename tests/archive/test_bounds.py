@@ -148,6 +148,8 @@ def test_values_worlds_and_rows_are_bounded_together(small_archive, monkeypatch)
         study = read_archived_study(files)
         cell = study.cells[0]
         assert study.row(cell, study.records(cell)).task and len(study.index) == 1
+        counted = study._values
+        assert study.records(cell).generation and study._values == counted, "read again, not more"
         del study.index
         monkeypatch.setitem(MAX_WORLDS, "tree.tar", 100)
         with pytest.raises(ArchiveError, match=r"tree\.tar hold"):

@@ -30,11 +30,6 @@ def git_state() -> tuple[str | None, bool | None]:
     return commit.decode().strip(), bool(changes or new)
 
 
-def in_history(commit: str) -> bool:
-    """Whether the commit, by its full name, is HEAD or an ancestor of it."""
-    return git("merge-base", "--is-ancestor", commit, "HEAD") is not None
-
-
 def day_of(commit: str) -> str | None:
     """The UTC day of a commit, by its full name."""
     made = git("show", "-s", "--format=%cd", "--date=format-local:%Y-%m-%d", commit)
