@@ -26,7 +26,7 @@ def test_without_leaning_equals_a_study_of_the_others() -> None:
     for less in model().without[:2]:
         kept = [task for task in TASKS if task.lean not in less.names]
         alone = model(kept)
-        assert (less.tasks, less.gap, less.reading) == (20, alone.gap, alone.reading)
+        assert (less.tasks, less.gap, less.verdict) == (20, alone.gap, alone.verdict)
 
 
 def test_leaning_table_has_each_group_and_both(tmp_path) -> None:
@@ -41,7 +41,7 @@ def test_leaning_table_has_each_group_and_both(tmp_path) -> None:
         ["without those that lean to PowerShell", "20", "−20.0"],
         ["without those that lean to Bash or PowerShell", "10", "0.0"],
     ]
-    assert found.without[2].reading.band is None and rows[3][4] == "no verdict"
+    assert found.without[2].verdict is None and rows[3][4] == "no verdict"
 
 
 def test_could_change_names_a_leaning_group_that_decides() -> None:
@@ -64,5 +64,5 @@ def test_named_set_equals_a_study_of_its_tasks() -> None:
     first, rest = analyse(FRAME, STUDY, TASKS, sets).models[0].sets
     alone = model(TASKS[:20])
     assert (first.names, first.tasks) == (("first",), 20)
-    assert (first.gap, first.reading) == (alone.gap, alone.reading)
-    assert (rest.names, rest.tasks, rest.reading.band) == (("rest",), 10, None)
+    assert (first.gap, first.verdict) == (alone.gap, alone.verdict)
+    assert (rest.names, rest.tasks, rest.verdict) == (("rest",), 10, None)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from fluency.analysis.decision_table import plan_for, plan_sha256
-from fluency.analysis.gap import apply_table
 from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
 from fluency.core.shells import DESIGN_SHELLS
@@ -52,9 +51,9 @@ def test_refusals_above_a_tenth_missing() -> None:
             None if (cell.shell, cell.trial) == ("pwsh", 5) and cell.task in lost else True
         )
 
-    assert one(lacking(10)).reading.band == "falsified"
-    refused = one(lacking(11)).reading
-    assert refused.band is None
+    assert one(lacking(10)).verdict.band == "falsified"
+    refused = one(lacking(11))
+    assert refused.gap and refused.verdict is None
     assert "11 of 100 cells in PowerShell 7" in refused.refused[0]
 
 
@@ -66,7 +65,7 @@ def test_provisional_where_missing_cells_could_change_the_row() -> None:
 
     model = one(gap_of_ten)
     assert model.gap.bounds[0] < model.gap.bounds[1]
-    assert model.reading.provisional
+    assert model.verdict.provisional
     assert "On what was measured: " in headline_of(model)
 
 
@@ -79,7 +78,7 @@ def test_provisional_by_every_row_between_the_bounds(
     """From -7 to +7 both ends are inconclusive, as the gap is, and noise lies between them."""
     model = one(counted(*[(2, 3)] * 7))
     gap = replace(model.gap, bounds=(Fraction(low, 100), Fraction(high, 100)))
-    assert apply_table(model.outcomes, gap, model.tallies).provisional is provisional
+    assert gap.provisional is provisional
 
 
 def test_leave_out_names_parts_that_change_the_row() -> None:

@@ -61,7 +61,7 @@ def test_third_shell_leaves_the_gap_alone() -> None:
     two = make_study()
     alone = analyse(frame[frame["shell"] != "zsh"], two, TASKS).models[0]
     assert model.outcomes.contrast == ("bash", "pwsh")
-    assert (model.gap, model.reading) == (alone.gap, alone.reading)
+    assert (model.gap, model.refused) == (alone.gap, alone.refused)
     assert model.sensitivities == alone.sensitivities
     assert headline_of(model) == headline_of(analyse(frame, two, TASKS).models[0])
     mixed = make_study(shells=("zsh", "pwsh", "bash"))

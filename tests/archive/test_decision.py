@@ -11,7 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fluency.analysis.decision_table import BANDS, Edge, band_words
-from fluency.analysis.gap import TableReading
+from fluency.analysis.gap import GapEstimate
 from fluency.analysis.study_analysis import analyse
 from fluency.archive.code_hashes import code_hashes
 from fluency.archive.decision import _lines, write_decision
@@ -115,9 +115,9 @@ def test_record_proposes_only_supported_band(edge, proposed, archive, tmp_path, 
     def judged(*args):
         # Verified by now: the rebuilt report had its own conclusion.
         monkeypatch.setattr("fluency.archive.decision.decides", lambda analysis: "")
+        monkeypatch.setattr(GapEstimate, "edge", edge)
         found = analyse(*args)
-        verdict = TableReading(BANDS[0], (), False, edge, True)
-        return replace(found, models=[replace(model, reading=verdict) for model in found.models])
+        return replace(found, models=[replace(model, refused=()) for model in found.models])
 
     monkeypatch.setattr("fluency.archive.decision.analyse", judged)
     text = write_decision(archive, "title", tmp_path).read_text()
@@ -133,8 +133,8 @@ def test_unresolved_verdict_changes_nothing(band):
     words = band_words(DESIGN_SHELLS)
 
     def lines(resolved: bool, provisional: bool = False, edge: Edge | None = None):
-        verdict = TableReading(band, (), provisional, edge, resolved)
-        return _lines(SimpleNamespace(model="m", reading=verdict, words=words))
+        gap = SimpleNamespace(band=band, provisional=provisional, edge=edge, supported=resolved)
+        return _lines(SimpleNamespace(model="m", verdict=gap, words=words))
 
     sure, unsure, unfinished = lines(True), lines(False), lines(True, provisional=True)
     assert unfinished["changes"].startswith("Nothing yet")

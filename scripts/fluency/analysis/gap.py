@@ -131,6 +131,11 @@ class GapEstimate:
         return self.edge is None and plan.bands_within(*self.interval) == {self.band}
 
     @property
+    def provisional(self) -> bool:
+        """Whether the missing trials could change the row."""
+        return plan.bands_within(*self.bounds) != {self.band}
+
+    @property
     def fixed(self) -> float | None:
         """Half-width of the 95 % interval for exactly these tasks, from the trials' noise alone.
 
@@ -190,29 +195,10 @@ def estimate_gap(outcomes: Outcomes) -> GapEstimate | None:
     return GapEstimate(paired, interval, outcomes.bounds())
 
 
-@dataclass(frozen=True)
-class TableReading:
-    """What the decision table reads of one model.
-
-    Attributes:
-        band: Its row; None exactly where `refused` says why.
-        refused: Reasons against a verdict.
-        provisional: Whether the missing cells could change the row.
-        edge: The edge that both shells are at, so that the row is only a label.
-        supported: Whether the interval lies in the row.
-    """
-
-    band: plan.Band | None
-    refused: tuple[str, ...] = ()
-    provisional: bool = False
-    edge: plan.Edge | None = None
-    supported: bool = False
-
-
-def apply_table(
+def refusals(
     outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]
-) -> TableReading:
-    """Apply the decision table, or say why not."""
+) -> tuple[str, ...]:
+    """Reasons against a verdict by the decision table; one at least without a gap."""
     reasons = []
     for shell in outcomes.contrast:
         title = SHELLS[shell].title
@@ -235,19 +221,20 @@ def apply_table(
             f"{usable} of {len(outcomes.tasks)} tasks were measured in both shells; "
             f"a verdict needs {plan.MIN_TASKS}"
         )
-    if reasons or gap is None:
-        return TableReading(None, tuple(reasons))
-    provisional = plan.bands_within(*gap.bounds) != {gap.band}
-    return TableReading(gap.band, (), provisional, gap.edge, gap.supported)
+    return tuple(reasons)
 
 
 class Subset(NamedTuple):
-    """Gap and verdict over `tasks` tasks: of a set, or of those that lean to no shell named."""
+    """The gap over `tasks` tasks: of a set, or of those that lean to no shell named.
+
+    Attributes:
+        verdict: The gap, where the decision table may be applied to it.
+    """
 
     names: tuple[str, ...]
     tasks: int
     gap: GapEstimate | None
-    reading: TableReading
+    verdict: GapEstimate | None
 
 
 def subsets(
@@ -265,5 +252,6 @@ def subsets(
         if places:
             kept = outcomes.at(places, *outcomes.contrast)
             gap = estimate_gap(kept)
-            found.append(Subset(names, len(places), gap, apply_table(kept, gap, tallies)))
+            refused = refusals(kept, gap, tallies)
+            found.append(Subset(names, len(places), gap, None if refused else gap))
     return found

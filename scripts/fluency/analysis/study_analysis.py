@@ -14,9 +14,8 @@ from fluency.analysis.decision_table import Band, BandWords, band_words, plan_fo
 from fluency.analysis.gap import (
     GapEstimate,
     Subset,
-    TableReading,
-    apply_table,
     estimate_gap,
+    refusals,
     subsets,
 )
 from fluency.analysis.outcomes import (
@@ -44,7 +43,8 @@ class ModelAnalysis:
     Attributes:
         tallies: Of the study's shells, as are `composition` and `silent`.
         marks: By (task, shell), one a trial, see `trial_marks`.
-        gap: None if no task was measured in both contrasted shells; `reading` says why.
+        gap: None if no task was measured in both contrasted shells.
+        refused: Reasons against a verdict by the decision table.
         without: The gap without the tasks that lean to one contrasted shell, to the other, and to
             either.
         sets: The gap of each named set that is a part of the study's tasks.
@@ -59,7 +59,7 @@ class ModelAnalysis:
     outcomes: Outcomes
     marks: dict[tuple[str, str], list[str]]
     gap: GapEstimate | None
-    reading: TableReading
+    refused: tuple[str, ...]
     pass_k: descriptive.PassK
     sensitivities: list[Sensitivity]
     without: list[Subset]
@@ -71,6 +71,11 @@ class ModelAnalysis:
     retried_cells: list[tuple[Cell, int, bool]]
     times: dict[str, descriptive.ShellTimes]
     order: descriptive.AskingOrder
+
+    @property
+    def verdict(self) -> GapEstimate | None:
+        """The gap, where the decision table may be applied to it."""
+        return None if self.refused else self.gap
 
     @property
     def words(self) -> dict[Band, BandWords]:
@@ -108,7 +113,7 @@ def _analyse_model(
         outcomes=outcomes,
         marks=trial_marks(rows, outcomes),
         gap=gap,
-        reading=apply_table(outcomes, gap, tallies),
+        refused=refusals(outcomes, gap, tallies),
         pass_k=descriptive.pass_k(outcomes),
         sensitivities=sensitivities(rows, outcomes.tasks, trials, shells),
         without=subsets(outcomes, tallies, without),

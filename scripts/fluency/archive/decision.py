@@ -99,7 +99,7 @@ def _text(
         "could_change": could_change(analysis),
         "plan": (analysis.plan["version"], analysis.plan_sha256),
         "models": [_lines(model) for model in analysis.models],
-        "proposes": any(model.reading.band and not model.reading.edge for model in analysis.models),
+        "proposes": any(model.verdict and not model.verdict.edge for model in analysis.models),
         "registration": registration,
         "report": report,
         "record": record,
@@ -110,21 +110,21 @@ def _text(
 
 def _lines(model: ModelAnalysis) -> dict[str, str]:
     """What the record says about one model."""
-    reading, stays = model.reading, "The shell policy as it stands."
-    if reading.band is None:
-        changes = f"Nothing: there is no verdict ({'; '.join(reading.refused)})."
-    elif reading.edge:
+    verdict, stays = model.verdict, "The shell policy as it stands."
+    if verdict is None:
+        changes = f"Nothing: there is no verdict ({'; '.join(model.refused)})."
+    elif verdict.edge:
         changes = (
-            f"Nothing is proposed: these tasks are {too(reading.edge)} to tell by how much the "
+            f"Nothing is proposed: these tasks are {too(verdict.edge)} to tell by how much the "
             "shells differ, and the decision table does not apply."
         )
     else:
-        changes, stays = model.words[reading.band].changes, model.words[reading.band].stays
-        if reading.provisional:
+        changes, stays = model.words[verdict.band].changes, model.words[verdict.band].stays
+        if verdict.provisional:
             stays = "The shell policy as it stands, until the study is finished."
             unsure = "missing runs could change the verdict"
             changes = f"Nothing yet: by the table {changes} But {unsure}."
-        elif not reading.supported:
+        elif not verdict.supported:
             unsure = "the interval does not support it, so no change can be based on it"
             changes = f"By the table: {changes} But {unsure}."
     return {"model": model.model, "changes": changes, "stays": stays}

@@ -23,7 +23,7 @@ from fluency.analysis.decision_table import (
     edge_of,
 )
 from fluency.analysis.descriptive import DAYS_APART
-from fluency.analysis.gap import GapEstimate, TableReading
+from fluency.analysis.gap import GapEstimate
 from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis, analyse
 from fluency.common.words import escape_controls, plural
@@ -81,7 +81,7 @@ def question(analysis: Analysis) -> str:
 def telling_first(analysis: Analysis) -> list[ModelAnalysis]:
     """The models, those at an edge after the others, and those without a verdict last."""
     return sorted(
-        analysis.models, key=lambda model: (model.reading.band is None, bool(model.reading.edge))
+        analysis.models, key=lambda model: 2 if not model.verdict else bool(model.verdict.edge)
     )
 
 
@@ -105,7 +105,7 @@ def results(model: ModelAnalysis, shells: Iterable[str]) -> dict[str, str]:
         if gap
         else "n/a",
         "what the interval shows": claims_sentence(model),
-        "decision table": judged(model, model.reading),
+        "decision table": judged(model, model.verdict),
     }
 
 
@@ -131,9 +131,9 @@ def rate_cell(model: ModelAnalysis, shell: str) -> str:
 
 def claims_sentence(model: ModelAnalysis) -> str:
     """Who is ahead and by how much: what the printed interval shows, and nothing else."""
-    gap = model.gap
-    if gap is None or model.reading.band is None:
-        return f"Not compared: {'; '.join(model.reading.refused)}."
+    gap = model.verdict
+    if gap is None:
+        return f"Not compared: {'; '.join(model.refused)}."
     who = side_name(gap.ahead, model.outcomes.contrast)
     said = f"{who} is ahead" if gap.ahead else "Who is ahead is open"
     if gap.edge:
@@ -143,20 +143,20 @@ def claims_sentence(model: ModelAnalysis) -> str:
         said += f", by {SIZES[gap.size]}" if gap.ahead else f"; the gap is {SIZES[gap.size]}"
     elif gap.ahead:
         said += f"; whether by {TEN} is open"
-    return f"{'On what was measured: ' if model.reading.provisional else ''}{said}."
+    return f"{'On what was measured: ' if gap.provisional else ''}{said}."
 
 
-def judged(model: ModelAnalysis, reading: TableReading) -> str:
+def judged(model: ModelAnalysis, verdict: GapEstimate | None) -> str:
     """What the decision table says, and whether the interval supports it."""
-    if reading.band is None:
+    if verdict is None:
         return "no verdict"
-    if reading.edge:
-        return f"{too(reading.edge)} to tell"
-    if reading.band == "inconclusive":
-        return model.words[reading.band].label
-    name = side_name(reading.band, model.outcomes.contrast)
-    said = "change nothing" if reading.band == "falsified" else f"mild evidence for {name}"
-    return f"{said}, {'supported' if reading.supported else 'not supported'}"
+    if verdict.edge:
+        return f"{too(verdict.edge)} to tell"
+    if verdict.band == "inconclusive":
+        return model.words[verdict.band].label
+    name = side_name(verdict.band, model.outcomes.contrast)
+    said = "change nothing" if verdict.band == "falsified" else f"mild evidence for {name}"
+    return f"{said}, {'supported' if verdict.supported else 'not supported'}"
 
 
 def too(edge: Edge) -> str:
@@ -199,22 +199,22 @@ def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
 def decides(analysis: Analysis) -> str:
     """What may be decided: the first line of the report."""
     claims: dict[tuple[int, str], list[str]] = {}
-    compared = [(model, model.gap) for model in analysis.models if model.gap and model.reading.band]
+    compared = [(model, model.verdict) for model in analysis.models if model.verdict]
     for model, gap in compared:
-        claims.setdefault(_claim(analysis, model.reading, gap), []).append(model.model)
+        claims.setdefault(_claim(analysis, gap), []).append(model.model)
     if not claims:
         return _compares_nothing(analysis)
     parts = [text.format(_for(analysis, claims[rank, text])) for rank, text in sorted(claims)]
     sides = {gap.ahead for _, gap in compared} - {None}
     if len(sides) > 1:
         parts = ["the models disagree", *parts]
-    elif not sides and not any(model.reading.supported for model, _ in compared):
+    elif not sides and not any(gap.supported for _, gap in compared):
         parts = ["nothing in this study supports a change of policy", *parts]
-    if refused := [model.model for model in analysis.models if not model.reading.band]:
+    if refused := [model.model for model in analysis.models if model.refused]:
         parts.append(f"not compared: {listed(refused)}")
     said = "; ".join(parts)
     said = f"{said[:1].upper()}{said[1:]}."
-    if unfinished := [model.model for model, _ in compared if model.reading.provisional]:
+    if unfinished := [model.model for model, gap in compared if gap.provisional]:
         said += (
             f" Missing runs could still change the verdict for {listed(unfinished)}: "
             "finish the study before deciding."
@@ -222,12 +222,12 @@ def decides(analysis: Analysis) -> str:
     return said
 
 
-def _claim(analysis: Analysis, reading: TableReading, gap: GapEstimate) -> tuple[int, str]:
+def _claim(analysis: Analysis, gap: GapEstimate) -> tuple[int, str]:
     """What is said of one model, with a place for names, and its rank among the claims."""
     side = gap.ahead or (gap.band if gap.band in DIRECTIONS else None)
     name, rank = side_name(side, analysis.contrast), 10 * (side == "baseline")
     if gap.ahead and gap.band == side:
-        if reading.supported:
+        if gap.supported:
             return rank, f"{name} is ahead by {TEN}{{}}: {analysis.words[gap.band].reading}"
         if not gap.edge:
             return rank + 1, (
@@ -236,7 +236,7 @@ def _claim(analysis: Analysis, reading: TableReading, gap: GapEstimate) -> tuple
             )
     if gap.ahead:
         return rank + 2, f"{name} is ahead{{}}, on which the decision table bases no change"
-    if reading.supported:
+    if gap.supported:
         return 20, f"no difference of {NOISE_PP} points or more{{}}: change nothing"
     if side and not gap.edge:
         return rank + 3, (
@@ -307,7 +307,7 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
 def _several_models(analysis: Analysis, study: Study) -> Iterator[str]:
     """How often one of several models would be called ahead by chance; aliases are one model."""
     ids = {model.alias: model.id for model in study.models}
-    count = len({ids.get(m.model, m.model) for m in analysis.models if m.reading.band})
+    count = len({ids.get(m.model, m.model) for m in analysis.models if m.verdict})
     if count > 1:
         yield (
             f"With {count} models of no true gap, one or more would be called ahead in up to "
@@ -376,11 +376,11 @@ def could_change(analysis: Analysis) -> dict[str, list[str]]:
     """Model -> what would change its result, a sentence for each; nothing for models at an edge."""
     said = {
         model.model: [
-            *_other_definitions(model, model.gap),
-            *_other_tasks(model, model.gap, analysis.categories),
+            *_other_definitions(model, model.verdict),
+            *_other_tasks(model, model.verdict, analysis.categories),
         ]
         for model in analysis.models
-        if model.gap and model.reading.band and not model.reading.edge
+        if model.verdict and not model.verdict.edge
     }
     return {model: sentences for model, sentences in said.items() if sentences}
 
@@ -401,7 +401,7 @@ def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         said = f"is {signed(found.paired.gap)}" if found else "was not measured"
         if condition.in_summary and (found is None or found.band == gap.band):
             yield f"The gap {condition.title} {said}."
-    if model.reading.provisional:
+    if gap.provisional:
         low, high = map(signed, gap.bounds)
         yield f"The missing runs could move the gap to anything from {low} to {high}."
 
