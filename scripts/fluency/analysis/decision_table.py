@@ -50,16 +50,12 @@ class BandWords:
     """One band in words.
 
     Attributes:
-        label: In narrow columns and lists.
-        rule: Of the gap, as the analysis plan states it.
-        condition: As the decision table states it.
+        condition: Which gaps, as the decision table states it.
         reading: What the decision table makes of it.
         changes: What a supported verdict changes.
         stays: What it leaves as it is.
     """
 
-    label: str
-    rule: str
     condition: str
     reading: str
     changes: str
@@ -70,7 +66,7 @@ class BandWords:
 def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
     """The decision table in words for a baseline and a challenger, in its order."""
     baseline, challenger = (SHELLS[name] for name in contrast)
-    behind = _ahead(baseline, f"gap <= -{DIRECTION_PP} pp")
+    behind = _ahead(baseline)
     if policy := challenger.policy:  # for reasons that no study measures
         behind = replace(
             behind,
@@ -82,10 +78,8 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
             "did not look at.",
         )
     return {
-        "challenger": _ahead(challenger, f"gap >= {DIRECTION_PP} pp"),
+        "challenger": _ahead(challenger),
         "inconclusive": BandWords(
-            label=f"no rule for {NOISE_PP} to {DIRECTION_PP}",
-            rule=f"{NOISE_PP} pp <= |gap| < {DIRECTION_PP} pp",
             condition=f"{NOISE_PP} to {DIRECTION_PP} pp either way",
             reading="no rule",
             changes=f"Nothing: the decision table has no rule for a gap of {NOISE_PP} to "
@@ -93,8 +87,6 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
             stays="The shell policy as it stands.",
         ),
         "falsified": BandWords(
-            label=f"less than {NOISE_PP}",
-            rule=f"|gap| < {NOISE_PP} pp",
             condition=f"less than {NOISE_PP} pp either way",
             reading="hypothesis falsified: treat as noise, change nothing",
             changes="Nothing.",
@@ -105,11 +97,9 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
     }
 
 
-def _ahead(shell: Shell, rule: str) -> BandWords:
+def _ahead(shell: Shell) -> BandWords:
     name = shell.short_title
     return BandWords(
-        label=f"{name} by {DIRECTION_PP} or more",
-        rule=rule,
         condition=f"{name} ahead by {DIRECTION_PP} pp or more",
         reading=f"mild evidence to prefer {name} prompts",
         changes=f"Prompts may prefer {shell.title} for one-shot commands; the evidence is mild.",
@@ -133,13 +123,15 @@ MISSING_PROGRAM_GAP = Fraction(3, 100)
 def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
     """The plan of a study that contrasts a baseline and a challenger, JSON-ready."""
     baseline, challenger = contrast
-    names = {"baseline": baseline, "challenger": challenger}
     return {
         "version": VERSION,
         "gap": f"pass@1({challenger}) - pass@1({baseline}), equal task weight, exact fractions, "
         "one model at a time",
         "bands": {
-            names.get(band, band): words.rule for band, words in band_words(contrast).items()
+            challenger: f"gap >= {DIRECTION_PP} pp",
+            "inconclusive": f"{NOISE_PP} pp <= |gap| < {DIRECTION_PP} pp",
+            "falsified": f"|gap| < {NOISE_PP} pp",
+            baseline: f"gap <= -{DIRECTION_PP} pp",
         },
         "states": {
             "fail": [

@@ -28,7 +28,7 @@ from fluency.analysis.outcomes import (
 )
 from fluency.analysis.robustness import Sensitivity, sensitivities
 from fluency.common.errors import REBUILD_HINT, UserError
-from fluency.core.shells import Condition, gap_shells
+from fluency.core.shells import gap_shells
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
 
@@ -81,11 +81,6 @@ class ModelAnalysis:
     def words(self) -> dict[Band, BandWords]:
         """The decision table in words, for the shells contrasted here."""
         return band_words(self.outcomes.contrast)
-
-    def under(self, condition: Condition) -> GapEstimate | None:
-        """The gap where a shell's answers ran again under a condition; None if not measured."""
-        lines = (line for line in self.sensitivities if line.name == condition.title)
-        return next((line.estimate for line in lines), None)
 
 
 def _analyse_model(

@@ -153,7 +153,7 @@ def judged(model: ModelAnalysis, verdict: GapEstimate | None) -> str:
     if verdict.edge:
         return f"{too(verdict.edge)} to tell"
     if verdict.band == "inconclusive":
-        return model.words[verdict.band].label
+        return model.words[verdict.band].reading
     name = side_name(verdict.band, model.outcomes.contrast)
     said = "change nothing" if verdict.band == "falsified" else f"mild evidence for {name}"
     return f"{said}, {'supported' if verdict.supported else 'not supported'}"
@@ -386,19 +386,20 @@ def could_change(analysis: Analysis) -> dict[str, list[str]]:
 
 
 def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
-    other: dict[str, list[str]] = {}
-    for line in model.sensitivities:
-        if (found := line.estimate) and found.band != gap.band:
-            ways = other.setdefault(model.words[found.band].label, [])
-            ways.append(f"{line.name} {signed(found.paired.gap)}")
-    for label, ways in other.items():
+    by_name = {line.name: line.estimate for line in model.sensitivities}
+    rows: dict[str, list[str]] = {}
+    for name, found in by_name.items():
+        if found and found.band != gap.band:
+            ways = rows.setdefault(model.words[found.band].condition, [])
+            ways.append(f"{name} {signed(found.value)}")
+    for row, ways in rows.items():
         yield (
-            f"By another definition of a pass the decision table would say {label}: "
+            f'By another definition of a pass the row of the decision table is "{row}": '
             f"{', '.join(ways)}."
         )
     for condition in conditions_of(model.outcomes.contrast):
-        found = model.under(condition)
-        said = f"is {signed(found.paired.gap)}" if found else "was not measured"
+        found = by_name.get(condition.title)
+        said = f"is {signed(found.value)}" if found else "was not measured"
         if condition.in_summary and (found is None or found.band == gap.band):
             yield f"The gap {condition.title} {said}."
     if gap.provisional:
