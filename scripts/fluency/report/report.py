@@ -59,8 +59,6 @@ def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> Analysis:
 
 def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> dict[str, Any]:
     provenance, contrast = view.provenance, analysis.contrast
-    drawn = {(figure.kind, figure.model): figure for figure in figures}
-    changes = sentences.could_change(analysis)
     others = [shell for shell in analysis.shells_shown if shell not in contrast]
     sampling = provenance.sampling.values()
     return {
@@ -87,20 +85,10 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
             (pair, tables.change_table(pair.changes, (text(pair.first), text(pair.second))))
             for pair in analysis.pairs
         ],
+        "could_change": sentences.could_change(analysis),
         "unexpected": sentences.unexpected_controls(view.control),
-        "gaps": drawn.get(("gaps", "")),
-        "models": [
-            {
-                "name": model.model,
-                "changes": changes.get(model.model, []),
-                "failures": drawn.get(("failures", model.model)),
-                "differences": tables.difference_table(model),
-                "task_table": tables.task_table(model, analysis.categories),
-                "missing_programs": sentences.missing_programs(model),
-                "found": model,
-            }
-            for model in sentences.telling_first(analysis)
-        ],
+        "drawn": {(figure.kind, figure.model): figure for figure in figures},
+        "models": sentences.telling_first(analysis),
         "baseline": SHELLS[contrast[0]].short_title,
         "challenger": SHELLS[contrast[1]].short_title,
         "conditions": conditions_of(contrast),

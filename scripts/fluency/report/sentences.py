@@ -379,7 +379,7 @@ def could_change(analysis: Analysis) -> dict[str, list[str]]:
             *_other_definitions(model, model.verdict),
             *_other_tasks(model, model.verdict, analysis.categories),
         ]
-        for model in analysis.models
+        for model in telling_first(analysis)
         if model.verdict and not model.verdict.edge
     }
     return {model: sentences for model, sentences in said.items() if sentences}

@@ -13,7 +13,8 @@ from fluency.common.paths import REPORT
 from fluency.core.shells import SHELLS
 from fluency.report.markdown import aligned, code, text
 from fluency.report.numbers import percent, points, rate, seconds, signed, span
-from fluency.report.sentences import attempt, judged, short_name
+from fluency.report.sentences import attempt, judged, missing_programs, short_name
+from fluency.report.tables import difference_table, task_table
 
 
 def full_name(shell: str) -> str:
@@ -37,8 +38,11 @@ FILTERS: tuple[Callable[..., object], ...] = (
     text,
     attempt,
     judged,
+    missing_programs,
     short_name,
     full_name,
+    difference_table,
+    task_table,
     cell_link,
 )
 
