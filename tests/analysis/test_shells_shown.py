@@ -79,8 +79,9 @@ def test_third_shell_is_in_every_table(tmp_path: Path) -> None:
     assert "The gap is pass@1 in PowerShell less pass@1 in Bash" in text
     assert "Zsh is shown and enters no gap: *both shells* below means Bash and PowerShell." in text
     found = headers(text)
-    assert ["Bash", "PowerShell", "Zsh", "gap, pp"] in found
-    assert ["failure class", "Bash", "PowerShell", "Zsh", "example cell"] in found
+    places = ["both", "PowerShell only", "Bash only", "neither"]
+    assert ["model", "Bash", "PowerShell", "Zsh", "gap, pp", *places] in found
+    assert ["failure class", "Bash", "PowerShell", "Zsh"] in found
     assert ["task", "category", "Bash", "passes", "PowerShell", "passes", "Zsh", "passes"] in found
     assert found[0][:4] == ["model", "Bash", "PowerShell", "Zsh"]
     for title in ("Numbers", "Sensitivities", "Times"):
@@ -95,7 +96,7 @@ def test_another_contrast_has_its_own_words(tmp_path: Path) -> None:
     assert headers(text)[0][:3] == ["model", "Bash", "Zsh"]
     assert "Zsh better →" in words(figures["gaps"])
     assert "### What the answers consist of" in text
-    assert ["shell", "made of", "answers", "passed"] in headers(text)
+    assert ["model", "shell", "made of", "answers", "passed"] in headers(text)
     assert re.search(
         r"\| Bash ahead by 10 pp or more +\| mild evidence to prefer Bash prompts", text
     )

@@ -9,8 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fluency.analysis import decision_table as plan
-from fluency.analysis import simulated
+from fluency.analysis import decision_table, simulated
 from fluency.analysis.robustness import conditions_of
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.common.files import write_atomic
@@ -93,14 +92,7 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         "challenger": SHELLS[contrast[1]].short_title,
         "conditions": conditions_of(contrast),
         "mark_columns": ["passed", *(c.score_field for c in conditions_of(contrast))],
-        "limits": {
-            "verdict": plan.MIN_TASKS,
-            "direction": plan.DIRECTION_PP,
-            "noise": plan.NOISE_PP,
-            "floor": int(100 * plan.FLOOR),
-            "ceiling": int(100 * plan.CEILING),
-            "horizon_s": int(plan.HORIZON_S),
-        },
+        "plan": decision_table,
         "simulated": simulated,
         "marks": ", ".join(f"{symbol} {words}" for symbol, words in MARKS.values()),
         "tasks": [
