@@ -2,11 +2,13 @@
 
 import re
 from functools import cache
+from typing import get_args
 from xml.etree import ElementTree
 
 import pytest
 
 from fluency.analysis.study_analysis import analyse
+from fluency.core.records import FailureClass
 from fluency.report.figures import draw_figures
 from fluency.report.marks import FAILURES
 from fluency.report.numbers import signed, span
@@ -121,3 +123,4 @@ def test_failures_figure_draws_each_class() -> None:
     assert bars == pytest.approx([100 * number / 35 for number in numbers], abs=0.01)
     assert {FAILURES[first][1], FAILURES[second][1], "Bash", "PowerShell"} <= {*texts(drawing.svg)}
     assert ("failures", "model-x") not in drawings(lambda cell: True)[1]
+    assert {*FAILURES} == {*get_args(FailureClass), "unclassified"}

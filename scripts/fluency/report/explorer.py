@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from fluency.core.shells import SHELLS, gap_shells
 from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, ViewSize, cell_view
 from fluency.report.marks import FAILURES, MARKS
-from fluency.report.sentences import attempt, decides, results, telling_first
+from fluency.report.sentences import attempt, decides
+from fluency.report.tables import result_rows
 from fluency.report.templates import render
 
 WIDE_LIMIT = 19_000_000  # characters of details: what a browser reads in well under a second
@@ -38,24 +39,20 @@ def write_explorer(
 def page_header(analysis: Analysis) -> dict[str, Any]:
     """What the page says above its table: the numbers and claims as the report states them.
 
-    `verdict`: the report's first line. `rates`: by model, its results by their headers. `failures`:
-    rows of a failure class, what it means, and the runs that failed so by shell.
+    `verdict`: the report's first line. `rates`, `failures`: rows of cells, the headers first.
     """
-    shells = analysis.study.shells
-    rates = {model.model: results(model, shells) for model in telling_first(analysis)}
-    total: dict[str, Counter[str]] = {}
+    shells, total = analysis.study.shells, defaultdict[str, Counter[str]](Counter)
     for model in analysis.models:
         for line in model.failures:
-            total.setdefault(line.failure_class, Counter()).update(line.counts)
-    failures = [
-        (
-            name,
-            FAILURES.get(name, ("", "failed"))[1],
-            [total[name][s] for s in analysis.study.shells],
-        )
-        for name in [name for name in (*FAILURES, "unclassified") if name in total]
+            total[line.failure_class].update(line.counts)
+    titles = [SHELLS[shell].title for shell in shells]
+    failures: list[list[Any]] = [["Failure class", "What the command or answer did", *titles]]
+    failures += [
+        [name, meaning, *(total[name][shell] for shell in shells)]
+        for name, (_, meaning) in FAILURES.items()
+        if name in total
     ]
-    return {"verdict": decides(analysis), "rates": rates, "failures": failures}
+    return {"verdict": decides(analysis), "rates": result_rows(analysis), "failures": failures}
 
 
 def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def draw_failures(model: ModelAnalysis) -> Drawing | None:
     ]
     rows: list[dict[str, Any]] = [
         {
-            "name": FAILURES.get(line.failure_class, ("", line.failure_class))[1],
+            "name": FAILURES[line.failure_class][1],
             "counts": [line.counts.get(shells[place], 0) for place, *_ in bars],
         }
         for line in model.failures

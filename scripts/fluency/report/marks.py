@@ -32,6 +32,7 @@ FAILURES: dict[str, tuple[str, str]] = {
     "silent-wrong": ("wrong", "printed wrong content"),
     "one-world-only": ("wrong", "right in one world only"),
     "side-effects": ("wrong", "left processes or stopped the setup"),
+    "unclassified": ("wrong", "failed, not classified"),
 }
 """Failure class -> the kind it is, and what the command or answer did."""
 

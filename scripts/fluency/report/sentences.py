@@ -100,7 +100,7 @@ def results(model: ModelAnalysis, shells: Iterable[str]) -> dict[str, str]:
     """Rates, gap, what its interval shows and what the decision table says, by their headers."""
     gap = model.gap
     rates = {short_name(shell): rate_cell(model, shell) for shell in shells}
-    return rates | {
+    return {"model": model.model, **rates} | {
         "gap in points (95 % interval)": f"{signed(gap.value)} ({span(gap.interval)})"
         if gap
         else "n/a",
@@ -111,9 +111,9 @@ def results(model: ModelAnalysis, shells: Iterable[str]) -> dict[str, str]:
 
 def headline_of(model: ModelAnalysis) -> str:
     """What one model did, in a line."""
-    *rates, gap, claims, table = results(model, model.outcomes.contrast).items()
-    counted = ", ".join(f"{name} {cell}" for name, cell in (*rates, gap))
-    return f"{model.model}: {counted}. {claims[1]} Decision table: {table[1]}."
+    (_, name), *rates, gap, claims, table = results(model, model.outcomes.contrast).items()
+    counted = ", ".join(f"{title} {cell}" for title, cell in (*rates, gap))
+    return f"{name}: {counted}. {claims[1]} Decision table: {table[1]}."
 
 
 def rate_cell(model: ModelAnalysis, shell: str) -> str:

@@ -16,13 +16,15 @@ from fluency.report.sentences import results, short_names, telling_first
 SHOWN = 5
 
 
+def result_rows(analysis: Analysis) -> list[list[str]]:
+    """The headers, and the results of each model."""
+    found = [results(model, analysis.shells_shown) for model in telling_first(analysis)]
+    return [[*found[0]], *([*row.values()] for row in found)]
+
+
 def first_table(analysis: Analysis) -> str:
     """The results of each model, a row for each."""
-    found = {
-        model.model: results(model, analysis.shells_shown) for model in telling_first(analysis)
-    }
-    rows = [[name, *(text(cell, 1000) for cell in row.values())] for name, row in found.items()]
-    headers = ["model", *next(iter(found.values()))]
+    headers, *rows = ([text(cell, 1000) for cell in row] for row in result_rows(analysis))
     return table(headers, rows, "l" + "r" * (len(headers) - 3))
 
 
@@ -37,7 +39,7 @@ def difference_table(model: ModelAnalysis) -> str:
             failed = [mark for mark in model.marks[task, shells[gap < 0]] if mark not in MARKS]
             worst = Counter(failed).most_common(1)[0][0]
             passes = [_passes(model, shell, task) for shell in shells]
-            rows.append([task, *passes, FAILURES.get(worst, ("", "failed"))[1]])
+            rows.append([task, *passes, FAILURES[worst][1]])
     names = short_names(shells)
     headers = [f"largest gaps of {model.model}", *names, "how the losing shell failed"]
     return table(headers, rows, "lrr") if rows else ""
