@@ -40,7 +40,7 @@ def test_the_record_holds_what_a_decision_needs(record, archive, made):
         "decision-makers:\n",
         "# Which shell should prompts name?",
         "The study was run for this decision: which shell our prompts name",
-        "**Registered in advance**: `preregistrations/made-up-2026-11-01.json`",
+        f"**Registered in advance**: `{made.study.preregistration}`",
         "the first answer came 2026-11-22T01:02:03.456Z.",
         "Deviations: none.",
         "2 tasks (no named set) × 2 shells × 2 trials × 1 model, 8 of 8 runs measured.",

@@ -254,7 +254,7 @@ def test_report_of_a_usual_study(tmp_path: Path) -> None:
         "is safe to run",
         "are public, so a model may have been trained on them",
         "of 20 tasks (no named set), 3 come from the design document, 5 from",
-        "Exploratory: not registered in advance. Whatever",
+        "**Exploratory: not registered in advance**. Whatever",
         f"Analysis plan version {VERSION}, SHA-256",
     ):
         assert words in said
@@ -269,7 +269,7 @@ def test_report_prints_provenance(tmp_path: Path) -> None:
         "- sampling.model-x.max_tokens: `256, 512`",
         "- sampling.model-x.thinking: `none`",
         "40 values, SHA-256 of their list",
-        "Registered at a time that is not known: `registrations/study.json`",
+        "**Registered at a time that is not known**: `registrations/study.json`",
         "- trials: 5 became 4",
         "Bash 4 ms, PowerShell 7 0.41 s.",
         "task-20, version 1, written, SHA-256 `beefbeefbeefbeef`",

@@ -10,8 +10,6 @@ from typing import Any
 from fluency.analysis.study_analysis import ModelAnalysis, analyse
 from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import VerifyReport
-from fluency.archive.pack import REGISTRATIONS
-from fluency.archive.registration import read_registration
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_unpacked
 from fluency.common import clock
@@ -82,9 +80,6 @@ def _text(
 ) -> str:
     view = archived.view()
     analysis = analyse(to_frame(view.rows()), archived.study, archived.tasks)
-    path, registration = archived.registration, dict[str, Any]()
-    if path:
-        registration = {"file": f"{REGISTRATIONS}/{path.name}", **read_registration(path)}
     values: dict[str, Any] = {
         "title": " ".join(title.split()),
         "date": date,
@@ -100,7 +95,6 @@ def _text(
         "plan": (analysis.plan["version"], analysis.plan_sha256),
         "models": [_lines(model) for model in analysis.models],
         "proposes": any(model.verdict and not model.verdict.edge for model in analysis.models),
-        "registration": registration,
         "report": report,
         "record": record,
         "word": _word,
