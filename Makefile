@@ -24,7 +24,7 @@ DOCS := .venv/.docs
 CLUSTER := .venv/.cluster
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
 
 $(RUN): envs/requirements.lock envs/installer.lock pyproject.toml scripts/bootstrap.sh
 	@scripts/bootstrap.sh $(if $(wildcard $(DEV)),dev,requirements)
@@ -84,7 +84,7 @@ recordings: $(RUN) ## Execute all commands of all tasks and record what they pri
 show: $(RUN) ## One cell in the terminal (CELL=model/shell/task/trial FULL=1)
 	@fluency show "$${CELL:-}" $(if $(FULL),--full)
 
-compare: $(RUN) ## Two studies task by task (A=... B=...)
+compare: $(RUN) ## Two studies task by task (A=... B=..., each a name, a folder or a cells.csv)
 	@fluency compare "$${A:-}" "$${B:-}"
 
 power: $(RUN) ## What gap this design, or a larger one, could detect (CONFIG=...)
@@ -122,7 +122,7 @@ interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.ve
 harbor: $(RUN) ## Write the tasks for Harbor (INTO=folder CONFIG=...)
 	@python -m tools.interop.harbor.export $(CONFIGS) --into "$${INTO:-exports/harbor}"
 
-inspect-verdicts: $(INTEROP) ## Run every recorded command through Inspect AI and compare the verdicts (10 min)
+inspect-verdicts: $(INTEROP) ## Run every recorded command through Inspect AI and compare the verdicts (20 min)
 	@.venv-interop/bin/python -m fluency_inspect.agreement
 
 mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOGS=folder)
@@ -137,7 +137,7 @@ quick: $(DEV) ## The tests that need no container engine and no network (3 min)
 lint: $(DEV) ## ruff, the layers of packages, strict types, snakefmt, Snakemake's own linter, generated pages
 	@ruff check . && ruff format --check . && lint-imports --no-cache && mypy && snakefmt --check Snakefile profiles && snakemake --lint && python -m tools.pages --check
 
-pages: $(DEV) ## Write the pages that are made from code: commands, config, data, tasks, schemas, example
+pages: $(DEV) ## Write what is made from code: commands, config, data, tasks, schemas, seccomp profile, example
 	@python -m tools.pages
 
 fix: $(DEV) ## Format the code
@@ -162,7 +162,7 @@ lock: $(DEV) ## Pin the environments again from envs/*.in
 	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in \
 	    $$(sed -n 's/^-c /envs\//p' envs/$$name.in | xargs -r sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p'); done
 
-clean: ## Remove results and caches; the answers, which may have cost money, stay
-	@rm -rf site results logs .snakemake .cache/worlds tools/bench/results
+clean: ## Remove results, logs, the site and Snakemake's records; the answers, which may have cost money, stay
+	@rm -rf site results logs .snakemake tools/bench/results
 
 .PHONY: $(shell grep -oE '^[a-z-]+:' Makefile | tr -d :)

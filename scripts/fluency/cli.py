@@ -120,7 +120,7 @@ add(
 )
 add(
     "workflow.pipeline:write_partial_report",
-    "Write the report of what there is, unfinished or not.",
+    "Write the report of a study as far as it is measured.",
     "report --configfile config/study.yaml",
     STUDY,
 )
@@ -132,7 +132,7 @@ add(
 add("workflow.doctor:main", "Show what this machine has, lacks, and what that prevents.", "doctor")
 add(
     "validation.validate:main",
-    "Prove the tasks fair in the sandbox; exit code 1 if one is unsound.",
+    "Prove the tasks fair in the sandbox; exit code 1: unsound, 3: not all was measured.",
     "validate --task tree-size-bytes --seeds 11,24",
     click.Option(
         ["--task", "task_ids"],
@@ -146,10 +146,10 @@ add(
 )
 add(
     "report.compare:main",
-    "Compare two studies task by task.",
+    "Compare two studies task by task, each a study's name, its folder or a cells.csv.",
     "compare demo default --markdown difference.md",
     *(click.Argument([name], default="") for name in "ab"),
-    click.Option(["--markdown"], type=FILE, metavar="FILE", help="Write it to this file, too."),
+    click.Option(["--markdown"], type=FILE, metavar="FILE", help="Write it to this file too."),
 )
 add(
     "analysis.power:main",
@@ -187,14 +187,14 @@ add(
 )
 add(
     "archive.replay:replay",
-    "Rescore, or re-execute, an archive with the present code and image.",
+    "Score an archive's answers again, or run them again first, and print what differs.",
     f"replay {PACKED} --stage execute",
     ARCHIVE,
     click.Option(
         ["--stage"],
         type=click.Choice(["score", "execute"]),
         default="score",
-        help="The first stage.",
+        help="The first stage that is repeated.",
     ),
 )
 add(
@@ -219,9 +219,9 @@ add(
 )
 
 
-@fluency.command(epilog=example("show qwen-0.5b/bash/tree-size-bytes/1 --full"))
+@fluency.command(epilog=example("show qwen-0.5b/bash/biggest-file/1 --full"))
 @click.argument("cell", default="")
-@click.option("--full", is_flag=True, help="With the provenance and the records' paths.")
+@click.option("--full", is_flag=True, help="Show the provenance and the records' paths too.")
 def show(cell: str, full: bool) -> None:
     """Show one cell (model/shell/task/trial): prompt, reply, command, worlds, times, verdict."""
     from fluency.core.study import Cell
@@ -231,10 +231,10 @@ def show(cell: str, full: bool) -> None:
 
 
 @fluency.command(params=[STUDY], epilog=example("archive --configfile config/demo.yaml"))
-@click.option("--partial", is_flag=True, help="Pack what there is.")
-@click.option("--image", is_flag=True, help="With the sandbox image.")
+@click.option("--partial", is_flag=True, help="Pack an unfinished study.")
+@click.option("--image", is_flag=True, help="Add the sandbox image.")
 def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
-    """Pack the archive of a finished study; nothing is asked or run."""
+    """Pack a study into one file; nothing is asked or run."""
     from fluency.archive.pack import pack_study
 
     print(pack_study(loaded, partial=partial, image=image))
@@ -244,11 +244,11 @@ def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
 @fluency.command(params=[INTO], epilog=example("export --format csv --configfile config/demo.yaml"))
 @click.option("--format", "name", default="", metavar="NAME", help="The format.")
 @click.option(
-    "--archive", default="", metavar="FILE", help="An archive; else the study of the configuration."
+    "--archive", default="", metavar="FILE", help="Export this archive, not the configured study."
 )
 @click.option("--configfile", "files", **OVERRIDES)
 def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -> int:
-    """Write a study, archived or as it stands, in another program's format."""
+    """Write a study from results/, or from an archive, in another program's format."""
     from fluency.common.terminal import print_lines
     from fluency.core.loaded_study import LoadedStudy
     from fluency.export import export_archive, export_loaded

@@ -21,13 +21,14 @@ from markdown_it.token import Token
 from fluency import __version__ as fluency_version
 from fluency.cli import fluency
 from fluency.common.paths import ROOT
-from fluency.core.study import read_study
-from fluency.core.tasks import task_sets
+from fluency.core.study import Study, read_study
+from fluency.core.tasks import Task, task_sets
 from fluency.export import FORMATS
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), ROOT / "config/README.md"])
 OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml", "study.json"}
 """Examples of a reader's own files."""
+ARCHIVED = {"prices/policies.yaml"}
 CODE = ("code_inline", "fence", "code_block")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
@@ -74,6 +75,13 @@ def code(path: Path) -> Iterator[str]:
             yield token.content.replace("\\\n", " ")
 
 
+def test_page_begins_with_its_readers():
+    """Except the front page, which asks its question first, and the list of changes."""
+    pages = [path for path in PAGES if "--8<--" not in path.read_text(encoding="utf-8")]
+    others = [path.name for path in pages if not blocks(path)[4].content.startswith("For ")]
+    assert others == ["CHANGELOG.md", "README.md"]
+
+
 @pytest.mark.parametrize("path", named(PAGES))
 def test_page_links_to_files_and_anchors_that_exist(path):
     for target in links(path):
@@ -95,10 +103,22 @@ def test_page_names_files_that_exist(path):
         for module in re.findall(r"python3? -m ([\w.]+)", text):
             assert importlib.util.find_spec(module), f"python -m {module}"
         for file in re.findall(
-            r"(?<![\w/<])(?:config|docs|scripts|tests|tools|envs|sandbox|example)/[\w./-]+\.\w+",
+            r"(?<![\w/<])(?:(?:config|docs|scripts|tests|tools|envs|sandbox|example)/[\w./-]+\.\w+"
+            r"|[\w/-]+/[\w-]+\.(?:py|yaml))",
             text,
         ):
-            assert file in OWN or (ROOT / file).exists(), file
+            places = (ROOT / file, ROOT / "scripts/fluency" / file)
+            assert file in OWN | ARCHIVED or any(place.exists() for place in places), file
+
+
+@pytest.mark.parametrize("path", named(PAGES))
+def test_page_names_keys_that_exist(path):
+    """`key: value` is of a study or a task; the miner's `draft: true` is refused on purpose."""
+    schemas = [model.model_json_schema() for model in (Study, Task)]
+    parts = [part for schema in schemas for part in (schema, *schema["$defs"].values())]
+    known = {"draft"}.union(*(part.get("properties", {}) for part in parts))
+    said = [token.content for token in tokens(path) if token.type == "code_inline"]
+    assert {key for text in said for key in re.findall(r"^([a-z_]+): ", text)} <= known
 
 
 def calls(path: Path) -> Iterator[str]:
@@ -147,6 +167,8 @@ def test_start_page_shows_cell_of_the_demo():
         (test_page_commands_have_options_that_exist, "`make run WHAT=1`"),
         (test_page_names_files_that_exist, "`make export FORMAT=vellum`"),
         (test_page_names_files_that_exist, "`config/absent.yaml`"),
+        (test_page_names_files_that_exist, "`core/absent.py`"),
+        (test_page_names_keys_that_exist, "`private: true`"),
         (test_page_links_to_files_and_anchors_that_exist, "[a](absent.md)"),
     ],
 )
