@@ -205,12 +205,14 @@ def site(tmp_path_factory) -> Path:
     return folder
 
 
-def test_site_has_every_page_in_four_parts(site):
+def test_site_has_every_heading_of_every_page_in_four_parts(site):
     parts = [next(iter(part)) for part in yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]]
     assert parts == ["Start", "How to", "Reference", "Why"]
-    assert {path.stem for path in site.glob("*.html")} == {
-        path.stem for path in (ROOT / "docs").glob("*.md")
-    } | {"404"}
+    pages = {path.stem: anchors(path) for path in (ROOT / "docs").glob("*.md")}
+    shown = {path.stem: path.read_text(encoding="utf-8") for path in site.glob("*.html")}
+    assert shown.keys() == pages.keys() | {"404"}
+    for name, headings in pages.items():
+        assert headings <= {*re.findall(r'id="([^"]+)"', shown[name])}, name
 
 
 def test_site_loads_nothing_from_outside(site):

@@ -15,7 +15,7 @@ from fluency.validation.validate import validate
 from fluency.world import build_world
 
 PAGE = (ROOT / "docs" / "adding-a-task.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r'^```\w+ title="(\S+)"\n(.*?)^```$', re.M | re.S)
 NAME = "shared-env-keys"
 
 
