@@ -138,10 +138,9 @@ def _become_command(
         os.closerange(4, 256)
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
+        # The out-of-memory killer takes the command first, unless it undoes this.
         with open("/proc/self/oom_score_adj", "w") as stream:
-            stream.write(
-                "1000"
-            )  # the out-of-memory killer takes the command first, unless it undoes this
+            stream.write("1000")
         become_user(UID)
         os.umask(0o022)
         os.chdir(root)

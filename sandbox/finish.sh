@@ -1,17 +1,21 @@
 #!/bin/sh
-# The last step of the image: links to the users, and folders for PATH that hold tools but no Python, no Perl and no other shell.
+# The last step of the image: links to the users, and folders for PATH that hold tools but no
+# Python, no Perl and no other shell.
 set -eu
 
 dpkg-query -W -f '${Package} ${Version} ${Architecture}\n' | sort > /opt/packages.txt
 
 # The runner adds its users, whose ids differ from container to container.
 for file in passwd group; do
-    cp "/etc/$file" /opt/fluency/ && mv "/etc/$file" "/home/.$file" && ln -s "/home/.$file" "/etc/$file"
+    cp "/etc/$file" /opt/fluency/
+    mv "/etc/$file" "/home/.$file"
+    ln -s "/home/.$file" "/etc/$file"
 done
 # The engine makes the missing mount points of world, HOME and /tmp: each a fresh tmpfs.
 mkdir -p /opt/empty /opt/tools/bin
 
-# Every shell's commands find the same tools and that shell, and no other. SHELLS: words of the form name=program.
+# Every shell's commands find the same tools and that shell, and no other. SHELLS: words of the form
+# name=program.
 for shell in $SHELLS; do
     program="${shell#*=}" folder="/opt/tools/${shell%%=*}"
     mkdir "$folder"
@@ -29,18 +33,22 @@ for tool in /usr/bin/* /usr/sbin/*; do
     [ ! -x "$tool" ] || ln -sfn "$tool" "/opt/tools/bin/$name"
 done
 
-# Only the runner may use Python. Perl is needed by package scripts alone, and no more packages are installed.
+# Only the runner may use Python. Perl is needed by package scripts alone, and no more packages are
+# installed.
 mv "$(readlink -f /usr/bin/python3)" /opt/fluency/python3
 rm -f /usr/bin/python3* /usr/bin/pydoc3* /usr/bin/py3* /usr/bin/pygettext3* /usr/bin/perl*
 for tool in /opt/tools/bin/*; do
     # Scripts in Perl or Python would only fail with a confusing message.
-    if head -c 64 "$tool" 2>/dev/null | head -n 1 | grep -aqE '^#!.*(perl|python)'; then rm -f "$(readlink -f "$tool")" "$tool"; fi
+    if head -c 64 "$tool" 2>/dev/null | head -n 1 | grep -aqE '^#!.*(perl|python)'; then
+        rm -f "$(readlink -f "$tool")" "$tool"
+    fi
 done
 find -L /opt/tools/bin -type l -delete
 # Checked by content hash, not by time: the same sources compile to the same files in every build.
 /opt/fluency/python3 -I -S -c '
 import compileall, py_compile
-compileall.compile_dir("/opt/fluency", quiet=1, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
+mode = py_compile.PycInvalidationMode.CHECKED_HASH
+compileall.compile_dir("/opt/fluency", quiet=1, invalidation_mode=mode)
 '
 chown -R 0:0 /opt
 chmod 0755 /opt /opt/helper /opt/helper/helper /opt/empty

@@ -1,13 +1,14 @@
 /* A named process that sleeps: the processes a task asks about.
  *
  * Its instructions come by environment variables, because its command line belongs to the world:
- *   HELPER_KEY   the line of HELPER_PLAN that is this process; empty for the first process, which is not part of the
- *                world: it starts the lines without a PARENT, each in its own session, and ends
+ *   HELPER_KEY   the line of HELPER_PLAN that is this process; empty for the first process, which
+ *                is not part of the world: it starts the lines without a PARENT, each in its own
+ *                session, and ends
  *   HELPER_PLAN  one line a process: KEY US PARENT US RSS_MB US VIRT_MB US HOW US NAME [US ARG]...
  *                (US = 0x1f, lines end in \n)
- * It starts the lines whose PARENT is its own key as its children, each with all its descendants before the next, so
- * that process ids follow the order of the plan. Then it takes RSS_MB of resident and VIRT_MB of merely mapped memory,
- * and waits for ever. HOW holds further options:
+ * It starts the lines whose PARENT is its own key as its children, each with all its descendants
+ * before the next, so that process ids follow the order of the plan. Then it takes RSS_MB of
+ * resident and VIRT_MB of merely mapped memory, and waits for ever. HOW holds further options:
  *   thread=NAME          it has one more thread of that name; without a name, of the process's name
  *   own-session          it leads its own session
  *   subreaper            orphans below it become its children
@@ -29,11 +30,13 @@
 #include <unistd.h>
 
 #define FIELDS 512
-#define CHUNK ((size_t)512 << 10)
+#define CHUNK ((size_t)1 << 20)
 #define STACK ((size_t)64 << 10)
 #define SELF "/opt/helper/helper"
-/* The open file on which a process reports that it and its descendants have started. */
-#define STARTED 3
+#define PAGE ((size_t)sysconf(_SC_PAGESIZE))
+/* Open files of each process: on the first it reports that it and its descendants have started, the
+ * second is memory that all of them map. */
+enum { STARTED = 3, MEMORY };
 enum { KEY, PARENT, RSS, VIRT, HOW, NAME };
 
 static char own_id[24], parents_id[24];
@@ -77,7 +80,8 @@ static void reach_id(char **how) {
     if (has(how, "ids=another-digit")) {
         for (last = use_up_id(); next <= last; next *= 10) {}
     } else if (has(how, "ids=parents-digits")) {
-        /* Numbers that begin with an id's digits: itself, ten from ten times it, a hundred from a hundred times it. */
+        /* Numbers that begin with an id's digits: itself, ten from ten times it, a hundred from a
+         * hundred times it. */
         for (last = use_up_id(), next = getpid(); next + count <= last + 1; count *= 10) next *= 10;
     } else {
         return;
@@ -110,29 +114,29 @@ static void start(char **fields) {
     close(started[0]);
 }
 
-/* Take resident memory: a few pages, mapped as often as needed. `ps`, /proc and .NET count every mapping. Clearing
- * 300 MB of separate pages would take a third of a second in every execution, and a third of the container's memory.
- * Larger chunks take longer to clear, smaller ones longer to map. Pages of a memory file are never reclaimed under
- * pressure. */
-static void reside(size_t bytes) {
-    int file = memfd_create("memory", MFD_CLOEXEC);
-    if (file < 0 || ftruncate(file, CHUNK)) fail("memfd");
-    for (size_t done = 0; done < bytes; done += CHUNK) {
-        size_t size = bytes - done < CHUNK ? bytes - done : CHUNK;
-        if (mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0) == MAP_FAILED) fail("mmap");
-    }
-    close(file);
+/* Map some pages and read each of them, so that the kernel counts them as resident. */
+static volatile char *take(size_t bytes, int flags, int file) {
+    volatile char *pages = mmap(NULL, bytes, PROT_READ, flags, file, 0);
+    if (pages == MAP_FAILED) fail("mmap");
+    for (size_t at = 0, page = PAGE; at < bytes; at += page) (void)pages[at];
+    return pages;
 }
 
-/* Make the kernel count all resident pages. Before Linux 6.2 it adds a process's pages up after every 64 faults only, so
- * /proc lacks up to 4 MiB while the process sleeps. Pages that are only read all map the zero page: they cause faults and
- * take no memory. */
+/* Take resident memory: the same few pages, mapped as often as needed. `ps`, /proc and .NET count
+ * every mapping. Clearing 300 MB of separate pages would take a third of a second in every
+ * execution, and a third of the container's memory. A read maps the pages around it too, which is
+ * faster than MAP_POPULATE. Larger chunks take longer to clear, smaller ones longer to map. Pages
+ * of a memory file are never reclaimed under pressure. */
+static void reside(size_t bytes) {
+    for (size_t done = 0; done < bytes; done += CHUNK)
+        take(bytes - done < CHUNK ? bytes - done : CHUNK, MAP_SHARED, MEMORY);
+}
+
+/* Make the kernel count all resident pages. Before Linux 6.2 it adds a process's pages up after
+ * every 64 faults only, so /proc lacks up to 4 MiB while the process sleeps. Pages that are only
+ * read all map the zero page: they cause faults and take no memory. */
 static void update_count(void) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 128 * page;
-    volatile char *read = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (read == MAP_FAILED) fail("mmap");
-    for (size_t at = 0; at < size; at += page) (void)read[at];
-    munmap((void *)read, size);
+    munmap((void *)take(128 * PAGE, MAP_PRIVATE | MAP_ANONYMOUS, -1), 128 * PAGE);
 }
 
 static void *sleep_on(void *unused) {
@@ -144,7 +148,8 @@ static void start_thread(const char *name) {
     pthread_t thread;
     pthread_attr_t small;
     pthread_attr_init(&small);
-    if (pthread_attr_setstacksize(&small, STACK) || pthread_create(&thread, &small, sleep_on, NULL)) fail("thread");
+    if (pthread_attr_setstacksize(&small, STACK)) fail("stack");
+    if (pthread_create(&thread, &small, sleep_on, NULL)) fail("thread");
     if (*name && pthread_setname_np(thread, name)) fail("thread's name");
 }
 
@@ -157,6 +162,7 @@ int main(int argc, char **argv) {
     signal(SIGCHLD, SIG_IGN);
     sprintf(own_id, "%ld", (long)getpid());
     sprintf(parents_id, "%ld", (long)getppid());
+    if (!*key && (memfd_create("memory", 0) != MEMORY || ftruncate(MEMORY, CHUNK))) fail("memory");
 
     char *plan = strdup(given), *fields[FIELDS], *how[FIELDS] = {NULL}, *rest = plan, *line;
     long rss = 0, virt = 0;
@@ -180,8 +186,8 @@ int main(int argc, char **argv) {
     free(plan);
 
     if (virt > 0) {
-        void *map = mmap(NULL, (size_t)virt << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (map == MAP_FAILED) fail("mmap");
+        int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        if (mmap(NULL, (size_t)virt << 20, PROT_NONE, flags, -1, 0) == MAP_FAILED) fail("mmap");
     }
     if (rss > 0) reside((size_t)rss << 20);
     update_count();

@@ -221,4 +221,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    os._exit(main())  # without the interpreter's clean-up, which takes 3 ms

@@ -30,9 +30,8 @@ def unpack(root: str, data: bytes, ages: dict[str, float]) -> None:
     now = time.time()
     for name, age in ages.items():
         os.utime(os.path.normpath(os.path.join(root, name)), (now - age, now - age))
-    for path, mode in sorted(
-        modes.items(), reverse=True
-    ):  # a folder after its files: its mode may deny access
+    # A folder after its files: its mode may deny access.
+    for path, mode in sorted(modes.items(), reverse=True):
         if mode is not None:
             os.chmod(path, mode)
 
