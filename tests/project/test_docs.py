@@ -23,6 +23,7 @@ from fluency.cli import fluency
 from fluency.common.paths import ROOT
 from fluency.core.study import Study, read_study
 from fluency.core.tasks import Task, task_sets
+from fluency.execution.powershell import pinned
 from fluency.export import FORMATS
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), ROOT / "config/README.md"])
@@ -100,6 +101,7 @@ def test_page_names_files_that_exist(path):
     for text in code(path):
         for line in re.findall(r"(?:^|[\s(])make [a-z].*", text):
             assert set(re.findall(r"FORMAT=(\w+)", line)) <= FORMATS.keys() | {"inspect"}, line
+        assert {*re.findall(r"powershell-\d\S+\.tar\.gz", text)} <= pinned().keys(), text
         for module in re.findall(r"python3? -m ([\w.]+)", text):
             assert importlib.util.find_spec(module), f"python -m {module}"
         for file in re.findall(
@@ -159,6 +161,16 @@ def test_start_page_shows_cell_of_the_demo():
     assert cell in {each.path for each in study.cells(task_sets()[study.tasks].tasks)}
 
 
+def test_data_page_prints_rates_of_the_report(tmp_path):
+    page, readme = ROOT / "docs/data.md", (ROOT / "README.md").read_text(encoding="utf-8")
+    (program,) = [token.content for token in blocks(page) if token.info == "python"]
+    (tmp_path / "archive").symlink_to(ROOT / "example")
+    printed = subprocess.check_output([sys.executable, "-c", program], cwd=tmp_path, text=True)
+    table = re.findall(r"^\| (qwen\S+) +\|\D+(\S+) .*?\|\D+(\S+) .*?\| +(\S+)", readme, re.M)
+    rows = [[*row[:3], row[3].replace("\N{MINUS SIGN}", "-")] for row in table]
+    assert [line.split() for line in printed.splitlines()[2:]] == rows and len(rows) == 2
+
+
 @pytest.mark.parametrize(
     ("check", "fault"),
     [
@@ -168,6 +180,7 @@ def test_start_page_shows_cell_of_the_demo():
         (test_page_names_files_that_exist, "`make export FORMAT=vellum`"),
         (test_page_names_files_that_exist, "`config/absent.yaml`"),
         (test_page_names_files_that_exist, "`core/absent.py`"),
+        (test_page_names_files_that_exist, "`powershell-7.0.0-linux-x64.tar.gz`"),
         (test_page_names_keys_that_exist, "`private: true`"),
         (test_page_links_to_files_and_anchors_that_exist, "[a](absent.md)"),
     ],
