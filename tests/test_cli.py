@@ -48,7 +48,6 @@ def test_command_has_parameters_of_its_function(command):
         (["verify", "nothing.tar.zst"], ["no such archive"]),
         (["replay", "", "--stage", "score"], ["no such archive"]),
         (["replay", "README.md", "--stage", "foo"], ["'foo' is not one of 'score', 'execute'"]),
-        (["compare", "a", "b", "--markdown", "/"], ["--markdown", "'/' is a directory"]),
         (["decision", ""], ["no such archive"]),
         (["compare", "", ""], ["no such study"]),
         (["show", ""], ["not a cell"]),

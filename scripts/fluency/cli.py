@@ -63,7 +63,6 @@ def load(_context: click.Context, _option: click.Parameter, files: tuple[str, ..
     return LoadedStudy(None, files)
 
 
-FILE = click.Path(dir_okay=False, path_type=Path)
 OVERRIDES: dict[str, Any] = {"multiple": True, "metavar": "FILE"}
 OVERRIDES["help"] = "Override file, may be repeated."
 STUDY = click.Option(["--configfile", "loaded"], callback=load, **OVERRIDES)
@@ -147,9 +146,8 @@ add(
 add(
     "report.compare:main",
     "Compare two studies task by task, each a study's name, its folder or a cells.csv.",
-    "compare demo default --markdown difference.md",
+    "compare demo default > difference.md",
     *(click.Argument([name], default="") for name in "ab"),
-    click.Option(["--markdown"], type=FILE, metavar="FILE", help="Write it to this file too."),
 )
 add(
     "analysis.power:main",

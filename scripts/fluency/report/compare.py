@@ -12,7 +12,6 @@ import pandas as pd
 from fluency.analysis.changes import RateChange, rate_changes
 from fluency.analysis.outcomes import Outcomes, count_outcomes
 from fluency.common.errors import UserError
-from fluency.common.files import write_atomic
 from fluency.common.paths import RESULTS
 from fluency.core.provenance import Provenance, read_provenance
 from fluency.core.shells import SHELLS
@@ -40,13 +39,9 @@ NOT_A_SETTING: dict[str, Any] = {
 UNKNOWN = "not recorded"
 
 
-def main(a: str, b: str, markdown: Path | None = None) -> int:
-    """`make compare`: print the comparison, and write it if asked to."""
-    page = compare(a, b).markdown()
-    print(page, end="")
-    if markdown:
-        write_atomic(markdown, page)
-        print(f"Written to {markdown}")
+def main(a: str, b: str) -> int:
+    """`make compare`: print the comparison."""
+    print(compare(a, b).markdown(), end="")
     return 0
 
 
