@@ -2,6 +2,7 @@
 
 import io
 import unicodedata
+from contextlib import redirect_stdout
 from dataclasses import replace
 
 import pytest
@@ -46,9 +47,9 @@ def results(tmp_path):
 
 
 def printed(cell, folder, stream=None, *, full: bool = False) -> str:
-    stream = stream or io.StringIO()
-    show(cell, folder, stream, full=full)
-    return stream.getvalue()
+    with redirect_stdout(stream or io.StringIO()) as shown:
+        show(cell, folder, full=full)
+    return shown.getvalue()
 
 
 def test_show_prints_the_whole_cell(results) -> None:

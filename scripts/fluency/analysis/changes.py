@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fluency.analysis.decision_table import edge_of
 from fluency.analysis.gap import Interval, task_interval
-from fluency.analysis.outcomes import Outcomes, PoolingError, mean
+from fluency.analysis.outcomes import Outcomes, mean
 from fluency.core.study import ModelConfig
 
 GAP = "gap"  # the name of the difference of the gaps
@@ -69,10 +69,10 @@ def rate_changes(first: Outcomes, second: Outcomes, shells: Sequence[str] = ()) 
         shells: Those to compare; by default the contrast.
 
     Raises:
-        PoolingError: The outcomes have other tasks or another contrast.
+        ValueError: The outcomes have other tasks or another contrast.
     """
     if (first.tasks, first.contrast) != (second.tasks, second.contrast):
-        raise PoolingError("these outcomes are not of one design")
+        raise ValueError("these outcomes are not of one design")
     parts: dict[str, tuple[str, ...]] = {shell: (shell,) for shell in shells or first.contrast}
     found = []
     for name, part in (parts | {GAP: first.contrast}).items():

@@ -63,15 +63,10 @@ class PassK(NamedTuple):
     neither: int
 
     @property
-    def complete(self) -> int:
-        """How many tasks the comparison is over."""
-        return sum(self[1:])
-
-    @property
     def gap(self) -> Fraction | None:
-        """Over the complete tasks; None without any."""
-        apart = self.challenger_only - self.baseline_only
-        return Fraction(apart, self.complete) if self.complete else None
+        """Over those tasks; None without any."""
+        apart, tasks = self.challenger_only - self.baseline_only, sum(self[1:])
+        return Fraction(apart, tasks) if tasks else None
 
 
 def pass_k(outcomes: Outcomes) -> PassK:

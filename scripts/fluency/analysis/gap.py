@@ -9,11 +9,11 @@ from math import sqrt
 from typing import Literal, NamedTuple
 
 # Not scipy.stats, whose import takes half a second.
-from scipy.special import betaincinv, ndtri, stdtrit
+from scipy.special import betaincinv, ndtri
 
 from fluency.analysis import decision_table as plan
 from fluency.analysis.outcomes import Outcomes, Tally, mean
-from fluency.analysis.power import SampleSizes, sample_sizes
+from fluency.analysis.power import SampleSizes, critical, sample_sizes
 from fluency.common.words import plural
 from fluency.core.shells import SHELLS
 
@@ -47,10 +47,10 @@ def task_interval(
     squares = float(sum((value - centre) ** 2 for value in differences))
     half = 0.0
     if size > 1:
-        half = float(stdtrit(size - 1, 1 - plan.ALPHA / 2)) * sqrt(squares / (size - 1) / size)
+        half = critical(size) * sqrt(squares / (size - 1) / size)
     if near_edge or not squares:
         error = sqrt((squares + reach**2 / 2) / ((size + 1) * (size + 2)))
-        half = max(half, float(stdtrit(size + 1, 1 - plan.ALPHA / 2)) * error)
+        half = max(half, critical(size + 2) * error)
     low, high = max(-reach, float(centre) - half), min(reach, float(centre) + half)
     return Interval(Fraction(round(1000 * low), 1000), Fraction(round(1000 * high), 1000))
 

@@ -61,10 +61,6 @@ def cells_in(rows: pd.DataFrame) -> tuple[Cell, ...]:
     return tuple(Cell(m, s, t, int(n)) for m, s, t, n in zip(*columns, strict=True))
 
 
-class PoolingError(ValueError):
-    """Rows of two models met in one computation. A bug of this project, never a user's mistake."""
-
-
 def ordered_shells(shells: Sequence[str]) -> tuple[str, ...]:
     """The shells in a study's tables, in report order: its own and those of its contrast."""
     return sort_shells([*shells, *gap_shells(shells)])
@@ -192,11 +188,11 @@ def count_outcomes(
     The marks are the rows' `passed`; one that is unknown (null) is not measured, never a failure.
 
     Raises:
-        PoolingError: The rows are of two models.
+        ValueError: The rows are of two models: a bug of this project, never a user's mistake.
     """
     aliases = sorted(map(str, rows["model"].unique()))
     if len(aliases) > 1:
-        raise PoolingError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
+        raise ValueError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
     mark, by_shell = rows["passed"], {}
     for shell in ordered_shells(shells):
         known = rows["status"].eq("measured") & rows["shell"].eq(shell) & mark.notna()

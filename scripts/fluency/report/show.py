@@ -27,7 +27,7 @@ from fluency.report.marks import mark_of
 STYLES = {"-": "red", "+": "cyan", "=": ""}
 
 
-def show(cell: Cell, results: Path = RESULTS, stream: Any = None, *, full: bool = False) -> None:
+def show(cell: Cell, results: Path = RESULTS, *, full: bool = False) -> None:
     """Print what is recorded of one cell, its verdict last; only a terminal gets colour.
 
     Control characters, terminal escapes and direction marks of a reply or an output are printed as
@@ -36,13 +36,12 @@ def show(cell: Cell, results: Path = RESULTS, stream: Any = None, *, full: bool 
     Args:
         cell: The cell.
         results: The folder with the records.
-        stream: Where to print, by default standard output.
         full: Whether to print the provenance and the records' paths too.
 
     Raises:
         UserError: Nothing is recorded of the cell.
     """
-    stream, stages = stream or sys.stdout, {stage: results / stage for stage in RECORD_TYPES}
+    stages = {stage: results / stage for stage in RECORD_TYPES}
     if not any(record_path(results, stage, cell).exists() for stage in stages):
         there = {
             path.relative_to(folder).with_suffix("").as_posix()
@@ -52,8 +51,8 @@ def show(cell: Cell, results: Path = RESULTS, stream: Any = None, *, full: bool 
         alike = ", ".join(get_close_matches(cell.path, sorted(there), n=5, cutoff=0))
         hint = f"recorded: {alike or 'nothing yet; `make demo` measures some cells'}"
         raise UserError("no record of this cell", where=cell.path, hint=hint)
-    colours: Literal["auto"] | None = "auto" if stream.isatty() else None
-    console = Console(file=stream, highlight=False, markup=False, color_system=colours)
+    colours: Literal["auto"] | None = "auto" if sys.stdout.isatty() else None
+    console = Console(highlight=False, markup=False, color_system=colours)
     for line in _lines(cell, results, full):
         console.print(line, soft_wrap=True)
 
