@@ -86,12 +86,14 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         ],
         "could_change": sentences.could_change(analysis),
         "unexpected": sentences.unexpected_controls(view.control),
-        "drawn": {(figure.kind, figure.model): figure for figure in figures},
+        "figures": {
+            (each.kind, each.model): f"![{text(each.alt, 2000)}](figures/{each.name})"
+            for each in figures
+        },
         "models": sentences.telling_first(analysis),
         "baseline": SHELLS[contrast[0]].short_title,
         "challenger": SHELLS[contrast[1]].short_title,
         "conditions": conditions_of(contrast),
-        "mark_columns": ["passed", *(c.score_field for c in conditions_of(contrast))],
         "plan": decision_table,
         "simulated": simulated,
         "marks": ", ".join(f"{symbol} {words}" for symbol, words in MARKS.values()),
