@@ -196,10 +196,10 @@ def test_alias_pairs_are_of_one_model_id():
     tool = frame["model"].eq("as-tool") & frame["shell"].eq("bash") & frame["trial"].le(4)
     frame.loc[tool, "passed"] = True
     analysis = analyse(frame, study, tasks)
-    (pair,) = analysis.pairs
-    assert (pair.first, pair.second, pair.model_id) == ("as-reply", "as-tool", "x")
-    assert [line.change for line in pair.changes] == [Fraction(2, 5), 0, Fraction(-2, 5)]
-    written = change_table(pair.changes, (pair.first, pair.second))
+    ((first, second, changes),) = analysis.pairs
+    assert (first.alias, second.alias, first.id) == ("as-reply", "as-tool", "x")
+    assert [line.change for line in changes] == [Fraction(2, 5), 0, Fraction(-2, 5)]
+    written = change_table(changes, (first.alias, second.alias))
     assert "as-reply" in written and "+40.0" in written and "−40.0" in written
     alone = study_of({"alias": "a", "id": "x"}, {"alias": "b", "id": "y"})
     frame = make_frame(alone, tasks, from_counts({task.id: (2, 3) for task in tasks}))

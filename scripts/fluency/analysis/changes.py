@@ -39,24 +39,17 @@ class RateChange(NamedTuple):
         return self.after - self.before
 
 
-class AliasPair(NamedTuple):
-    """Two aliases of one id: a change for each shell of the contrast, and the gap's last."""
-
-    model_id: str
-    first: str
-    second: str
-    changes: list[RateChange]
+AliasPair = tuple[ModelConfig, ModelConfig, list[RateChange]]
+"""Two aliases of one id: a change for each shell of the contrast, and the gap's last."""
 
 
 def alias_pairs(models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes]) -> list[AliasPair]:
     """Every two aliases of one model id in the study's order; those asked by a tool come last."""
     ordered = sorted(models, key=lambda model: model.interface == "tool")
-    pairs = [pair for pair in combinations(ordered, 2) if pair[0].id == pair[1].id]
     return [
-        AliasPair(
-            one.id, one.alias, two.alias, rate_changes(outcomes[one.alias], outcomes[two.alias])
-        )
-        for one, two in pairs
+        (one, two, rate_changes(outcomes[one.alias], outcomes[two.alias]))
+        for one, two in combinations(ordered, 2)
+        if one.id == two.id
     ]
 
 

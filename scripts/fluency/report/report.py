@@ -81,8 +81,8 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         ],
         "first_table": tables.first_table(analysis),
         "pairs": [
-            (pair, tables.change_table(pair.changes, (text(pair.first), text(pair.second))))
-            for pair in analysis.pairs
+            (one.id, tables.change_table(changes, (text(one.alias), text(two.alias))))
+            for one, two, changes in analysis.pairs
         ],
         "could_change": sentences.could_change(analysis),
         "unexpected": sentences.unexpected_controls(view.control),

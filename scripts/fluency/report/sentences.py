@@ -120,13 +120,10 @@ def rate_cell(model: ModelAnalysis, shell: str) -> str:
     """`61.0 % (61/100)` over the compared tasks, or the shell's own where it is not compared."""
     if shell not in model.tallies:
         return "not in study"
-    paired = model.gap and model.gap.paired
-    compared = (paired.baseline, paired.challenger) if paired else ()
-    of = dict(zip(model.outcomes.contrast, compared, strict=False))
-    found = of.get(shell, model.outcomes.alone(shell))
-    if found is None:
-        return "not measured" if model.tallies[shell].state == "not-measured" else "missing"
-    return rate(found)
+    compared = model.gap.paired.by_shell if model.gap else {}
+    if found := compared.get(shell) or model.outcomes.alone(shell):
+        return rate(found)
+    return "not measured" if model.tallies[shell].state == "not-measured" else "missing"
 
 
 def claims_sentence(model: ModelAnalysis) -> str:
@@ -289,7 +286,7 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
         yield f"Missing: {', '.join(missing)}."
     for shell in dict.fromkeys(s for _, s, tally in tallies if tally.state == "not-measured"):
         yield f"To measure {short_name(shell)}, {SHELLS[shell].install_hint}."
-    yield from _several_models(analysis, view.study)
+    yield from _several_models(analysis)
     yield from _about_tasks(analysis, view)
     yield from _about_times(analysis)
     yield _registration(view.study, view.provenance)
@@ -304,10 +301,9 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
     )
 
 
-def _several_models(analysis: Analysis, study: Study) -> Iterator[str]:
+def _several_models(analysis: Analysis) -> Iterator[str]:
     """How often one of several models would be called ahead by chance; aliases are one model."""
-    ids = {model.alias: model.id for model in study.models}
-    count = len({ids.get(m.model, m.model) for m in analysis.models if m.verdict})
+    count = len({analysis.study.model(m.model).id for m in analysis.models if m.verdict})
     if count > 1:
         yield (
             f"With {count} models of no true gap, one or more would be called ahead in up to "
