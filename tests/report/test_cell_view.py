@@ -53,7 +53,7 @@ def test_run_facts_list_changed_paths() -> None:
     changes = TreeChanges(created=made, changed=none, removed=removed, bytes=61_440, complete=False)
     said = facts(exit_code=0, tree_changed=True, changes=changes)["Working folder changed"]
     assert said.startswith("60 created: f00, f01, ")
-    assert said.endswith("f19, …; 1 removed: a\nb; not all of it was looked at")
+    assert said.endswith("f19, …; 1 removed: a\nb; not everything was examined")
 
 
 def test_cell_view_of_an_unjudged_command() -> None:

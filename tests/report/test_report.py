@@ -147,6 +147,9 @@ STATES = {
     "one shell": ({"study": make_study(shells=("bash",))}, ["PowerShell 7 is not part of this study",
         "PowerShell was not measured here: this report compares nothing."],
         [r"\| model-x .*not in study"], 1),
+    "two aliases": ({"study": make_study(("model-x", "y")).model_copy(update={"models": [
+        model.model_copy(update={"id": "same"}) for model in make_study(("model-x", "y")).models]})},
+        [], [r"\*\*same\*\*\n\n\| +\| model-x \| +y \|", r"\| gap of the shells \| "], 3),
     "nothing": (
         {"passes": lambda cell: None},
         ["0 of 200 runs measured", "Bash and PowerShell were not measured here", "nothing was measured in Bash yet (100 cells planned)"],
@@ -291,9 +294,10 @@ def test_report_states_attempts_and_side_effects(tmp_path: Path) -> None:
     assert f"[{first}](explorer.html#{first}) measured at the 2nd attempt; [{second}]" in text
     assert f"(explorer.html#{second}) abandoned after the 3rd attempt.\n\n*Missing*" in text
     assert "its command was started 3 times (1)" in text
-    assert f"1 of the measured runs, the first is [{first}]" in text
+    changed = "1 of the measured runs, passed or failed, changed the working folder or left"
+    assert f"{changed} processes behind; the first is [{first}]" in text
     undisturbed = report(tmp_path, lambda cell: True)
-    assert "attempt." not in undisturbed and "working folder, which" not in undisturbed
+    assert "attempt." not in undisturbed and "the working folder" not in undisturbed
 
 
 def test_report_is_deterministic(tmp_path: Path) -> None:

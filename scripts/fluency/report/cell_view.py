@@ -101,7 +101,7 @@ def _notes(execution: Execution) -> list[str]:
         why = execution.unmeasured or "the others were interrupted from outside"
         notes.append(f"{repeated}: {why}")
     if extraction.fenced:
-        notes.append("the reply was one fenced block; the fence was taken off")
+        notes.append("the reply was one fenced block; the fence was removed")
     return [*notes, *extraction.notes]
 
 
@@ -197,7 +197,7 @@ def run_facts(result: Result) -> list[list[str]]:
         for kind, found in changed_paths(result)
     ]
     if result.changes and not result.changes.complete:
-        changes.append("not all of it was looked at")
+        changes.append("not everything was examined")
     return _pairs(
         {
             "Ended": ended + (", timed out" if result.timed_out else ""),

@@ -27,7 +27,7 @@ FAILURES: dict[str, tuple[str, str]] = {
     "resource-limit": ("limit", "hit a resource limit"),
     "non-zero-exit": ("error", "ended with an error"),
     "no-output": ("wrong", "printed nothing"),
-    "wrong-structure": ("wrong", "printed another form"),
+    "wrong-structure": ("wrong", "printed the wrong structure"),
     "table-noise": ("wrong", "printed objects as a table"),
     "silent-wrong": ("wrong", "printed wrong content"),
     "one-world-only": ("wrong", "right in one world only"),

@@ -162,7 +162,7 @@ def too(edge: Edge) -> str:
 
 
 def missing_programs(model: ModelAnalysis) -> str:
-    """Whether the sandbox may favour a shell by the programs it lacks; empty if hardly."""
+    """Whether the sandbox may favour a shell by the programs it lacks; empty if not."""
     lacked = {line.failure_class: line.counts for line in model.failures}.get(MISSING_PROGRAM, {})
     shares = {
         Fraction(lacked.get(shell, 0), tally.measured): shell
@@ -175,7 +175,7 @@ def missing_programs(model: ModelAnalysis) -> str:
     return (
         f"The sandbox may favour {short_name(shares[least])}: failures for a program that other "
         f"machines have and this sandbox lacks differ by {points(most - least)} points. The "
-        "sensitivities have the gap with those runs left out, and with all of them passed."
+        "sensitivities have the gap with those runs left out, and with them counted as passed."
     )
 
 
@@ -293,8 +293,8 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
     yield from sorted(
         {
             f"{short_name(shell)} here is not the official release's build (its archive has "
-            f"SHA-256 {image.archives.get(shell, 'unknown')[:16]}…): what is said of it is said of "
-            "this build."
+            f"SHA-256 {image.archives.get(shell, 'unknown')[:16]}…): what this report says of it "
+            "holds for this build."
             for image in view.provenance.images
             for shell in image.unofficial
         }
@@ -336,14 +336,14 @@ def _about_times(analysis: Analysis) -> Iterator[str]:
             second, first = short_names(analysis.contrast[:: -1 if apart > 0 else 1])
             yield (
                 f"The shells were asked on different days for {name}: {second} {abs(apart):.1f} "
-                f"days after {first} on average, so a change of the service looks like a gap."
+                f"days after {first} on average, so a change of the service would look like a gap."
             )
         if order.state == "departed":
             late = [f"{count} in {short_name(s)}" for s, count in order.late.items()]
             yield (
                 f"Asked much later than planned, or again, for {name}: {listed(late)}. Asking "
                 "again only what failed, or adding trials after a look at the results, would show "
-                "here."
+                "up here."
             )
 
 
@@ -400,7 +400,7 @@ def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
             yield f"The gap {condition.title} {said}."
     if gap.provisional:
         low, high = map(signed, gap.bounds)
-        yield f"The missing runs could move the gap to anything from {low} to {high}."
+        yield f"The missing runs could move the gap to anywhere from {low} to {high}."
 
 
 def _other_tasks(
@@ -410,7 +410,10 @@ def _other_tasks(
     if gap.informative < max(MIN_INFORMATIVE, compared // 2):
         kinds = {"always solved in both": gap.flat(1), "never solved in either shell": gap.flat(0)}
         how = " or ".join(words for words, tasks in kinds.items() if tasks)
-        yield f"Only {gap.informative} of {compared} tasks can tell; the others were {how}."
+        yield (
+            f"Only {gap.informative} of {compared} tasks can tell the shells apart; the others "
+            f"were {how}."
+        )
     parts = [
         f"{nouns} {_first_of(out.flips)}"
         for nouns, out in (("tasks", gap.leave_out()), ("categories", gap.leave_out(categories)))
@@ -425,7 +428,7 @@ def _other_tasks(
         yield f"Removing any one of these changes what the decision table says: {'; '.join(parts)}."
     for shell, share in zip(model.outcomes.contrast, gap.paired.rates, strict=True):
         if edge := edge_of(share):
-            most = "nearly nothing" if edge == "floor" else "nearly everything"
+            most = "almost nothing" if edge == "floor" else "almost everything"
             yield f"{short_name(shell)} passes {most}, which draws the gap towards 0."
 
 
