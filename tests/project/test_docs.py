@@ -76,6 +76,15 @@ def code(path: Path) -> Iterator[str]:
             yield token.content.replace("\\\n", " ")
 
 
+def test_pages_stay_short():
+    """In words: README, and what is written by hand in docs/, not between two marks."""
+    made = re.compile(r"<!-- ([\w ]+): begin -->.*?<!-- \1: end -->", re.S)
+    texts = {path: path.read_text(encoding="utf-8") for path in PAGES}
+    by_hand = (made.sub("", text) for path, text in texts.items() if path.parent == ROOT / "docs")
+    assert len(texts[ROOT / "README.md"].split()) <= 750
+    assert sum(len(text.split()) for text in by_hand) <= 17_000
+
+
 def test_page_begins_with_its_readers():
     """Except the front page, which asks its question first, and the list of changes."""
     pages = [path for path in PAGES if "--8<--" not in path.read_text(encoding="utf-8")]
