@@ -40,7 +40,7 @@ class RateChange(NamedTuple):
 
 
 AliasPair = tuple[ModelConfig, ModelConfig, list[RateChange]]
-"""Two aliases of one id: a change for each shell of the contrast, and the gap's last."""
+"""Two aliases of one id: a change for each shell, and the gap's last."""
 
 
 def alias_pairs(models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes]) -> list[AliasPair]:
@@ -53,20 +53,19 @@ def alias_pairs(models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes])
     ]
 
 
-def rate_changes(first: Outcomes, second: Outcomes, shells: Sequence[str] = ()) -> list[RateChange]:
-    """The changes from the first outcomes to the second that some task was measured for.
+def rate_changes(first: Outcomes, second: Outcomes) -> list[RateChange]:
+    """The changes of each shell and of the gap that some task was measured for.
 
     Args:
         first: One model's outcomes.
-        second: Others over the same tasks and contrast: another alias, or another study.
-        shells: Those to compare; by default the contrast.
+        second: Others over the same tasks and shells: another alias, or another study.
 
     Raises:
-        ValueError: The outcomes have other tasks or another contrast.
+        ValueError: The outcomes have other tasks or other shells.
     """
-    if (first.tasks, first.contrast) != (second.tasks, second.contrast):
+    if (first.tasks, *first.by_shell) != (second.tasks, *second.by_shell):
         raise ValueError("these outcomes are not of one design")
-    parts: dict[str, tuple[str, ...]] = {shell: (shell,) for shell in shells or first.contrast}
+    parts: dict[str, tuple[str, ...]] = {shell: (shell,) for shell in first.by_shell}
     found = []
     for name, part in (parts | {GAP: first.contrast}).items():
         enough = {*first.enough_measured(*part)} & {*second.enough_measured(*part)}

@@ -36,7 +36,6 @@ NOT_A_SETTING: dict[str, Any] = {
     "sampling": {"__all__": {"answers", "input_tokens", "output_tokens", "cost_usd", "price"}},
 }
 """What of a provenance does not say how a study was run; an image built again has another id."""
-UNKNOWN = "not recorded"
 
 
 def main(a: str, b: str) -> int:
@@ -110,14 +109,15 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
             count_outcomes(study.frame[study.frame["model"] == alias], tasks, study.trials, shells)
             for alias, study in zip(pair, studies, strict=True)
         )
-        changes = rate_changes(before, after, tuple(before.by_shell))
-        models[name] = changes, _task_table(before, after)
+        models[name] = rate_changes(before, after), _task_table(before, after)
     for study, aliases in zip(studies, zip(*pairs.values(), strict=True), strict=True):
         facts.append(_run_facts(study, dict(zip(aliases, pairs, strict=True))))
         named = (*study.named("model"), *study.named("task"))
         only.append([name for name in named if name not in {*aliases, *tasks}])
     known = [study.provenance.task_sha256 for study in studies if study.provenance]
-    both = ([key, *(side.get(key, UNKNOWN) for side in facts)] for key in facts[0] | facts[1])
+    both = (
+        [key, *(side.get(key, "not recorded") for side in facts)] for key in facts[0] | facts[1]
+    )
     return Comparison(
         studies=studies,
         models=models,

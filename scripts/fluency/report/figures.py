@@ -14,7 +14,7 @@ from fluency.analysis.decision_table import DIRECTION_PP, NOISE_PP
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.report.marks import FAILURES
 from fluency.report.numbers import signed, span
-from fluency.report.sentences import claims_sentence, short_name, short_names, telling_first
+from fluency.report.sentences import headline_of, short_name, short_names, telling_first
 from fluency.report.templates import render
 
 WIDEST = 7.5
@@ -65,13 +65,9 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
     baseline, challenger = short_names(analysis.contrast)
     reach = max(abs(100 * end) for _, gap in shown for end in gap.interval)
     limit = min(100, max(20, 5 * ceil((reach + 3) / 5)))
-    rows, words = [], []
+    rows = []
     for model, gap in shown:
         low, high = (100 * float(end) for end in gap.interval)
-        words.append(
-            f"{model.model}: {signed(gap.value)}, 95 % interval {span(gap.interval)}. "
-            f"{claims_sentence(model)}"
-        )
         rows.append(
             {
                 "name": model.model,
@@ -88,7 +84,7 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
         "gaps",
         "Gaps over the decision table",
         f"Gap of each model in points, {challenger} less {baseline}, over the bands of the "
-        f"decision table. {' '.join(words)}",
+        f"decision table. {' '.join(headline_of(model) for model, _ in shown)}",
         rows,
         limit=limit,
         ticks=[*(-tick for tick in ticks[:0:-1]), *ticks],
@@ -110,7 +106,7 @@ def draw_failures(model: ModelAnalysis) -> Drawing | None:
     rows: list[dict[str, Any]] = [
         {
             "name": FAILURES[line.failure_class][1],
-            "counts": [line.counts.get(shells[place], 0) for place, *_ in bars],
+            "counts": [line.counts[shells[place]] for place, *_ in bars],
         }
         for line in model.failures
     ]
