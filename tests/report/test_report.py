@@ -164,7 +164,7 @@ STATES = {
     "all pass": ({"passes": lambda cell: True}, [], [r"No measured run failed\.", r"tasks can tell|can tell the shells apart: 0 of 20",
         "0/20 tasks differ: up to 16.8 %", "too easy to tell"], 1),
     "all fail": ({"passes": lambda cell: False}, ["these tasks are too hard to tell by how much"],
-        [r"\| model-x .*too hard to tell", r"\| Bash +\| +0/100 \| +n/a \| +n/a \| +60\.0 s \(20 tasks\) \| +20/20 \|",
+        [r"\| model-x .*too hard to tell", r"\| Bash +\| +0/100 \|( +n/a \|){3} +60\.0 s \(20 tasks\) \| +20/20 \|",
         "No control run: reference and wrong commands were not run in this"], 2),
     "unresolved": (
         {"passes": from_counts({t.id: (0, 5) if i < 2 else (3, 3) for i, t in enumerate(TASKS)})},
@@ -274,10 +274,11 @@ def test_report_prints_provenance(tmp_path: Path) -> None:
         "40 values, SHA-256 of their list",
         "**Registered at a time that is not known**: `registrations/study.json`",
         "- trials: 5 became 4",
-        "Bash 4 ms, PowerShell 7 0.41 s.",
         "task-20, version 1, written, SHA-256 `beefbeefbeefbeef`",
     ):
         assert fact in text
+    assert re.search(r"\| Bash .*\) \| +4 ms \|", text)
+    assert re.search(r"\| PowerShell 7 .*\) \| +0\.41 s \|", text)
     assert "Exploratory" not in text
     assert "extra_body" not in text and "spent_usd" not in text
 
