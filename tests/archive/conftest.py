@@ -1,5 +1,6 @@
 """Small registered studies and their archives for all tests of the folder."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,21 @@ from tests.archive.factory import Made, archived, make_registered, make_study
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")
 DECISION = "which shell our prompts name"
+
+
+@pytest.fixture
+def offline(monkeypatch) -> None:
+    """No network, no key, no screen, and only an engine that is open already."""
+    connect = socket.socket.connect
+
+    def only_files(opened: socket.socket, address: object) -> None:
+        assert opened.family == socket.AF_UNIX, f"something connected to {address}"
+        connect(opened, address)
+
+    monkeypatch.setattr(socket.socket, "connect", only_files)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent")
+    for variable in ("ANTHROPIC_API_KEY", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
 """The decision record says what was measured and how sure it is; a person decides."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -96,6 +98,20 @@ def test_commands_of_a_record_work_as_written(archive, tmp_path):
     )  # fmt: skip
     assert (verified.returncode, verified.stdout.splitlines()[-1]) == (0, "PROVEN"), verified.stderr
     assert dry.returncode == 0 and "fluency replay" in dry.stdout, dry.stderr
+
+
+def test_signature_is_made_and_verified_as_the_page_says(archive, tmp_path):
+    page = (ROOT / "docs" / "archive.md").read_text()
+    sign, verify = re.findall("^ssh-keygen -Y .*$", page, re.MULTILINE)
+    shutil.copy(archive, tmp_path / "file")
+    (tmp_path / ".ssh").mkdir()
+    key = tmp_path / ".ssh" / "id_ed25519"
+    here = {"cwd": tmp_path, "env": os.environ | {"HOME": str(tmp_path)}, "capture_output": True}
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True, **here)
+    public = key.with_suffix(".pub").read_text()
+    (tmp_path / "allowed_signers").write_text(f"ada@example.org {public}")
+    for command, code in ((sign, 0), (verify, 0), (f"echo >> file; {verify}", 255)):
+        assert subprocess.run(["bash", "-c", command], **here).returncode == code
 
 
 def test_names_of_archive_and_record_are_made_harmless(archive, tmp_path):

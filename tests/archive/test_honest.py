@@ -17,6 +17,7 @@ from fluency.core.study import read_study
 from fluency.core.table import RECORD_TYPES, record_path
 from fluency.generation.store import AnswerStore
 from tests.archive.factory import ASKED, Made, archived, gather, measure, products
+from tests.archive.hostile import contents
 
 TASKS = ["stale-lockfiles", "crates-without-readme"]
 PROCESSES = ["strayed-jobs", "busy-threads", "descendants-with-depth", "worker-queues"]
@@ -84,6 +85,17 @@ def test_only_products_and_evidence_are_packed(tmp_path):
     assert report.exit_code == 0, report.lines()
     others = re.compile(r"partial|notes|control\.json")
     assert not [name for name in report.manifest.files if others.search(name)]
+
+
+def test_archive_holds_what_the_page_lists(archive):
+    page = (ROOT / "docs" / "archive.md").read_text().split("## What is in it")[1]
+    rows = re.findall(r"^\| (`[^|]*) \|", page.split("##")[0], re.MULTILINE)
+    listed = re.findall("`(.+?)`", " ".join(rows))
+    forms = [re.sub("<.+?>", "[^/]+", name) for name in listed if name != "image/"]
+    forms = [form if "/" in form or "." in form else f"results/{form}/" for form in forms]
+    names = contents(archive)
+    assert len(forms) > 10
+    assert [form for form in forms if not any(re.match(form, name) for name in names)] == []
 
 
 def test_stopped_and_resumed_study_is_proven(tmp_path):

@@ -16,7 +16,7 @@ from tests.archive.factory import Executor, archived, make, make_study, result_o
 from tests.archive.hostile import rewritten, text
 
 
-def test_nothing_differs_by_the_same_checks(archive):
+def test_nothing_differs_by_the_same_checks(archive, offline):
     found = replay_archive(archive)
     assert (found.differences, found.cells, found.before) == ([], 8, found.after)
     assert "0 of 8 cells pass or fail differently" in found.markdown()
@@ -103,7 +103,7 @@ def test_no_altered_file_is_replayed(archive, tmp_path):
 
 
 @pytest.mark.engine
-def test_replay_in_real_sandbox_repeats_results(sandbox, tmp_path):
+def test_replay_in_real_sandbox_repeats_results(sandbox, offline, tmp_path):
     held = [shell for shell in ("bash", "pwsh") if sandbox.image.shells.get(shell)]
     study = make_study(("stale-lockfiles", "tree-size-bytes"), trials=1, shells=held)
     path = archived(make(tmp_path / "s", study, sandbox=sandbox), tmp_path / "out")

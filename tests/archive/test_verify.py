@@ -1,7 +1,6 @@
 """An honest archive verifies offline in one screen; what an archive contains."""
 
 import re
-import socket
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,20 +18,6 @@ from tests.archive.factory import archived, make, make_study, products
 from tests.archive.hostile import FACTS, contents, flip, ours, put, record, rewritten
 
 SCORE = "results/scores/qwen-0.5b/pwsh/stale-lockfiles/1.json"
-
-
-@pytest.fixture
-def offline(monkeypatch):
-    """No network, no key, no engine: using one fails the test."""
-
-    def refuse(*_, **__):
-        raise AssertionError("verification reached out of the archive")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent")
-    for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(variable, raising=False)
 
 
 def test_sound_archive_is_proven_offline(archive, offline):

@@ -1,0 +1,19 @@
+"""What `make` itself does: the targets that call no command of ours."""
+
+import shutil
+import subprocess
+
+from fluency.common.paths import ROOT
+
+KEPT = {"Makefile", "answers/1.json", "archive/1.tar.zst", "preregistrations/1.json"}
+REMOVED = {"results/image.json", "logs/1.log", ".snakemake/1", "site/1.html"}
+
+
+def test_clean_keeps_answers_archives_and_registrations(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in (KEPT | REMOVED) - {"Makefile"}:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1")
+    subprocess.run(["make", "clean"], cwd=tmp_path, check=True)
+    left = (path for path in tmp_path.rglob("*") if path.is_file())
+    assert {str(path.relative_to(tmp_path)) for path in left} == KEPT
