@@ -14,7 +14,7 @@ from fluency.core.tasks import load_tasks
 from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.policies import TABLE, resolve
 from fluency.generation.providers import PROVIDERS
-from fluency.generation.request import PREAMBLE, Requests, build_prompt, request_for, request_key
+from fluency.generation.request import PREAMBLE, build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
 from fluency.workflow.run_plan import render_plan
 from tests.generation.studies import ENVIRON, ask, cells_of, generator_of, study_of
@@ -157,7 +157,7 @@ def bounds(study: Study, price_in: float, price_out: float) -> tuple[float, floa
 
 
 def test_the_study_as_designed_costs_what_its_author_said(paid, store):
-    made = estimate_cost(Requests(paid, TASKS), store, ENVIRON)
+    made = estimate_cost(paid, TASKS, store, ENVIRON)
     assert made.calls == 400 and [model.calls for model in made.models] == [200, 200]
     for model, (price_in, price_out) in zip(made.models, [(5, 25), (3, 15)], strict=True):
         least, most = bounds(paid, price_in, price_out)
@@ -166,24 +166,24 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
         assert model.minutes == pytest.approx(200 / 45)
     assert made.models[0].expected_usd < 5  # under $5 at Opus prices
     assert made.missing_keys == []
-    first, _ = estimate_cost(Requests(paid, TASKS), store, {}).missing_keys
+    first, _ = estimate_cost(paid, TASKS, store, {}).missing_keys
     assert "ANTHROPIC_API_KEY" in first
-    assert estimate_cost(Requests(paid, []), store, {}).missing_keys == []
+    assert estimate_cost(paid, [], store, {}).missing_keys == []
 
 
 def test_the_readme_states_the_price_that_the_plan_computes():
     prices = []
     for name in ("study", "study-60", "study-demanding"):
         study = read_study(f"config/{name}.yaml")
-        requests = Requests(study, load_tasks(study.tasks))
-        made = estimate_cost(requests, AnswerStore(TASKS[0].folder / "none"), ENVIRON)
+        nothing = AnswerStore(TASKS[0].folder / "none")
+        made = estimate_cost(study, load_tasks(study.tasks), nothing, ENVIRON)
         prices.append((f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"about \$([\d.]+), at most\s+\$(\d+\.\d+)", readme) == prices
 
 
 def test_the_committed_study_costs_nothing_and_needs_no_key():
-    made = estimate_cost(Requests(read_study(), TASKS), AnswerStore(TASKS[0].folder / "none"), {})
+    made = estimate_cost(read_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), {})
     assert (made.most_usd, made.missing_keys) == (0, []) and "cost     nothing" in render_plan(made)
     says = "of studies end with tasks too easy to tell by how much the shells differ"
     assert says in render_plan(made)
@@ -197,7 +197,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
     cells = [cell for cell in paid.cells(list(texts)) if cell.model == "opus"]
     for cell in cells[:20]:
         ask(generator, cell, build_prompt(texts[cell.task], cell.shell))
-    made = estimate_cost(Requests(paid, TASKS), store, ENVIRON)
+    made = estimate_cost(paid, TASKS, store, ENVIRON)
     opus, sonnet = made.models
     assert (opus.at_hand, opus.calls, sonnet.at_hand) == (20, 180, 0)
     assert opus.spent_usd == generator.budget.spent_usd
@@ -208,7 +208,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
 def test_a_model_that_is_not_in_the_table_is_expected_to_write_sixty_tokens(store):
     price = {"input_usd_per_mtok": 0, "output_usd_per_mtok": 10, "dated": "2026-11-01"}
     own = {"alias": "own", "id": "own", "temperature": 0.7, "max_tokens": 64, "price": price}
-    (found,) = estimate_cost(Requests(study_of(own, trials=1), TASKS[:3]), store, ENVIRON).models
+    (found,) = estimate_cost(study_of(own, trials=1), TASKS[:3], store, ENVIRON).models
     assert found.expected_usd == pytest.approx(6 * 60 * 10 / 1e6)
 
 

@@ -12,7 +12,7 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import PILOT, Study
 from fluency.core.tasks import load_task, load_tasks
 from fluency.generation.cost_estimate import estimate_cost
-from fluency.generation.request import Requests
+from fluency.generation.request import requests_of
 from fluency.generation.store import AnswerStore
 from fluency.workflow import pipeline, preflight
 from fluency.workflow.preflight import check_answers, check_models, confirm_price
@@ -37,7 +37,7 @@ def agree(
         asked.append(question)
         return answer
 
-    estimate = estimate_cost(Requests(study, TASKS), store, ENVIRON)
+    estimate = estimate_cost(study, TASKS, store, ENVIRON)
     return confirm_price(estimate, ask if terminal else None), asked
 
 
@@ -77,7 +77,7 @@ def test_what_cannot_be_asked_ends_the_plan_and_the_run_before_they_start(entry,
 
 
 def test_a_cheap_or_free_run_does_not_ask(store):
-    dear = estimate_cost(Requests(study_of(OPUS), TASKS), store, ENVIRON).most_usd
+    dear = estimate_cost(study_of(OPUS), TASKS, store, ENVIRON).most_usd
     assert agree(study_of(OPUS, budget={"confirm_usd": dear}), store, terminal=False) == (True, [])
     with pytest.raises(UserError):
         agree(study_of(OPUS, budget={"confirm_usd": dear * 0.99}), store, terminal=False)
@@ -97,7 +97,7 @@ def test_earlier_answer_without_usage_counts_at_its_most_in_the_next_run(
     with Endpoint() as endpoint:
         endpoint.script("no-usage")
         first = generator_of(loaded.study, store, endpoint)
-        ask(first, cell, Requests(loaded.study, loaded.tasks)[cell].prompt)
+        ask(first, cell, requests_of(loaded.study, loaded.tasks)[cell].prompt)
         first.close()
     for module in (pipeline, preflight):
         monkeypatch.setattr(module, "ANSWERS", store.folder)

@@ -6,18 +6,19 @@ It reads the answer store, sends no request and needs no key.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from fluency.core.records import Request
-from fluency.core.study import ModelConfig, Study
+from fluency.core.study import Cell, ModelConfig, Study
+from fluency.core.tasks import Task
 from fluency.generation.api_keys import is_embedded, needs_key
 from fluency.generation.budget import counted_usd, upper_bound_usd
 from fluency.generation.pace import starts_per_minute
 from fluency.generation.policies import Policy, resolve
-from fluency.generation.request import Requests, request_key
+from fluency.generation.request import request_key, requests_of
 from fluency.generation.store import AnswerStore
 
 LATENCY_S = 4.0
@@ -64,18 +65,14 @@ class CostEstimate:
 
 
 def estimate_cost(
-    requests: Requests, store: AnswerStore, environ: Mapping[str, str]
+    study: Study, tasks: Sequence[Task], store: AnswerStore, environ: Mapping[str, str]
 ) -> CostEstimate:
     """The estimate of a study.
 
     UserError if a model has no policy, or a stored answer is damaged.
     """
-    study = requests.study
-    cells = list(study.cells([task.id for task in requests.tasks]))
-    models = [
-        _model_estimate(model, [requests[c] for c in cells if c.model == model.alias], store)
-        for model in study.models
-    ]
+    requests = requests_of(study, tasks)
+    models = [_model_estimate(model, requests, store) for model in study.models]
     missing = [
         f"the key of {model.alias}: export {model.api_key_env}=…"
         for model in (one.config for one in models if one.calls)
@@ -85,15 +82,15 @@ def estimate_cost(
         name: sum(getattr(model, name) or 0 for model in models)
         for name in ("calls", "most_usd", "expected_usd", "spent_usd")
     }
-    return CostEstimate(study, len(requests.tasks), models, missing, **totals)
+    return CostEstimate(study, len(tasks), models, missing, **totals)
 
 
 def _model_estimate(
-    model: ModelConfig, requests: Iterable[Request], store: AnswerStore
+    model: ModelConfig, requests: Mapping[Cell, Request], store: AnswerStore
 ) -> ModelEstimate:
     policy = resolve(model)
     answers, to_ask = [], []
-    for request in requests:
+    for request in (requests[cell] for cell in requests if cell.model == model.alias):
         if answer := store.get(request_key(request)):
             answers.append(answer)
         else:

@@ -50,19 +50,13 @@ def request_for(study: Study, cell: Cell, prompt: str) -> Request:
     return request.model_copy(update={"seed": seed_of(request)}) if policy.seeded else request
 
 
-class Requests:
-    """The requests of a study, each built once."""
-
-    def __init__(self, study: Study, tasks: Sequence[Task]) -> None:
-        self.study, self.tasks = study, tasks
-        self._texts = {task.id: task.prompt for task in tasks}
-        self._made: dict[Cell, Request] = {}
-
-    def __getitem__(self, cell: Cell) -> Request:
-        if cell not in self._made:
-            prompt = build_prompt(self._texts[cell.task], cell.shell)
-            self._made[cell] = request_for(self.study, cell, prompt)
-        return self._made[cell]
+def requests_of(study: Study, tasks: Sequence[Task]) -> dict[Cell, Request]:
+    """The request of each cell of a study, in the cells' order."""
+    prompts = {task.id: task.prompt for task in tasks}
+    return {
+        cell: request_for(study, cell, build_prompt(prompts[cell.task], cell.shell))
+        for cell in study.cells([*prompts])
+    }
 
 
 def tool_of(shell: Shell) -> ToolOffer:

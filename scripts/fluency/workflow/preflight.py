@@ -22,7 +22,6 @@ from fluency.generation.cost_estimate import CostEstimate, ModelEstimate, estima
 from fluency.generation.local_model.weights import find_weights
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS
-from fluency.generation.request import Requests
 from fluency.generation.store import AnswerStore
 
 
@@ -58,7 +57,7 @@ def check_writable() -> None:
 
 def estimate_of(loaded: LoadedStudy) -> CostEstimate:
     """What a run would ask and cost, by the answers of this folder."""
-    return estimate_cost(Requests(loaded.study, loaded.tasks), AnswerStore(ANSWERS), os.environ)
+    return estimate_cost(loaded.study, loaded.tasks, AnswerStore(ANSWERS), os.environ)
 
 
 def missing_shells(loaded: LoadedStudy) -> list[str]:

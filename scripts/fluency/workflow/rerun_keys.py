@@ -16,7 +16,7 @@ from fluency.core.study import Cell
 from fluency.core.task_world import world_for
 from fluency.execution.image_content import content_sha256
 from fluency.execution.powershell import powershell_source
-from fluency.generation.request import Requests
+from fluency.generation.request import requests_of
 
 
 class RerunKeys:
@@ -24,7 +24,7 @@ class RerunKeys:
 
     def __init__(self, loaded: LoadedStudy) -> None:
         self.loaded, self.study, self.tasks = loaded, loaded.study, loaded.tasks
-        self.requests = Requests(loaded.study, loaded.tasks)
+        self.requests = requests_of(loaded.study, loaded.tasks)
 
     @cached_property
     def _world_keys(self) -> dict[str, dict[str, str]]:
