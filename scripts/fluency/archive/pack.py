@@ -50,10 +50,9 @@ STUDY_FILE = "study.json"
 README_FILE = "README.md"
 REGISTRATIONS = "preregistrations"
 LOCK_FILE = "envs/requirements.lock"
-PRICES_FILE = "prices/policies.yaml"
 PROJECT_FILES = {
     LOCK_FILE: LOCK_FILE,
-    PRICES_FILE: "scripts/fluency/generation/policies.yaml",
+    "prices/policies.yaml": "scripts/fluency/generation/policies.yaml",
 }
 """Name in an archive -> file of the project."""
 _README = """# An archived study of the Agent Shell Fluency Eval

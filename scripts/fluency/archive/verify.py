@@ -23,7 +23,6 @@ from fluency.archive.findings import VerifyReport
 from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.pack import (
     LOCK_FILE,
-    PRICES_FILE,
     PROJECT_FILES,
     README_FILE,
     how_complete,
@@ -286,7 +285,7 @@ def check_complete(archived: ArchivedStudy, report: VerifyReport, rows: Sequence
             f"`{key}` is not what the study and its records say",
         )
     table = f"{products}/cells.csv"
-    needed = [LOCK_FILE, PRICES_FILE]
+    needed = [*PROJECT_FILES]
     if not manifest.partial:
         needed += [table, f"{products}/provenance.json"]
         needed += [f"{products}/{CONTROL_FILE}"] * archived.study.control

@@ -28,25 +28,20 @@ def world_files(
             index.setdefault(task.id, {})[str(seed)] = folder
             if f"{folder}/{TREE}" not in files:
                 files[f"{folder}/{TREE}"] = world.tar
-                files[f"{folder}/{WORLD}"] = _document(world)
+                document = {
+                    "seed": world.seed,
+                    "sha256": world.sha256,
+                    "ages": dict(world.ages),
+                    "service": [route.to_json() for route in world.http],
+                    "processes": [helper.to_json() for helper in world.processes],
+                }
+                files[f"{folder}/{WORLD}"] = pretty_json(document).encode()
     return {**files, WORLD_INDEX: pretty_json(index).encode()}
 
 
 def world_folder(world: World) -> str:
     """The folder of a world in an archive."""
     return f"worlds/{world.seed}-{world.sha256[:16]}"
-
-
-def _document(world: World) -> bytes:
-    return pretty_json(
-        {
-            "seed": world.seed,
-            "sha256": world.sha256,
-            "ages": dict(world.ages),
-            "service": [route.to_json() for route in world.http],
-            "processes": [helper.to_json() for helper in world.processes],
-        }
-    ).encode()
 
 
 def load_world(read: Callable[[str], bytes], folder: str) -> World:
