@@ -165,10 +165,6 @@ class Analysis:
         return ordered_shells(self.study.shells)
 
     @property
-    def words(self) -> dict[Band, BandWords]:
-        return band_words(self.contrast)
-
-    @property
     def plan(self) -> dict[str, Any]:
         return plan_for(self.contrast)
 

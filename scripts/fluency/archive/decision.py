@@ -89,7 +89,7 @@ def _text(
         "provenance": view.provenance,
         "facts": " ".join(study_sentences(analysis, view)),
         "first_table": first_table(analysis),
-        "options": analysis.words.values(),
+        "options": analysis.models[0].words.values(),
         "verdict": decides(analysis),
         "could_change": could_change(analysis),
         "plan": (analysis.plan["version"], analysis.plan_sha256),

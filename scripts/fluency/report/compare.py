@@ -19,7 +19,6 @@ from fluency.core.table import read_table
 from fluency.report.facts import flat
 from fluency.report.markdown import table, text
 from fluency.report.numbers import signed
-from fluency.report.tables import change_table
 from fluency.report.templates import render
 
 NOT_A_SETTING: dict[str, Any] = {
@@ -78,12 +77,7 @@ class Comparison(NamedTuple):
 
     def markdown(self) -> str:
         """The comparison as a page."""
-        models = [
-            (name, change_table(changes, ("A", "B")), tasks)
-            for name, (changes, tasks) in self.models.items()
-        ]
-        facts = table(["", "A", "B"], [list(map(text, fact)) for fact in self.differences])
-        return render("compare.md.j2", self._asdict() | {"models": models, "facts": facts})
+        return render("compare.md.j2", self._asdict())
 
 
 def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:

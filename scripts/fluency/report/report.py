@@ -80,10 +80,6 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
             note for shell in analysis.shells_shown if (note := SHELLS[shell].unix_programs_note)
         ],
         "first_table": tables.first_table(analysis),
-        "pairs": [
-            (one.id, tables.change_table(changes, (text(one.alias), text(two.alias))))
-            for one, two, changes in analysis.pairs
-        ],
         "could_change": sentences.could_change(analysis),
         "unexpected": sentences.unexpected_controls(view.control),
         "figures": {

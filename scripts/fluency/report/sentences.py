@@ -198,7 +198,7 @@ def decides(analysis: Analysis) -> str:
     claims: dict[tuple[int, str], list[str]] = {}
     compared = [(model, model.verdict) for model in analysis.models if model.verdict]
     for model, gap in compared:
-        claims.setdefault(_claim(analysis, gap), []).append(model.model)
+        claims.setdefault(_claim(model, gap), []).append(model.model)
     if not claims:
         return _compares_nothing(analysis)
     parts = [text.format(_for(analysis, claims[rank, text])) for rank, text in sorted(claims)]
@@ -219,13 +219,13 @@ def decides(analysis: Analysis) -> str:
     return said
 
 
-def _claim(analysis: Analysis, gap: GapEstimate) -> tuple[int, str]:
+def _claim(model: ModelAnalysis, gap: GapEstimate) -> tuple[int, str]:
     """What is said of one model, with a place for names, and its rank among the claims."""
     side = gap.ahead or (gap.band if gap.band in DIRECTIONS else None)
-    name, rank = side_name(side, analysis.contrast), 10 * (side == "baseline")
+    name, rank = side_name(side, model.outcomes.contrast), 10 * (side == "baseline")
     if gap.ahead and gap.band == side:
         if gap.supported:
-            return rank, f"{name} is ahead by {TEN}{{}}: {analysis.words[gap.band].reading}"
+            return rank, f"{name} is ahead by {TEN}{{}}: {model.words[gap.band].reading}"
         if not gap.edge:
             return rank + 1, (
                 f"{name} is ahead{{}}; whether by the {DIRECTION_PP} points that the decision "

@@ -14,7 +14,7 @@ from fluency.core.shells import SHELLS
 from fluency.report.markdown import aligned, code, text
 from fluency.report.numbers import percent, points, rate, seconds, signed, span
 from fluency.report.sentences import attempt, judged, missing_programs, short_name
-from fluency.report.tables import difference_table, task_table
+from fluency.report.tables import change_table, difference_table, task_table
 
 
 def full_name(shell: str) -> str:
@@ -41,6 +41,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     missing_programs,
     short_name,
     full_name,
+    change_table,
     difference_table,
     task_table,
     cell_link,
