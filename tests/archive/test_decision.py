@@ -129,8 +129,6 @@ def test_names_of_archive_and_record_are_made_harmless(archive, tmp_path):
 @pytest.mark.parametrize(("edge", "proposed"), [(None, True), ("floor", False), ("ceiling", False)])
 def test_record_proposes_only_supported_band(edge, proposed, archive, tmp_path, monkeypatch):
     def judged(*args):
-        # Verified by now: the rebuilt report had its own conclusion.
-        monkeypatch.setattr("fluency.archive.decision.decides", lambda analysis: "")
         monkeypatch.setattr(GapEstimate, "edge", edge)
         found = analyse(*args)
         return replace(found, models=[replace(model, refused=()) for model in found.models])

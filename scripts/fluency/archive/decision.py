@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 from fluency.analysis.study_analysis import ModelAnalysis, analyse
 from fluency.archive.archived_study import ArchivedStudy
@@ -18,15 +17,8 @@ from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.common.terminal import print_lines
 from fluency.core.table import to_frame
-from fluency.report.sentences import (
-    could_change,
-    decides,
-    question,
-    registered,
-    study_sentences,
-    too,
-)
-from fluency.report.tables import first_table
+from fluency.report.report import page_values
+from fluency.report.sentences import too
 from fluency.report.templates import render
 
 TEMPLATE = "decision.md.j2"
@@ -80,20 +72,10 @@ def _text(
 ) -> str:
     view = archived.view()
     analysis = analyse(to_frame(view.rows()), archived.study, archived.tasks)
-    values: dict[str, Any] = {
+    values = page_values(analysis, view) | {
         "title": " ".join(title.split()),
         "date": date,
-        "study": archived.study,
-        "question": question(analysis),
-        "registered": registered(view.provenance),
-        "provenance": view.provenance,
-        "facts": " ".join(study_sentences(analysis, view)),
-        "first_table": first_table(analysis),
-        "options": analysis.models[0].words.values(),
-        "verdict": decides(analysis),
-        "could_change": could_change(analysis),
-        "plan": (analysis.plan["version"], analysis.plan_sha256),
-        "models": [_lines(model) for model in analysis.models],
+        "lines": [_lines(model) for model in analysis.models],
         "proposes": any(model.verdict and not model.verdict.edge for model in analysis.models),
         "report": report,
         "record": record,

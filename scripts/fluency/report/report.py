@@ -52,11 +52,14 @@ def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> Analysis:
         stale.unlink()
     for figure in figures:
         write_atomic(folder / figure.name, figure.svg)
-    write_atomic(path, render("report.md.j2", _values(analysis, view, figures)))
+    write_atomic(path, render("report.md.j2", page_values(analysis, view, figures)))
     return analysis
 
 
-def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> dict[str, Any]:
+def page_values(
+    analysis: Analysis, view: StudyView, figures: Sequence[Drawing] = ()
+) -> dict[str, Any]:
+    """What the templates of report and decision record may name."""
     provenance, contrast = view.provenance, analysis.contrast
     others = [shell for shell in analysis.shells_shown if shell not in contrast]
     sampling = provenance.sampling.values()
