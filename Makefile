@@ -96,7 +96,7 @@ answers: $(RUN) ## The answer store: list and verify
 preregister: $(RUN) ## Freeze tasks, seeds, models and plan before a study (CONFIG=... DECISION="...")
 	@fluency preregister $(CONFIGS) --decision "$${DECISION:-}"
 
-archive: $(RUN) ## Pack a finished study into one file (CONFIG=... PARTIAL=1 IMAGE=1)
+archive: $(RUN) ## Pack a finished study into one file, and verify it (CONFIG=... PARTIAL=1 IMAGE=1)
 	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image)
 
 verify: $(RUN) ## Check an archive's evidence and scores, offline (ARCHIVE=file RECORD=decision.md)

@@ -232,10 +232,17 @@ def show(cell: str, full: bool) -> None:
 @click.option("--partial", is_flag=True, help="Pack an unfinished study.")
 @click.option("--image", is_flag=True, help="Add the sandbox image.")
 def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
-    """Pack a study into one file; nothing is asked or run."""
+    """Pack a study into one file and verify it; nothing is asked or run."""
     from fluency.archive.pack import pack_study
+    from fluency.archive.verify import verify_archive
 
-    print(pack_study(loaded, partial=partial, image=image))
+    path = pack_study(loaded, partial=partial, image=image)
+    if altered := verify_archive(path).altered:
+        path.unlink()
+        what = f"the results do not fit this checkout: {altered[0]}"
+        hint = "`make run` measures again what has changed, or check out the commit of the results"
+        raise UserError(what, where="archive", hint=hint)
+    print(path)
     return 0
 
 

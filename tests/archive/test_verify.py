@@ -1,11 +1,13 @@
 """An honest archive verifies offline in one screen; what an archive contains."""
 
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from fluency import cli
 from fluency.archive import pack, verify
 from fluency.archive.findings import LIMIT_NOTE, VerifyReport
 from fluency.archive.manifest import MANIFEST_NAME, Manifest
@@ -14,7 +16,7 @@ from fluency.archive.verify import verify_archive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import sha256
 from fluency.core.study import Study, read_study
-from tests.archive.factory import archived, make, make_study, products
+from tests.archive.factory import Made, archived, make, make_study, products
 from tests.archive.hostile import FACTS, contents, flip, ours, put, record, rewritten
 
 SCORE = "results/scores/qwen-0.5b/pwsh/stale-lockfiles/1.json"
@@ -136,6 +138,22 @@ def test_an_archive_made_without_git_says_so(made, tmp_path, monkeypatch):
     monkeypatch.setattr(pack, "git_state", lambda: (None, None))
     loaded = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, view=made.view)
     assert "-nocommit" in pack.pack_study(loaded).name
+
+
+def test_results_that_do_not_fit_are_not_packed(made, tmp_path, monkeypatch, capsys):
+    """As after a change of the sandbox or of a task, without another run."""
+    own = Made(shutil.copytree(made.root, tmp_path / "s"), made.study, made.tasks)
+    places = {"RESULTS": own.results, "ANSWERS": own.answers, "ARCHIVES": tmp_path / "out"}
+    for name, place in places.items():
+        monkeypatch.setattr(pack, name, place)
+    cli.archive.callback(own, partial=False, image=False)
+    packed = Path(capsys.readouterr().out.strip())
+    packed.unlink()
+    stated = own.results / "made-up" / "provenance.json"
+    stated.write_text(stated.read_text().replace("2026-11-22T01", "2026-11-22T02"))
+    with pytest.raises(UserError, match=r"do not fit this checkout: \S+provenance.json"):
+        cli.archive.callback(own, partial=False, image=False)
+    assert not packed.exists()
 
 
 def test_the_image_goes_in_when_asked(made, tmp_path):
