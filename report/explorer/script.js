@@ -380,9 +380,10 @@
       body.push(make("h3", {}, "Reply as it came"), note("The command above, and nothing else."));
     } else body.push(...section("Reply as it came", view.reply, unbroken));
     if (view.facts.length) body.push(folded("Answer and score", facts(view.facts)));
-    if (view.files.length) {
+    const stages = Object.keys(view.provenance);
+    if (stages.length) {
       body.push(folded("Provenance", textBlock("Provenance", { head: JSON.stringify(view.provenance, null, 2), left_out: 0 }),
-        note(`The records are ${view.files.map((name) => `results/${name}`).join(", ")}.`)));
+        note(`The records are ${stages.map((stage) => `results/${stage}/${cell.path}.json`).join(", ")}.`)));
     }
     return { name: nameOf(cell), verdict: `${verdictOf(cell)} – ${view.why}`, mark: markOf(kindOf(cell), cell.state), body };
   };

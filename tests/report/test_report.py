@@ -152,7 +152,7 @@ STATES = {
         [], [r"\*\*same\*\*\n\n\| +\| model-x \| +y \|", r"\| gap of the shells \| "], 3),
     "nothing": (
         {"passes": lambda cell: None},
-        ["0 of 200 runs measured", "Bash and PowerShell were not measured here", "nothing was measured in Bash yet (100 cells planned)"],
+        ["0 of 200 runs measured", "Bash and PowerShell were not measured here", "100 of 100 cells in Bash have no measurement"],
         [r"\| model +\| shell +\| made of +\|.*\n.*\n\n## Failures", r"no generation yet \(100\)"],
         0,
     ),

@@ -14,7 +14,6 @@ from scipy.special import betaincinv, ndtri
 from fluency.analysis import decision_table as plan
 from fluency.analysis.outcomes import Outcomes, Tally, mean
 from fluency.analysis.power import SampleSizes, critical, sample_sizes
-from fluency.common.words import plural
 from fluency.core.shells import SHELLS
 
 
@@ -207,9 +206,6 @@ def refusals(
             reasons.append(f"{title} is not part of this study")
         elif tally.state == "not-measured":
             reasons.append(f"{title} was not measured: {tally.reasons[0][0]}")
-        elif tally.state == "missing":
-            planned = plural(tally.planned, "cell")
-            reasons.append(f"nothing was measured in {title} yet ({planned} planned)")
         elif tally.planned - tally.measured > plan.MAX_MISSING * tally.planned:
             reasons.append(
                 f"{tally.planned - tally.measured} of {tally.planned} cells in {title} have no "

@@ -52,7 +52,7 @@ def cell_view(
     """Everything shown of one cell: prompt, reply, command, facts, runs, provenance.
 
     Keys: `why` (one sentence), `prompt`, `reply`, `command`, `lenient` (excerpts or None), `notes`,
-    `facts` (pairs), `runs`, `provenance` (nested), `files` (the records' names under results/).
+    `facts` (pairs), `runs`, `provenance` (by stage).
     """
     generation, execution, score = records
     extraction = execution.extraction if execution else None
@@ -77,7 +77,6 @@ def cell_view(
             for run in (execution.runs if execution else [])
         ],
         "provenance": provenance,
-        "files": [f"{stage}/{cell.path}.json" for stage in provenance],
     }
 
 

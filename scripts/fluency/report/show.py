@@ -75,8 +75,8 @@ def _lines(cell: Cell, results: Path, full: bool) -> Iterator[Text]:
     if full:
         yield _heading("Provenance")
         yield _text(json.dumps(view["provenance"], indent=2, ensure_ascii=False))
-        for name in view["files"]:
-            yield _text(str(results / name), "dim")
+        for stage in view["provenance"]:
+            yield _text(str(record_path(results, stage, cell)), "dim")
     title = SHELLS[cell.shell].title
     yield _heading(f"{cell.model}, {title}, {cell.task}, trial {cell.trial}")
     score = records.score
