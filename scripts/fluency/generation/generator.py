@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from operator import attrgetter
 
 import fluency
 from fluency.common.clock import utc_now
@@ -27,6 +26,7 @@ from fluency.generation.failure import (
     retry_policy_for,
     wait_s,
 )
+from fluency.generation.local_model.server import address_of
 from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.providers import PROVIDERS, read_reply
@@ -76,7 +76,7 @@ class Generator:
         study: Study,
         *,
         store: AnswerStore,
-        address_of: Callable[[ModelConfig], str | None] = attrgetter("base_url"),
+        address_of: Callable[[ModelConfig], str | None] = address_of,
         environ: Mapping[str, str] | None = None,
         retry_policy: RetryPolicy | None = None,
         spent_usd: float = 0.0,

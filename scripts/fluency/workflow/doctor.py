@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -70,23 +70,23 @@ def examine() -> Iterator[Check]:
     closed = ", ".join(map(str, unwritable()))
     how = "cannot be written to, so nothing can be measured: use a copy that you may write to"
     yield Check("project folder", closed or str(ROOT), how if closed else "", True)
-    (engine,) = _rows(ENGINE, _engine)
+    (engine,) = _rows(ENGINE, _engine())
     yield engine
     if not engine.lacks:
-        yield from _rows("PowerShell archive", _image)
-    yield from _rows("configuration", _models)
+        yield from _rows("PowerShell archive", _image())
+    yield from _rows("configuration", _models())
 
 
 def missing_engine() -> list[str]:
     """A sentence if no container engine answers and none can be started from here."""
-    (row,) = _rows(ENGINE, _engine)
+    (row,) = _rows(ENGINE, _engine())
     return [f"a container engine ({row.found}): {row.advice}"] if row.lacks else []
 
 
-def _rows(thing: str, rows: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+def _rows(thing: str, rows: Iterator[Check]) -> Iterator[Check]:
     """The rows of a part; its error is the last one, under the name of `thing`."""
     try:
-        yield from rows()
+        yield from rows
     except UserError as error:
         how = f"no command can be run: {error.hint}"
         yield Check(thing, f"{error.where}: {error.what}", how, True)
@@ -115,7 +115,7 @@ def _image() -> Iterator[Check]:
         yield Check("sandbox image", f"{tag} is not built yet", how)
         return
     yield Check("sandbox image", f"{tag}, base {image.base}, {image.architecture}")
-    yield from _rows("a known command", lambda: _known_command(engine, image))
+    yield from _rows("a known command", _known_command(engine, image))
     how = f"{INSTALL_HINT} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
     for name, shell in SHELLS.items():
         if why := why_missing(engine, image, name):

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,6 @@ from fluency.execution.execute import (
 )
 from fluency.generation.cost_estimate import CostEstimate
 from fluency.generation.generator import Generator
-from fluency.generation.local_model.server import address_of
 from fluency.generation.store import AnswerStore
 from fluency.scoring.score_cell import score_cell
 from fluency.workflow import progress, snakemake_internals
@@ -56,7 +55,7 @@ from fluency.workflow.preflight import (
     estimate_of,
 )
 from fluency.workflow.rerun_keys import RerunKeys, cell_of
-from fluency.workflow.snakemake_process import node_name, run_lock
+from fluency.workflow.snakemake_process import hold_run_lock, node_name
 from fluency.world import build_world
 
 CLOCK_STEP_S = 0.01
@@ -125,14 +124,13 @@ class Pipeline:
     @exit_on_user_error()
     def take_run_lock(self) -> None:
         """Keep other runs out while the process lives; set how this one ends and polls for jobs."""
-        actions = []
+        give_up = None
         if snakemake_internals.part(self.workflow, "local_exec"):  # jobs are threads of this run
             snakemake_internals.unset_rate_limit(self.workflow.scheduler)
             if node_name() is None:  # nodes end what they have begun
-                actions = [self._stop_asking, self._give_up]
-        snakemake_internals.end_on_signals(*actions)
-        self._locks = ExitStack()
-        self._locks.enter_context(run_lock())
+                give_up = self._give_up
+        snakemake_internals.end_on_signals(self._stop_asking, give_up)
+        hold_run_lock()
 
     def _stop_asking(self) -> None:
         if generator := self.generator.made:
@@ -236,7 +234,7 @@ class Pipeline:
 
     def _open_generator(self) -> Generator:
         store, spent = AnswerStore(ANSWERS), self.estimate.spent_usd
-        return Generator(self.study, store=store, address_of=address_of, spent_usd=spent)
+        return Generator(self.study, store=store, spent_usd=spent)
 
 
 @exit_on_user_error()

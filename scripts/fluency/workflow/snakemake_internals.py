@@ -117,15 +117,13 @@ def unset_rate_limit(scheduler: Any) -> None:
     scheduler.job_rate_limiter = None
 
 
-def end_on_signals(
-    on_signal: Callable[[], None] | None = None, give_up: Callable[[], None] | None = None
-) -> None:
+def end_on_signals(stop_asking: Callable[[], None], give_up: Callable[[], None] | None) -> None:
     """On SIGTERM start no job and let running jobs end.
 
     A thread does it, woken by a pipe: the main one may be blocked or have the scheduler's lock.
 
     Args:
-        on_signal: called at once.
+        stop_asking: called at once.
         give_up: called GRACE_S later, before the process ends; with it Ctrl-C counts too.
     """
     start_no_job = signal.getsignal(signal.SIGTERM)
@@ -134,10 +132,9 @@ def end_on_signals(
     came, signalled = os.pipe()
 
     def begin_to_end() -> None:
-        if on_signal:
-            # The scheduler's own sentence comes when it looks for jobs again.
-            logging.getLogger("snakemake.logging").info(ENDING)
-            on_signal()
+        # The scheduler's own sentence comes when it looks for jobs again.
+        logging.getLogger("snakemake.logging").info(ENDING)
+        stop_asking()
         start_no_job(signal.SIGTERM, None)
 
     def end() -> None:
@@ -163,19 +160,15 @@ def end_on_signals(
 
 
 def mark_untracked_outputs(loaded: LoadedStudy) -> None:
-    """Mark the untracked outputs as Snakemake marks a killed job's, so that it reruns them."""
-    for name in filter(is_untracked, loaded.products()):
-        with suppress(OSError):  # Snakemake itself reports a folder that cannot be written
-            write_atomic(_place("incomplete", name), '{"external_jobid": null}')
+    """Mark products without a record of how they were made as Snakemake marks a killed job's.
 
-
-def is_untracked(product: str) -> bool:
-    """Whether a product, named as the rules name it, has no record of how it was made.
-
-    Snakemake would keep it (results copied from elsewhere, a lost `.snakemake`), even if study,
-    checks or sandbox have changed.
+    It then makes them again. Otherwise it would keep them (results copied from elsewhere, a lost
+    `.snakemake`), even if study, checks or sandbox have changed.
     """
-    return not _place("metadata", product).exists() and (ROOT / product).exists()
+    for name in loaded.products():
+        if (ROOT / name).exists() and not _place("metadata", name).exists():
+            with suppress(OSError):  # Snakemake itself reports a folder that cannot be written
+                write_atomic(_place("incomplete", name), '{"external_jobid": null}')
 
 
 def _place(kind: str, product: str) -> Path:

@@ -8,10 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 
 from fluency.common.errors import UserError
 from fluency.common.locks import file_lock
@@ -20,6 +19,7 @@ from fluency.core.loaded_study import LoadedStudy
 
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
+_held = ExitStack()
 
 
 def node_name() -> str | None:
@@ -82,16 +82,15 @@ def _prepare_child(parent: int) -> None:
         os._exit(1)
 
 
-@contextmanager
-def run_lock(path: Path = CACHE / "run.lock") -> Iterator[None]:
-    """Keep a second run out of this folder; the kernel releases the lock when the process ends."""
+def hold_run_lock() -> None:
+    """Keep other runs out of this folder; the kernel releases the lock when the process ends."""
+    path = CACHE / "run.lock"
 
     def refuse(holder: str) -> None:
         what = f"another run is active in this folder ({holder or 'unknown process'})"
         how = "`kill <process>`, or `kill -9` if it hangs; what it measured is kept"
         raise UserError(what, where=str(path), hint=f"wait for it, or end it: {how}") from None
 
-    with file_lock(path, refuse) as handle:
-        handle.write(f"process {os.getpid()}")
-        handle.flush()
-        yield
+    handle = _held.enter_context(file_lock(path, refuse))
+    handle.write(f"process {os.getpid()}")
+    handle.flush()
