@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,8 @@ from fluency.execution.execute import (
     execute_cell,
     failed_attempts,
 )
+from fluency.execution.image_content import image_tag
+from fluency.execution.powershell import powershell_source
 from fluency.generation.cost_estimate import CostEstimate
 from fluency.generation.generator import Generator
 from fluency.generation.store import AnswerStore
@@ -60,6 +62,7 @@ from fluency.world import build_world
 
 CLOCK_STEP_S = 0.01
 """Seconds that a file's time may be behind the clock."""
+IMAGE_RECORD, KEPT_IMAGE_RECORD = RESULTS / "image.json", RESULTS / ".image.json"
 
 
 def logged(action: Callable[..., None]) -> Callable[..., None]:
@@ -163,7 +166,8 @@ class Pipeline:
         world, limits = build_world(self.study.seeds[0]), self.study.sandbox.limits
         facts = {"image": sandbox.image.model_dump(), "engine": sandbox.engine}
         facts["start_up_s"] = startup_times(sandbox, world, limits)
-        write_atomic(Path(output[0]), pretty_json(facts))
+        for path in (KEPT_IMAGE_RECORD, Path(output[0])):
+            write_atomic(path, pretty_json(facts))
 
     @logged
     def generate(self, wildcards: Any, input: Any, output: Any) -> None:
@@ -250,8 +254,27 @@ def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     mode = snakemake_internals.part(workflow, "exec_mode")
     if mode.name == "DEFAULT" and node_name() is None:
         progress.cells = pipeline.loaded.cells
+        restore_image_record()
         snakemake_internals.mark_untracked_outputs(pipeline.loaded)
     return pipeline
+
+
+def restore_image_record() -> None:
+    """Write a lost image record again if the engine still has the image that it describes.
+
+    To Snakemake a job that runs has changed its product, so it would execute every cell again.
+    """
+    if IMAGE_RECORD.exists() or not KEPT_IMAGE_RECORD.exists():
+        return
+    from fluency.execution.engine import find_engine
+    from fluency.execution.image import find_image
+
+    text = KEPT_IMAGE_RECORD.read_text(encoding="utf-8")
+    with suppress(UserError):
+        engine, tag = find_engine(), image_tag(powershell_source())
+        image = engine and find_image(engine, tag)
+        if image and image.image_id in text:
+            write_atomic(IMAGE_RECORD, text)
 
 
 def bring_to_present(paths: Iterable[str | Path]) -> None:
