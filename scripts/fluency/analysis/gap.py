@@ -204,7 +204,7 @@ def refusals(
         tally = tallies.get(shell)
         if tally is None:
             reasons.append(f"{title} is not part of this study")
-        elif tally.state == "not-measured":
+        elif tally.cannot_run:
             reasons.append(f"{title} was not measured: {tally.reasons[0][0]}")
         elif tally.planned - tally.measured > plan.MAX_MISSING * tally.planned:
             reasons.append(

@@ -30,11 +30,9 @@ class Tally(NamedTuple):
     reasons: tuple[tuple[str, int], ...]
 
     @property
-    def state(self) -> str:
-        """`measured`, `not-measured` (the shell cannot be), or `missing` (nothing of it yet)."""
-        if self.measured:
-            return "measured"
-        return "not-measured" if self.not_measured else "missing"
+    def cannot_run(self) -> bool:
+        """Whether the shell cannot be measured here; its cells are then not missing."""
+        return bool(self.not_measured) and not self.measured
 
 
 def count_cells(rows: pd.DataFrame, shell: str, tasks: Sequence[str], trials: int) -> Tally:

@@ -62,14 +62,12 @@ def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
     trial, state, failure class, make-up, attempt, and why it was not measured.
     """
     study = view.study
-    categories = {task.id: task.category for task in view.tasks}
-    categories |= dict(zip(frame["task"], frame["category"], strict=True))
     return {
         "study": study.study,
         "shells": [[shell, SHELLS[shell].title, SHELLS[shell].grammar] for shell in study.shells],
         "contrast": gap_shells(study.shells),
         "models": [[model.alias, model.id] for model in study.models],
-        "tasks": [*categories.items()],
+        "tasks": [[task.id, task.category] for task in view.tasks],
         "marks": MARKS,
         "kinds": {failure: kind for failure, (kind, _) in FAILURES.items()},
         "cells": [_entry(row) for row in frame.to_dict("records")],

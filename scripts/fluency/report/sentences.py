@@ -123,7 +123,7 @@ def rate_cell(model: ModelAnalysis, shell: str) -> str:
     compared = model.gap.paired.by_shell if model.gap else {}
     if found := compared.get(shell) or model.outcomes.alone(shell):
         return rate(found)
-    return "not measured" if model.tallies[shell].state == "not-measured" else "missing"
+    return "not measured" if model.tallies[shell].cannot_run else "missing"
 
 
 def claims_sentence(model: ModelAnalysis) -> str:
@@ -284,7 +284,7 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
         if tally.missing
     ]:
         yield f"Missing: {', '.join(missing)}."
-    for shell in dict.fromkeys(s for _, s, tally in tallies if tally.state == "not-measured"):
+    for shell in dict.fromkeys(s for _, s, tally in tallies if tally.cannot_run):
         yield f"To measure {short_name(shell)}, {SHELLS[shell].install_hint}."
     yield from _several_models(analysis)
     yield from _about_tasks(analysis, view)
