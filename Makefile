@@ -162,7 +162,7 @@ lock: $(DEV) ## Pin the environments again from envs/*.in
 	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in \
 	    $$(sed -n 's/^-c /envs\//p' envs/$$name.in | xargs -r sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p'); done
 
-clean: ## Remove results, logs, the site and Snakemake's records; the answers, which may have cost money, stay
+clean: ## Remove results, logs and the site; answers, which may have cost money, stay
 	@rm -rf site results logs .snakemake tools/bench/results
 
 .PHONY: $(shell grep -oE '^[a-z-]+:' Makefile | tr -d :)

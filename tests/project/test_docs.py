@@ -28,16 +28,13 @@ from fluency.export import FORMATS
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), ROOT / "config/README.md"])
 OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml", "study.json"}
-"""Examples of a reader's own files."""
-ARCHIVED = {"prices/policies.yaml"}
+OWN |= {"prices/policies.yaml"}
+"""Examples of a reader's own files, and a file of archives."""
 CODE = ("code_inline", "fence", "code_block")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
 MAKE = r"""(?:^|[\s(])make ((?!-)[a-z-]+)((?: [A-Z]+=(?:".*?"|\S+))*)"""
-
-
-def named(paths: list[Path]) -> list:
-    return [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in paths]
+each_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 
 
 @cache
@@ -92,7 +89,7 @@ def test_page_begins_with_its_readers():
     assert others == ["CHANGELOG.md", "README.md"]
 
 
-@pytest.mark.parametrize("path", named(PAGES))
+@each_page
 def test_page_links_to_files_and_anchors_that_exist(path):
     for target in links(path):
         if re.match(r"[a-z]+:|\.\./\.\./actions/", target):
@@ -105,7 +102,7 @@ def test_page_links_to_files_and_anchors_that_exist(path):
         )
 
 
-@pytest.mark.parametrize("path", named(PAGES))
+@each_page
 def test_page_names_files_that_exist(path):
     for text in code(path):
         for line in re.findall(r"(?:^|[\s(])make [a-z].*", text):
@@ -119,17 +116,16 @@ def test_page_names_files_that_exist(path):
             text,
         ):
             places = (ROOT / file, ROOT / "scripts/fluency" / file)
-            assert file in OWN | ARCHIVED or any(place.exists() for place in places), file
+            assert file in OWN or any(place.exists() for place in places), file
 
 
-@pytest.mark.parametrize("path", named(PAGES))
+@each_page
 def test_page_names_keys_that_exist(path):
     """`key: value` is of a study or a task; the miner's `draft: true` is refused on purpose."""
     schemas = [model.model_json_schema() for model in (Study, Task)]
     parts = [part for schema in schemas for part in (schema, *schema["$defs"].values())]
     known = {"draft"}.union(*(part.get("properties", {}) for part in parts))
-    said = [token.content for token in tokens(path) if token.type == "code_inline"]
-    assert {key for text in said for key in re.findall(r"^([a-z_]+): ", text)} <= known
+    assert {key for text in code(path) for key in re.findall(r"^([a-z_]+): ", text, re.M)} <= known
 
 
 def calls(path: Path) -> Iterator[str]:
@@ -155,7 +151,7 @@ def calls(path: Path) -> Iterator[str]:
                     )
 
 
-@pytest.mark.parametrize("path", named(PAGES))
+@each_page
 def test_page_commands_have_options_that_exist(path):
     """`fluency` parses what bash passes to it."""
     for call in calls(path):
@@ -212,9 +208,9 @@ def test_troubleshooting_quotes_messages_of_the_code():
         for row in re.findall(r"^\| (.*?) \|", page, re.M)
         for text in re.findall(r"`([^`]+)`", row)
     ]
-    parts = [part for text in quoted for part in re.split("…|: |[0-9]+ ", text) if part.strip(" .")]
+    parts = [part for text in quoted for part in re.split("…|: |[0-9]+ ", text)]
     assert {"unknown key", "the disk is full"} <= set(quoted), "the table is read"
-    assert [part for part in parts if part.strip() not in said] == []
+    assert [part for part in parts if part.strip(" .") and part.strip() not in said] == []
 
 
 @pytest.fixture(scope="module")
