@@ -20,6 +20,7 @@ configfile: "config.yaml"
 P = open_pipeline(config, workflow)
 CELL = "{model}/{shell}/{task}/{trial}"
 STUDY = f"results/{P.study.study}"
+LOGS = f"logs/{P.study.study}"
 
 
 wildcard_constraints:
@@ -46,7 +47,7 @@ rule image:
     output:
         "results/image.json",
     log:
-        "logs/image.log",
+        f"{LOGS}/image.log",
     priority: 1 << 42
     params:
         key=P.keys.image(),
@@ -59,7 +60,7 @@ rule generate:
     output:
         f"results/generations/{CELL}.json",
     log:
-        f"logs/generations/{CELL}.log",
+        f"{LOGS}/generations/{CELL}.log",
     priority: lambda wildcards: P.study.priority(cell_of(wildcards))
     resources:
         **model_resources(P.study),
@@ -77,7 +78,7 @@ rule execute:
     output:
         f"results/executions/{CELL}.json",
     log:
-        f"logs/executions/{CELL}.log",
+        f"{LOGS}/executions/{CELL}.log",
     priority: 1 << 41
     resources:
         containers=1,
@@ -95,7 +96,7 @@ rule score:
     output:
         f"results/scores/{CELL}.json",
     log:
-        f"logs/scores/{CELL}.log",
+        f"{LOGS}/scores/{CELL}.log",
     priority: 1 << 42
     params:
         key=P.keys.score,
@@ -110,7 +111,7 @@ rule control:
     output:
         f"{STUDY}/control.json",
     log:
-        f"logs/{P.study.study}/control.log",
+        f"{LOGS}/control.log",
     params:
         key=P.keys.control,
     run:
@@ -125,7 +126,7 @@ rule gather:
         table=report(f"{STUDY}/cells.csv", category=P.study.study),
         provenance=f"{STUDY}/provenance.json",
     log:
-        f"logs/{P.study.study}/gather.log",
+        f"{LOGS}/gather.log",
     params:
         key=P.keys.gather(),
     run:
@@ -147,7 +148,7 @@ rule report:
             category=P.study.study,
         ),
     log:
-        f"logs/{P.study.study}/report.log",
+        f"{LOGS}/report.log",
     params:
         key=P.keys.report(),
     run:

@@ -40,7 +40,7 @@ rule slice:
     output:
         touch(".cache/slices/{slice}.done"),
     log:
-        "logs/slices/{slice}.log",
+        f"{LOGS}/slices/{{slice}}.log",
     params:
         snakemake=shlex.join(snakemake_command(P.loaded, "--no-hooks")),
     run:

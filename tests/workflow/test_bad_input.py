@@ -91,7 +91,7 @@ def test_answer_function_that_raises_leaves_only_its_cells(project):
     says = [f"{TASKS[1]}/answer.py", "ZeroDivisionError", "Hint:"]
     assert all(words in done.stderr for words in says) and "Traceback" not in done.stderr
     # The failure is in the rule's log, too.
-    assert list((project.root / "logs" / "scores").rglob("*.log"))
+    assert list((project.root / "logs" / "test" / "scores").rglob("*.log"))
     assert {path.parent.name for path in project.records("scores")} == {TASKS[0]}
     file.write_text(sound)
     project.snakemake()

@@ -144,10 +144,17 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
 def test_a_node_without_an_engine_or_an_image_is_named_with_the_reason(
     plugins, cluster, small, tmp_path
 ):
-    """Two studies at the same time: both fail, and wait for the cluster most of their time."""
+    """Two studies at the same time: both fail, and wait for the cluster most of their time.
+
+    Of earlier logs only the study's own are removed.
+    """
     no_engine, no_image = small.clone(tmp_path / "no-engine"), small.clone(tmp_path / "no-image")
     for project in (no_engine, no_image):
         shutil.rmtree(project.root / "results" / "scores")
+    earlier = [no_engine.root / "logs" / study / "executions/m.log" for study in ("test", "other")]
+    for log in earlier:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("an earlier failure")
     no_image.edit("sandbox/helper.c", "#include", "#error this node compiles nothing\n#include")
     with (
         on_slurm(no_engine, cluster, DOCKER_HOST="unix:///nowhere/docker.sock") as one,
@@ -157,6 +164,8 @@ def test_a_node_without_an_engine_or_an_image_is_named_with_the_reason(
     assert (one.returncode, other.returncode) == (1, 1)
     why = r"node n[12]: DOCKER_HOST=unix:///nowhere/docker.sock: no engine answers there"
     assert re.search(why, errors), errors
+    assert [log.exists() for log in earlier] == [False, True]
+    assert "an earlier failure" not in errors
     assert re.search(r"node n[12]: sandbox image: the build failed", build_errors), build_errors
     hint = r"Hint: the last lines of the build: [^|]* error: #error this node .* \|"
     assert re.search(hint, build_errors), build_errors

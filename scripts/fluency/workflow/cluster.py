@@ -53,6 +53,8 @@ def slice_processors(profile: str) -> int:
 
 def run_on_cluster(profile: str, loaded: LoadedStudy, arguments: Sequence[str]) -> int:
     """Measure a study with a profile's cluster; Snakemake's exit code."""
+    logs = ROOT / "logs" / loaded.study.study
+    shutil.rmtree(logs, ignore_errors=True)
     jobs = list(jobs_to_run(loaded))
     rules = {job.rule for job in jobs}
     if "generate" in rules:
@@ -61,7 +63,6 @@ def run_on_cluster(profile: str, loaded: LoadedStudy, arguments: Sequence[str]) 
             return asked
     if rules - {"generate", "gather", "report"}:
         share_image()
-        shutil.rmtree(ROOT / "logs", ignore_errors=True)
         cells = {job.cell for job in jobs if job.cell}
         answered = [c for c in cells if record_path(RESULTS, "generations", c).exists()]
         # In the seeded order of asking every slice mixes shells, tasks and models, so that no
@@ -73,8 +74,8 @@ def run_on_cluster(profile: str, loaded: LoadedStudy, arguments: Sequence[str]) 
         command = snakemake_command(loaded, *options, "--snakefile", "profiles/cluster.smk")
         if code := run_snakemake(command, node_environment(os.environ)):
             # A failure leaves a log, and a success none.
-            logs = sorted((ROOT / "logs").rglob("*.log"))
-            for text in dict.fromkeys(log.read_text(encoding="utf-8") for log in logs):
+            found = sorted(logs.rglob("*.log"))
+            for text in dict.fromkeys(log.read_text(encoding="utf-8") for log in found):
                 log_line(text.strip())
             return code
     return run_snakemake(snakemake_command(loaded, *arguments))
