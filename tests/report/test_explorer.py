@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fluency.core.study import Cell
 from fluency.report import explorer
-from fluency.report.cell_view import NARROW, ViewSize, cell_view, excerpt
+from fluency.report.cell_view import NARROW, cell_view, excerpt
 from fluency.report.difference import MOST, difference
 from fluency.report.explorer import page, page_details, script_json
 from fluency.scoring import checks
@@ -108,13 +108,13 @@ def test_cell_view_of_a_record_without_its_task() -> None:
     made = make_explorer(1, 1, 1, states={"qwen-0.5b/pwsh/stale-lockfiles-0/1": "passed"})
     cell = Cell("qwen-0.5b", "pwsh", "stale-lockfiles-0", 1)
     for task in (None, make_task(0)):
-        view = cell_view(cell, made.load(cell), task, ViewSize(500, 50))
+        view = cell_view(cell, made.load(cell), task, 500)
         assert view["runs"][0]["diff"]["missing"] == 0
 
 
 def test_page_details_are_narrow_beyond_the_limit(monkeypatch) -> None:
     made = make_explorer(1, 2, 2, text="word " * 1_000)
-    start = "word " * (NARROW.characters * 3 // 4 // 5)
+    start = "word " * (NARROW * 3 // 4 // 5)
 
     def shown() -> list[str]:
         views = json.loads(page_details(made.frame, made.view))

@@ -29,7 +29,7 @@ from fluency.core.study import Cell, Study
 
 
 class ShareOfTasks(NamedTuple):
-    """Of the tasks with every trial measured those that are ever passed."""
+    """Of the tasks with every trial measured, those passed at least once."""
 
     passed: int
     tasks: int

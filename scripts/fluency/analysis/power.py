@@ -29,7 +29,7 @@ from fluency.core.tasks import load_tasks
 
 TRAP_SHARE, TRAP_LOW, TRAP_HIGH = 0.25, 0.10, 0.95
 Spread = Callable[[float], float]
-"""By the true gap: the standard deviation of the per-task differences, of one."""
+"""True gap -> standard deviation of the per-task differences, both in shares of one."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from fluency.core.records import (
     Execution,
@@ -22,7 +22,8 @@ from fluency.report.difference import difference
 from fluency.report.facts import shown
 from fluency.report.sentences import attempt
 
-LONGEST = 20_000  # characters of one text at most, in the widest view
+WIDE, NARROW = 20_000, 400
+"""Sizes of a view: characters of one text at most; a difference has a row for each 33 of them."""
 SHOWN_ABOVE: dict[str, Any] = {
     "cell": True,
     "answer": {"text": True, "raw": True, "usage": True, "request": {"prompt"}},
@@ -36,18 +37,8 @@ SHOWN_ABOVE: dict[str, Any] = {
 """What of the records the provenance leaves out."""
 
 
-class ViewSize(NamedTuple):
-    """How much of a cell is shown: characters of a text, rows of a difference."""
-
-    characters: int
-    rows: int
-
-
-WIDE, NARROW = ViewSize(LONGEST, 300), ViewSize(400, 12)
-
-
 def cell_view(
-    cell: Cell, records: CellRecords, task: Task | None, size: ViewSize = WIDE
+    cell: Cell, records: CellRecords, task: Task | None, size: int = WIDE
 ) -> dict[str, Any]:
     """Everything shown of one cell: prompt, reply, command, facts, runs, provenance.
 
@@ -66,10 +57,10 @@ def cell_view(
     }
     return {
         "why": score.why if score else f"not {waiting} yet",
-        "prompt": excerpt(generation.answer.request.prompt, LONGEST) if generation else None,
-        "reply": excerpt(generation.answer.text, size.characters) if generation else None,
-        "command": excerpt(extraction.strict if extraction else None, size.characters),
-        "lenient": excerpt(lenient, size.characters),
+        "prompt": excerpt(generation.answer.request.prompt, WIDE) if generation else None,
+        "reply": excerpt(generation.answer.text, size) if generation else None,
+        "command": excerpt(extraction.strict if extraction else None, size),
+        "lenient": excerpt(lenient, size),
         "notes": _notes(execution) if execution else [],
         "facts": _pairs(_answer_facts(generation) | _score_facts(score)),
         "runs": [
@@ -104,17 +95,17 @@ def _notes(execution: Execution) -> list[str]:
     return [*notes, *extraction.notes]
 
 
-def _run(run: Run, judged: WorldScore | None, task: Task | None, size: ViewSize) -> dict[str, Any]:
+def _run(run: Run, judged: WorldScore | None, task: Task | None, size: int) -> dict[str, Any]:
     streams, diff = (run.result.stdout, run.result.stderr), None
     if judged and judged.expected is not None:
-        # A record can outlive its task: lines are then compared as paths, which harms no others.
+        # A record can outlive its task: its lines are then compared as paths, which suits others.
         lines = isinstance(judged.expected, list | str)
         content = task.content if task else "paths" if lines else "json"
         # A row of a hostile output can be a megabyte long.
-        longest = max(200, size.characters // 20)
-        diff = difference(judged.expected, streams[0].raw(), content, size.rows, longest)
+        longest = max(200, size // 20)
+        diff = difference(judged.expected, streams[0].raw(), content, size // 33, longest)
     stdout, stderr = (
-        excerpt(stream.raw().decode("utf-8", "backslashreplace"), size.characters, stream.bytes)
+        excerpt(stream.raw().decode("utf-8", "backslashreplace"), size, stream.bytes)
         for stream in streams
     )
     return {

@@ -124,7 +124,7 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
 def paired_models(a: Sequence[str], b: Sequence[str]) -> dict[str, tuple[str, str]]:
     """The models to compare, by their name: of one alias, and the only ones left on each side.
 
-    Those two are taken for versions of one model.
+    Those two are treated as versions of one model.
     """
     pairs = {model: (model, model) for model in a if model in b}
     old, new = ([model for model in side if model not in pairs] for side in (a, b))

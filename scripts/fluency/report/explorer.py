@@ -19,7 +19,7 @@ from fluency.common.files import write_atomic
 from fluency.common.paths import REPORT
 from fluency.core.shells import SHELLS, gap_shells
 from fluency.core.study_view import StudyView
-from fluency.report.cell_view import NARROW, WIDE, ViewSize, cell_view
+from fluency.report.cell_view import NARROW, WIDE, cell_view
 from fluency.report.marks import FAILURES, MARKS
 from fluency.report.sentences import attempt, decides
 from fluency.report.tables import result_rows
@@ -88,7 +88,7 @@ def page_details(frame: pd.DataFrame, view: StudyView) -> str:
     return _details(frame, view, WIDE, WIDE_LIMIT) or _details(frame, view, NARROW, float("inf"))
 
 
-def _details(frame: pd.DataFrame, view: StudyView, size: ViewSize, limit: float) -> str:
+def _details(frame: pd.DataFrame, view: StudyView, size: int, limit: float) -> str:
     """The views at one size; empty as soon as they have more characters than the limit."""
     tasks, parts, length = {task.id: task for task in view.tasks}, [], 0
     for cell in cells_in(frame):

@@ -286,7 +286,13 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
         yield f"Missing: {', '.join(missing)}."
     for shell in dict.fromkeys(s for _, s, tally in tallies if tally.cannot_run):
         yield f"To measure {short_name(shell)}, {SHELLS[shell].install_hint}."
-    yield from _several_models(analysis)
+    # How often one of several models would be called ahead by chance; aliases are one model.
+    count = len({analysis.study.model(m.model).id for m in analysis.models if m.verdict})
+    if count > 1:
+        yield (
+            f"With {count} models of no true gap, one or more would be called ahead in up to "
+            f"{100 * (1 - (1 - ALPHA) ** count):.0f} % of studies."
+        )
     yield from _about_tasks(analysis, view)
     yield from _about_times(analysis)
     yield _registration(view.study, view.provenance)
@@ -299,16 +305,6 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
             for shell in image.unofficial
         }
     )
-
-
-def _several_models(analysis: Analysis) -> Iterator[str]:
-    """How often one of several models would be called ahead by chance; aliases are one model."""
-    count = len({analysis.study.model(m.model).id for m in analysis.models if m.verdict})
-    if count > 1:
-        yield (
-            f"With {count} models of no true gap, one or more would be called ahead in up to "
-            f"{100 * (1 - (1 - ALPHA) ** count):.0f} % of studies."
-        )
 
 
 def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:
