@@ -16,8 +16,9 @@ from fluency.generation.policies import TABLE, resolve
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.request import PREAMBLE, build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
+from fluency.workflow.preflight import missing_keys
 from fluency.workflow.run_plan import render_plan
-from tests.generation.studies import ENVIRON, ask, cells_of, generator_of, study_of
+from tests.generation.studies import ask, cells_of, generator_of, study_of
 
 PRICE = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2, "dated": "2026-11-01"}
 TAKE_TEMPERATURE = {"haiku-4-5", "sonnet-4-5", "opus-4-5", "sonnet-4-6", "opus-4-6"}
@@ -157,7 +158,7 @@ def bounds(study: Study, price_in: float, price_out: float) -> tuple[float, floa
 
 
 def test_the_study_as_designed_costs_what_its_author_said(paid, store):
-    made = estimate_cost(paid, TASKS, store, ENVIRON)
+    made = estimate_cost(paid, TASKS, store)
     assert made.calls == 400 and [model.calls for model in made.models] == [200, 200]
     for model, (price_in, price_out) in zip(made.models, [(5, 25), (3, 15)], strict=True):
         least, most = bounds(paid, price_in, price_out)
@@ -165,10 +166,6 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
         assert most * 0.999 <= model.most_usd <= most * 1.0001
         assert model.minutes == pytest.approx(200 / 45)
     assert made.models[0].expected_usd < 5  # under $5 at Opus prices
-    assert made.missing_keys == []
-    first, _ = estimate_cost(paid, TASKS, store, {}).missing_keys
-    assert "ANTHROPIC_API_KEY" in first
-    assert estimate_cost(paid, [], store, {}).missing_keys == []
 
 
 def test_the_readme_states_the_price_that_the_plan_computes():
@@ -176,15 +173,17 @@ def test_the_readme_states_the_price_that_the_plan_computes():
     for name in ("study", "study-60", "study-demanding"):
         study = read_study(f"config/{name}.yaml")
         nothing = AnswerStore(TASKS[0].folder / "none")
-        made = estimate_cost(study, load_tasks(study.tasks), nothing, ENVIRON)
+        made = estimate_cost(study, load_tasks(study.tasks), nothing)
         prices.append((f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"about \$([\d.]+), at most\s+\$(\d+\.\d+)", readme) == prices
 
 
 def test_the_committed_study_costs_nothing_and_needs_no_key():
-    made = estimate_cost(read_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), {})
-    assert (made.most_usd, made.missing_keys) == (0, []) and "cost     nothing" in render_plan(made)
+    made = estimate_cost(read_study(), TASKS, AnswerStore(TASKS[0].folder / "none"))
+    assert (
+        made.most_usd == 0 and missing_keys(made) == [] and "cost     nothing" in render_plan(made)
+    )
     says = "of studies end with tasks too easy to tell by how much the shells differ"
     assert says in render_plan(made)
 
@@ -197,7 +196,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
     cells = [cell for cell in paid.cells(list(texts)) if cell.model == "opus"]
     for cell in cells[:20]:
         ask(generator, cell, build_prompt(texts[cell.task], cell.shell))
-    made = estimate_cost(paid, TASKS, store, ENVIRON)
+    made = estimate_cost(paid, TASKS, store)
     opus, sonnet = made.models
     assert (opus.at_hand, opus.calls, sonnet.at_hand) == (20, 180, 0)
     assert opus.spent_usd == generator.budget.spent_usd
@@ -208,7 +207,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
 def test_a_model_that_is_not_in_the_table_is_expected_to_write_sixty_tokens(store):
     price = {"input_usd_per_mtok": 0, "output_usd_per_mtok": 10, "dated": "2026-11-01"}
     own = {"alias": "own", "id": "own", "temperature": 0.7, "max_tokens": 64, "price": price}
-    (found,) = estimate_cost(study_of(own, trials=1), TASKS[:3], store, ENVIRON).models
+    (found,) = estimate_cost(study_of(own, trials=1), TASKS[:3], store).models
     assert found.expected_usd == pytest.approx(6 * 60 * 10 / 1e6)
 
 

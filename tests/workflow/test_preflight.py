@@ -15,9 +15,9 @@ from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.request import requests_of
 from fluency.generation.store import AnswerStore
 from fluency.workflow import pipeline, preflight
-from fluency.workflow.preflight import check_answers, check_models, confirm_price
+from fluency.workflow.preflight import check_answers, check_models, confirm_price, missing_keys
 from tests.generation.endpoint import Endpoint
-from tests.generation.studies import ENVIRON, ask, generator_of, study_of
+from tests.generation.studies import ask, generator_of, study_of
 
 TASKS = load_tasks(PILOT)
 OPUS = {"alias": "opus", "id": "claude-opus-4-7", "requests_per_minute": 45}
@@ -37,7 +37,7 @@ def agree(
         asked.append(question)
         return answer
 
-    estimate = estimate_cost(study, TASKS, store, ENVIRON)
+    estimate = estimate_cost(study, TASKS, store)
     return confirm_price(estimate, ask if terminal else None), asked
 
 
@@ -76,8 +76,17 @@ def test_what_cannot_be_asked_ends_the_plan_and_the_run_before_they_start(entry,
     assert re.search(says, str(caught.value))
 
 
+def test_missing_key_is_named_if_a_model_is_to_be_asked(store, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    (sentence,) = missing_keys(made := estimate_cost(study_of(OPUS), TASKS, store))
+    assert "export ANTHROPIC_API_KEY=" in sentence
+    assert missing_keys(estimate_cost(study_of(OPUS), [], store)) == []
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert missing_keys(made) == []
+
+
 def test_a_cheap_or_free_run_does_not_ask(store):
-    dear = estimate_cost(study_of(OPUS), TASKS, store, ENVIRON).most_usd
+    dear = estimate_cost(study_of(OPUS), TASKS, store).most_usd
     assert agree(study_of(OPUS, budget={"confirm_usd": dear}), store, terminal=False) == (True, [])
     with pytest.raises(UserError):
         agree(study_of(OPUS, budget={"confirm_usd": dear * 0.99}), store, terminal=False)

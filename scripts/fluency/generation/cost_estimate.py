@@ -14,7 +14,7 @@ from typing import Any
 from fluency.core.records import Request
 from fluency.core.study import Cell, ModelConfig, Study
 from fluency.core.tasks import Task
-from fluency.generation.api_keys import is_embedded, needs_key
+from fluency.generation.api_keys import is_embedded
 from fluency.generation.budget import counted_usd, upper_bound_usd
 from fluency.generation.pace import starts_per_minute
 from fluency.generation.policies import Policy, resolve
@@ -28,14 +28,14 @@ BYTES_A_TOKEN = 3
 
 @dataclass(frozen=True)
 class ModelEstimate:
-    """One model's share. Dollars are null where no price is known."""
+    """One model's share. `expected_usd` is null where no price is known."""
 
     config: ModelConfig
     policy: Policy
     at_hand: int
     calls: int
     input_tokens: int
-    most_usd: float | None
+    most_usd: float
     expected_usd: float | None
     minutes: float
     """By the starts a minute, or by the calls in flight and the mean latency."""
@@ -51,38 +51,29 @@ class CostEstimate:
         most_usd: Upper bound of the dollars they cost.
         expected_usd: What they probably cost in dollars.
         spent_usd: What the study's stored answers have cost in dollars.
-        missing_keys: A sentence for each key that is not in the environment and needed.
     """
 
     study: Study
     tasks: int
     models: list[ModelEstimate]
-    missing_keys: list[str]
     calls: int
     most_usd: float
     expected_usd: float
     spent_usd: float
 
 
-def estimate_cost(
-    study: Study, tasks: Sequence[Task], store: AnswerStore, environ: Mapping[str, str]
-) -> CostEstimate:
+def estimate_cost(study: Study, tasks: Sequence[Task], store: AnswerStore) -> CostEstimate:
     """The estimate of a study.
 
     UserError if a model has no policy, or a stored answer is damaged.
     """
     requests = requests_of(study, tasks)
     models = [_model_estimate(model, requests, store) for model in study.models]
-    missing = [
-        f"the key of {model.alias}: export {model.api_key_env}=…"
-        for model in (one.config for one in models if one.calls)
-        if needs_key(model) and not environ.get(model.api_key_env, "").strip()
-    ]
     totals: dict[str, Any] = {
         name: sum(getattr(model, name) or 0 for model in models)
         for name in ("calls", "most_usd", "expected_usd", "spent_usd")
     }
-    return CostEstimate(study, len(tasks), models, missing, **totals)
+    return CostEstimate(study, len(tasks), models, **totals)
 
 
 def _model_estimate(
@@ -107,9 +98,7 @@ def _model_estimate(
         at_hand=len(answers),
         calls=len(to_ask),
         input_tokens=likely_input,
-        most_usd=sum(upper_bound_usd(policy, prompt) for prompt in to_ask)
-        if policy.price
-        else None,
+        most_usd=sum(upper_bound_usd(policy, prompt) for prompt in to_ask),
         expected_usd=policy.cost(likely_input, output * len(to_ask)),
         minutes=max(len(to_ask) * latency / at_once / 60, len(to_ask) / rate),
         spent_usd=sum(counted_usd(policy, answer) for answer in answers),

@@ -17,7 +17,7 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import SHELLS
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
-from fluency.generation.api_keys import key_of
+from fluency.generation.api_keys import key_of, needs_key
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate, estimate_cost
 from fluency.generation.local_model.weights import find_weights
 from fluency.generation.policies import resolve
@@ -57,7 +57,16 @@ def check_writable() -> None:
 
 def estimate_of(loaded: LoadedStudy) -> CostEstimate:
     """What a run would ask and cost, by the answers of this folder."""
-    return estimate_cost(loaded.study, loaded.tasks, AnswerStore(ANSWERS), os.environ)
+    return estimate_cost(loaded.study, loaded.tasks, AnswerStore(ANSWERS))
+
+
+def missing_keys(estimate: CostEstimate) -> list[str]:
+    """A sentence for each key that a run needs and the environment lacks."""
+    return [
+        f"the key of {model.alias}: export {model.api_key_env}=…"
+        for model in (one.config for one in estimate.models if one.calls)
+        if needs_key(model) and not os.environ.get(model.api_key_env, "").strip()
+    ]
 
 
 def missing_shells(loaded: LoadedStudy) -> list[str]:

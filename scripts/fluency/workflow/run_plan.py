@@ -22,7 +22,13 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Cell
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
 from fluency.workflow.doctor import missing_engine
-from fluency.workflow.preflight import check_models, dollars, estimate_of, missing_shells
+from fluency.workflow.preflight import (
+    check_models,
+    dollars,
+    estimate_of,
+    missing_keys,
+    missing_shells,
+)
 from fluency.workflow.snakemake_process import snakemake_command
 
 JOB = re.compile(
@@ -76,7 +82,7 @@ def print_plan(loaded: LoadedStudy) -> int:
         print(f"\n{rule}: {counts.total()} to run")
         for reason, count in counts.most_common():
             print(f"  {count:5}  {reason}")
-    if lacking := [*estimate.missing_keys, *missing_engine(), *missing_shells(loaded)]:
+    if lacking := [*missing_keys(estimate), *missing_engine(), *missing_shells(loaded)]:
         print("\nMissing:", *lacking, sep="\n  ")
     return 0
 
@@ -107,7 +113,7 @@ def _model_lines(model: ModelEstimate) -> Iterator[str]:
     yield f"  {cells}, {model.at_hand} answered, {model.calls} to ask"
     yield f"  price    {model.policy.describe_price()}"
     if model.calls:
-        cost = "unknown" if model.most_usd is None else dollars(model)
+        cost = dollars(model) if model.policy.price else "unknown"
         yield f"  cost     {cost} (about {model.input_tokens} tokens in)"
         yield f"  time     about {math.ceil(model.minutes)} min"
     if model.policy.note:
