@@ -44,7 +44,7 @@ _OF_CHECKOUT = (
 )
 """Keys of the design that this checkout decides, not the study."""
 _OF_MODEL = {"served_by", "base_url", "wire", "interface", "region", "project"}
-_NOT_SAMPLING = {"model_id", "effort_default", "price", "expected_output_tokens", "note", "source"}
+_NOT_SAMPLING = {"effort_default", "price", "expected_output_tokens", "note", "source"}
 """A policy's fields that change no request."""
 EXCLUSIONS = [
     "a task enters a model's gap only with enough measured trials in both shells, "
@@ -152,7 +152,7 @@ def _sampling(model: ModelConfig) -> dict[str, Any]:
     """How a model will be asked, by the policy table and the config; prices may change freely."""
     policy = resolve(model)
     sent = {name: value for name, value in vars(policy).items() if name not in _NOT_SAMPLING}
-    return {"id": policy.model_id} | model.model_dump(include=_OF_MODEL) | sent
+    return {"id": model.id} | model.model_dump(include=_OF_MODEL) | sent
 
 
 def preregister(

@@ -246,17 +246,16 @@ class Generator:
             what = f"{what} (the service asks to wait {failure.retry_after:.0f} s)"
         what = f"{what} (tried {attempts} times)" if attempts > 1 else what
         hint = hint or "check the endpoint, or wait; then run again: the cell stays to be run"
+        if failure.scope == "run":
+            return StopRun(what, where=asked.where, hint=hint)
         with asked.change:
             asked.cells_lost += failure.scope == "retry"
             lost = asked.cells_lost
-        stop: type[StopRun] = ModelStop
-        if failure.scope == "run":
-            stop = StopRun
-        elif failure.scope != "model" and asked.answered:
+        if failure.scope != "model" and asked.answered:
             if failure.scope == "cell" or lost < asked.retry.lost_cells:
                 return CallError(what, where=cell.path, hint=hint)
             what = f"{plural(lost, 'cell')} in a row got no answer; the last: {what}"
-        return stop(what, where=asked.where, hint=hint)
+        return ModelStop(what, where=asked.where, hint=hint)
 
     def _open_provider(self, model: ModelConfig) -> Provider:
         key = key_of(model, self._environ)

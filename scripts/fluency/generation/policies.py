@@ -40,7 +40,6 @@ class Policy:
     effort_default: what the service uses where none is sent, as far as the table knows.
     """
 
-    model_id: str
     temperature_requested: Temperature
     temperature_sent: float | None
     max_tokens: int
@@ -110,7 +109,6 @@ def resolve(model: ModelConfig) -> Policy:
     pinned = {"anthropic-version": versions[model.wire]} if model.wire in versions else {}
     source = f"policies.yaml of {TABLE['read']}{', embedded' if embedded else ''}"
     return Policy(
-        model_id=model.id,
         temperature_requested=temperature,
         temperature_sent=sent,
         max_tokens=said["max_tokens"],

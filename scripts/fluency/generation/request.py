@@ -35,7 +35,7 @@ def request_for(study: Study, cell: Cell, prompt: str) -> Request:
     policy = resolve(model)
     request = Request(
         wire=model.wire,
-        model_id=policy.model_id,
+        model_id=model.id,
         prompt=prompt,
         max_tokens=policy.max_tokens,
         temperature=policy.temperature_sent,
