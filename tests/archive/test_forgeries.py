@@ -2,10 +2,11 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
-from fluency.archive import verify
+from fluency.archive import pack, verify
 from fluency.archive.code_hashes import code_hashes
 from fluency.archive.decision import write_decision
 from fluency.archive.replay import replay_archive
@@ -15,6 +16,7 @@ from fluency.common.clock import utc_date
 from fluency.common.files import pretty_json, sha256
 from fluency.common.git import git, git_state
 from fluency.core.schema import RECORD_SCHEMA
+from fluency.core.task_world import world_for
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import (
     Change,
@@ -102,6 +104,8 @@ def turned(control: dict) -> None:
         one["passed"] = not one["passed"]
 
 
+RESEALED = {"text": "Get-ChildItem", "outcome": "refusal", "stop_reason": "x", "model_echoed": "x"}
+RESEALED |= {"usage": {}}
 # fmt: off
 FORGERIES: dict[str, tuple[Change | dict, str]] = {
     # what is altered: the change, or the manifest's facts, and what is said
@@ -124,11 +128,25 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "processes": (text(WORLD + "world.json", '"rss_mb": ', '"rss_mb": 1'), "worlds/11-"),
     "world index": (text("worlds/index.json", "/11-", "/24-"), "worlds/24-"),
     "answer": (text("answers/.*", "crates", "cretas"), "not a stored answer"),
-    "answer resealed": (answer("text", value="Get-ChildItem"), "raw message give another text"),
+    **{
+        f"answer's {key}": (answer(key, value=value), f"raw message give another {key}")
+        for key, value in RESEALED.items()
+    },
+    "answer of the record": (
+        record(GENERATION, put("answer", "server", value="x")), "is not the one in answers/"),
     "answer left out": (drop("answers/.*"), "answers/"),
     "answer after the day": (
         answer("received_utc", value="2026-11-23T00:00:00Z"), "after the archive's day"),
     "answer without an attempt": (answer("attempts", value=0), "negative or infinite"),
+    "answer before it was asked": (answer("latency_s", value=-1.0), "negative or infinite"),
+    "sampling": (
+        record("study.json", lambda value: value["models"][0].update(max_tokens=9)),
+        "give another request"),
+    "temperature": (
+        record(GENERATION, put("temperature_requested", value=0.1)), "another temperature"),
+    "another trial": (answer("request", "trial", value=2), "its request is of another trial"),
+    "another task asked": (text(GENERATION, "in any order", "in my order"), "its prompt lacks"),
+    "another shell asked": (text(GENERATION, "single bash", "single fish"), "its prompt lacks"),
     "request": (
         answer("request", "temperature", value=0.1), "hash, request and name do not fit"),
     "cost": (record(GENERATION, put("cost_usd", value=1.0)), "give another cost"),
@@ -144,6 +162,9 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "sandbox left out": (no_sandbox, "sandbox/Dockerfile: the archive does not hold it"),
     "sandbox source": (flip("sandbox/runner.py"), "not those the image was built from"),
     "limits": (execution("timeout_s", value=600.0), "limits are not the study's"),
+    "memory": (execution("limits", "memory_mb", value=2048), "limits are not the study's"),
+    "a shell that was there": (
+        execution("not_measured", value="no shell"), "does not follow from its image"),
     "run left out": (
         record(EXECUTION, lambda value: value["runs"].pop()), "worlds and conditions"),
     "no attempt": (execution("attempts", value=-1), "contradicts itself"),
@@ -151,6 +172,9 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "negative time": (result("wall_s", value=-0.25), "contradicts itself"),
     "stopped in time": (result("timed_out", value=True), "contradicts itself"),
     "ended twice": (result("signal", value=9), "contradicts itself"),
+    "less than no time": (result("used", "cpu_s", value=-1.0), "contradicts itself"),
+    "no base64": (
+        result("stdout", value={"data": "%", "bytes": 1, "encoding": "base64"}), "contradicts"),
     "no byte": (result("stdout", "bytes", value=0), "contradicts itself"),
     "cut and whole": (result("stderr", "truncated", value=True), "contradicts"),
     "more than the cap": (
@@ -158,7 +182,6 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "executed two days early": (ran("2026-11-20T01:03:04Z"), "more than a day before"),
     "executed after the day": (ran("2026-11-23T00:00:01+00:00"), "after the archive's day"),
     "executed at no time": (execution("provenance", value={}), "or never"),
-    "executed at times": (execution("provenance", "utc", value=[]), "or never"),
     "executed some time": (execution("provenance", "utc", value="x"), "or never"),
     "schema": (execution("schema_version", value=RECORD_SCHEMA + 1), "does not fit the schema"),
     "a key given twice": (text(EXECUTION, "{", '{"cell": 0,'), "duplicate key"),
@@ -170,7 +193,6 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "reason": (record(SCORE, put("why", value="Because.")), "judged again"),
     "cells swapped": (swap, "another cell"),
     "table": (text(TABLE, "True", "False"), "does not say what the records say"),
-    "table of commas": (replace_file(TABLE, b"," * 500_000), "does not say what the records say"),
     "table left out": (drop(TABLE), "does not hold it"),
     "provenance": (text(PROVENANCE, '"answers": 2', '"answers": 9'), "`sampling` is not what"),
     "first answer": (
@@ -178,6 +200,10 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "control turned": (record(CONTROL, turned), "judged again it ends differently"),
     "control without results": (
         record(CONTROL, put("runs", 0, "results", value={})), "its results contradict the study"),
+    "control's hours": (
+        record(CONTROL, put("runs", 0, "results", "11", "wall_s", value=5000.0)), "contradict the"),
+    "control in another image": (
+        record(CONTROL, put("image", "base", value="x")), "control.json: its image is not"),
     "control cut": (
         record(CONTROL, lambda value: value["runs"].pop()), "not the tasks' first commands"),
     "control left out": (drop(CONTROL), "does not hold it"),
@@ -193,6 +219,8 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
 }
 ALLOWED: dict[str, tuple[Change | dict, str]] = {
     "clock set back 12 minutes": (set_back, "a clock was set back"),
+    "an earlier task": (
+        record(GENERATION, put("task_sha256", value="0" * 64)), "another version of the task"),
     "report": (flip(PRODUCTS + "report.md"), ""),
     "explorer left out": (drop(PRODUCTS + "explorer.html"), ""),
     "code": ({"code": OTHER_CODE}, "0 of 9 stages have this checkout's code"),
@@ -210,12 +238,27 @@ def test_forgery_ends_as_promised(name, small_archive, tmp_path):
     assert what in "\n".join(report.lines(100)), report.lines(100)
 
 
-def test_forged_score_by_other_code_is_not_checked(small_archive, tmp_path):
+@pytest.mark.parametrize("keys", [("passed",), ("worlds", 0, "passed")])
+def test_forged_score_by_other_code_is_not_checked(keys, small_archive, tmp_path):
     """Code hashes can be forged too: then this checkout cannot tell, and never says PROVEN."""
-    change = record(SCORE, put("passed", value=False))
+    change = record(SCORE, put(*keys, value=False))
     report = verify_forged(small_archive, tmp_path, change, code=OTHER_CODE)
     assert (report.verdict("scores"), report.exit_code) == ("NOT CHECKED", 3)
     assert "git checkout 0123456789abcdef" in report.lines()[-2]
+
+
+def test_world_of_another_generator_is_altered(tmp_path, monkeypatch):
+    """A study that ran in easier worlds, in which every hash fits."""
+
+    def easier(task, seed):
+        world = world_for(task, seed)
+        return replace(world, files=dict(world.files) | {"easy": b""})
+
+    monkeypatch.setattr(pack, "world_for", easier)
+    made = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1), worlds=easier)
+    report = verify_archive(archived(made, tmp_path / "out"))
+    assert "generator makes another world for stale-lockfiles" in str(report.altered)
+    assert report.exit_code == 1
 
 
 def test_other_wording_by_other_code_is_proven(small_archive, tmp_path, monkeypatch):
