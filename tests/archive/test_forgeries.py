@@ -99,11 +99,6 @@ def pattern(files: dict[str, bytes]) -> None:
     files[name] = re.sub(rb"line: .*", rb"line: '(a+)+$'", files[name], count=1)
 
 
-def turned(control: dict) -> None:
-    for one in control["runs"]:
-        one["passed"] = not one["passed"]
-
-
 RESEALED = {"text": "Get-ChildItem", "outcome": "refusal", "stop_reason": "x", "model_echoed": "x"}
 RESEALED |= {"usage": {}}
 # fmt: off
@@ -111,15 +106,22 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     # what is altered: the change, or the manifest's facts, and what is said
     "study": (text("study.json", '"trials": 1', '"trials": 2'), "`cells` is not what the study"),
     "a set with tasks left out": (
-        record("study.json", put("tasks", value="all")), "the archived tasks are not the study's"),
+        record("study.json", put("tasks", value=["sql-files"])), "the archived tasks are not"),
     "another study": (record("study.json", put("study", value="other")), "it is not the study"),
     "lock file": (flip("envs/requirements.lock"), "envs/requirements.lock"),
-    "prices left out": (drop("prices/policies.yaml"), "does not hold it"),
+    **{
+        f"{name} left out": (drop(name), f"{name}: the archive does not hold it")
+        for name in ("prices/policies.yaml", "envs/requirements.lock", PROVENANCE, TABLE, CONTROL)
+    },
     "registration": (
         text("preregistrations/.*", '"trials": 1', '"trials": 3'), "edited after"),
     "task prompt": (
         text(f"{TASK}/task.yaml", "in any order", "in my order"), "give another prompt"),
     "task pattern": (pattern, "its code or check is not this checkout's"),
+    "task content": (
+        text(f"{TASK}/task.yaml", "content: set", "content: paths"), "its code or check is not"),
+    "task needs": (
+        text(f"{TASK}/task.yaml", "content:", "needs: [http]\ncontent:"), "its code or check"),
     "task code": (text(f"{TASK}/answer.py", "def", "#\ndef"), "its code or check is not"),
     "code that is not text": (replace_file(f"{TASK}/answer.py", b"\xff"), "its code or check is not"),
     "tree": (flip(WORLD + "tree.tar"), "worlds/11-"),
@@ -193,11 +195,11 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "reason": (record(SCORE, put("why", value="Because.")), "judged again"),
     "cells swapped": (swap, "another cell"),
     "table": (text(TABLE, "True", "False"), "does not say what the records say"),
-    "table left out": (drop(TABLE), "does not hold it"),
     "provenance": (text(PROVENANCE, '"answers": 2', '"answers": 9'), "`sampling` is not what"),
     "first answer": (
         stated("first_answer_utc", value="2026-12-22T01:02:03Z"), "`first_answer_utc`"),
-    "control turned": (record(CONTROL, turned), "judged again it ends differently"),
+    "control right in one world": (
+        record(CONTROL, put("runs", 0, "results", "24", "exit_code", value=1)), "ends differently"),
     "control without results": (
         record(CONTROL, put("runs", 0, "results", value={})), "its results contradict the study"),
     "control's hours": (
@@ -206,7 +208,6 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
         record(CONTROL, put("image", "base", value="x")), "control.json: its image is not"),
     "control cut": (
         record(CONTROL, lambda value: value["runs"].pop()), "not the tasks' first commands"),
-    "control left out": (drop(CONTROL), "does not hold it"),
     "registration's time": (
         stated("registration", "utc", value="2026-10-01T00:00:00Z"), "not the archived one"),
     "deviations": (

@@ -63,7 +63,9 @@ def test_open_makes_what_was_packed(archive, offline, tmp_path, capsys):
 
 def test_archived_words_cannot_steer_the_terminal(archive, tmp_path, capsys):
     change = record(SCORE, put("why", value="\u202e\u200b\x9b2J fine"))
-    assert verify.verify(rewritten(archive, tmp_path, change, made_by="\x9b2J")) == 1
+    forged = rewritten(archive, tmp_path, change, made_by="\x9b2J")
+    assert verify.verify(forged) == verify.open_archive(forged, tmp_path / "opened") == 1
+    assert not (tmp_path / "opened").exists(), "nothing of it is written"
     assert not set("".join(capsys.readouterr())) & {"\u202e", "\u200b", "\x9b"}
 
 
@@ -131,13 +133,13 @@ def test_incomplete_study_needs_partial(tmp_path):
         archived(study, tmp_path / "out", partial=True)
 
 
-def test_an_archive_made_without_git_says_so(made, tmp_path, monkeypatch):
+def test_archive_without_commit_says_so(made, tmp_path, monkeypatch):
     places = {"RESULTS": made.results, "ANSWERS": made.answers, "ARCHIVES": tmp_path}
     for name, place in places.items():
         monkeypatch.setattr(pack, name, place)
-    monkeypatch.setattr(pack, "git_state", lambda: (None, None))
+    monkeypatch.setattr(pack, "git_state", lambda: (None, True))
     loaded = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, view=made.view)
-    assert "-nocommit" in pack.pack_study(loaded).name
+    assert "-nocommit-dirty" in pack.pack_study(loaded).name
 
 
 def test_results_that_do_not_fit_are_not_packed(made, tmp_path, monkeypatch, capsys):
