@@ -35,8 +35,6 @@ SLOW = (
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
 """Folders whose engine tests run whole studies; each is a group of its own."""
 NO_PWSH = "the image holds no PowerShell"
-READS_EVENTS = "workflow/test_reruns.py::test_cell_lost"
-"""It reads the engine's last 256 events, which tests/execution/test_failures.py fills."""
 
 
 @pytest.fixture(scope="session")
@@ -70,8 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("engine")
         if f"{module}::{item.name}".startswith(SLOW):
             item.add_marker("slow")
-        apart = module.startswith(STUDIES) and not f"{module}::{item.name}".startswith(READS_EVENTS)
-        engine = module.split("/")[0] if apart else "engine"
+        engine = module.split("/")[0] if module.startswith(STUDIES) else "engine"
         group = engine if item.get_closest_marker("engine") else module
         item.add_marker(pytest.mark.xdist_group(group))
 
