@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
+from statistics import mean
 from typing import NamedTuple
 
 from fluency.analysis.decision_table import edge_of
 from fluency.analysis.gap import Interval, task_interval
-from fluency.analysis.outcomes import Outcomes, mean
+from fluency.analysis.outcomes import Outcomes
 from fluency.core.study import ModelConfig
 
 GAP = "gap"  # the name of the difference of the gaps

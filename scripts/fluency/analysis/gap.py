@@ -6,13 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
+from statistics import mean  # exact on fractions
 from typing import Literal, NamedTuple
 
 # Not scipy.stats, whose import takes half a second.
 from scipy.special import betaincinv, ndtri
 
 from fluency.analysis import decision_table as plan
-from fluency.analysis.outcomes import Outcomes, Tally, mean
+from fluency.analysis.outcomes import Outcomes, Tally
 from fluency.analysis.power import SampleSizes, critical, sample_sizes
 from fluency.core.shells import SHELLS
 

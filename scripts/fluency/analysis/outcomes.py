@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
-from statistics import stdev
+from statistics import mean, stdev
 from typing import NamedTuple
 
 import pandas as pd
@@ -171,11 +171,6 @@ class Outcomes:
         measured = self.challenger.total_passes - self.baseline.total_passes
         against, in_favour = size - self.baseline.total_scored, size - self.challenger.total_scored
         return Fraction(measured - against, size), Fraction(measured + in_favour, size)
-
-
-def mean(values: Sequence[Fraction]) -> Fraction:
-    """The exact mean of at least one fraction."""
-    return sum(values, Fraction()) / len(values)
 
 
 def count_outcomes(

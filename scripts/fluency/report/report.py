@@ -61,6 +61,7 @@ def page_values(
 ) -> dict[str, Any]:
     """What the templates of report and decision record may name."""
     provenance, contrast = view.provenance, analysis.contrast
+    baseline, challenger = (SHELLS[shell].title for shell in contrast)
     others = [shell for shell in analysis.shells_shown if shell not in contrast]
     sampling = provenance.sampling.values()
     return {
@@ -68,7 +69,8 @@ def page_values(
         "study": view.study,
         "control": view.control,
         "verdict": sentences.decides(analysis),
-        "question": sentences.question(analysis),
+        "question": f"Does a model write a working one-shot command more often in {challenger} "
+        f"than in {baseline}?",
         "others": sentences.listed(sentences.short_names(others)),
         "facts": " ".join(sentences.study_sentences(analysis, view)),
         "temperatures": sorted({sent for each in sampling for sent in each.temperature_sent}),

@@ -69,15 +69,6 @@ def side_name(side: str | None, contrast: tuple[str, str]) -> str:
     return SHELLS[contrast[side == "challenger"]].short_title
 
 
-def question(analysis: Analysis) -> str:
-    """What the study asks of each model."""
-    baseline, challenger = (SHELLS[shell].title for shell in analysis.contrast)
-    return (
-        f"Does a model write a working one-shot command more often in {challenger} than in "
-        f"{baseline}?"
-    )
-
-
 def telling_first(analysis: Analysis) -> list[ModelAnalysis]:
     """The models, those at an edge after the others, and those without a verdict last."""
     return sorted(
