@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -180,17 +180,17 @@ class Pipeline:
         """Run the answer's command in every world; after several failed attempts say so instead."""
         study, sandbox, task = self.study, self.sandbox(), self.loaded.task_of[wildcards.task]
         generation = read_record(Generation, Path(input.generation[0]))
-        path = RESULTS / "attempts" / f"{cell_of(wildcards).path}.json"
+        attempts = RESULTS / "attempts" / f"{cell_of(wildcards).path}.json"
         image, request_key = sandbox.image.model_dump(), generation.answer.request_key
         key = sha256(canonical_json([self.keys.execute(wildcards), image, request_key]))
-        cell = study, task, generation, sandbox, world_for, utc_now()
+        execute = partial(execute_cell, study, task, generation, sandbox, world_for, utc_now())
         try:
-            record = execute_cell(*cell, failed_attempts(path, key))
+            record = execute(failed_attempts(attempts, key))
         except ResultLost as error:
-            failed = add_failed_attempt(path, key, error.what)
+            failed = add_failed_attempt(attempts, key, error.what)
             if len(failed) < MAX_ATTEMPTS:
                 raise
-            record = execute_cell(*cell, failed)
+            record = execute(failed)  # which runs nothing and says why
         write_record(Path(output[0]), record)
 
     @logged
