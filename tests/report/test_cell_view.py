@@ -4,15 +4,10 @@ import pytest
 
 from fluency.core.records import Paths, Result, Stream, TreeChanges, Used
 from fluency.core.study import Cell
-from fluency.report.cell_view import bytes_text, cell_view, run_facts
+from fluency.report.cell_view import cell_view, run_facts
 from tests.report.explorer_factory import make_explorer
 
 CELL = Cell("qwen-0.5b", "bash", "stale-lockfiles-0", 1)
-
-
-def test_bytes_text_units() -> None:
-    shown = [bytes_text(size) for size in (None, 1, 999, 1_000, 20_500_000)]
-    assert shown == [None, "1 byte", "999 bytes", "1.0 kB", "20.5 MB"]
 
 
 def facts(**how) -> dict[str, str]:
@@ -44,6 +39,7 @@ def test_facts_leave_out_the_ordinary() -> None:
     )
     assert shown["Helper processes harmed"] == shown["Working folder changed"] == "yes"
     assert (shown["Left running"], shown["Not started"]) == ("sleep", "why")
+    assert facts(used=Used(peak_memory_bytes=20_500_000))["Peak memory"] == "20.5 MB"
 
 
 def test_run_facts_list_changed_paths() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rich import filesize
+
 from fluency.core.records import (
     Execution,
     Generation,
@@ -119,16 +121,6 @@ def _run(run: Run, judged: WorldScore | None, task: Task | None, size: int) -> d
     }
 
 
-def bytes_text(size: int | None) -> str | None:
-    """A number of bytes for people."""
-    if size is None:
-        return None
-    for unit, factor in (("MB", 1_000_000), ("kB", 1_000)):
-        if size >= factor:
-            return f"{size / factor:.1f} {unit}"
-    return f"{size} byte{'s' * (size != 1)}"
-
-
 def _answer_facts(generation: Generation | None) -> dict[str, Any]:
     """How the model was asked, what it cost, and how the answer ended."""
     if generation is None:
@@ -179,6 +171,7 @@ def _score_facts(score: Score | None) -> dict[str, Any]:
 def run_facts(result: Result) -> list[list[str]]:
     """How a command ended in one world, what it used, and what it left behind."""
     used, ended = result.used, f"exit {result.exit_code}"
+    peak = used.peak_memory_bytes
     if result.exit_code is None:
         signal = f"signal {result.signal}" if result.signal else "no exit code"
         ended = "did not start" if result.spawn_error else signal
@@ -195,7 +188,7 @@ def run_facts(result: Result) -> list[list[str]]:
             "Result lost": result.lost,
             "Time to run": _seconds(result.wall_s),
             "Processor time": _seconds(used.cpu_s),
-            "Peak memory": bytes_text(used.peak_memory_bytes),
+            "Peak memory": None if peak is None else filesize.decimal(peak),
             "Memory limit hit": used.oom_killed or None,
             "Requests": ", ".join(
                 f"{r.method} {r.path} {r.status}" for r in result.http_requests[:20]

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
+from rich import filesize
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
@@ -21,7 +22,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, load_records, record_path
 from fluency.core.tasks import Task, load_task, task_folders
-from fluency.report.cell_view import bytes_text, cell_view
+from fluency.report.cell_view import cell_view
 from fluency.report.marks import mark_of
 
 STYLES = {"-": "red", "+": "cyan", "=": ""}
@@ -111,7 +112,7 @@ def _excerpt(part: dict[str, Any], lexer: str = "text") -> Iterator[Text]:
     coloured.rstrip()
     yield coloured if part["bytes"] else _text("empty", "dim")
     if part["left_out"]:
-        size = bytes_text(part["bytes"])
+        size = filesize.decimal(part["bytes"])
         yield _text(f"… {part['left_out']:,} characters left out; {size} in all …", "italic")
         yield _text(part["tail"])
 
@@ -149,5 +150,5 @@ def _run(run: dict[str, Any]) -> Iterator[Text]:
     for title, name in (("Standard output", "stdout"), ("Standard error", "stderr")):
         part = run[name]
         if part["bytes"] and (name == "stderr" or not diff):
-            yield _text(f"{title}, {bytes_text(part['bytes'])}:")
+            yield _text(f"{title}, {filesize.decimal(part['bytes'])}:")
             yield from _excerpt(part)
