@@ -148,7 +148,6 @@ def test_headline_of_several_models_equals_each_alone() -> None:
 
 def test_plan_hash_changes_with_the_plan() -> None:
     plan = plan_for(DESIGN_SHELLS)
-    assert plan_sha256(plan) == analyse(to_frame([]), STUDY, TASKS).plan_sha256
     assert plan_sha256(plan) != plan_sha256(plan | {"alpha": 0.1})
     assert plan_sha256(plan) != plan_sha256(plan_for(DESIGN_SHELLS[::-1]))
 

@@ -7,9 +7,10 @@ import jinja2
 import pytest
 from markdown_it import MarkdownIt
 
-from fluency.analysis.decision_table import VERSION
+from fluency.analysis.decision_table import VERSION, plan_for, plan_sha256
 from fluency.core.provenance import Provenance, Registered, Sampling
 from fluency.core.records import ImageInfo
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import read_table, to_frame, write_table
 from fluency.report.report import write_report
 from fluency.report.templates import render
@@ -258,7 +259,7 @@ def test_report_of_a_usual_study(tmp_path: Path) -> None:
         "are public, so a model may have been trained on them",
         "of 20 tasks (no named set), 3 come from the design document, 5 from",
         "**Exploratory: not registered in advance**. Whatever",
-        f"Analysis plan version {VERSION}, SHA-256",
+        f"Analysis plan version {VERSION}, SHA-256 `{plan_sha256(plan_for(DESIGN_SHELLS))}`: 95 %",
     ):
         assert words in said
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from fluency.analysis import descriptive
 from fluency.analysis.changes import AliasPair, alias_pairs
-from fluency.analysis.decision_table import Band, BandWords, band_words, plan_for, plan_sha256
+from fluency.analysis.decision_table import Band, BandWords, band_words
 from fluency.analysis.gap import (
     GapEstimate,
     Subset,
@@ -163,14 +162,6 @@ class Analysis:
     def shells_shown(self) -> tuple[str, ...]:
         """The shells in tables."""
         return ordered_shells(self.study.shells)
-
-    @property
-    def plan(self) -> dict[str, Any]:
-        return plan_for(self.contrast)
-
-    @property
-    def plan_sha256(self) -> str:
-        return plan_sha256(self.plan)
 
 
 def analyse(
