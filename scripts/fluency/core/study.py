@@ -262,7 +262,7 @@ class Study(StrictModel):
     with the aliases that they have on Windows."""
     assume: float = Field(0.9, gt=0, lt=1)
     """The share of runs expected to pass in either shell: `make plan` and `make preregister` say
-    how likely *cannot tell* then is. No result depends on it."""
+    how often the tasks then are too easy or too hard to tell. No result depends on it."""
     control: bool = False
     """Also run each task's first reference and first wrong command; the report lists them
     separately."""
