@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fluency.archive import archived_study
+from fluency.archive import archived_study, unpack
 from fluency.archive import untrusted_json as parsing
 from fluency.archive.archived_study import (
     MAX_CELLS,
@@ -29,6 +29,7 @@ from fluency.archive.untrusted_json import MAX_VALUES, parse_untrusted
 from fluency.archive.verify import verify_archive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json
+from fluency.common.paths import ROOT
 from fluency.core.config_files import read_yaml
 from tests.archive.hostile import FACTS, contents, replace_file, rewritten, squeeze, tar_header
 from tests.archive.test_hostile_contents import sparse
@@ -115,6 +116,14 @@ def test_hostile_archive_ends_at_declared_limit(kind, small_archive, tmp_path, m
     assert limit in said and time.monotonic() - began < 30
     assert grown < 192 * MIB, f"{grown / MIB:.0f} MiB"
     assert list(folder.iterdir()) == []
+
+
+def test_page_states_the_limits():
+    gib, more = unpack.MAX_DOCUMENTS >> 30, unpack.MAX_IMAGE >> 30
+    said = f"{gib} GiB of documents, {gib + more} GiB with the image, {unpack.MAX_FILES:,} files, "
+    said += f"{MAX_CELLS:,} cells, {archived_study.MAX_TASKS} tasks, "
+    said += f"{archived_study.MAX_VALUES_IN_ALL // 10**6} million values"
+    assert said in " ".join((ROOT / "docs" / "archive.md").read_text().split())
 
 
 def test_integer_of_base_60_is_text(tmp_path):
