@@ -59,11 +59,6 @@ def cells_in(rows: pd.DataFrame) -> tuple[Cell, ...]:
     return tuple(Cell(m, s, t, int(n)) for m, s, t, n in zip(*columns, strict=True))
 
 
-def ordered_shells(shells: Sequence[str]) -> tuple[str, ...]:
-    """The shells in a study's tables, in report order: its own and those of its contrast."""
-    return sort_shells([*shells, *gap_shells(shells)])
-
-
 class ShellPasses(NamedTuple):
     """One shell of one model: per task (in design order) the passes and the measured trials."""
 
@@ -178,6 +173,7 @@ def count_outcomes(
 ) -> Outcomes:
     """Passes and measured trials by task and shell, of a study's tasks, trials and shells.
 
+    The shells of the contrast are counted too where the study lacks them.
     The marks are the rows' `passed`; one that is unknown (null) is not measured, never a failure.
 
     Raises:
@@ -187,7 +183,7 @@ def count_outcomes(
     if len(aliases) > 1:
         raise ValueError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
     mark, by_shell = rows["passed"], {}
-    for shell in ordered_shells(shells):
+    for shell in sort_shells([*shells, *gap_shells(shells)]):
         known = rows["status"].eq("measured") & rows["shell"].eq(shell) & mark.notna()
         passes, scored = (Counter(rows["task"][chosen]) for chosen in (known & mark, known))
         by_shell[shell] = ShellPasses(

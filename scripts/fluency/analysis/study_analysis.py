@@ -23,7 +23,6 @@ from fluency.analysis.outcomes import (
     cells_in,
     count_cells,
     count_outcomes,
-    ordered_shells,
 )
 from fluency.analysis.robustness import Sensitivity, sensitivities
 from fluency.common.errors import REBUILD_HINT, UserError
@@ -160,8 +159,8 @@ class Analysis:
 
     @property
     def shells_shown(self) -> tuple[str, ...]:
-        """The shells in tables."""
-        return ordered_shells(self.study.shells)
+        """The shells in tables, in report order: the study's and those of its contrast."""
+        return tuple(self.models[0].outcomes.by_shell)
 
 
 def analyse(
