@@ -82,14 +82,14 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
         "inconclusive": BandWords(
             condition=f"{NOISE_PP} to {DIRECTION_PP} pp either way",
             reading="no rule",
-            changes=f"Nothing: the decision table has no rule for a gap of {NOISE_PP} to "
-            f"{DIRECTION_PP} points.",
+            changes="Nothing changes: the decision table has no rule for a gap of "
+            f"{NOISE_PP} to {DIRECTION_PP} points.",
             stays="The shell policy as it stands.",
         ),
         "falsified": BandWords(
             condition=f"less than {NOISE_PP} pp either way",
             reading="hypothesis falsified: treat as noise, change nothing",
-            changes="Nothing.",
+            changes="Nothing changes.",
             stays=f"The shell policy as it stands. A gap below {NOISE_PP} points is a label, not a "
             "proof of equality.",
         ),
