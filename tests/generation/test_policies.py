@@ -188,7 +188,7 @@ def test_the_committed_study_costs_nothing_and_needs_no_key():
     assert says in render_plan(made)
 
 
-def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, store, endpoint):
+def test_stored_answers_are_not_asked_again_and_teach_the_expectation(paid, store, endpoint):
     endpoint.answer = lambda prompt: "x" * 300  # a hundred tokens by the endpoint's count
     # The rate is not part of a request.
     fast = study_of(OPUS | {"requests_per_minute": 1_000_000}, trials=5)
@@ -198,7 +198,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
         ask(generator, cell, build_prompt(texts[cell.task], cell.shell))
     made = estimate_cost(paid, TASKS, store)
     opus, sonnet = made.models
-    assert (opus.at_hand, opus.calls, sonnet.at_hand) == (20, 180, 0)
+    assert (opus.answered, opus.calls, sonnet.answered) == (20, 180, 0)
     assert opus.spent_usd == generator.budget.spent_usd
     assert opus.spent_usd == pytest.approx(20 * (120 * 5 + 100 * 25) / 1e6)
     assert opus.expected_usd == pytest.approx((opus.input_tokens * 5 + 180 * 100 * 25) / 1e6)

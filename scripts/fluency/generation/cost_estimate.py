@@ -32,7 +32,7 @@ class ModelEstimate:
 
     config: ModelConfig
     policy: Policy
-    at_hand: int
+    answered: int
     calls: int
     input_tokens: int
     most_usd: float
@@ -95,7 +95,7 @@ def _model_estimate(
     return ModelEstimate(
         config=model,
         policy=policy,
-        at_hand=len(answers),
+        answered=len(answers),
         calls=len(to_ask),
         input_tokens=likely_input,
         most_usd=sum(upper_bound_usd(policy, prompt) for prompt in to_ask),

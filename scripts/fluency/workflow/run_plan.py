@@ -109,8 +109,8 @@ def render_plan(estimate: CostEstimate) -> str:
 
 def _model_lines(model: ModelEstimate) -> Iterator[str]:
     yield f"{model.config.alias} ({model.config.id}): {model.policy.describe()}"
-    cells = plural(model.at_hand + model.calls, "cell")
-    yield f"  {cells}, {model.at_hand} answered, {model.calls} to ask"
+    cells = plural(model.answered + model.calls, "cell")
+    yield f"  {cells}, {model.answered} answered, {model.calls} to ask"
     yield f"  price    {model.policy.describe_price()}"
     if model.calls:
         cost = dollars(model) if model.policy.price else "unknown"

@@ -89,7 +89,7 @@ def share_threads(workflow: Any, study: Study) -> None:
 
     One execution more than containers, so that none is idle while Snakemake records an end; more
     would wait for a container on threads that could ask. More answers would wait for each other,
-    and start in chance's order, not in the planned.
+    and start in a random order instead of the planned one.
     """
     register = part(workflow, "register_resource")
     register("containers", study.sandbox.containers + 1)

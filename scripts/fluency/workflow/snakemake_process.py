@@ -39,8 +39,8 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
     """Run a command to its end, also when this process must stop.
 
     Ctrl-C reaches the command as SIGTERM, since Snakemake ignores it until its first job; a second
-    Ctrl-C kills it. If this process is killed, the command gets SIGTERM: nobody would see what it
-    pays for.
+    Ctrl-C kills it. If this process is killed, the command gets SIGTERM, so that it does not go on
+    paying unseen.
 
     Returns:
         The exit code, 1 if the command was killed.
