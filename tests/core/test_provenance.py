@@ -16,7 +16,8 @@ from tests.archive.factory import make, make_study
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("study"), make_study(("stale-lockfiles",), models=2))
+    study = make_study(("stale-lockfiles",), models=2, decision="which")
+    return make(tmp_path_factory.mktemp("study"), study)
 
 
 def collected(made, change=lambda records: records, start_up_s=None) -> Provenance:
@@ -39,7 +40,8 @@ def test_provenance_states_what_was_measured(made):
     assert provenance.started_utc == "2026-11-22T01:02:03.456Z"
     assert provenance.ended_utc == "2026-11-22T01:02:03Z"
     assert provenance.start_up_s == {"bash": 0.5}
-    assert (provenance.registration, provenance.deviations, provenance.decision) == (None, [], None)
+    assert (provenance.registration, provenance.deviations) == (None, [])
+    assert provenance.decision == "which"
     assert (provenance.commit, provenance.dirty) == git_state() and provenance.spent_usd == 0.0
     sent = provenance.sampling["model-2"]
     assert (sent.id, sent.echoed) == (["model-2"], ["model-2"])
@@ -63,12 +65,16 @@ def test_provenance_lists_differing_runs(made):
             "engine": {"name": "another"},
             "limits": execution.limits.model_copy(update={"pids": 64}),
         }
-        return records._replace(execution=execution.model_copy(update=other))
+        early = {"received_utc": "2026-11-21T00:00:00Z"}
+        answer = records.generation.answer.model_copy(update=early)
+        paid = records.generation.model_copy(update={"answer": answer, "cost_usd": 0.5})
+        return CellRecords(paid, execution.model_copy(update=other), records.score)
 
     provenance = collected(made, change)
     assert [image.image_id for image in provenance.images] == ["sha256:" + "1f" * 32, "sha256:22"]
     assert [engine["name"] for engine in provenance.engines] == ["another", "made up"]
     assert sorted(limits.pids for limits in provenance.limits) == [64, 256]
+    assert (provenance.first_answer_utc, provenance.spent_usd) == ("2026-11-21T00:00:00Z", 2.0)
 
 
 def test_provenance_of_nothing_measured_is_empty(made):

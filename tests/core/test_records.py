@@ -9,6 +9,7 @@ from fluency.core.records import Score, Stream
 from fluency.core.schema import RECORD_SCHEMA, read_record, write_record
 from fluency.core.table import (
     RECORD_TYPES,
+    CellRecords,
     cell_row,
     headline_runs,
     load_records,
@@ -85,10 +86,15 @@ def test_row_holds_headline_alone(made, cell):
     records = load_records(made.results, cell)
     answer = records.generation.answer.model_copy(update={"stop_reason": "end_turn"})
     generation = records.generation.model_copy(update={"answer": answer})
-    row = cell_row(cell, made.tasks[0], records._replace(generation=generation))
+    lenient = {"reading": "lenient"}
+    runs = [*records.execution.runs, records.execution.runs[0].model_copy(update=lenient)]
+    worlds = [*records.score.worlds, records.score.worlds[0].model_copy(update=lenient)]
+    execution = records.execution.model_copy(update={"runs": runs})
+    score = records.score.model_copy(update={"worlds": worlds})
+    row = cell_row(cell, made.tasks[0], CellRecords(generation, execution, score))
     assert (row.status, row.reason, row.passed) == ("measured", None, True)
     assert row.category == "file-inspection"
-    assert (row.worlds_passed, row.worlds_run) == (2, 2), "not the second condition's"
+    assert (row.worlds_passed, row.worlds_run) == (2, 2), "not of another condition or reading"
     assert (row.outcome, row.input_tokens, row.output_tokens, row.cost_usd) == ("ok", 120, 30, 0.0)
     assert (row.stop_reason, row.temperature_sent, row.t_gen_s) == ("end_turn", "0.7", 1.5)
     assert row.model_echoed == "qwen2.5-coder-0.5b-instruct"
@@ -96,7 +102,7 @@ def test_row_holds_headline_alone(made, cell):
     assert (row.timed_out, row.output_truncated) == (False, False)
     assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 22, None, None)
     assert row.made_of and row.commands and row.asked_utc == "2026-11-22T01:02:01.956Z"
-    assert [run.seed for run in headline_runs(records.execution.runs)] == [11, 24]
+    assert [run.seed for run in headline_runs(runs)] == [11, 24]
 
 
 def test_row_escapes_control_characters(made, cell):
@@ -122,12 +128,14 @@ def test_row_holds_worst_and_mean_of_worlds(made, cell):
     assert (row.t_exec_s, row.cpu_s, row.timed_out, row.output_truncated) == (0.5, 0.25, True, True)
 
 
-def test_row_has_reason_of_unmeasured_shell(made, cell):
-    records = load_records(made.results, cell)
-    update = {"not_measured": "no PowerShell", "passed": None, "worlds": []}
+@pytest.mark.parametrize("status", ["not_measured", "missing"])
+def test_row_has_reason_of_unmeasured_shell_and_of_abandoned_cell(made, cell, status):
+    records, abandoned = load_records(made.results, cell), status == "missing"
+    update = {"not_measured": None if abandoned else "why", "passed": None, "worlds": []}
     score = records.score.model_copy(update=update)
-    row = cell_row(cell, made.tasks[0], records._replace(score=score))
-    assert (row.status, row.reason) == ("not_measured", "no PowerShell")
+    execution = records.execution.model_copy(update={"unmeasured": "why" if abandoned else None})
+    row = cell_row(cell, made.tasks[0], CellRecords(records.generation, execution, score))
+    assert (row.status, row.reason) == (status, "why")
     assert (row.worlds_run, row.worlds_passed) == (None, None)
 
 

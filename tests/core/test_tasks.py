@@ -39,7 +39,10 @@ def write(
         (GOOD | {"lean": "zsh"}, "lean", "neutral"),
         (GOOD | {"needs": ["network"]}, "needs.0", "processes"),
         (GOOD | {"structure": {"line": "("}}, "structure.line", "not a regular expression"),
-        (GOOD | {"structure": {}}, "structure", "either `line` or `json_shape`"),
+        *[
+            (GOOD | {"structure": both}, "structure", "either `line` or `json_shape`")
+            for both in ({}, {"line": "x", "json_shape": "array"})
+        ],
         (GOOD | {"references": {"bash": ["x"]}}, "references", "at least one command for pwsh"),
         (GOOD | {"wrong": {"bash": [], "pwsh": ["x"]}}, "wrong", "at least one command for bash"),
         (GOOD | {"references": {"zsh": ["x"]}}, "references", "there is no shell"),
@@ -154,6 +157,14 @@ def test_set_name_is_found_by_tasks(bank):
     assert set_name(TWO, bank) == set_name(TWO[::-1], bank) == "small"
     assert set_name([*TWO, "worker-queues"], bank) == set_name(TWO[:1], bank) == ""
     assert set_name(TWO, bank / "worker-queues") == "", "a bank without sets has none"
+
+
+def test_private_tasks_are_outside_the_project_under_ids_of_their_own(tmp_path, monkeypatch):
+    write(tmp_path, GOOD)
+    for place, says in ((TASKS, "outside the project"), (tmp_path, "has the id of a task of")):
+        monkeypatch.setenv("TASKS_PRIVATE", str(place))
+        with pytest.raises(UserError, match=says):
+            load_tasks()
 
 
 def test_load_tasks_orders_by_id_and_reads_no_other(bank):

@@ -11,7 +11,7 @@ import pytest
 
 from fluency.common.errors import StopRun
 from fluency.generation.audit import verify
-from fluency.generation.budget import upper_bound_usd
+from fluency.generation.budget import Budget, upper_bound_usd
 from fluency.generation.failure import Failure, RetryPolicy, retry_after, retry_policy_for, wait_s
 from fluency.generation.pace import Pace
 from fluency.generation.policies import resolve
@@ -37,7 +37,7 @@ def test_calls_in_flight_stay_within_the_bound_and_reach_it(endpoint, store):
 def test_threads_that_wake_late_do_not_lower_the_rate(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    pace = Pace(45, 4, longest_pause_s=1)
+    pace = Pace(45, 4, longest_pause_s=10)
     late = lambda seconds: clock.__setitem__(0, clock[0] + seconds + 0.25)  # noqa: E731
     monkeypatch.setattr(pace._change, "wait", late)
     starts = []
@@ -46,6 +46,10 @@ def test_threads_that_wake_late_do_not_lower_the_rate(monkeypatch):
             starts.append(clock[0])
     assert starts[1] - starts[0] > 60 / 45 / 2  # no two at once
     assert 119 < starts[-1] - starts[0] < 121
+    for seconds in (9, 2):  # a shorter pause ends no longer one
+        pace.pause(seconds)
+    with pace.slot():
+        assert clock[0] >= starts[-1] + 9
 
 
 def test_a_stop_wakes_those_who_wait(endpoint, store):
@@ -164,6 +168,15 @@ def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(
     assert not any(ask_all(more, cells))
     # What the store holds costs nothing.
     assert len(endpoint.requests) == 24 == pytest.approx(more.budget.spent_usd)
+
+
+def test_a_budget_ends_at_its_amount_and_knows_what_is_under_way():
+    with pytest.raises(StopRun), Budget(5.0, before=5.0).call(1.0):
+        pass
+    budget = Budget(5.0, before=4.0)
+    with budget.call(9.0), budget.call(9.0):
+        assert budget.under_way_usd == 18.0
+    assert (budget.under_way_usd, budget.spent_usd) == (0.0, 4.0)
 
 
 BOUND_USD = 1024 / 100  # max_tokens at the price of DEAR

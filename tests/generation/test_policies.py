@@ -94,6 +94,8 @@ THINKS = {"type": "enabled", "budget_tokens": 1024}
         ("effort", {"id": "claude-haiku-4-5", "effort": "low"}),
         ("interface", {"interface": "tool", "temperature": 1.0, "thinking": {"type": "adaptive"}}),
         ("interface", {"interface": "tool", "id": "claude-opus-5-5"}),
+        ("interface", {"interface": "tool", "served_by": "embedded"}),
+        ("thinking", {"wire": "chat", "thinking": {"type": "disabled"}}),
     ],
 )
 def test_what_cannot_be_sent_or_would_make_the_record_untrue_is_refused(key, entry):

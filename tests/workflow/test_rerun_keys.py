@@ -98,6 +98,7 @@ ROWS = {
     "nothing": (lambda *_: None, set()),
     "a comment and the order of keys": (comment, {"gather"}),
     "a task's check": (CHECK, {f"score {OWN}", *HEAD}),
+    "a task's rule": (task("task.yaml", "content: ", "content: paths # "), {f"score {OWN}", *HEAD}),
     "a task's answer": (ANSWER, {f"score {OWN}", *HEAD}),
     "a task's notes": (task("task.yaml", "fairness: >-\n", "fairness: >-\n  Now this.\n"), HEAD),
     "a budget": (config(budget={"stop_usd": 3}), HEAD),
