@@ -101,6 +101,7 @@ def pattern(files: dict[str, bytes]) -> None:
 
 RESEALED = {"text": "Get-ChildItem", "outcome": "refusal", "stop_reason": "x", "model_echoed": "x"}
 RESEALED |= {"usage": {}}
+NO_BASE64 = {"data": "a", "bytes": 1, "encoding": "base64"}
 # fmt: off
 FORGERIES: dict[str, tuple[Change | dict, str]] = {
     # what is altered: the change, or the manifest's facts, and what is said
@@ -134,6 +135,7 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
         f"answer's {key}": (answer(key, value=value), f"raw message give another {key}")
         for key, value in RESEALED.items()
     },
+    "no message": (answer("raw", value={}), "raw message give another message"),
     "answer of the record": (
         record(GENERATION, put("answer", "server", value="x")), "is not the one in answers/"),
     "answer left out": (drop("answers/.*"), "answers/"),
@@ -176,7 +178,7 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "ended twice": (result("signal", value=9), "contradicts itself"),
     "less than no time": (result("used", "cpu_s", value=-1.0), "contradicts itself"),
     "no base64": (
-        result("stdout", value={"data": "%", "bytes": 1, "encoding": "base64"}), "contradicts"),
+        record(CONTROL, put("runs", 0, "results", "11", "stdout", value=NO_BASE64)), "contradict"),
     "no byte": (result("stdout", "bytes", value=0), "contradicts itself"),
     "cut and whole": (result("stderr", "truncated", value=True), "contradicts"),
     "more than the cap": (
@@ -242,8 +244,9 @@ def test_forgery_ends_as_promised(name, small_archive, tmp_path):
 @pytest.mark.parametrize("keys", [("passed",), ("worlds", 0, "passed")])
 def test_forged_score_by_other_code_is_not_checked(keys, small_archive, tmp_path):
     """Code hashes can be forged too: then this checkout cannot tell, and never says PROVEN."""
-    change = record(SCORE, put(*keys, value=False))
-    report = verify_forged(small_archive, tmp_path, change, code=OTHER_CODE)
+    changes = [(keys, False), (("provenance", "code_sha256"), "another")]
+    forged = (record(SCORE, put(*place, value=value)) for place, value in changes)
+    report = verify_forged(small_archive, tmp_path, *forged, code=OTHER_CODE)
     assert (report.verdict("scores"), report.exit_code) == ("NOT CHECKED", 3)
     assert "git checkout 0123456789abcdef" in report.lines()[-2]
 
