@@ -34,7 +34,8 @@ SLOW = (
 """What `make quick` leaves out: a package index, a browser, whole studies, long texts."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
 """Folders whose engine tests run whole studies; each is a group of its own."""
-NO_PWSH = "the image holds no PowerShell"
+NO_PWSH = "image holds no PowerShell"
+"""In every reason to skip a test for the lack of it."""
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +55,7 @@ def _engine(request: pytest.FixtureRequest) -> None:
         return
     sandbox = request.getfixturevalue("sandbox")
     if why := sandbox.why_missing(NAME):
-        pytest.skip(f"{NO_PWSH}: {why}")
+        pytest.skip(why)
     pinned = "" if NAME not in sandbox.image.unofficial else " (not the pinned release)"
     setattr(request.node, PWSH, f"{sandbox.image.shells[NAME]}{pinned}")
 

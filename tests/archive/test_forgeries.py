@@ -129,7 +129,9 @@ FORGERIES: dict[str, tuple[Change | dict, str]] = {
     "ages": (text(WORLD + "world.json", ": 1", ": 2"), "worlds/11-"),
     "service": (text(WORLD + "world.json", '"status": 200', '"status": 201'), "worlds/11-"),
     "processes": (text(WORLD + "world.json", '"rss_mb": ', '"rss_mb": 1'), "worlds/11-"),
-    "world index": (text("worlds/index.json", "/11-", "/24-"), "worlds/24-"),
+    "world index": (
+        record("worlds/index.json", lambda index: [one.update({"11": one["24"]})
+            for one in index.values()]), "it is of another seed"),
     "answer": (text("answers/.*", "crates", "cretas"), "not a stored answer"),
     **{
         f"answer's {key}": (answer(key, value=value), f"raw message give another {key}")

@@ -36,6 +36,8 @@ def test_every_altered_file_is_named_by_its_hash(archive, tmp_path):
     changes = [flip(re.escape(name)) for name in names]
     with unpacked(rewritten(archive, tmp_path, *changes, repair=False)) as found:
         assert {problem.where for problem in found.problems} == names
+    report = flip("results/made-up/report.md")
+    assert verify_archive(rewritten(archive, tmp_path, report, repair=False)).exit_code == 1
 
 
 def test_long_list_says_how_many_more():
