@@ -161,7 +161,10 @@ def test_content_problem_unfit_answer():
         ({"line": r"^\d+$", "lines": "exactly-one"}, " 1 ", True, True),
         ({"json_shape": "array-of-objects"}, "", False, False),
         ({"json_shape": "array-of-objects"}, '[{"a":\n 1}]', True, True),
-        ({"json_shape": "array-of-objects"}, "[1]", False, False),
+        *[
+            ({"json_shape": "array-of-objects"}, given, False, False)
+            for given in ("[1]", "[{}, 1]")
+        ],
         ({"json_shape": "array"}, "[1]", True, True),
         ({"json_shape": "array"}, "{}", False, False),
         ({"json_shape": "object"}, "{}", True, True),

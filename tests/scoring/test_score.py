@@ -76,6 +76,15 @@ def test_score_cell_right_in_both_worlds():
     assert found.provenance["check_sha256"] == TASK.check_sha256
 
 
+def test_score_cell_right_in_one_world_fails_in_each_way():
+    made, ways = generation("Use `Get-Date`", shell="pwsh"), [{}, {"reading": "lenient"}]
+    ways += [{"condition": "no_unix_tools"}, {"condition": "windows_aliases"}]
+    halves = [(right(way)[0], everywhere("", 1, **way)[1]) for way in ways]
+    found = score([run for half in halves for run in half], made)
+    under = (found.lenient_passed, found.no_unix_tools_passed, found.windows_aliases_passed)
+    assert (*verdicts(found), *under) == (False,) * 7
+
+
 def test_score_cell_sensitivities_differ():
     assert verdicts(score(right(exit_code=1))) == (False, False, False, True)
     assert verdicts(score(everywhere(""))) == (False, True, False, False)
@@ -147,6 +156,7 @@ def test_score_cell_unmeasured_shell():
     assert (found.failure_class, found.not_measured) == (None, "the image holds no PowerShell")
     assert found.why == "Not measured: the image holds no PowerShell."
     assert found.make_up.made_of == "cmdlets-only"
+    assert verdicts(score([], made, unmeasured="it was lost")) == (None,) * 4
 
 
 @pytest.mark.parametrize(
