@@ -40,9 +40,11 @@ def header(condition: str) -> dict:
 def test_encode_condition_changes_its_fields_only():
     plain = header("as_designed")
     assert header("no_unix_tools") == plain | {"tools": False} and plain["tools"]
+    assert (plain["timeout_s"], plain["http"], plain["helpers"]) == (5, None, [])
     windows = header("windows_aliases")
     assert windows["argv"] == [word for word in plain["argv"] if word != "-NoProfile"]
     assert windows == plain | {"argv": windows["argv"], "home": windows["home"]}
+    assert windows["home"] and not plain["home"]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,8 @@ def test_encode_condition_changes_its_fields_only():
     ],
 )
 def test_decode_refuses_anything_else(document, says):
-    assert decode(START + WHOLE, NONCE).leftover == ["sleep"]
+    whole = decode(START + WHOLE, NONCE)
+    assert (whole.leftover, whole.stdout.bytes, whole.stdout.truncated) == (["sleep"], 9, True)
     document = document if isinstance(document, bytes) else json.dumps(document).encode()
     with pytest.raises(SandboxError, match=re.escape(says)) as caught:
         decode(START + document, NONCE)

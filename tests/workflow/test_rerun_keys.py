@@ -115,6 +115,17 @@ ROWS = {
     "the runner or the Dockerfile": (content, {"image", *of_both("execute")}),
     "the worlds": (config(seeds=[13, 26]), {*of_both("execute", "score"), *HEAD}),
     "a limit": (config(sandbox={"limits": {"memory_mb": 512}}), {*of_both("execute"), *HEAD}),
+    "a deadline": (
+        config(sandbox={"limits": {"timeout_s": {"bash": 60.0}}}),
+        {*of_both("execute"), *HEAD},
+    ),
+    "a runtime": (config(sandbox={"runtime": "runsc"}), {*of_both("execute"), *HEAD}),
+    "a task's needs": (
+        task("task.yaml", "content:", "needs: [http]\ncontent:"),
+        {f"execute {OWN}", *HEAD},
+    ),
+    "a condition less": (config(conditions=["as_designed"]), {*of_both("score"), *HEAD}),
+    "the code of table and report": (code("gather", "report"), HEAD),
     "one shell less": (config(shells=["bash"]), HEAD),
     "one task less": (config(tasks=[OWN]), HEAD),
     "the code of the checks": (code("score"), of_both("score")),
