@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE
+from fluency.core.shells import SHELLS
 from fluency.core.study import SandboxConfig
 from fluency.execution.powershell import NAME
 from fluency.execution.sandbox import Sandbox, open_sandbox
@@ -58,6 +60,13 @@ def _engine(request: pytest.FixtureRequest) -> None:
         pytest.skip(why)
     pinned = "" if NAME not in sandbox.image.unofficial else " (not the pinned release)"
     setattr(request.node, PWSH, f"{sandbox.image.shells[NAME]}{pinned}")
+
+
+@pytest.fixture
+def zsh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third shell, with Bash's grammar."""
+    entry = replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh")
+    monkeypatch.setitem(SHELLS, "zsh", entry)
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook

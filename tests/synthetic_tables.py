@@ -9,11 +9,17 @@ import pandas as pd
 
 from fluency.analysis.outcomes import Outcomes, ShellPasses
 from fluency.core.provenance import Provenance
+from fluency.core.records import ImageInfo
 from fluency.core.study import Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import CellRecords, Row, to_frame
+from fluency.core.tasks import CATEGORIES
 
-CATEGORIES = ("file-inspection", "text-processing", "process-introspection", "network-fetch")
+IMAGE = ImageInfo(
+    image_id="sha256:77", content_sha256="78" * 32, base="debian:12", architecture="amd64",
+    shells={"bash": "5.2.15", "pwsh": "7.6.5"}, packages_sha256="79" * 32,
+    archives={"pwsh": "ab" * 32}, unofficial=["pwsh"],
+)  # fmt: skip
 
 
 def make_tasks(count: int = 20, prefix: str = "task", leans=(None,)) -> list[SimpleNamespace]:
@@ -42,9 +48,15 @@ def view_of(study: Study, tasks, provenance: Provenance | None = None) -> StudyV
                      provenance=provenance or Provenance())  # fmt: skip
 
 
-def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:
-    """One row a cell; `passes(cell)` gives True, False, None (missing) or "not_measured"."""
-    rng = random.Random(seed)
+def make_rows(
+    study: Study, tasks, passes, minutes=lambda cell, place: place / 60, **fixed
+) -> list[Row]:
+    """One row a cell.
+
+    passes: Gives True, False, None (missing) or "not_measured".
+    minutes: Says when, by cell and place in the planned order.
+    """
+    rng = random.Random(1)
     by_id = {task.id: task for task in tasks}
     rows = []
     cells = list(study.cells([task.id for task in tasks]))
@@ -58,8 +70,9 @@ def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:
             absent = {"status": mark, "reason": "the sandbox image holds no PowerShell 7"}
             rows.append(Row(**base, **absent, outcome="ok", command="Get-Item x"))
         else:
-            asked = datetime(2026, 5, 1, 10) + timedelta(seconds=order[cell])
-            values = measured(cell, bool(mark), rng) | {"asked_utc": f"{asked.isoformat()}Z"}
+            asked = datetime(2026, 5, 1, 10) + timedelta(minutes=minutes(cell, order[cell]))
+            asked_utc = f"{asked.isoformat(timespec='seconds')}Z"
+            values = measured(cell, bool(mark), rng) | {"asked_utc": asked_utc}
             rows.append(Row(**base, **(values | fixed)))
     return rows
 

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from fractions import Fraction
 from math import inf, nan
 
@@ -15,13 +14,7 @@ from fluency.analysis.outcomes import ShellPasses
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import to_frame
-from tests.synthetic_tables import (
-    contrasted,
-    make_frame,
-    make_rows,
-    make_study,
-    make_tasks,
-)
+from tests.synthetic_tables import contrasted, make_frame, make_rows, make_study, make_tasks
 
 TASKS = make_tasks(4)
 STUDY = make_study(trials=3)
@@ -100,16 +93,7 @@ def test_times_without_latencies() -> None:
 
 
 def asked(minutes: Callable[[Cell, int], float], study=FIVE_TRIALS, tasks=TWENTY):
-    """A table in the planned order; `minutes` says when, by cell and place in that order."""
-    rows = []
-    for row in make_rows(study, tasks, passes):
-        cell = Cell(row.model, row.shell, row.task, row.trial)
-        rows.append((-study.priority(cell), cell, row))
-    for place, (_, cell, row) in enumerate(sorted(rows, key=lambda found: found[0])):
-        at = datetime(2026, 5, 1) + timedelta(minutes=minutes(cell, place))
-        asked_utc = f"{at.isoformat(timespec='seconds')}Z"
-        rows[place] = row.model_copy(update={"asked_utc": asked_utc})
-    return to_frame(rows)
+    return make_frame(study, tasks, passes, minutes=minutes)
 
 
 def passes(cell: Cell) -> bool:

@@ -1,14 +1,12 @@
 """The gap, its intervals and changes: by hand, against other programs, by their own symmetry.
 
-Of changes the intervals are recomputed in tests/report/test_claims.py.
+The intervals are recomputed in tests/report/test_claims.py.
 """
 
 from fractions import Fraction
 
-import numpy as np
 import pandas as pd
 import pytest
-import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
@@ -99,15 +97,6 @@ def test_task_interval_mirrors_and_ignores_order(values, near_edge, reach) -> No
     assert -reach <= one.low <= one.high <= reach and one.low < one.high
     assert all((1000 * end).denominator == 1 for end in one), "as printed"
     assert one.low - Fraction(1, 1000) <= sum(values) / len(values) <= one.high + Fraction(1, 1000)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_task_interval_is_scipys_paired_one(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    bash, pwsh = (rng.binomial(5, rng.random(20)) for _ in range(2))
-    steps = [Fraction(int(step), 5) for step in pwsh - bash]
-    theirs = scipy.stats.ttest_rel(pwsh / 5, bash / 5).confidence_interval(0.95)
-    assert task_interval(steps) == pytest.approx((theirs.low, theirs.high), abs=0.00051)
 
 
 def test_task_interval_is_floored_near_an_edge_where_wider() -> None:

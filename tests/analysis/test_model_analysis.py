@@ -12,16 +12,7 @@ from fluency.common.errors import UserError
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import to_frame
 from fluency.report.numbers import signed
-from fluency.report.sentences import headline_of
-from tests.synthetic_tables import (
-    from_counts,
-    level_but_for,
-    make_frame,
-    make_rows,
-    make_study,
-    make_tasks,
-    random_passes,
-)
+from tests.synthetic_tables import level_but_for, make_frame, make_rows, make_study, make_tasks
 
 TASKS = make_tasks()
 STUDY = make_study()
@@ -29,19 +20,6 @@ STUDY = make_study()
 
 def one(passes, study=STUDY, tasks=TASKS, **more):
     return analyse(make_frame(study, tasks, passes, **more), study, tasks).models[0]
-
-
-def counted(*pairs: tuple[int, int]):
-    return level_but_for(TASKS, *pairs)
-
-
-def test_claims_at_an_edge_name_only_who_is_ahead() -> None:
-    """Sixty tasks, three answers each: PowerShell all, Bash 170 of 180, the ten in five tasks."""
-    tasks = make_tasks(60)
-    counts = {task.id: ((0, 0, 1, 2, 2, *[3] * 55)[i], 3) for i, task in enumerate(tasks)}
-    gap = one(from_counts(counts), make_study(trials=3), tasks).gap
-    assert gap.interval == (Fraction(-1, 1000), Fraction(112, 1000))
-    assert (gap.edge, gap.ahead, gap.size, gap.supported) == ("ceiling", None, "open", False)
 
 
 def test_refusals_above_a_tenth_missing() -> None:
@@ -57,18 +35,6 @@ def test_refusals_above_a_tenth_missing() -> None:
     assert "11 of 100 cells in PowerShell 7" in refused.refused[0]
 
 
-def test_provisional_where_missing_cells_could_change_the_row() -> None:
-    def gap_of_ten(cell):
-        if cell.task == "task-20" and cell.shell == "pwsh" and cell.trial == 1:
-            return None
-        return counted(*[(1, 3)] * 5)(cell)
-
-    model = one(gap_of_ten)
-    assert model.gap.bounds[0] < model.gap.bounds[1]
-    assert model.verdict.provisional
-    assert "On what was measured: " in headline_of(model)
-
-
 @pytest.mark.parametrize(
     ("low", "high", "provisional"), [(-7, 7, True), (6, 9, False), (7, 10, True), (5, 9, False)]
 )
@@ -76,13 +42,13 @@ def test_provisional_by_every_row_between_the_bounds(
     low: int, high: int, provisional: bool
 ) -> None:
     """From -7 to +7 both ends are inconclusive, as the gap is, and noise lies between them."""
-    model = one(counted(*[(2, 3)] * 7))
+    model = one(level_but_for(TASKS, *[(2, 3)] * 7))
     gap = replace(model.gap, bounds=(Fraction(low, 100), Fraction(high, 100)))
     assert gap.provisional is provisional
 
 
 def test_leave_out_names_parts_that_change_the_row() -> None:
-    model = one(counted(*[(1, 3)] * 5))
+    model = one(level_but_for(TASKS, *[(1, 3)] * 5))
     assert set(model.gap.leave_out().flips) == {f"task-0{i}" for i in range(1, 6)}
     assert model.gap.leave_out({task.id: task.category for task in TASKS}).flips == (
         "file-inspection",
@@ -134,16 +100,6 @@ def test_analyse_refuses_a_measured_cell_without_a_mark() -> None:
     frame.loc[3, "passed"] = pd.NA
     with pytest.raises(UserError, match="model-x/bash/task-01/4"):
         analyse(frame, STUDY, TASKS)
-
-
-def test_headline_of_several_models_equals_each_alone() -> None:
-    study = make_study(("model-x", "model-y"))
-    frame = make_frame(study, TASKS, random_passes())
-    together = analyse(frame, study, TASKS).models
-    for alias, model in zip(("model-x", "model-y"), together, strict=True):
-        (alone,) = analyse(frame[frame["model"] == alias], make_study((alias,)), TASKS).models
-        assert headline_of(alone) == headline_of(model)
-        assert headline_of(model).startswith(f"{alias}: ")
 
 
 def test_plan_hash_changes_with_the_plan() -> None:

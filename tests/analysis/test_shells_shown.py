@@ -1,7 +1,6 @@
 """A third shell has its place in every table and figure, another pair has its own gap."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,24 +8,17 @@ import pytest
 
 from fluency.analysis.study_analysis import analyse
 from fluency.core.provenance import Provenance
-from fluency.core.shells import SHELLS
 from fluency.report.report import write_report
 from fluency.report.sentences import headline_of
 from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes, view_of
 
 TASKS = make_tasks()
+pytestmark = pytest.mark.usefixtures("zsh")
 
 
-@pytest.fixture(autouse=True)
-def zsh(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh")
-    monkeypatch.setitem(SHELLS, "zsh", entry)
-
-
-def study_of(*shells: str, **more):
+def study_of(*shells: str):
     study = make_study(shells=shells)
-    frame = make_frame(study, TASKS, random_passes(), **more)
-    return study, frame
+    return study, make_frame(study, TASKS, random_passes())
 
 
 def report_of(folder: Path, *shells: str) -> tuple[str, dict[str, str]]:
@@ -38,10 +30,6 @@ def report_of(folder: Path, *shells: str) -> tuple[str, dict[str, str]]:
         path.stem.split("-")[0]: path.read_text() for path in (folder / "figures").glob("*.svg")
     }
     return (folder / "report.md").read_text(), figures
-
-
-def section(text: str, title: str) -> str:
-    return text.split(f"\n## {title}")[1].split("\n## ")[0]
 
 
 def headers(text: str) -> list[list[str]]:
@@ -85,7 +73,8 @@ def test_third_shell_is_in_every_table(tmp_path: Path) -> None:
     assert ["task", "category", "Bash", "passes", "PowerShell", "passes", "Zsh", "passes"] in found
     assert found[0][:4] == ["model", "Bash", "PowerShell", "Zsh"]
     for title in ("Numbers", "Sensitivities", "Times"):
-        assert re.search(r"^\|.*\bZsh 5\b", section(text, title), re.M), title
+        section = text.split(f"\n## {title}")[1].split("\n## ")[0]
+        assert re.search(r"^\|.*\bZsh 5\b", section, re.M), title
     assert set(figures) == {"gaps", "failures"}
     assert "Zsh" in words(figures["failures"]) and "Zsh" not in words(figures["gaps"])
 

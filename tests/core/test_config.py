@@ -133,13 +133,10 @@ def test_make_takes_config_with_space_in_name(tmp_path):
     assert plan("") == asked
 
 
-LOCALHOST = "models: [{alias: a, id: claude-sonnet-4-6, base_url: localhost}]"
-
-
 @pytest.mark.parametrize("program", ["snakemake", "fluency.cli plan", "fluency.cli run"])
 def test_wrong_config_ends_plan_and_run_before_they_start(tmp_path, program):
     file = tmp_path / "mine.yaml"
-    file.write_text(f"{LOCALHOST}\n")
+    file.write_text("models: [{alias: a, id: claude-sonnet-4-6, base_url: localhost}]\n")
     command = [sys.executable, "-m", *program.split(), "--configfile", str(file)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2, done.stderr

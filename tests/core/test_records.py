@@ -122,7 +122,8 @@ def test_row_holds_worst_and_mean_of_worlds(made, cell):
     stderr = Stream.of(b"x", 2)
     update = {"used": used, "wall_s": 0.75, "timed_out": True, "stderr": stderr}
     worst = first.model_copy(update={"result": first.result.model_copy(update=update)})
-    execution = records.execution.model_copy(update={"runs": [worst, *others]})
+    lenient = worst.model_copy(update={"reading": "lenient"})
+    execution = records.execution.model_copy(update={"runs": [worst, *others, lenient]})
     row = cell_row(cell, made.tasks[0], records._replace(execution=execution))
     assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 30, 7, 5)
     assert (row.t_exec_s, row.cpu_s, row.timed_out, row.output_truncated) == (0.5, 0.25, True, True)

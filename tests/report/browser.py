@@ -1,6 +1,5 @@
 """A real headless Chromium, driven by the DevTools protocol over a pair of pipes: no driver, no package."""
 
-import base64
 import itertools
 import json
 import os
@@ -30,7 +29,7 @@ def find_chromium() -> str | None:
 
 
 class Browser:
-    """One browser process; a context manager that ends it."""
+    """One browser process."""
 
     def __init__(self, program: str) -> None:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -53,10 +52,7 @@ class Browser:
         self._buffer = b""
         self.events: list[dict[str, Any]] = []
 
-    def __enter__(self) -> "Browser":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._process.kill()
         self._process.wait(10)
         os.close(self._write)
@@ -151,10 +147,6 @@ class Page:
             down = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
             self.call("Input.dispatchKeyEvent", **down, **names)
             self.call("Input.dispatchKeyEvent", type="keyUp", **names)
-
-    def print(self) -> bytes:
-        """The page as the browser prints it: a PDF."""
-        return base64.b64decode(self.call("Page.printToPDF")["data"])
 
     def accessible(self, role: str | None = None) -> list[dict[str, Any]]:
         """What assistive technology reads: role and name of each node it meets."""

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ def browser() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
         pytest.skip("Chromium is missing and this user may not install it")
-    with Browser(program) as started:
+    with closing(Browser(program)) as started:
         yield started
 
 

@@ -1,5 +1,6 @@
 """Studies made up for the explorer: valid records of realistic sizes, the same for the same arguments."""
 
+import itertools
 import random
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -15,7 +16,6 @@ from fluency.core.records import (
     Extraction,
     FailureClass,
     Generation,
-    ImageInfo,
     Request,
     Result,
     Run,
@@ -31,6 +31,7 @@ from fluency.core.study_view import StudyView
 from fluency.core.table import CellRecords, Row, cell_row, to_frame
 from fluency.core.tasks import CATEGORIES, Structure, Task
 from fluency.generation.request import build_prompt
+from tests.synthetic_tables import IMAGE, make_study
 
 COMMANDS = {
     "bash": [
@@ -43,10 +44,7 @@ COMMANDS = {
     ],
 }
 FAILURES: tuple[FailureClass, ...] = get_args(FailureClass)
-IMAGE = ImageInfo(
-    image_id="sha256:" + "1f" * 32, content_sha256="2e" * 32, base="debian:bookworm-slim", architecture="amd64",
-    shells={"bash": "5.2.15", "pwsh": "7.6.5"}, packages_sha256="3d" * 32,
-)  # fmt: skip
+MODELS = ["qwen-0.5b", "qwen-3b", "opus-4-7", *(f"model-{n}" for n in range(4, 11))]
 
 
 @dataclass(frozen=True)
@@ -77,13 +75,6 @@ def make_task(number: int) -> Task:
     )  # fmt: skip
 
 
-def make_study(models: int, trials: int, shells: tuple[str, ...]) -> Study:
-    names = ["qwen-0.5b", "qwen-3b", "opus-4-7", *(f"model-{n}" for n in range(4, 99))]
-    named = [{"alias": alias, "id": f"{alias}-instruct-2026"} for alias in names[:models]]
-    made = {"study": "made-up", "trials": trials, "shells": list(shells), "models": named}
-    return Study.model_validate(made)
-
-
 def make_cell(
     cell: Cell, task: Task, state: str | None, text: str | None, scale: int
 ) -> tuple[CellRecords, Row]:
@@ -108,7 +99,7 @@ def make_cell(
     answer = Answer(
         request_key=stored,
         request=Request(
-            model_id=f"{cell.model}-instruct-2026", prompt=build_prompt(task.prompt, cell.shell),
+            model_id=f"{cell.model}-id", prompt=build_prompt(task.prompt, cell.shell),
             max_tokens=1024, temperature=0.7, protocol=1, trial=cell.trial,
         ),
         outcome="refusal" if state == "refusal" else "ok", text=command, raw={"content": command},
@@ -127,11 +118,31 @@ def make_cell(
     if lenient is not None:
         kinds.append(("as_designed", "lenient"))
     runs, worlds = [], []
-    for condition, reading in kinds:
-        for world in (11, 24):
-            run, judged = make_run(rng, task, cell, world, condition, reading, passed, text, scale)
-            runs.append(run)
-            worlds.append(judged)
+    for (condition, reading), world in itertools.product(kinds, (11, 24)):
+        fixed = random.Random(f"{task.id}:{world}")
+        wanted = [f"crates/vox-{n}/src/lib.rs" for n in fixed.sample(range(99), 9)]
+        printed, error = list(wanted), ""
+        if not passed:
+            printed = [line for line in printed if rng.random() < 0.8]
+            more = range(rng.randint(0, 8) * scale)
+            printed += [f"crates/vox-{rng.randrange(10**9)}/Cargo.toml" for _ in more]
+            error = "bash: line 1: vox: command not found\n" * rng.randint(0, 6 * scale)
+        out = "".join(f"{'/work/' if cell.shell == 'pwsh' else ''}{line}\n" for line in printed)
+        if text:
+            wanted, out, error = [text, *wanted], text + "\n" + out, text
+        result = Result(
+            exit_code=0 if passed else 127, wall_s=0.25, used=Used(cpu_s=0.1, peak_memory_bytes=2**27),
+            stdout=Stream.of(out.encode()), stderr=Stream.of(error.encode()),
+            leftover=[text] if text else [], spawn_error=text,
+        )  # fmt: skip
+        place = {"seed": world, "condition": condition, "reading": reading}
+        runs.append(Run(world_sha256=sha256(str(world)), result=result, **place))
+        why = text or ("as expected" if passed else f"{len(printed)} lines where 9 are expected")
+        judged = WorldScore(
+            **place, exit_ok=passed, structural=passed, content=passed, passed=passed,
+            why=why, expected=sorted(wanted), wall_s=result.wall_s,
+        )  # fmt: skip
+        worlds.append(judged)
     execution = Execution(
         cell=cell, request_key=stored,
         extraction=Extraction(
@@ -154,34 +165,6 @@ def make_cell(
     return records, cell_row(cell, task, records)
 
 
-def make_run(rng, task, cell, world, condition, reading, passed, text, scale):
-    """A run and what is judged of it."""
-    fixed = random.Random(f"{task.id}:{world}")
-    wanted = [f"crates/vox-{n}/src/lib.rs" for n in fixed.sample(range(99), 9)]
-    printed, error = list(wanted), ""
-    if not passed:
-        printed = [line for line in printed if rng.random() < 0.8]
-        more = range(rng.randint(0, 8) * scale)
-        printed += [f"crates/vox-{rng.randrange(10**9)}/Cargo.toml" for _ in more]
-        error = "bash: line 1: vox: command not found\n" * rng.randint(0, 6 * scale)
-    out = "".join(f"{'/work/' if cell.shell == 'pwsh' else ''}{line}\n" for line in printed)
-    if text:
-        wanted, out, error = [text, *wanted], text + "\n" + out, text
-    result = Result(
-        exit_code=0 if passed else 127, wall_s=0.25, used=Used(cpu_s=0.1, peak_memory_bytes=2**27),
-        stdout=Stream.of(out.encode()), stderr=Stream.of(error.encode()),
-        leftover=[text] if text else [], spawn_error=text,
-    )  # fmt: skip
-    place = {"seed": world, "condition": condition, "reading": reading}
-    run = Run(world_sha256=sha256(str(world)), result=result, **place)
-    why = text or ("as expected" if passed else f"{len(printed)} lines where 9 are expected")
-    judged = WorldScore(
-        **place, exit_ok=passed, structural=passed, content=passed, passed=passed,
-        why=why, expected=sorted(wanted), wall_s=result.wall_s,
-    )  # fmt: skip
-    return run, judged
-
-
 def make_explorer(
     models: int = 2,
     tasks: int = 20,
@@ -193,7 +176,8 @@ def make_explorer(
     shells: tuple[str, ...] = DESIGN_SHELLS,
 ) -> Made:
     """A whole study; `states` fixes the state of some cells by their paths."""
-    study, bank = make_study(models, trials, shells), [make_task(n) for n in range(tasks)]
+    study = make_study(MODELS[:models], trials, shells, study="made-up")
+    bank = [make_task(n) for n in range(tasks)]
     by_id = {task.id: task for task in bank}
     records: dict[Cell, CellRecords] = {}
     rows = []

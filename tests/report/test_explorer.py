@@ -16,12 +16,6 @@ from fluency.scoring.checks import content_problem as check
 from tests.report.explorer_factory import make_explorer, make_task
 
 
-def ops(expected, printed: str, content: str) -> str:
-    return " ".join(
-        op + text for op, text in difference(expected, printed.encode(), content)["rows"]
-    )
-
-
 @pytest.mark.parametrize(
     ("content", "expected", "printed", "rows"),
     [
@@ -37,7 +31,8 @@ def ops(expected, printed: str, content: str) -> str:
     ],
 )
 def test_difference_rows(content, expected, printed, rows) -> None:
-    assert ops(expected, printed, content) == rows
+    found = difference(expected, printed.encode(), content)["rows"]
+    assert " ".join(op + text for op, text in found) == rows
 
 
 @settings(deadline=None)

@@ -2,11 +2,9 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
-from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
 from tests.report.explorer_factory import FAILURES, make_explorer
 
@@ -92,14 +90,17 @@ def test_explorer_is_accessible(write, new_page) -> None:
         assert parts <= {n["name"] for n in nodes if n["role"] in ("region", "table")}
 
 
-def test_explorer_cell_shows_all_of_its_records(write, new_page) -> None:
+def test_explorer_cell_shows_all_of_its_records(write, new_page, zsh) -> None:
+    """Of a further shell, whose commands are coloured by its grammar."""
+    first = FIRST.replace("/bash/", "/zsh/")
     states = {1: "silent-wrong", 2: "missing", 3: "not_measured"}
-    states = {f"{FIRST}/{trial}": state for trial, state in states.items()}
-    made = make_explorer(1, 1, 3, states=states)
+    states = {f"{first}/{trial}": state for trial, state in states.items()}
+    made = make_explorer(1, 1, 3, states=states, shells=("bash", "pwsh", "zsh"))
     page = new_page()
-    page.open(write(made), f"{FIRST}/1")
-    records = made.load(Cell("qwen-0.5b", "bash", "stale-lockfiles-0", 1))
+    page.open(write(made), f"{first}/1")
+    records = made.load(Cell(*first.split("/"), 1))
     shown = page.run(f"{DIALOG}.textContent")
+    assert "Zsh 5" in shown
     answer, score = records.generation.answer, records.score
     facts = [answer.text, answer.request.prompt, answer.received_utc, answer.request_key, score.why]
     facts += [f"{answer.usage.output_tokens} out", *(world.why for world in score.worlds)]
@@ -107,20 +108,10 @@ def test_explorer_cell_shows_all_of_its_records(write, new_page) -> None:
     assert [text for text in facts if text not in shown] == []
     assert page.run(f"{DIALOG}.querySelectorAll('.diff').length") == len(score.worlds)
     assert page.run(f"{DIALOG}.querySelectorAll('.command [class^=tok-]').length") > 0
-    page.run(f"location.hash = '{FIRST}/2'")
+    page.run(f"location.hash = '{first}/2'")
     page.wait(f"{DIALOG}.textContent.includes('not asked yet')")
     page.press("n")
     page.wait(f"{DIALOG}.textContent.includes('the image holds no PowerShell')")
-
-
-def test_explorer_highlights_by_grammar(write, new_page, monkeypatch) -> None:
-    entry = replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh")
-    monkeypatch.setitem(SHELLS, "zsh", entry)
-    cell = FIRST.replace("/bash/", "/zsh/") + "/1"
-    page = new_page()
-    page.open(write(make_explorer(1, 1, 1, shells=("bash", "pwsh", "zsh"))), cell)
-    assert "Zsh 5" in page.run(f"{DIALOG}.textContent")
-    assert page.run(f"{DIALOG}.querySelectorAll('.command [class^=tok-]').length") > 0
 
 
 def test_explorer_filters_count_cells(write, new_page) -> None:

@@ -1,5 +1,6 @@
 """The explorer's addresses, its links between cells, all shells of a task side by side, attempts, and paper."""
 
+import base64
 import re
 from dataclasses import replace
 
@@ -176,7 +177,8 @@ def test_explorer_prints_an_opened_cell(write, new_page) -> None:
     shown = on_paper(page)
     nothing = {"cut": [], "controls": 0, "table": False, "closed": 0, "modal": False}
     assert shown == nothing | {"ground": "rgb(255, 255, 255)"}
-    assert len(re.findall(rb"/Type /Page\b", page.print())) > 2
+    printed = base64.b64decode(page.call("Page.printToPDF")["data"])
+    assert len(re.findall(rb"/Type /Page\b", printed)) > 2
     assert page.run(f"[{DIALOG}.matches(':modal'), {DIALOG}.innerHTML]") == [True, before]
     assert page.run("location.hash") == f"#{FIRST}/1"
     assert page.run(PAPER)["cut"]  # on the screen it scrolls

@@ -15,7 +15,6 @@ from fluency.report.numbers import signed, span
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks, random_passes
 
 SVG = "{http://www.w3.org/2000/svg}"
-LEVEL = {f"task-{n:02d}": (5, 5) if n < 4 else (0, 0) for n in range(1, 8)}
 
 
 def drawings(passes=None, models=("model-x",), tasks=None):
@@ -109,8 +108,9 @@ def test_figure_texts_fit(new_page, tmp_path) -> None:
 
 
 def test_failures_figure_draws_each_class() -> None:
-    counts = dict.fromkeys(LEVEL, (5, 5)) | {"task-01": (0, 2), "task-02": (3, 5)}
-    analysis, found = drawings(from_counts(counts), tasks=make_tasks(7))
+    tasks = make_tasks(7)
+    counts = {task.id: (5, 5) for task in tasks} | {"task-01": (0, 2), "task-02": (3, 5)}
+    analysis, found = drawings(from_counts(counts), tasks=tasks)
     by_class = {line.failure_class: line.counts for line in analysis.models[0].failures}
     first, second = sorted(by_class, key=lambda name: -sum(by_class[name].values()))
     drawing = found["failures", "model-x"]

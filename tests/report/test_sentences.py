@@ -10,7 +10,7 @@ import pytest
 
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.provenance import Provenance, Registered
-from fluency.core.records import ControlRun, ImageInfo
+from fluency.core.records import ControlRun
 from fluency.core.study import Cell
 from fluency.core.table import to_frame
 from fluency.core.tasks import load_tasks, task_sets
@@ -26,6 +26,7 @@ from fluency.report.sentences import (
 from fluency.report.tables import difference_table, first_table
 from tests.report.test_report import cells
 from tests.synthetic_tables import (
+    IMAGE,
     from_counts,
     make_frame,
     make_rows,
@@ -112,7 +113,7 @@ def test_first_table_order_and_words() -> None:
     assert rows[0][1:3] == ["70.0 % (70/100)", "20.0 % (20/100)"]
 
 
-def changes(counts: Counts, **altered) -> str:
+def changes(counts: Counts) -> str:
     return " ".join(could_change(study_analysis(counts)).get("a", []))
 
 
@@ -185,9 +186,7 @@ ANNOUNCED = Provenance(
 )
 LATE = ANNOUNCED.model_copy(update={"first_answer_utc": "2026-05-01T10:00:00Z"})
 DEPARTED = ANNOUNCED.model_copy(update={"deviations": ["trials: 5 became 4", "a task changed"]})
-OTHER_BUILD = Provenance(images=[ImageInfo(
-    image_id="sha256:77", content_sha256="78" * 32, base="debian:12", architecture="amd64", shells={"pwsh": "7.6.5"},
-    packages_sha256="79" * 32, archives={"pwsh": "ab" * 32}, unofficial=["pwsh"])])  # fmt: skip
+OTHER_BUILD = Provenance(images=[IMAGE])
 
 
 def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS, **more) -> str:
@@ -236,15 +235,10 @@ def test_study_sentences_on_the_design() -> None:
     ],
 )
 def test_study_sentences_on_the_order_of_asking(apart, caution) -> None:
-    study = make_study()
-    rows = {
-        Cell(row.model, row.shell, row.task, row.trial): row
-        for row in make_rows(study, TASKS, lambda cell: True)
-    }
-    for place, cell in enumerate(sorted(rows, key=study.priority, reverse=True)):
-        time = f"2026-05-0{1 + apart(cell, place)}T1{place // 60}:{place % 60:02d}:00Z"
-        rows[cell] = rows[cell].model_copy(update={"asked_utc": time})
-    said = of_study(analyse(to_frame(list(rows.values())), study, TASKS))
+    study, day = make_study(), 24 * 60
+    minutes = lambda cell, place: place + day * apart(cell, place)  # noqa: E731
+    frame = make_frame(study, TASKS, lambda cell: True, minutes=minutes)
+    said = of_study(analyse(frame, study, TASKS))
     assert caution in said
     assert ("later than planned" in said or "different days" in said) == bool(caution)
 
@@ -284,7 +278,11 @@ def test_printed_page_has_the_paths(tmp_path: Path) -> None:
     assert lines[-1] == f"Explorer: {tmp_path / 'explorer.html'}"
 
 
-def analysis_lacking(bash: int, pwsh: int | None) -> Analysis:
+@pytest.mark.parametrize(
+    ("bash", "pwsh", "favoured"),
+    [(29, 4, "PowerShell"), (0, 3, "Bash"), (2, 4, ""), (9, None, "")],
+)
+def test_missing_programs_name_the_favoured_shell(bash, pwsh, favoured: str) -> None:
     """A number of failures lack a program, by shell; None: the shell was not measured."""
     study, left = make_study(), {"bash": bash, "pwsh": pwsh or 0}
     absent = "pwsh" if pwsh is None else None
@@ -296,15 +294,7 @@ def analysis_lacking(bash: int, pwsh: int | None) -> Analysis:
         left[row.shell] -= lacks
         failure = "missing-program" if lacks else None if row.passed else "silent-wrong"
         rows[place] = row.model_copy(update={"failure_class": failure})
-    return analyse(to_frame(rows), study, TASKS)
-
-
-@pytest.mark.parametrize(
-    ("bash", "pwsh", "favoured"),
-    [(29, 4, "PowerShell"), (0, 3, "Bash"), (2, 4, ""), (9, None, "")],
-)
-def test_missing_programs_name_the_favoured_shell(bash, pwsh, favoured: str) -> None:
-    said = missing_programs(analysis_lacking(bash, pwsh).models[0])
+    said = missing_programs(analyse(to_frame(rows), study, TASKS).models[0])
     assert said.startswith(f"The sandbox may favour {favoured}: ") == bool(favoured)
     assert not favoured or f"differ by {abs(bash - pwsh)}.0 points" in said
     assert favoured or said == ""
