@@ -91,6 +91,12 @@ def test_nothing_else_is_writable(sandbox):
     assert found == "/home/agent /tmp /work /work/src 0\n"
 
 
+def test_nothing_written_can_be_executed(sandbox):
+    places = "for place in /tmp ~ /work; do cp /usr/bin/true $place/x; $place/x; echo $?; done"
+    found = run(sandbox, Probe("", places, ""), isolation(TIGHT, sandbox.engine["name"]))
+    assert found.stdout.data == "126\n126\n126\n"
+
+
 def test_every_measure_has_a_probe():
     elsewhere = {"removed-at-its-end", "no-log-on-the-host", "runtime"}
     assert set(isolation(TIGHT, "docker")) - elsewhere == {probe.measure for probe in PROBES}
