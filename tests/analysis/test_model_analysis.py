@@ -47,6 +47,12 @@ def test_provisional_by_every_row_between_the_bounds(
     assert gap.provisional is provisional
 
 
+def test_narrow_interval_at_an_edge_supports_nothing() -> None:
+    gap = one(lambda cell: True, tasks=make_tasks(60)).gap
+    assert max(map(abs, gap.interval)) < Fraction(5, 100)
+    assert (gap.edge, gap.size, gap.supported) == ("ceiling", "open", False)
+
+
 def test_leave_out_names_parts_that_change_the_row() -> None:
     model = one(level_but_for(TASKS, *[(1, 3)] * 5))
     assert set(model.gap.leave_out().flips) == {f"task-0{i}" for i in range(1, 6)}
