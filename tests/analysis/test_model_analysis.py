@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from fluency.analysis.decision_table import plan_for, plan_sha256
+from fluency.analysis.gap import Interval
 from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
 from fluency.core.shells import DESIGN_SHELLS
@@ -45,6 +46,24 @@ def test_provisional_by_every_row_between_the_bounds(
     model = one(level_but_for(TASKS, *[(2, 3)] * 7))
     gap = replace(model.gap, bounds=(Fraction(low, 100), Fraction(high, 100)))
     assert gap.provisional is provisional
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "size"),
+    [
+        (100, 200, "ten-or-more"),
+        (-200, -100, "ten-or-more"),
+        (99, 200, "open"),
+        (-49, 49, "under-five"),
+        (-50, 49, "under-ten"),
+        (-49, 99, "under-ten"),
+        (-49, 100, "open"),
+    ],
+)
+def test_size_by_the_ends_of_the_interval(low: int, high: int, size: str) -> None:
+    gap = one(level_but_for(TASKS, (2, 3))).gap
+    interval = Interval(Fraction(low, 1000), Fraction(high, 1000))
+    assert replace(gap, interval=interval).size == size
 
 
 def test_narrow_interval_at_an_edge_supports_nothing() -> None:
