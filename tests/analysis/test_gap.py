@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from fluency.analysis.changes import rate_changes
 from fluency.analysis.gap import clopper_pearson, estimate_gap, task_interval
-from fluency.analysis.outcomes import Outcomes, ShellPasses, count_outcomes
+from fluency.analysis.outcomes import Outcomes, ShellPasses, count_cells, count_outcomes
 from fluency.analysis.robustness import sensitivities
 from fluency.analysis.study_analysis import analyse
 from fluency.core.shells import DESIGN_SHELLS
@@ -70,6 +70,19 @@ def test_counts_refuse_rows_of_two_models() -> None:
     ):
         with pytest.raises(ValueError, match="never pooled"):
             compute(frame)
+
+
+def test_count_cells_counts_the_design_only() -> None:
+    study, tasks = make_study(), make_tasks(2)
+    marks = {1: True, 2: True, 3: None, 4: "not_measured", 5: False}
+    frame = make_frame(study, tasks, lambda cell: marks[cell.trial])
+    frame = frame[frame["task"].ne("task-01") | frame["trial"].ne(5)]
+    foreign = [frame[:1].assign(trial=0), frame[:1].assign(trial=6), frame[:1].assign(task="x")]
+    ids = [task.id for task in tasks]
+    tally = count_cells(pd.concat([frame, *foreign]), "bash", ids, 5)
+    assert tally[:4] == (10, 5, 3, 2)
+    assert tally.reasons[0][1] == 2 and tally.reasons[2] == ("no row in the cells table", 1)
+    assert not tally.cannot_run and tally._replace(measured=0).cannot_run
 
 
 def test_count_outcomes_leaves_unknown_marks_out() -> None:

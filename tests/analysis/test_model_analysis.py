@@ -48,6 +48,19 @@ def test_provisional_by_every_row_between_the_bounds(
     assert gap.provisional is provisional
 
 
+def test_marks_say_how_each_trial_ended() -> None:
+    marks = {1: True, 2: None, 3: "not_measured", 4: False, 5: True}
+    model = one(lambda cell: marks[cell.trial], failure_class="timeout")
+    assert model.marks["task-01", "bash"] == [
+        "passed", "missing", "not_measured", "timeout", "passed",
+    ]  # fmt: skip
+
+
+def test_verdict_needs_fifteen_tasks() -> None:
+    assert one(lambda cell: True, tasks=make_tasks(15)).verdict
+    assert one(lambda cell: True, tasks=make_tasks(14)).verdict is None
+
+
 @pytest.mark.parametrize(
     ("low", "high", "size"),
     [
