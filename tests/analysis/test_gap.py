@@ -154,7 +154,6 @@ def outcomes_of(counts):
 
 CELL = st.integers(0, 5).flatmap(lambda scored: st.tuples(st.integers(0, scored), st.just(scored)))
 
-
 COUNTS = st.integers(1, 8).flatmap(
     lambda size: st.tuples(*[st.lists(st.tuples(CELL, CELL), min_size=size, max_size=size)] * 2)
 )

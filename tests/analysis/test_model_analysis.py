@@ -50,10 +50,8 @@ def test_provisional_by_every_row_between_the_bounds(
 
 def test_marks_say_how_each_trial_ended() -> None:
     marks = {1: True, 2: None, 3: "not_measured", 4: False, 5: True}
-    model = one(lambda cell: marks[cell.trial], failure_class="timeout")
-    assert model.marks["task-01", "bash"] == [
-        "passed", "missing", "not_measured", "timeout", "passed",
-    ]  # fmt: skip
+    found = one(lambda cell: marks[cell.trial], failure_class="timeout").marks["task-01", "bash"]
+    assert found == ["passed", "missing", "not_measured", "timeout", "passed"]
 
 
 def test_verdict_needs_fifteen_tasks() -> None:

@@ -123,7 +123,6 @@ def small_world() -> World:
 
 SMALL = small_world()
 
-
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="changes its user id, as root")
 
 

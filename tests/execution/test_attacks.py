@@ -168,7 +168,6 @@ PWSH = [
         "[Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces().Count", refused),
 ]  # fmt: skip
 
-
 MOUNTED = [
     *[pytest.param(bash, each, id=f"bash {each.name}") for each in BASH],
     *[pytest.param(pwsh, each, id=f"pwsh {each.name}", marks=pytest.mark.pwsh) for each in PWSH],

@@ -29,7 +29,6 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
 
-
 NONCE = "n" * 32
 HEAD = {"protocol": RUNNER_PROTOCOL, "nonce": NONCE}
 STARTS = f"echo '{json.dumps(HEAD | {'processes': []})}';"

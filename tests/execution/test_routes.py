@@ -14,7 +14,6 @@ from tests.execution.run_it import SMALL, of_the_sandbox, packed
 
 JSON = {"Content-Type": "application/json"}
 
-
 ROUTES, TREE = of_the_sandbox("routes"), of_the_sandbox("tree")
 
 

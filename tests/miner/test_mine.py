@@ -242,7 +242,6 @@ SEVERAL = [
     "cat <(rm x)",
 ]  # fmt: skip
 
-
 LEFT_OUT = [("bash", command) for command in (*CHANGES, *SEVERAL, "echo hello", "")]
 POWERSHELL = [
     "ls | % { Remove-Item $_ }", "ls | % { $_.Delete() }", "ls | % Delete",

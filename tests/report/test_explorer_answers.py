@@ -37,7 +37,6 @@ HELPERS = """
   const lines = (node) => { const range = new Range(); range.selectNodeContents(node); return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size; };
 """
 
-
 SHOWN = {
     "": {
         "top('#rates') < top('#cells')": True,
