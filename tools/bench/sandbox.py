@@ -1,7 +1,7 @@
 """What an execution costs, compared with `docker run --rm` without a network.
 
 The loops take turns, so that other load slows all of them; figures are medians over the rounds.
-About five minutes.
+About six minutes.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox, open_sandbox, startup_times
 from fluency.world import World, build_world
 
-ROUNDS = 3
-PER_ROUND = {1: 4, 2: 10, 8: 12}
+ROUNDS = 5
+PER_ROUND = {1: 4, 2: 20, 8: 12}
 MEMORY_RUNS = 100
 COMMAND = {
     "bash": "find / -xdev -type d 2>/dev/null | wc -l",
