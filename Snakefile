@@ -1,7 +1,7 @@
 """The pipeline on one page: generate, execute, score, gather, report.
 
-Each rule has one action (workflow/pipeline.py) and one param (workflow/rerun_keys.py): the
-canonical JSON of all that changes the rule's result, its code included (archive/code_hashes.py).
+Each rule has one action (workflow/pipeline.py), and as params (workflow/rerun_keys.py) the hashes
+of all that changes the rule's result, its code included (archive/code_hashes.py).
 `make archive` packs what these rules have made.
 Sources are not input files, because Snakemake compares times: a source restored from a copy may be
 older than what was made of it.
@@ -50,7 +50,7 @@ rule image:
         f"{LOGS}/image.log",
     priority: 1 << 42
     params:
-        key=P.keys.image(),
+        **P.keys.params("image"),
     run:
         P.image(wildcards, input, output, log)
 
@@ -65,7 +65,7 @@ rule generate:
     resources:
         **model_resources(P.study),
     params:
-        key=P.keys.generate,
+        **P.keys.params("generate"),
     run:
         P.generate(wildcards, input, output, log)
 
@@ -83,7 +83,7 @@ rule execute:
     resources:
         containers=1,
     params:
-        key=P.keys.execute,
+        **P.keys.params("execute"),
     run:
         P.execute(wildcards, input, output, log)
 
@@ -99,7 +99,7 @@ rule score:
         f"{LOGS}/scores/{CELL}.log",
     priority: 1 << 42
     params:
-        key=P.keys.score,
+        **P.keys.params("score"),
     run:
         P.score(wildcards, input, output, log)
 
@@ -113,7 +113,7 @@ rule control:
     log:
         f"{LOGS}/control.log",
     params:
-        key=P.keys.control,
+        **P.keys.params("control"),
     run:
         P.control(wildcards, input, output, log)
 
@@ -128,7 +128,7 @@ rule gather:
     log:
         f"{LOGS}/gather.log",
     params:
-        key=P.keys.gather(),
+        **P.keys.params("gather"),
     run:
         P.gather(wildcards, input, output, log)
 
@@ -150,6 +150,6 @@ rule report:
     log:
         f"{LOGS}/report.log",
     params:
-        key=P.keys.report(),
+        **P.keys.params("report"),
     run:
         P.report(wildcards, input, output, log)

@@ -14,7 +14,7 @@ from fluency.common.paths import TASKS
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import load_tasks
 from fluency.workflow import rerun_keys
-from fluency.workflow.rerun_keys import RerunKeys
+from fluency.workflow.rerun_keys import WILDCARDS, RerunKeys
 from tests.workflow.project import TASKS as NAMES
 from tests.workflow.project import model
 
@@ -42,19 +42,20 @@ class Loaded:
         assert old in text
         file.write_text(text.replace(old, new, 1))
 
-    def keys(self) -> dict[str, str]:
-        """Rule, or rule and task -> the keys of its jobs."""
+    def keys(self) -> dict[str, set[str]]:
+        """Rule, or rule and task -> the params of its jobs."""
         file = self.folder / "test.yaml"
         file.write_text(self.comment + yaml.safe_dump(self.config, sort_keys=False))
         self.files = [file]
         self.study = Study.model_validate(self.config)
         self.tasks = load_tasks(self.study.tasks, self.folder / "tasks")
         self.task_of = {task.id: task for task in self.tasks}
-        made, first = RerunKeys(self), self.study.models[0].alias
-        found = {rule: getattr(made, rule)() for rule in ("image", "gather", "report")}
-        for task in self.study.tasks:
-            for rule in ("generate", "execute", "score"):
-                found[f"{rule} {task}"] = getattr(made, rule)(Cell(first, "bash", task, 1))
+        made, found = RerunKeys(self), {}
+        for rule in ("image", "gather", "report", "generate", "execute", "score"):
+            params = made.params(rule)
+            for task in self.study.tasks if rule in WILDCARDS else [""]:
+                cell = Cell(self.study.models[0].alias, "bash", task, 1)
+                found[f"{rule} {task}".strip()] = {param(cell) for param in params.values()}
         return found
 
 

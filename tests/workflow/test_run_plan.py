@@ -97,6 +97,18 @@ def test_plan_names_jobs_and_reasons(measured, tmp_path, change):
     assert plan == expected
 
 
+def test_a_users_profile_keeps_no_result_of_other_worlds(measured, tmp_path):
+    """Snakemake's own reason names the ingredient, and is short."""
+    project = measured.clone(tmp_path / "project")
+    project.configure(seeds=[13, 26])
+    profile = tmp_path / "profile.yaml"
+    profile.write_text("executor: slurm\nrerun-triggers: [mtime]\n")
+    said = project.snakemake("-n", SNAKEMAKE_PROFILE=str(profile)).stdout
+    reasons = [line for line in said.splitlines() if "reason: Params" in line]
+    assert len(reasons) == 4 and all(len(line) < 250 for line in reasons)
+    assert all("before: 'worlds:" in line and "now: 'worlds:" in line for line in reasons)
+
+
 def test_the_plan_names_a_missing_engine(measured):
     missing = measured.fluency("plan", **NO_ENGINE).stdout.split("Missing:")[1]
     assert "a container engine (DOCKER_HOST=unix:///nowhere/docker.sock" in missing

@@ -42,10 +42,19 @@ def test_part_missing_from_snakemake_is_sentence():
         snakemake_internals.unset_rate_limit(SimpleNamespace())
 
 
-def test_records_in_database_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    "option",
+    ["--persistence-backend db", "--software-deployment-method conda", "--rerun-triggers mtime"],
+)
+def test_option_that_keeps_stale_results_is_refused(tmp_path, option):
     project = Project.make(tmp_path / "project")
-    done = project.snakemake("-n", "--persistence-backend", "db", code=2)
-    assert "--persistence-backend db" in done.stderr and "Hint:" in done.stderr
+    done = project.snakemake(*option.split(), "--until", "image", code=None)
+    assert (
+        option.split()[0] in done.stderr
+        and "Hint:" in done.stderr
+        and "SNAKEMAKE_PROFILE" in done.stderr
+    )
+    assert done.returncode and not (project.root / "results" / "image.json").exists()
 
 
 def test_files_from_the_future_get_the_present(tmp_path):
@@ -71,13 +80,13 @@ workflow = SimpleNamespace(
     exec_mode=SimpleNamespace(name="DEFAULT"),
     register_resource=lambda name, limit: None,
     workflow_settings=SimpleNamespace(persistence_backend=SimpleNamespace(name="FILE")),
+    deployment_settings=SimpleNamespace(deployment_method=frozenset()),
+    dag_settings=None,
 )
 pipeline = open_pipeline(read_yaml("config.yaml"), workflow)
 keys = pipeline.keys
-for key in (keys.image, keys.control, keys.gather, keys.report):
-    assert key()
-for key in (keys.generate, keys.execute, keys.score):
-    assert key(pipeline.loaded.cells[0])
+for rule in ("image", "generate", "execute", "score", "control", "gather", "report"):
+    assert all(param(pipeline.loaded.cells[0]) for param in keys.params(rule).values())
 print(*sorted(set(sys.modules) & set(sys.argv[1:])))
 """
 

@@ -1,4 +1,4 @@
-"""What the Snakefile's rules call: one action a rule, its priority, and its param (`rerun_keys`).
+"""What the Snakefile's rules call: one action a rule, its priority, and its params (`rerun_keys`).
 
 The services (sandbox, generator) exist once, since all jobs of a run are threads of one process.
 What is slow to import is imported by the action that needs it.
@@ -127,6 +127,7 @@ class Pipeline:
     @exit_on_user_error()
     def take_run_lock(self) -> None:
         """Keep other runs out while the process lives; set how this one ends and polls for jobs."""
+        snakemake_internals.check_options(self.workflow)
         give_up = None
         if snakemake_internals.part(self.workflow, "local_exec"):  # jobs are threads of this run
             snakemake_internals.unset_rate_limit(self.workflow.scheduler)
@@ -182,7 +183,8 @@ class Pipeline:
         generation = read_record(Generation, Path(input.generation[0]))
         attempts = RESULTS / "attempts" / f"{cell_of(wildcards).path}.json"
         image, request_key = sandbox.image.model_dump(), generation.answer.request_key
-        key = sha256(canonical_json([self.keys.execute(wildcards), image, request_key]))
+        tags = self.keys.tags("execute", wildcards.shell, wildcards.task)
+        key = sha256(canonical_json([tags, image, request_key]))
         execute = partial(execute_cell, study, task, generation, sandbox, world_for, utc_now())
         try:
             record = execute(failed_attempts(attempts, key))
@@ -245,7 +247,7 @@ class Pipeline:
 def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     """The pipeline of a Snakefile's merged config."""
     snakemake_internals.check_version()
-    snakemake_internals.check_records_backend(workflow)
+    snakemake_internals.check_options(workflow)
     check_writable()
     files = snakemake_internals.part(workflow, "overwrite_configfiles")
     pipeline = Pipeline(config, [Path(file) for file in files], workflow)

@@ -1,8 +1,9 @@
-"""Each rule's param: the canonical JSON of exactly what changes the rule's result."""
+"""Each rule's params: a short hash of every ingredient that changes the rule's result."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cache, cached_property
 from typing import Any
 
 from fluency.archive.code_hashes import code_sha256
@@ -18,13 +19,45 @@ from fluency.execution.image_content import content_sha256
 from fluency.execution.powershell import powershell_source
 from fluency.generation.request import requests_of
 
+WILDCARDS = {
+    "generate": ("model", "shell", "task", "trial"),
+    "execute": ("shell", "task"),
+    "score": ("task",),
+}
+"""What of a job's cell its params depend on; those of other rules depend on the study alone."""
+HEX_DIGITS = 12
+"""Of a hash: enough that no change is missed, and few enough to read."""
+
 
 class RerunKeys:
-    """The params of one study's rules."""
+    """The params of one study's rules. Each rule has a method that gives its ingredients."""
 
     def __init__(self, loaded: LoadedStudy) -> None:
         self.loaded, self.study, self.tasks = loaded, loaded.study, loaded.tasks
         self.requests = requests_of(loaded.study, loaded.tasks)
+        self.tags = cache(self._tags)
+
+    def params(self, rule: str) -> dict[str, Callable[[Any], str]]:
+        """A rule's params by name; a function of the wildcards gives `name:hash`.
+
+        Snakemake prints those that differ as its reason for a rerun.
+        """
+        wildcards = WILDCARDS.get(rule, ())
+
+        def param(name: str) -> Callable[[Any], str]:
+            return lambda job: self.tags(rule, *(getattr(job, part) for part in wildcards))[name]
+
+        first = next(iter(self.requests))
+        return {
+            name: param(name) for name in self.tags(rule, *(getattr(first, w) for w in wildcards))
+        }
+
+    def _tags(self, rule: str, *of: Any) -> dict[str, str]:
+        ingredients = getattr(self, rule)(*of)
+        return {
+            name: f"{name}:{sha256(canonical_json(value))[:HEX_DIGITS]}"
+            for name, value in ingredients.items()
+        }
 
     @cached_property
     def _world_keys(self) -> dict[str, dict[str, str]]:
@@ -33,61 +66,54 @@ class RerunKeys:
             for task in self.tasks
         }
 
-    def image(self) -> str:
-        return canonical_json({"content": content_sha256(), "powershell": powershell_source()})
+    def image(self) -> dict[str, Any]:
+        return {"sandbox": content_sha256(), "powershell": powershell_source()}
 
-    def generate(self, wildcards: Any) -> str:
-        request = self.requests[cell_of(wildcards)]
-        return canonical_json(request.model_dump(mode="json") | {"prompt": sha256(request.prompt)})
+    def generate(self, model: str, shell: str, task: str, trial: int | str) -> dict[str, Any]:
+        request = self.requests[Cell(model, shell, task, int(trial))]
+        settings = request.model_dump(mode="json", exclude={"prompt"})
+        return {"prompt": request.prompt, "settings": settings}
 
-    def execute(self, wildcards: Any) -> str:
+    def execute(self, shell: str, task: str) -> dict[str, Any]:
         """With the sandbox's sources, although the image is an input: a node takes it as it is."""
         sandbox = self.study.sandbox
-        return canonical_json(
-            {
-                "code": code_sha256("execute"),
-                "content": content_sha256(),
-                "worlds": self._world_keys[wildcards.task],
-                "needs": self.loaded.task_of[wildcards.task].needs,
-                "conditions": [
-                    c.name
-                    for c in SHELLS[wildcards.shell].conditions
-                    if c.name in self.study.conditions
-                ],
-                "limits": sandbox.limits.model_dump(exclude={"timeout_s"}),
-                "runtime": sandbox.runtime,
-                "timeout_s": sandbox.limits.timeout_s[wildcards.shell],
-            }
-        )
+        limits = sandbox.limits.model_dump() | {"timeout_s": sandbox.limits.timeout_s[shell]}
+        conditions = {one.name for one in SHELLS[shell].conditions} & {*self.study.conditions}
+        return {
+            "code": code_sha256("execute"),
+            "sandbox": [content_sha256(), sandbox.runtime],
+            "limits": limits,
+            "worlds": [self._world_keys[task], self.loaded.task_of[task].needs],
+            "conditions": sorted(conditions),
+        }
 
-    def score(self, wildcards: Any) -> str:
-        return canonical_json(
-            {
-                "code": code_sha256("score"),
-                "check": self.loaded.task_of[wildcards.task].check_sha256,
-                "seeds": self.study.seeds,
-                "conditions": self.study.conditions,
-            }
-        )
+    def score(self, task: str) -> dict[str, Any]:
+        return {
+            "code": code_sha256("score"),
+            "check": self.loaded.task_of[task].check_sha256,
+            "worlds": self.study.seeds,
+            "conditions": self.study.conditions,
+        }
 
-    def control(self, wildcards: Any = None) -> str:
-        limits = self.study.sandbox.limits.model_dump()
-        tasks = {task.id: [task.sha256, self._world_keys[task.id]] for task in self.tasks}
-        code = {"code": code_sha256("control"), "content": content_sha256()}
-        return canonical_json(
-            code | {"tasks": tasks, "shells": self.study.shells, "limits": limits}
-        )
+    def control(self) -> dict[str, Any]:
+        return {
+            "code": code_sha256("control"),
+            "sandbox": content_sha256(),
+            "limits": self.study.sandbox.limits.model_dump(),
+            "tasks": {task.id: [task.sha256, self._world_keys[task.id]] for task in self.tasks},
+            "shells": self.study.shells,
+        }
 
-    def gather(self) -> str:
+    def gather(self) -> dict[str, Any]:
         files = list(self.loaded.files)
         if self.study.preregistration:
             path = ROOT / self.study.preregistration
             files += [path, *siblings(path)]
         hashes = {file.name: sha256_file(file) for file in files}
-        return canonical_json({"code": code_sha256("gather"), **self._stated, "files": hashes})
+        return {"code": code_sha256("gather"), **self._stated, "files": hashes}
 
-    def report(self) -> str:
-        return canonical_json({"code": code_sha256("report"), **self._stated})
+    def report(self) -> dict[str, Any]:
+        return {"code": code_sha256("report"), **self._stated}
 
     @property
     def _stated(self) -> dict[str, Any]:

@@ -5,13 +5,13 @@ The jobs and reasons are those of Snakemake's own dry run.
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import re
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import NamedTuple
 
 from fluency.analysis.power import outlook_lines
@@ -29,16 +29,11 @@ from fluency.workflow.preflight import (
     missing_keys,
     missing_shells,
 )
+from fluency.workflow.rerun_keys import cell_of
 from fluency.workflow.snakemake_process import snakemake_command
 
-JOB = re.compile(
-    r"^rule (?!all)(\w+):\n(?:    .*\n)*?    reason: (.*)\n"
-    r"(?:    wildcards: model=(.*), shell=(.*), task=(.*), trial=(.*)\n)?",
-    re.M,
-)
-"""A job in the text of Snakemake's dry run."""
-PARAM = re.compile(r"before: ('.*') now: ('.*')")
-"""A rule's one param in the reason, as Python writes the text."""
+CHANGED = re.compile(r"'(\w+):[0-9a-f]+'")
+"""A param that differs, in Snakemake's reason (rerun_keys.py)."""
 
 
 class Job(NamedTuple):
@@ -51,21 +46,19 @@ class Job(NamedTuple):
 
 def jobs_to_run(loaded: LoadedStudy) -> Iterator[Job]:
     """The jobs that a run would do."""
-    command = snakemake_command(loaded, "--dry-run")
+    command = snakemake_command(loaded, "--dry-run", "--logger-fluency-plan")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UserError("the dry run failed", where="snakemake -n", hint=done.stderr)
-    for rule, reason, model, shell, task, trial in JOB.findall(done.stdout):
-        cell = Cell(model, shell, task, int(trial)) if trial else None
-        yield Job(rule, _shortened(reason), cell)
+    for rule, reason, cell in map(json.loads, done.stdout.splitlines()):
+        if rule != "all":
+            yield Job(rule, _shortened(reason), cell_of(SimpleNamespace(**cell)) if cell else None)
 
 
 def _shortened(reason: str) -> str:
-    """A reason without the names of files; of a param the keys that differ."""
-    if reason.startswith("Params") and (param := PARAM.search(reason)):
-        before, now = (json.loads(ast.literal_eval(text)) for text in param.groups())
-        keys = [key for key in now if now[key] != before.get(key)]
-        return f"changed: {', '.join(keys[:3])}"
+    """A reason without the names of files; of params the names of those that differ."""
+    if reason.startswith("Params"):
+        return f"changed: {', '.join(sorted({*CHANGED.findall(reason)}))}"
     if reason == "Forced execution":  # by the profile's rerun-incomplete
         return "left unfinished, or no record of how it was made"
     return reason.partition(":")[0].lower()

@@ -8,10 +8,10 @@ workflow.local_exec, workflow.exec_mode
     Without them a run on a cluster takes the nodes' jobs for its own, and cuts them.
 workflow.overwrite_configfiles
     Without it neither provenance nor messages name the override files.
-.snakemake/metadata, .snakemake/incomplete, and workflow_settings.persistence_backend
+.snakemake/metadata, .snakemake/incomplete, and three settings (check_options)
     Without them records of unknown origin are kept.
-The text of a dry run (run_plan.py)
-    Without it `make plan` gives no reasons, and a cluster's nodes get no cells.
+The text of a reason (run_plan.py)
+    Without it `make plan` does not say which ingredient of a result changed.
 The handler of SIGTERM
     Snakemake's own takes the scheduler's lock, so that a stopping run may hang.
 Five texts of its log, and the name RuleException (progress.py)
@@ -34,6 +34,8 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from snakemake.settings.enums import RerunTrigger
 
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
@@ -64,11 +66,25 @@ def part(owner: Any, name: str) -> Any:
     return getattr(owner, name)
 
 
-def check_records_backend(workflow: Any) -> None:
-    """UserError for `--persistence-backend db`: plan and rerun read files in `.snakemake`."""
+def check_options(workflow: Any) -> None:
+    """UserError for options, from the command line or a user's profile, that keep stale results.
+
+    The DAG's settings are known when the run starts, the others when the Snakefile is read.
+    """
     backend = part(part(workflow, "workflow_settings"), "persistence_backend").name
-    what = "this project reads Snakemake's records from files, not from a database"
-    _check(backend == "FILE", what, "--persistence-backend db", "leave the option out")
+    methods = part(part(workflow, "deployment_settings"), "deployment_method")
+    dag = part(workflow, "dag_settings")
+    hint = "leave the option out; the profile in SNAKEMAKE_PROFILE may set it, too"
+    for is_sound, what, option in (
+        (backend == "FILE", "plan and rerun read records from files", "persistence-backend"),
+        (not methods, "rules run in the environment of `make env`", "software-deployment-method"),
+        (
+            not dag or dag.rerun_triggers == RerunTrigger.all(),
+            "a rerun needs every trigger",
+            "rerun-triggers",
+        ),
+    ):
+        _check(is_sound, what, f"--{option}", hint)
 
 
 def _check(
