@@ -1,7 +1,7 @@
 """The pipeline on one page: generate, execute, score, gather, report.
 
 Each rule has one action (workflow/pipeline.py), and as params (workflow/rerun_keys.py) the hashes
-of all that changes the rule's result, its code included (archive/code_hashes.py).
+of all that changes the rule's result, its code included (core/code_hashes.py).
 `make archive` packs what these rules have made.
 Sources are not input files, because Snakemake compares times: a source restored from a copy may be
 older than what was made of it.

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fluency.archive.code_hashes import code_sha256
 from fluency.archive.pack import make_archive
 from fluency.archive.registration import preregister, with_registration
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
+from fluency.core.code_hashes import code_sha256
 from fluency.core.provenance import Provenance, ProvenanceCollector, read_startup_times
 from fluency.core.records import (
     Answer,

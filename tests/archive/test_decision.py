@@ -15,11 +15,11 @@ from markdown_it import MarkdownIt
 from fluency.analysis.decision_table import BANDS, Edge, band_words
 from fluency.analysis.gap import GapEstimate
 from fluency.analysis.study_analysis import analyse
-from fluency.archive.code_hashes import code_hashes
 from fluency.archive.decision import _lines, write_decision
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
 from fluency.common.paths import ROOT
+from fluency.core.code_hashes import code_hashes
 from fluency.core.shells import DESIGN_SHELLS
 from tests.archive.hostile import put, rewritten
 from tests.archive.hostile import record as edit_of

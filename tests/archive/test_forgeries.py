@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from fluency.archive import pack, verify
-from fluency.archive.code_hashes import code_hashes
 from fluency.archive.decision import write_decision
 from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
@@ -15,6 +14,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_date
 from fluency.common.files import pretty_json, sha256
 from fluency.common.git import git, git_state
+from fluency.core.code_hashes import code_hashes
 from fluency.core.schema import RECORD_SCHEMA
 from fluency.core.task_world import world_for
 from tests.archive.factory import archived, make, make_study

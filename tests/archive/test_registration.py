@@ -9,13 +9,13 @@ import pytest
 
 from fluency.analysis.decision_table import plan_for
 from fluency.archive import registration
-from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.registration import design, preregister, read_registration
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import with_self_hash
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256_file
 from fluency.common.git import git_state
+from fluency.core.code_hashes import FROZEN, code_sha256
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Limits, ModelConfig, Study
 from fluency.core.task_world import world_for

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import grimp
 
-from fluency.archive import code_hashes
 from fluency.common import source_hash
 from fluency.common.paths import ROOT
+from fluency.core import code_hashes
 
 PACKAGE = Path(__file__).resolve().parents[2] / "scripts" / "fluency"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -167,7 +167,6 @@ def f():
 '''
 
 
-def test_imported_reads_import_statements(tmp_path):
-    (tmp_path / "module.py").write_text(IMPORTS)
+def test_imported_reads_import_statements():
     imported = {"a.b", "a.b.table", "a.b.tasks", "yaml", "os.path", "c.d", "c.d.e", "c.d.f"}
-    assert source_hash._imported(tmp_path / "module.py") == imported
+    assert source_hash._imported(IMPORTS) == imported

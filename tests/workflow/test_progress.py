@@ -56,8 +56,12 @@ def heard():
     return SimpleNamespace(reporter=reporter, clock=clock, text=stream.getvalue)
 
 
-def test_log_gets_counts_and_dollars_now_and_then(heard, monkeypatch):
-    monkeypatch.setattr(progress, "spending", lambda: "$0.12 of $10")
+def study(reporter: ProgressReporter, cells=(), spending=str) -> None:
+    reporter.handle(record(event="study", cells=cells, spending=spending))
+
+
+def test_log_gets_counts_and_dollars_now_and_then(heard):
+    study(heard.reporter, spending=lambda: "$0.12 of $10")
     planned(heard.reporter, image=1)
     assert heard.text() == "", "the image is not counted"
     planned(heard.reporter, generate=4, execute=4, all=1)
@@ -82,7 +86,7 @@ def test_log_has_time_left_of_each_stage(heard):
 def test_a_resumed_run_counts_on_from_what_the_study_has(heard, monkeypatch, tmp_path):
     cells = [Cell("good", "bash", "some-task", number) for number in range(10)]
     monkeypatch.setattr(progress, "RESULTS", tmp_path)
-    monkeypatch.setattr(progress, "cells", cells)
+    study(heard.reporter, cells)
     for cell in cells[:6]:
         write_atomic(record_path(tmp_path, "generations", cell), "{}")
     for cell in cells[:7]:  # two of them run again
@@ -132,12 +136,12 @@ def written_to(leader: int):
 
 
 def test_terminal_gets_bars_with_dollars_which_end_before_other_text(monkeypatch):
-    monkeypatch.setattr(progress, "spending", lambda: "$120.12 of $1000")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
     leader, follower = pty.openpty()
     with os.fdopen(follower, "w") as stream:
         reporter = ProgressReporter(stream)
+        study(reporter, spending=lambda: "$120.12 of $1000")
         planned(reporter, generate=200, execute=200)
         for number in range(50):
             job(reporter, number, "generate")

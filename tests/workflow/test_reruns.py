@@ -35,12 +35,6 @@ def test_prompt_changed_and_back_asks_each_request_once(project, flawless, monke
         assert len(flawless.requests) == 2 and project.to_do() == {}
 
 
-def test_lost_image_record_is_restored_and_another_image_executes_all_again(project, sandbox):
-    record = project.root / "results" / "image.json"
-    text = record.read_text()
-    record.unlink()
-    assert project.to_do() == {} and record.read_text() == text
-    record.unlink()
-    kept = record.with_name(".image.json")
-    kept.write_text(text.replace(sandbox.image.image_id, "sha256:" + "0" * 64))
+def test_lost_image_record_executes_all_again(project):
+    (project.root / "results" / "image.json").unlink()
     assert project.to_do() == {"image": 1, "execute": 4, "score": 4, **END}

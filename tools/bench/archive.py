@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from fluency.archive.code_hashes import code_sha256
 from fluency.archive.verify import verify_archive
 from fluency.common.paths import ROOT
+from fluency.core.code_hashes import code_sha256
 from fluency.core.study import PILOT
 from fluency.core.table import load_records
 from fluency.core.task_world import world_for

@@ -8,12 +8,12 @@ from functools import partial
 from math import inf
 
 from fluency.archive.archived_study import ArchivedStudy
-from fluency.archive.code_hashes import code_sha256
 from fluency.archive.findings import VerifyReport
 from fluency.archive.pack import answer_name
 from fluency.archive.untrusted_json import parse_untrusted
 from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import UserError
+from fluency.core.code_hashes import code_sha256
 from fluency.core.records import Execution, Generation, Result, Score
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell

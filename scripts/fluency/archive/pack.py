@@ -14,7 +14,6 @@ from typing import Any
 import zstandard
 
 from fluency import __version__
-from fluency.archive.code_hashes import code_hashes
 from fluency.archive.manifest import (
     FILE_NAME,
     IMAGE,
@@ -33,6 +32,7 @@ from fluency.common.files import atomic_file, plain_files, pretty_json, read_jso
 from fluency.common.git import git_state
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
 from fluency.common.terminal import log_line
+from fluency.core.code_hashes import code_hashes
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Study
 from fluency.core.study_view import StudyView

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from fluency.analysis.decision_table import plan_for, plan_sha256
-from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.untrusted_json import parse_untrusted
 from fluency.common.canonical import KEY, has_valid_self_hash, with_self_hash
 from fluency.common.clock import is_time, parse_time, utc_now
@@ -18,6 +17,7 @@ from fluency.common.files import pretty_json, sha256_file, write_atomic
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
 from fluency.common.terminal import print_lines
+from fluency.core.code_hashes import FROZEN, code_sha256
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.shells import SHELLS, gap_shells

@@ -18,7 +18,6 @@ from fluency.archive.archived_study import (
     write_opened,
 )
 from fluency.archive.cell_chain import check_cell, is_result_plausible
-from fluency.archive.code_hashes import code_hashes
 from fluency.archive.findings import VerifyReport
 from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.pack import (
@@ -37,6 +36,7 @@ from fluency.common.errors import UserError
 from fluency.common.git import blob_name, day_of, files_at
 from fluency.common.paths import ARCHIVES
 from fluency.common.terminal import print_lines
+from fluency.core.code_hashes import code_hashes
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import CONTROL_FILE, ControlRun
 from fluency.core.table import Row

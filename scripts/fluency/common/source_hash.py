@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
+import ast
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -12,11 +13,6 @@ from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import ROOT
 
-_NO_IMPORT = re.compile(r'"""(?:.|\n)*?"""|^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)*', re.M)
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from +([\w.]+) +import +(\([^)]*\)|.+)|import +([\w., ]+?) *(?:#.*)?$)", re.M
-)
-_NAME = re.compile(r"(?:^|,)\s*([\w.]+)")
 _DISTRIBUTIONS = {"yaml": "pyyaml"}
 """Module -> distribution, where the name differs by more than `_` and `-`."""
 
@@ -44,7 +40,10 @@ def import_closure(
         package = module.partition(".")[0]
         if path := _file_of(module, root):
             files.add(path)
-            ahead += [*_imported(path), *([module.rpartition(".")[0]] if "." in module else [])]
+            ahead += [
+                *_imported(path.read_text(encoding="utf-8")),
+                *([module.rpartition(".")[0]] if "." in module else []),
+            ]
         elif package not in {"fluency", *without, *sys.stdlib_module_names}:
             libraries.add(_DISTRIBUTIONS.get(package, package.replace("_", "-")))
     files.update(*map(_data_in, {path.parent for path in files}))
@@ -82,11 +81,18 @@ def _data_in(package: Path) -> set[Path]:
     return {file for file in found if file.is_file() and file.suffix != ".py"}
 
 
-def _imported(path: Path) -> set[str]:
-    """The modules that a file may import: of `from a import b` both `a` and `a.b`."""
-    found = set()
-    text = _NO_IMPORT.sub("", path.read_text(encoding="utf-8"))
-    for source, names, plain in _IMPORT.findall(text):
-        listed = _NAME.findall(re.sub(r"#.*|[()]", "", names or plain))
-        found |= {source, *(f"{source}.{name}" for name in listed)} if source else set(listed)
+@cache
+def _imported(source: str) -> set[str]:
+    """The modules that a file's text may import: of `from a import b` both `a` and `a.b`."""
+    found, ahead = set[str](), list[ast.AST]([ast.parse(source)])
+    while ahead:
+        match node := ahead.pop():
+            case ast.Import():
+                found |= {alias.name for alias in node.names}
+            case ast.ImportFrom(module=str(module)):
+                found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                ahead += node.orelse
+            case _:
+                ahead += ast.iter_child_nodes(node)
     return found

@@ -10,12 +10,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import Any
 
-from fluency.archive.code_hashes import code_sha256
 from fluency.archive.registration import with_registration
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_now
@@ -25,6 +24,7 @@ from fluency.common.locks import Once
 from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
+from fluency.core.code_hashes import code_sha256
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import (
     Provenance,
@@ -42,8 +42,6 @@ from fluency.execution.execute import (
     execute_cell,
     failed_attempts,
 )
-from fluency.execution.image_content import image_tag
-from fluency.execution.powershell import powershell_source
 from fluency.generation.cost_estimate import CostEstimate
 from fluency.generation.generator import Generator
 from fluency.generation.store import AnswerStore
@@ -62,7 +60,6 @@ from fluency.world import build_world
 
 CLOCK_STEP_S = 0.01
 """Seconds that a file's time may be behind the clock."""
-IMAGE_RECORD, KEPT_IMAGE_RECORD = RESULTS / "image.json", RESULTS / ".image.json"
 
 
 def logged(action: Callable[..., None]) -> Callable[..., None]:
@@ -118,8 +115,8 @@ class Pipeline:
     def start(self) -> None:
         """Before the first job: one run at a time, the keys are set, the price is agreed to."""
         self.take_run_lock()
-        progress.spending = self._spending
-        if "report" in sys.argv and not all(map(os.path.exists, self.loaded.record_paths())):
+        targets = snakemake_internals.part(self.workflow, "dag_settings").targets
+        if "report" in targets and not all(map(os.path.exists, self.loaded.record_paths())):
             log_line("Missing cells are measured first; `make report` shows what there is.")
         check_before_run(self.loaded, self.estimate)
         confirm_price(self.estimate)
@@ -151,7 +148,7 @@ class Pipeline:
         if sandbox := self.sandbox.made:
             sandbox.end()
 
-    def _spending(self) -> str:
+    def spending(self) -> str:
         """The dollars spent and where the run stops; empty before a model with a price is asked."""
         generator = self.generator.made
         spent = generator.budget.spent_usd if generator else 0.0
@@ -167,8 +164,7 @@ class Pipeline:
         world, limits = build_world(self.study.seeds[0]), self.study.sandbox.limits
         facts = {"image": sandbox.image.model_dump(), "engine": sandbox.engine}
         facts["start_up_s"] = startup_times(sandbox, world, limits)
-        for path in (KEPT_IMAGE_RECORD, Path(output[0])):
-            write_atomic(path, pretty_json(facts))
+        write_atomic(Path(output[0]), pretty_json(facts))
 
     @logged
     def generate(self, wildcards: Any, input: Any, output: Any) -> None:
@@ -255,28 +251,9 @@ def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     # Not in a job's own process, nor on a node: others record there what they make in that time.
     mode = snakemake_internals.part(workflow, "exec_mode")
     if mode.name == "DEFAULT" and node_name() is None:
-        progress.cells = pipeline.loaded.cells
-        restore_image_record()
+        progress.log_study(pipeline.study.study, pipeline.loaded.cells, pipeline.spending)
         snakemake_internals.mark_untracked_outputs(pipeline.loaded)
     return pipeline
-
-
-def restore_image_record() -> None:
-    """Write a lost image record again if the engine still has the image that it describes.
-
-    To Snakemake a job that runs has changed its product, so it would execute every cell again.
-    """
-    if IMAGE_RECORD.exists() or not KEPT_IMAGE_RECORD.exists():
-        return
-    from fluency.execution.engine import find_engine
-    from fluency.execution.image import find_image
-
-    text = KEPT_IMAGE_RECORD.read_text(encoding="utf-8")
-    with suppress(UserError):
-        engine, tag = find_engine(), image_tag(powershell_source())
-        image = engine and find_image(engine, tag)
-        if image and image.image_id in text:
-            write_atomic(IMAGE_RECORD, text)
 
 
 def bring_to_present(paths: Iterable[str | Path]) -> None:

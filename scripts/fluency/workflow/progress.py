@@ -44,10 +44,18 @@ INCOMPLETE = "At least one job did not complete"
 RULE_EXCEPTION = "RuleException"
 """The class of what Snakemake raises when a rule's `run` block has raised."""
 LINE_EVERY_S = 15.0
-# The pipeline sets these, since Snakemake makes the reporter.
-cells: Sequence[Cell] = ()
-spending: Callable[[], str] = str
-"""Dollars spent and where the run stops; empty if nothing is paid."""
+_LOGGER = getLogger("snakemake.logging")
+"""Snakemake makes the reporter, so the pipeline reaches it by events of its own in this logger."""
+
+
+def log_study(study: str, cells: Sequence[Cell], spending: Callable[[], str]) -> None:
+    """Tell the reporter what is counted.
+
+    Args:
+        spending: dollars spent and where the run stops; empty if nothing is paid.
+    """
+    extra = {"event": "study", "cells": cells, "spending": spending}
+    _LOGGER.info(f"Study {study}: {plural(len(cells), 'cell')}.", extra=extra)
 
 
 def log_failure(failure: Exception, log: Path) -> None:
@@ -59,7 +67,7 @@ def log_failure(failure: Exception, log: Path) -> None:
         kept = traceback.format_exc()
     write_atomic(log, kept)
     extra = {"event": "failure", "failure": failure}
-    getLogger("snakemake.logging").error(text, extra=extra)
+    _LOGGER.error(text, extra=extra)
 
 
 class ProgressReporter:
@@ -69,6 +77,8 @@ class ProgressReporter:
         self._console = Console(file=stream, highlight=False, soft_wrap=True)
         self._is_terminal = stream.isatty()
         self._clock = clock
+        self._cells: Sequence[Cell] = ()
+        self._spending: Callable[[], str] = str
         self._begin()
 
     def handle(self, record: LogRecord) -> None:
@@ -106,14 +116,17 @@ class ProgressReporter:
         self._ending = False
         self._last_line = self._clock()
 
+    def _on_study(self, record: LogRecord) -> None:
+        self._cells, self._spending = record.__dict__["cells"], record.__dict__["spending"]
+
     def _on_run_info(self, record: LogRecord) -> None:
         stats = getattr(record, "stats", {}) or {}
         new = [rule for rule in STAGES if stats.get(rule) and rule not in self._stages]
         for rule in new:
             noun, stage = STAGES[rule]
             # Records of the study count as done, less those that this run makes again.
-            there = sum(record_path(RESULTS, stage, cell).exists() for cell in cells)
-            done = max(0, min(there, len(cells) - stats[rule]))
+            there = sum(record_path(RESULTS, stage, cell).exists() for cell in self._cells)
+            done = max(0, min(there, len(self._cells) - stats[rule]))
             total = done + stats[rule]
             self._stages[rule] = self._bars.add_task(noun, completed=done, total=total, money="")
         if new and self._is_terminal:
@@ -128,7 +141,7 @@ class ProgressReporter:
     def _on_job_finished(self, record: LogRecord) -> None:
         if rule := self._jobs.pop(int(record.__dict__["job_id"]), ""):
             self._bars.advance(self._stages[rule])
-            self._bars.update(self._bars.task_ids[0], money=spending())
+            self._bars.update(self._bars.task_ids[0], money=self._spending())
         silent_s = self._clock() - self._last_line
         if self._stages and not self._is_terminal and silent_s >= LINE_EVERY_S:
             self._print_bars()

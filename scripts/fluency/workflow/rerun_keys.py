@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
 
-from fluency.archive.code_hashes import code_sha256
 from fluency.archive.registration import siblings
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import ROOT
+from fluency.core.code_hashes import code_sha256
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell

@@ -6,8 +6,8 @@ import threading
 from functools import cache
 
 from fluency import __version__
-from fluency.archive.code_hashes import code_sha256
 from fluency.common.clock import utc_now
+from fluency.core.code_hashes import code_sha256
 from fluency.core.records import Answer, Execution, Generation, Outcome, Score, Usage
 from fluency.core.study import Cell, Study, read_study
 from fluency.core.task_world import world_for
