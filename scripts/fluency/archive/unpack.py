@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 import zstandard
 from jinja2 import TemplateError
@@ -33,30 +33,45 @@ MAX_IMAGE = 3 << 30
 """Bytes of the image, which is only hashed."""
 
 
-class _PlainFile(tarfile.TarInfo):
-    """A header of a plain file; any other may state a name of any length, and any size."""
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _PlainFile:
-        """The header in a block of 512 bytes; ArchiveError for another kind."""
-        member = super().frombuf(buf, encoding, errors)
-        if member.type != tarfile.REGTYPE:
-            raise ArchiveError(f"{ascii(member.name)[1:-1]} is not a plain file")
-        return member
+BLOCK = 512
+"""Bytes of a header; a file's contents fill whole blocks."""
 
 
-def read_tar(raw: BinaryIO) -> Iterator[tuple[str, int, IO[bytes]]]:
+class Part:
+    """The next bytes of a stream."""
+
+    def __init__(self, source: BinaryIO, size: int) -> None:
+        self._source, self._left = source, size
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` of the bytes left, or all; TarError if the stream ends too soon."""
+        size = self._left if size < 0 else min(size, self._left)
+        self._left -= size
+        if len(data := self._source.read(size)) < size:
+            raise tarfile.ReadError("it ends too soon")
+        return data
+
+
+def read_tar(raw: BinaryIO) -> Iterator[tuple[str, int, Part]]:
     """Name, size and contents of each file, to be read before the next.
+
+    Only a plain file's contents are read: other headers may announce a name of any length.
+    `tarfile.open` reads those, and which of its methods sees a header first depends on the Python.
 
     Raises:
         ArchiveError: for anything but a plain file.
         tarfile.TarError, zstandard.ZstdError: for a damaged file.
     """
     source = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG).stream_reader(raw)
-    with tarfile.open(fileobj=source, mode="r|", bufsize=1 << 16, tarinfo=_PlainFile) as tar:
-        for member in tar:
-            if data := tar.extractfile(member):
-                yield member.name, member.size, data
+    while any(block := Part(source, BLOCK).read()):
+        member = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        if member.type != tarfile.REGTYPE or member.size < 0:
+            raise ArchiveError(f"{ascii(member.name)[1:-1]} is not a plain file")
+        contents = Part(source, member.size)
+        yield member.name, member.size, contents
+        while contents.read(CHUNK):
+            pass
+        Part(source, -member.size % BLOCK).read()
 
 
 @dataclass
@@ -130,7 +145,7 @@ def unpacked(path: Path) -> Iterator[UnpackedArchive]:
 
 def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> UnpackedArchive:
     reader = read_tar(raw)
-    name, size, source = next(reader, ("", 0, raw))
+    name, size, source = next(reader, ("", 0, Part(raw, 0)))
     if name != MANIFEST_NAME or size > MAX_MANIFEST:
         raise ArchiveError(
             f"it does not begin with a {MANIFEST_NAME} of at most {MAX_MANIFEST:,} bytes",
