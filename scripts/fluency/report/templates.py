@@ -8,10 +8,15 @@ from functools import cache
 from typing import Any
 
 import jinja2
+from rich import filesize
+from rich.markup import escape
+from rich.syntax import Syntax
 
 from fluency.common.paths import REPORT
+from fluency.common.words import escape_controls
 from fluency.core.shells import SHELLS
 from fluency.report.markdown import aligned, code, text
+from fluency.report.marks import mark_of
 from fluency.report.numbers import percent, points, rate, seconds, signed, span
 from fluency.report.sentences import attempt, judged, missing_programs, short_name
 from fluency.report.tables import change_table, difference_table, task_table
@@ -25,6 +30,19 @@ def full_name(shell: str) -> str:
 def cell_link(path: str) -> str:
     """A link to a cell in the explorer."""
     return f"[{path}](explorer.html#{path})"
+
+
+def plain(text: str) -> str:
+    """A foreign text that neither a terminal nor Rich's markup obeys."""
+    return escape(escape_controls(text))
+
+
+def coloured(text: str, lexer: str) -> str:
+    """A foreign text in a terminal, with the colours of its language as markup."""
+    head = escape_controls(text.removesuffix("\n"))
+    found = Syntax("", lexer, theme="ansi_dark", tab_size=8).highlight(head)
+    found.rstrip()
+    return found.markup
 
 
 FILTERS: tuple[Callable[..., object], ...] = (
@@ -45,6 +63,10 @@ FILTERS: tuple[Callable[..., object], ...] = (
     difference_table,
     task_table,
     cell_link,
+    plain,
+    coloured,
+    filesize.decimal,
+    mark_of,
 )
 
 
@@ -52,15 +74,15 @@ def render(name: str, values: dict[str, Any]) -> str:
     """A template's text.
 
     A value that it names and `values` lacks is an error. Values are escaped in HTML and SVG; in
-    Markdown the template names a filter, since some values are Markdown.
+    Markdown and for a terminal the template names a filter, since some values are markup.
     """
-    is_markdown = name.endswith(".md.j2")
-    rendered = _environment(is_markdown).get_template(name).render(values)
-    return re.sub(r"\n{3,}", "\n\n", aligned(rendered)) if is_markdown else rendered
+    is_markup = name.endswith((".html.j2", ".svg.j2"))
+    rendered = _environment(is_markup).get_template(name).render(values)
+    return re.sub(r"\n{3,}", "\n\n", aligned(rendered)) if name.endswith(".md.j2") else rendered
 
 
 @cache
-def _environment(is_markdown: bool) -> jinja2.Environment:
+def _environment(autoescape: bool) -> jinja2.Environment:
     """Made once, since it keeps the templates that it has compiled."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(REPORT),
@@ -68,7 +90,7 @@ def _environment(is_markdown: bool) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=not is_markdown,
+        autoescape=autoescape,
     )
     environment.filters |= {function.__name__: function for function in FILTERS}
     return environment
