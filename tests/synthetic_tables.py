@@ -123,7 +123,7 @@ def random_passes(seed: int = 3, bash: float = 0.6, pwsh: float = 0.68):
 def contrasted(bash: ShellPasses, pwsh: ShellPasses, trials: int = 5) -> Outcomes:
     """Both shells of the design over tasks t0, t1, …"""
     tasks = tuple(f"t{place}" for place in range(len(bash.passes)))
-    return Outcomes(tasks, trials, {"bash": bash, "pwsh": pwsh}, ("bash", "pwsh"))
+    return Outcomes(tasks, trials, {"bash": bash, "pwsh": pwsh})
 
 
 def from_counts(counts: dict[str, tuple[int, int]]):

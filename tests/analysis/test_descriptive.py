@@ -9,7 +9,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from fluency.analysis.decision_table import HORIZON_S
-from fluency.analysis.descriptive import asking_order, pass_k, time_to_first_pass, times
+from fluency.analysis.descriptive import asking_order, pass_k, solved, time_to_first_pass, times
 from fluency.analysis.outcomes import ShellPasses
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Cell
@@ -24,21 +24,22 @@ FIVE_TRIALS, TWENTY = make_study(trials=5), make_tasks(20)
 def test_pass_k_counts_complete_tasks_only() -> None:
     bash = ShellPasses((5, 2, 0, 1, 3, 1, 0, 0, 0, 0, 4), (5,) * 10 + (4,))
     pwsh = ShellPasses((1, 5, 2, 0, 0, 0, 0, 0, 0, 0, 5), (5,) * 11)
-    found = pass_k(contrasted(bash, pwsh))
+    pair = contrasted(bash, pwsh)
+    shares, found = pass_k(pair), solved(pair)
     # All counts differ, so that no count can replace another.
-    assert found[1:] == (2, 1, 3, 4)
-    assert found.shares["bash"].value == Fraction(5, 10)
-    assert found.shares["bash"].tasks == 10
-    assert found.shares["pwsh"].value == Fraction(4, 11)
+    assert found == (2, 1, 3, 4)
+    assert shares["bash"].value == Fraction(5, 10)
+    assert shares["bash"].tasks == 10
+    assert shares["pwsh"].value == Fraction(4, 11)
     # Over the ten complete tasks: the eleventh, which PowerShell always passes, is left out.
     assert found.gap == Fraction(3 - 5, 10)
     interval = proportion_confint(5, 10, method="beta")
-    assert found.shares["bash"].interval == pytest.approx(interval)
+    assert shares["bash"].interval == pytest.approx(interval)
 
 
 def test_pass_k_of_nothing_is_undefined() -> None:
-    found = pass_k(contrasted(ShellPasses((0,), (0,)), ShellPasses((0,), (0,))))
-    assert found.shares["bash"].value is None and found.gap is None
+    pair = contrasted(ShellPasses((0,), (0,)), ShellPasses((0,), (0,)))
+    assert pass_k(pair)["bash"].value is None and solved(pair).gap is None
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_asking_order_counts_late_answers(name: str) -> None:
     frame = late(name)
     found = asking_order(frame, "model-x", FIVE_TRIALS)
     assert found.state == state
-    assert found.days_apart == pytest.approx(apart, abs=0.1)
+    assert found.day["pwsh"] - found.day["bash"] == pytest.approx(apart, abs=0.1)
     mixed = frame.sample(frac=1, random_state=1)
     assert asking_order(mixed, "model-x", FIVE_TRIALS) == found
     if "failing" in name:
@@ -166,4 +167,4 @@ def test_asking_order_leaves_a_tenth_of_the_answers(minutes: float, state: str) 
 def test_asking_order_of_few_answers_is_unknown() -> None:
     frame = late("honest")
     assert asking_order(frame.head(39), "model-x", FIVE_TRIALS).state == "unknown"
-    assert asking_order(frame.assign(asked_utc=None), "model-x", FIVE_TRIALS).days_apart is None
+    assert asking_order(frame.assign(asked_utc=None), "model-x", FIVE_TRIALS).day == {}

@@ -16,7 +16,7 @@ def passes(tasks):
 
 
 def model(tasks=TASKS):
-    return analyse(make_frame(STUDY, tasks, passes(tasks)), STUDY, tasks).models[0]
+    return analyse(make_frame(STUDY, tasks, passes(tasks)), STUDY, tasks).contrasts[0]
 
 
 FRAME = make_frame(STUDY, TASKS, passes(TASKS))
@@ -54,14 +54,14 @@ def test_tasks_without_a_lean_leave_nothing_out() -> None:
     for leans, left_out in (((None,), []), (("pwsh",), []), (("bash", None), [("bash",)])):
         tasks = make_tasks(20, leans=leans)
         frame = make_frame(STUDY, tasks, lambda cell: cell.trial < 3)
-        found = analyse(frame, STUDY, tasks).models[0]
+        found = analyse(frame, STUDY, tasks).contrasts[0]
         assert [less.names for less in found.without] == left_out
 
 
 def test_named_set_equals_a_study_of_its_tasks() -> None:
     ids = [task.id for task in TASKS]
     sets = {"first": ids[:20], "rest": ids[20:], "whole": ids, "other": [*ids[:15], "elsewhere"]}
-    first, rest = analyse(FRAME, STUDY, TASKS, sets).models[0].sets
+    first, rest = analyse(FRAME, STUDY, TASKS, sets).contrasts[0].sets
     alone = model(TASKS[:20])
     assert (first.names, first.tasks) == (("first",), 20)
     assert (first.gap, first.verdict) == (alone.gap, alone.verdict)

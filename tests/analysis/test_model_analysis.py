@@ -20,7 +20,9 @@ STUDY = make_study()
 
 
 def one(passes, study=STUDY, tasks=TASKS, **more):
-    return analyse(make_frame(study, tasks, passes, **more), study, tasks).models[0]
+    """The only model's only contrast."""
+    (found,) = analyse(make_frame(study, tasks, passes, **more), study, tasks).contrasts
+    return found
 
 
 def test_refusals_above_a_tenth_missing() -> None:
@@ -50,8 +52,9 @@ def test_provisional_by_every_row_between_the_bounds(
 
 def test_marks_say_how_each_trial_ended() -> None:
     marks = {1: True, 2: None, 3: "not_measured", 4: False, 5: True}
-    found = one(lambda cell: marks[cell.trial], failure_class="timeout").marks["task-01", "bash"]
-    assert found == ["passed", "missing", "not_measured", "timeout", "passed"]
+    frame = make_frame(STUDY, TASKS, lambda cell: marks[cell.trial], failure_class="timeout")
+    found = analyse(frame, STUDY, TASKS).models[0].marks
+    assert found["task-01", "bash"] == ["passed", "missing", "not_measured", "timeout", "passed"]
 
 
 def test_verdict_needs_fifteen_tasks() -> None:
@@ -109,7 +112,7 @@ def test_sensitivities_differ_by_definition() -> None:
         pwsh = {"windows_aliases_passed": False} | by_trial[row.trial]
         more = pwsh if row.shell == "pwsh" else {"windows_aliases_passed": None}
         changed.append(row.model_copy(update=failed | more))
-    model = analyse(to_frame(changed), STUDY, TASKS).models[0]
+    model = analyse(to_frame(changed), STUDY, TASKS).contrasts[0]
     gaps = {line.name: line.estimate.paired.gap for line in model.sensitivities}
     assert gaps == {
         "headline": Fraction(1, 5),

@@ -88,8 +88,8 @@ def test_power_states_the_reports_own_number(tmp_path, capsys) -> None:
     assert main(study, tmp_path) == 0 and "No results of both shells" in capsys.readouterr().out
     rows = make_rows(study, tasks, random_passes())
     write_table(tmp_path / "synthetic" / "cells.csv", rows)
-    (model,) = analyse(to_frame(rows), study, tasks).models
-    needed = [str(model.gap.needed.ahead), str(model.gap.needed.no_difference)]
+    needed = analyse(to_frame(rows), study, tasks).contrasts[0].gap.needed
+    needed = [str(needed.ahead), str(needed.no_difference)]
     assert main(study, tmp_path) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     (line,) = [line for line in lines if line[:3] == ["results", "of", "model-x"]]

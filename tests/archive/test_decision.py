@@ -131,7 +131,11 @@ def test_record_proposes_only_supported_band(edge, proposed, archive, tmp_path, 
     def judged(*args):
         monkeypatch.setattr(GapEstimate, "edge", edge)
         found = analyse(*args)
-        return replace(found, models=[replace(model, refused=()) for model in found.models])
+        models = [
+            replace(model, contrasts=[replace(pair, refused=()) for pair in model.contrasts])
+            for model in found.models
+        ]
+        return replace(found, models=models)
 
     monkeypatch.setattr("fluency.archive.decision.analyse", judged)
     text = write_decision(archive, "title", tmp_path).read_text()

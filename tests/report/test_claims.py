@@ -29,7 +29,7 @@ SPAN = re.compile(rf"({NUMBER}) to ({NUMBER})")
 @pytest.fixture
 def only_claims(monkeypatch, zsh) -> None:
     """Leaves out what makes no claim from the interval and takes most of the time."""
-    monkeypatch.setattr("fluency.analysis.study_analysis.sensitivities", lambda *rest: ())
+    monkeypatch.setattr("fluency.analysis.contrast._sensitivities", lambda *rest: ())
     slow = ("asking_order", "composition", "times", "failure_lines", "silent_failures")
     for name in slow:
         monkeypatch.setattr(f"fluency.analysis.descriptive.{name}", lambda *rest: ())
@@ -172,47 +172,47 @@ def test_pages_claim_what_the_printed_interval_shows(part: int, only_claims) -> 
         figure = draw_gaps(analysis)
         rows = {line.split("|")[1].strip(): line for line in first_table(analysis).splitlines()}
         first, ahead, lines, is_any_supported = decides(analysis), set(), set(), False
-        for model in analysis.models:
-            found = gap_interval_of(frame[frame["model"] == model.model], study.trials)
-            if model.gap is None or found is None:
-                assert model.gap is None and found is None
+        for pair in analysis.contrasts:
+            found = gap_interval_of(frame[frame["model"] == pair.model], study.trials)
+            if pair.gap is None or found is None:
+                assert pair.gap is None and found is None
                 continue
-            ends = SPAN.search(span(model.gap.interval)).groups()
+            ends = SPAN.search(span(pair.gap.interval)).groups()
             low, high = map(value, ends)
             assert (low, high) == pytest.approx(found, abs=0.0501), seed
             shown = " to ".join(ends)
-            row = rows[model.model]
+            row = rows[pair.model]
             *_, gap, claims, _ = next(
-                r for r in page_header(analysis)["rates"] if r[0] == model.model
+                r for r in page_header(analysis)["rates"] if r[0] == pair.model
             )
-            for text in (row, gap, headline_of(model), figure.alt, figure.svg):
+            for text in (row, gap, headline_of(pair), figure.alt, figure.svg):
                 assert shown in text, seed
-            if model.verdict is None:
-                assert "is ahead" not in headline_of(model)
+            if pair.verdict is None:
+                assert "is ahead" not in headline_of(pair)
                 continue
-            rates = model.gap.paired.rates
+            rates = pair.gap.paired.rates
             edge = "easy" if min(rates) >= Fraction(9, 10) else None
             edge = "hard" if max(rates) <= Fraction(1, 10) else edge
             said = expected_claims(low, high, edge)
-            assert claims == "On what was measured: " * model.verdict.provisional + said
-            for text in (row, headline_of(model), figure.alt):
+            assert claims == "On what was measured: " * pair.verdict.provisional + said
+            for text in (row, headline_of(pair), figure.alt):
                 assert claims in text, (seed, claims)
             who = re.match("PowerShell|Bash", said)
             if who:
                 ahead.add(who[0])
                 assert f"{who[0]} is ahead" in first, (seed, first)
-            supported = edge is None and expected_support(low, high, model.gap.value)
+            supported = edge is None and expected_support(low, high, pair.gap.value)
             assert (", supported" in row) == (supported and "no rule" not in row), seed
             assert (f"too {edge} to tell" in row) == (edge is not None)
-            assert not edge or (model.gap.size, model.gap.supported) == ("open", False)
+            assert not edge or (pair.gap.size, pair.gap.supported) == ("open", False)
             is_any_supported |= supported
             lines.add(
-                expected_first_line(who[0] if who else "", 100 * model.gap.value, edge, supported)
+                expected_first_line(who[0] if who else "", 100 * pair.gap.value, edge, supported)
             )
-            record = _lines(model)
+            record = _lines(pair)
             if edge:
                 assert record["changes"].startswith("Nothing is proposed")
-            elif not model.verdict.provisional:
+            elif not pair.verdict.provisional:
                 assert ("does not support" in record["changes"]) == (not supported)
         said_first = {claim.lower() for claim in CLAIMS.findall(NAMES.sub("", first))}
         assert said_first == {line.lower() for line in lines}, (seed, first)
@@ -261,8 +261,8 @@ def test_analysis_swaps_with_the_shells_and_ignores_the_order_of_tasks(only_clai
         study, tasks, frame = made_study(seed)
         swapped = analyse(frame.assign(shell=frame["shell"].replace(swap)), study, tasks)
         mixed = analyse(frame.sample(frac=1, random_state=seed), study, tasks[::-1])
-        models = [analysis.models for analysis in (analyse(frame, study, tasks), swapped, mixed)]
-        for one, two, three in zip(*models, strict=True):
+        pairs = [each.contrasts for each in (analyse(frame, study, tasks), swapped, mixed)]
+        for one, two, three in zip(*pairs, strict=True):
             assert one.refused == three.refused
             if one.gap:
                 assert one.gap.band == three.gap.band

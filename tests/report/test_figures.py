@@ -80,13 +80,13 @@ def test_gaps_figure_draws_what_it_says(is_at_edge) -> None:
 
     lines, bars = nodes(svg, "line", "interval"), nodes(svg, "rect", "grey")
     diamonds = nodes(svg, "path", "mark-0") + nodes(svg, "path", "mark-1")
-    for model, line, bar, mark in zip(analysis.models, lines, bars, diamonds, strict=True):
-        gap = model.gap
+    for pair, line, bar, mark in zip(analysis.contrasts, lines, bars, diamonds, strict=True):
+        gap = pair.gap
         ends = [points(line["x1"]), points(line["x2"])]
         assert ends == pytest.approx([100 * float(end) for end in gap.interval], abs=0.01)
         assert float(bar["width"]) / scale == pytest.approx(200 * gap.fixed, abs=0.01)
         assert points(mark["d"][1:].split()[0]) == pytest.approx(100 * float(gap.value), abs=0.01)
-        assert {f"{signed(gap.value)} ({span(gap.interval)})", model.model} <= {*texts(svg)}
+        assert {f"{signed(gap.value)} ({span(gap.interval)})", pair.model} <= {*texts(svg)}
         assert ("edge" in line["class"]) == (mark["class"] == "mark-0") == bool(gap.edge)
     assert ("dashed, hollow" in svg) == is_at_edge
 

@@ -92,7 +92,7 @@ def test_decides_follows_from_all_models(models: list[Counts], said: str) -> Non
 
 def test_headline_of_a_model() -> None:
     """The claims of every interval are in test_claims.py."""
-    assert headline_of(study_analysis(OPEN).models[0]) == (
+    assert headline_of(study_analysis(OPEN).contrasts[0]) == (
         "a: Bash 42.0 % (42/100), PowerShell 38.0 % (38/100), gap in points (95 % interval) −4.0 "
         "(−9.8 to +1.8). Who is ahead is open; the gap is less than 10 points. Decision table: "
         "change nothing, not supported."
@@ -164,6 +164,11 @@ def test_could_change_is_empty_where_nothing_could() -> None:
     assert could_change(study_analysis(FLOOR)) == {}
 
 
+def differences(analysis: Analysis) -> str:
+    (model,) = analysis.models
+    return difference_table(model.contrasts[0], model.marks)
+
+
 def test_difference_table() -> None:
     study = make_study()
     counts = dict.fromkeys([task.id for task in TASKS], (3, 3)) | {
@@ -173,12 +178,12 @@ def test_difference_table() -> None:
     rows = make_rows(study, TASKS, from_counts(counts))
     rows = [row.model_copy(update={"failure_class": None if row.passed else "table-noise" if row.shell == "pwsh" else
                                    "timeout"}) for row in rows]  # fmt: skip
-    head, _, *shown = cells(difference_table(analyse(to_frame(rows), study, TASKS).models[0]))
+    head, _, *shown = cells(differences(analyse(to_frame(rows), study, TASKS)))
     assert head == ["largest gaps of model-x", "Bash", "PowerShell", "how the losing shell failed"]
     assert shown[0] == ["task-01", "5/5", "0/5", "printed objects as a table"]
     assert [row[0] for row in shown] == ["task-01", "task-06", "task-05", "task-04", "task-03"]
     assert shown[1] == ["task-06", "0/5", "5/5", "ran out of time"]
-    assert difference_table(study_analysis(FLOOR).models[0]) == ""
+    assert differences(study_analysis(FLOOR)) == ""
 
 
 ANNOUNCED = Provenance(
@@ -294,7 +299,8 @@ def test_missing_programs_name_the_favoured_shell(bash, pwsh, favoured: str) -> 
         left[row.shell] -= lacks
         failure = "missing-program" if lacks else None if row.passed else "silent-wrong"
         rows[place] = row.model_copy(update={"failure_class": failure})
-    said = missing_programs(analyse(to_frame(rows), study, TASKS).models[0])
+    (model,) = analyse(to_frame(rows), study, TASKS).models
+    said = missing_programs(model.contrasts[0], model.failures)
     assert said.startswith(f"The sandbox may favour {favoured}: ") == bool(favoured)
     assert not favoured or f"differ by {abs(bash - pwsh)}.0 points" in said
     assert favoured or said == ""

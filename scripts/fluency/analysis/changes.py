@@ -44,22 +44,25 @@ AliasPair = tuple[ModelConfig, ModelConfig, list[RateChange]]
 """Two aliases of one id: a change for each shell, and the gap's last."""
 
 
-def alias_pairs(models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes]) -> list[AliasPair]:
+def alias_pairs(
+    models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes], contrast: tuple[str, str]
+) -> list[AliasPair]:
     """Every two aliases of one model id in the study's order; those asked by a tool come last."""
     ordered = sorted(models, key=lambda model: model.interface == "tool")
     return [
-        (one, two, rate_changes(outcomes[one.alias], outcomes[two.alias]))
+        (one, two, rate_changes(outcomes[one.alias], outcomes[two.alias], contrast))
         for one, two in combinations(ordered, 2)
         if one.id == two.id
     ]
 
 
-def rate_changes(first: Outcomes, second: Outcomes) -> list[RateChange]:
+def rate_changes(first: Outcomes, second: Outcomes, contrast: tuple[str, str]) -> list[RateChange]:
     """The changes of each shell and of the gap that some task was measured for.
 
     Args:
         first: One model's outcomes.
         second: Others over the same tasks and shells: another alias, or another study.
+        contrast: The shells of the gap.
 
     Raises:
         ValueError: The outcomes have other tasks or other shells.
@@ -68,14 +71,12 @@ def rate_changes(first: Outcomes, second: Outcomes) -> list[RateChange]:
         raise ValueError("these outcomes are not of one design")
     parts: dict[str, tuple[str, ...]] = {shell: (shell,) for shell in first.by_shell}
     found = []
-    for name, part in (parts | {GAP: first.contrast}).items():
-        enough = {*first.enough_measured(*part)} & {*second.enough_measured(*part)}
+    for name, part in (parts | {GAP: contrast}).items():
+        sides = first.of(*part), second.of(*part)
+        enough = sorted(set.intersection(*({*side.enough_measured()} for side in sides)))
         if not enough:
             continue
-        rates = [
-            [one.at(sorted(enough), shell).by_shell[shell].rates for shell in part]
-            for one in (first, second)
-        ]
+        rates = [[own.rates for own in side.at(enough).by_shell.values()] for side in sides]
         before, after = (
             # One shell's rate; of two shells, the second's less the first's.
             [values[-1] - sum(values[:-1], Fraction()) for values in zip(*side, strict=True)]

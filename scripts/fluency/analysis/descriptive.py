@@ -24,7 +24,7 @@ from fluency.analysis.decision_table import HORIZON_S
 from fluency.analysis.gap import clopper_pearson
 from fluency.analysis.outcomes import Outcomes, cells_in
 from fluency.core.records import FailureClass, MadeOf
-from fluency.core.shells import EXTRA_CONDITIONS, gap_shells
+from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell, Study
 
 
@@ -44,19 +44,9 @@ class ShareOfTasks(NamedTuple):
         return clopper_pearson(self.passed, self.tasks)
 
 
-class PassK(NamedTuple):
-    """pass@k in every shell, and how the contrasted ones compare.
+class Solved(NamedTuple):
+    """Where the tasks with every trial measured in two shells were passed at least once."""
 
-    Attributes:
-        shares: By shell.
-        both: Of the tasks with every trial measured in both contrasted shells, those passed in
-            both; the next three likewise.
-        challenger_only: Passed in the challenger.
-        baseline_only: Passed in the baseline.
-        neither: Never passed.
-    """
-
-    shares: dict[str, ShareOfTasks]
     both: int
     challenger_only: int
     baseline_only: int
@@ -64,27 +54,35 @@ class PassK(NamedTuple):
 
     @property
     def gap(self) -> Fraction | None:
-        """Over those tasks; None without any."""
-        apart, tasks = self.challenger_only - self.baseline_only, sum(self[1:])
+        """Of pass@k, over those tasks; None without any."""
+        apart, tasks = self.challenger_only - self.baseline_only, sum(self)
         return Fraction(apart, tasks) if tasks else None
 
 
-def pass_k(outcomes: Outcomes) -> PassK:
-    """Compare the contrasted shells on the tasks with every trial measured in both."""
-    ever = {
+def _ever(outcomes: Outcomes) -> dict[str, list[bool | None]]:
+    """By shell and task whether a trial passed; None unless every trial was measured."""
+    return {
         shell: [
             passes > 0 if scored >= outcomes.trials else None
-            for passes, scored in zip(counts.passes, counts.scored, strict=True)
+            for passes, scored in zip(*counts, strict=True)
         ]
         for shell, counts in outcomes.by_shell.items()
     }
-    shares = {
+
+
+def pass_k(outcomes: Outcomes) -> dict[str, ShareOfTasks]:
+    """pass@k of each shell."""
+    return {
         shell: ShareOfTasks(marks.count(True), len(marks) - marks.count(None))
-        for shell, marks in ever.items()
+        for shell, marks in _ever(outcomes).items()
     }
-    table = Counter(zip(*(ever[shell] for shell in outcomes.contrast), strict=True))
+
+
+def solved(pair: Outcomes) -> Solved:
+    """Compare a baseline and a challenger."""
+    table = Counter(zip(*_ever(pair).values(), strict=True))
     kinds = ((True, True), (False, True), (True, False), (False, False))
-    return PassK(shares, *(table[kind] for kind in kinds))
+    return Solved(*(table[kind] for kind in kinds))
 
 
 Quartiles = tuple[float, ...]
@@ -262,13 +260,12 @@ class AskingOrder(NamedTuple):
     Attributes:
         answers: Those with a time; too few say nothing.
         late: Late answers by shell.
-        days_apart: By how many days the challenger was asked after the baseline, on average;
-            None if one of them was not asked.
+        day: When each shell was asked on average, in days of the clock; those asked at all.
     """
 
     answers: int
     late: dict[str, int]
-    days_apart: float | None
+    day: dict[str, float]
 
     @property
     def state(self) -> Literal["kept", "departed", "unknown"]:
@@ -291,12 +288,13 @@ def asking_order(rows: pd.DataFrame, model: str, study: Study) -> AskingOrder:
     )
     late = overtakers > max(2 * study.model(model).in_flight, OVERTAKEN_BY * len(asked))
     shell_of = asked["shell"].to_numpy()
-    baseline, challenger = (seconds[shell_of == shell] for shell in gap_shells(study.shells))
-    apart = None
-    if len(baseline) and len(challenger):
-        apart = float(challenger.mean() - baseline.mean()) / 86_400
+    asked_in = {shell: shell_of == shell for shell in study.shells}
     return AskingOrder(
         answers=len(asked),
-        late={shell: int(late[shell_of == shell].sum()) for shell in study.shells},
-        days_apart=apart,
+        late={shell: int(late[own].sum()) for shell, own in asked_in.items()},
+        day={
+            shell: float(seconds[own].mean()) / 86_400
+            for shell, own in asked_in.items()
+            if own.any()
+        },
     )

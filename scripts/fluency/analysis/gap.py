@@ -1,8 +1,8 @@
-"""The gap of one model, its interval and what that shows, and what the decision table reads."""
+"""The gap between two shells, its interval and what that shows, and the decision table's row."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -13,9 +13,8 @@ from typing import Literal, NamedTuple
 from scipy.special import betaincinv, ndtri
 
 from fluency.analysis import decision_table as plan
-from fluency.analysis.outcomes import Outcomes, Tally
+from fluency.analysis.outcomes import Outcomes
 from fluency.analysis.power import SampleSizes, critical, sample_sizes
-from fluency.core.shells import SHELLS
 
 
 class Interval(NamedTuple):
@@ -193,62 +192,3 @@ def estimate_gap(outcomes: Outcomes) -> GapEstimate | None:
     near_edge = any(map(plan.edge_of, paired.rates))
     interval = task_interval(paired.differences, near_edge=near_edge)
     return GapEstimate(paired, interval, outcomes.bounds())
-
-
-def refusals(
-    outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]
-) -> tuple[str, ...]:
-    """Reasons against a verdict by the decision table; one at least without a gap."""
-    reasons = []
-    for shell in outcomes.contrast:
-        title = SHELLS[shell].title
-        tally = tallies.get(shell)
-        if tally is None:
-            reasons.append(f"{title} is not part of this study")
-        elif tally.cannot_run:
-            reasons.append(f"{title} was not measured: {tally.reasons[0][0]}")
-        elif tally.planned - tally.measured > plan.MAX_MISSING * tally.planned:
-            reasons.append(
-                f"{tally.planned - tally.measured} of {tally.planned} cells in {title} have no "
-                f"measurement, more than {float(plan.MAX_MISSING):.0%}"
-            )
-    usable = len(gap.paired.tasks) if gap else 0
-    if not reasons and usable < plan.MIN_TASKS:
-        reasons.append(
-            f"{usable} of {len(outcomes.tasks)} tasks were measured in both shells; "
-            f"a verdict needs {plan.MIN_TASKS}"
-        )
-    return tuple(reasons)
-
-
-class Subset(NamedTuple):
-    """The gap over `tasks` tasks: of a set, or of those that lean to no shell named.
-
-    Attributes:
-        verdict: The gap, where the decision table may be applied to it.
-    """
-
-    names: tuple[str, ...]
-    tasks: int
-    gap: GapEstimate | None
-    verdict: GapEstimate | None
-
-
-def subsets(
-    outcomes: Outcomes,
-    tallies: Mapping[str, Tally],
-    parts: Mapping[tuple[str, ...], Collection[str]],
-) -> list[Subset]:
-    """Gap and verdict over parts of the tasks.
-
-    Whether enough was measured is asked of the study's `tallies`, and of the number of tasks.
-    """
-    found = []
-    for names, tasks in parts.items():
-        places = [place for place, task in enumerate(outcomes.tasks) if task in tasks]
-        if places:
-            kept = outcomes.at(places, *outcomes.contrast)
-            gap = estimate_gap(kept)
-            refused = refusals(kept, gap, tallies)
-            found.append(Subset(names, len(places), gap, None if refused else gap))
-    return found

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from fluency.core.shells import gap_shells, sort_shells
+from fluency.core.shells import sort_shells
 from fluency.core.study import Cell
 
 
@@ -88,53 +88,48 @@ class ShellPasses(NamedTuple):
 class Outcomes:
     """One model's passes over tasks, by shell in report order.
 
-    The gap is asked of the two shells in `contrast`. Rates, differences and the gap need a measured
-    trial of each task in both, see `paired`.
+    Of two shells the first is the baseline, the second the challenger. Rates, differences and the
+    gap need a measured trial of each task in both, see `paired`.
     """
 
     tasks: tuple[str, ...]
     trials: int
     by_shell: Mapping[str, ShellPasses]
-    contrast: tuple[str, str]
 
     @property
     def baseline(self) -> ShellPasses:
-        return self.by_shell[self.contrast[0]]
+        return next(iter(self.by_shell.values()))
 
     @property
     def challenger(self) -> ShellPasses:
-        return self.by_shell[self.contrast[1]]
+        return list(self.by_shell.values())[1]
 
     @property
     def min_trials(self) -> int:
         """Measured trials a task needs in a shell to enter: ceil(trials / 2)."""
         return ceil(self.trials / 2)
 
-    def enough_measured(self, *shells: str) -> list[int]:
-        """The places of the tasks with enough measured trials in each of the shells."""
-        by_task = zip(*(self.by_shell[shell].scored for shell in shells), strict=True)
+    def of(self, *shells: str) -> Outcomes:
+        """These shells alone, in this order."""
+        return replace(self, by_shell={shell: self.by_shell[shell] for shell in shells})
+
+    def enough_measured(self) -> list[int]:
+        """The places of the tasks with enough measured trials in every shell."""
+        by_task = zip(*(counts.scored for counts in self.by_shell.values()), strict=True)
         return [place for place, scored in enumerate(by_task) if min(scored) >= self.min_trials]
 
-    def at(self, places: Sequence[int], *shells: str) -> Outcomes:
-        """The tasks at some places alone, in these shells."""
+    def at(self, places: Sequence[int]) -> Outcomes:
+        """The tasks at some places alone."""
         kept = {
-            shell: ShellPasses(
-                tuple(self.by_shell[shell].passes[i] for i in places),
-                tuple(self.by_shell[shell].scored[i] for i in places),
-            )
-            for shell in shells
+            shell: ShellPasses(*(tuple(numbers[i] for i in places) for numbers in counts))
+            for shell, counts in self.by_shell.items()
         }
         return replace(self, tasks=tuple(self.tasks[i] for i in places), by_shell=kept)
 
-    def alone(self, shell: str) -> ShellPasses | None:
-        """One shell over its tasks with enough measured trials; None without any."""
-        places = self.enough_measured(shell)
-        return self.at(places, shell).by_shell[shell] if places else None
-
     def paired(self) -> Outcomes | None:
-        """The tasks that enter the comparison, in the contrasted shells; None without any."""
-        places = self.enough_measured(*self.contrast)
-        return self.at(places, *self.contrast) if places else None
+        """The tasks with enough measured trials in every shell; None without any."""
+        places = self.enough_measured()
+        return self.at(places) if places else None
 
     @property
     def differences(self) -> tuple[Fraction, ...]:
@@ -173,7 +168,6 @@ def count_outcomes(
 ) -> Outcomes:
     """Passes and measured trials by task and shell, of a study's tasks, trials and shells.
 
-    The shells of the contrast are counted too where the study lacks them.
     The marks are the rows' `passed`; one that is unknown (null) is not measured, never a failure.
 
     Raises:
@@ -183,10 +177,10 @@ def count_outcomes(
     if len(aliases) > 1:
         raise ValueError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
     mark, by_shell = rows["passed"], {}
-    for shell in sort_shells([*shells, *gap_shells(shells)]):
+    for shell in sort_shells(shells):
         known = rows["status"].eq("measured") & rows["shell"].eq(shell) & mark.notna()
         passes, scored = (Counter(rows["task"][chosen]) for chosen in (known & mark, known))
         by_shell[shell] = ShellPasses(
             tuple(passes[task] for task in tasks), tuple(scored[task] for task in tasks)
         )
-    return Outcomes(tuple(tasks), trials, by_shell, gap_shells(shells))
+    return Outcomes(tuple(tasks), trials, by_shell)

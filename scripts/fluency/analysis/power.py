@@ -250,7 +250,7 @@ def main(study: Study, results: Path = RESULTS) -> int:
     ids, spreads = [task.id for task in load_tasks(study.tasks)], {}
     path = Path(results) / study.study / "cells.csv"
     for alias, rows in read_table(path).groupby("model", sort=False) if path.exists() else ():
-        paired = count_outcomes(rows, ids, study.trials, study.shells).paired()
+        paired = count_outcomes(rows, ids, study.trials, gap_shells(study.shells)).paired()
         if paired and len(paired.tasks) > 1:
             spreads[str(alias)] = paired.sd
     print(power_text(spreads, len(ids), study.trials))

@@ -9,14 +9,7 @@ import pandas as pd
 
 from fluency.analysis import descriptive
 from fluency.analysis.changes import AliasPair, alias_pairs
-from fluency.analysis.decision_table import Band, BandWords, band_words
-from fluency.analysis.gap import (
-    GapEstimate,
-    Subset,
-    estimate_gap,
-    refusals,
-    subsets,
-)
+from fluency.analysis.contrast import Contrast, contrast_of
 from fluency.analysis.outcomes import (
     Outcomes,
     Tally,
@@ -24,7 +17,6 @@ from fluency.analysis.outcomes import (
     count_cells,
     count_outcomes,
 )
-from fluency.analysis.robustness import Sensitivity, sensitivities
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.shells import gap_shells
 from fluency.core.study import Cell, Study
@@ -41,11 +33,7 @@ class ModelAnalysis:
     Attributes:
         tallies: Of the study's shells, as are `composition` and `silent`.
         marks: By (task, shell), one a trial, see `trial_marks`.
-        gap: None if no task was measured in both contrasted shells.
-        refused: Reasons against a verdict by the decision table.
-        without: The gap without the tasks that lean to one contrasted shell, to the other, and to
-            either.
-        sets: The gap of each named set that is a part of the study's tasks.
+        contrasts: One for each challenger.
         silent: Of the failed commands, how many ended with status 0, and how many there are.
         side_effects: Cells whose command changed the working folder or left processes.
         retried_cells: Those interrupted from outside: attempts, and whether the last succeeded.
@@ -56,12 +44,8 @@ class ModelAnalysis:
     tallies: dict[str, Tally]
     outcomes: Outcomes
     marks: dict[tuple[str, str], list[str]]
-    gap: GapEstimate | None
-    refused: tuple[str, ...]
-    pass_k: descriptive.PassK
-    sensitivities: list[Sensitivity]
-    without: list[Subset]
-    sets: list[Subset]
+    contrasts: list[Contrast]
+    pass_k: dict[str, descriptive.ShareOfTasks]
     composition: dict[str, list[descriptive.MadeOfLine]]
     failures: list[descriptive.FailureLine]
     silent: dict[str, tuple[int, int]]
@@ -69,16 +53,6 @@ class ModelAnalysis:
     retried_cells: list[tuple[Cell, int, bool]]
     times: dict[str, descriptive.ShellTimes]
     order: descriptive.AskingOrder
-
-    @property
-    def verdict(self) -> GapEstimate | None:
-        """The gap, where the decision table may be applied to it."""
-        return None if self.refused else self.gap
-
-    @property
-    def words(self) -> dict[Band, BandWords]:
-        """The decision table in words, for the shells contrasted here."""
-        return band_words(self.outcomes.contrast)
 
 
 def _analyse_model(
@@ -92,25 +66,15 @@ def _analyse_model(
         )
     leans, shells, trials = {task.id: task.lean for task in tasks}, study.shells, study.trials
     tallies = {shell: count_cells(rows, shell, [*leans], trials) for shell in shells}
-    outcomes = count_outcomes(rows, [*leans], trials, shells)
-    gap = estimate_gap(outcomes)
-    named = [shell for shell in outcomes.contrast if shell in leans.values()]
-    groups = [(shell,) for shell in named] + [tuple(named)] * (len(named) > 1)
-    without = {group: [t for t, lean in leans.items() if lean not in group] for group in groups}
-    parts: dict[tuple[str, ...], Collection[str]] = {
-        (name,): ids for name, ids in sets.items() if {*ids} < {*leans}
-    }
+    contrast = gap_shells(shells)
+    outcomes = count_outcomes(rows, [*leans], trials, [*shells, *contrast])
     return ModelAnalysis(
         model=model,
         tallies=tallies,
         outcomes=outcomes,
         marks=trial_marks(rows, outcomes),
-        gap=gap,
-        refused=refusals(outcomes, gap, tallies),
+        contrasts=[contrast_of(rows, model, contrast, outcomes, tallies, leans, sets)],
         pass_k=descriptive.pass_k(outcomes),
-        sensitivities=sensitivities(rows, outcomes.tasks, trials, shells),
-        without=subsets(outcomes, tallies, without),
-        sets=subsets(outcomes, tallies, parts),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
         failures=descriptive.failure_lines(rows, outcomes.by_shell),
         silent={shell: descriptive.silent_failures(rows, shell) for shell in shells},
@@ -154,8 +118,9 @@ class Analysis:
     pairs: list[AliasPair]
 
     @property
-    def contrast(self) -> tuple[str, str]:
-        return gap_shells(self.study.shells)
+    def contrasts(self) -> list[Contrast]:
+        """Of every model, in the study's order."""
+        return [contrast for model in self.models for contrast in model.contrasts]
 
     @property
     def shells_shown(self) -> tuple[str, ...]:
@@ -185,5 +150,9 @@ def analyse(
         study=study,
         categories={task.id: task.category for task in tasks},
         models=models,
-        pairs=alias_pairs(study.models, {model.model: model.outcomes for model in models}),
+        pairs=alias_pairs(
+            study.models,
+            {model.model: model.outcomes for model in models},
+            gap_shells(study.shells),
+        ),
     )

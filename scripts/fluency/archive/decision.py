@@ -6,7 +6,8 @@ import re
 import shlex
 from pathlib import Path
 
-from fluency.analysis.study_analysis import ModelAnalysis, analyse
+from fluency.analysis.contrast import Contrast
+from fluency.analysis.study_analysis import analyse
 from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import VerifyReport
 from fluency.archive.unpack import unpacked
@@ -75,8 +76,8 @@ def _text(
     values = page_values(analysis, view) | {
         "title": " ".join(title.split()),
         "date": date,
-        "lines": [_lines(model) for model in analysis.models],
-        "proposes": any(model.verdict and not model.verdict.edge for model in analysis.models),
+        "lines": [_lines(contrast) for contrast in analysis.contrasts],
+        "proposes": any(pair.verdict and not pair.verdict.edge for pair in analysis.contrasts),
         "report": report,
         "record": record,
         "word": _word,
@@ -84,18 +85,18 @@ def _text(
     return render(TEMPLATE, values)
 
 
-def _lines(model: ModelAnalysis) -> dict[str, str]:
-    """What the record says about one model."""
-    verdict, stays = model.verdict, "The shell policy as it stands."
+def _lines(contrast: Contrast) -> dict[str, str]:
+    """What the record says about one contrast."""
+    verdict, stays = contrast.verdict, "The shell policy as it stands."
     if verdict is None:
-        changes = f"Nothing: there is no verdict ({'; '.join(model.refused)})."
+        changes = f"Nothing: there is no verdict ({'; '.join(contrast.refused)})."
     elif verdict.edge:
         changes = (
             f"Nothing is proposed: these tasks are {too(verdict.edge)} to tell by how much the "
             "shells differ, and the decision table does not apply."
         )
     else:
-        changes, stays = model.words[verdict.band].changes, model.words[verdict.band].stays
+        changes, stays = contrast.words[verdict.band].changes, contrast.words[verdict.band].stays
         if verdict.provisional:
             stays = "The shell policy as it stands, until the study is finished."
             unsure = "missing runs could change the verdict"
@@ -103,4 +104,4 @@ def _lines(model: ModelAnalysis) -> dict[str, str]:
         elif not verdict.supported:
             unsure = "the interval does not support it, so no change can be based on it"
             changes = f"By the table: {changes} But {unsure}."
-    return {"model": model.model, "changes": changes, "stays": stays}
+    return {"model": contrast.model, "changes": changes, "stays": stays}

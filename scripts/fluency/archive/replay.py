@@ -168,8 +168,8 @@ def _replayed(
 
 
 def _headlines(archived: ArchivedStudy, rows: Iterable[Row]) -> dict[str, str]:
-    found = analyse(to_frame(list(rows)), archived.study, archived.tasks).models
-    return {model.model: headline_of(model) for model in found}
+    found = analyse(to_frame(list(rows)), archived.study, archived.tasks).contrasts
+    return {contrast.model: headline_of(contrast) for contrast in found}
 
 
 def _notes(

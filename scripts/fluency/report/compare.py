@@ -14,7 +14,7 @@ from fluency.analysis.outcomes import Outcomes, count_outcomes
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS
 from fluency.core.provenance import Provenance, read_provenance
-from fluency.core.shells import SHELLS
+from fluency.core.shells import SHELLS, gap_shells
 from fluency.core.table import read_table
 from fluency.report.facts import flat
 from fluency.report.markdown import table, text
@@ -97,13 +97,19 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
                 hint="compare studies of one task bank, and give a model the same alias in both",
             )
     shells = [*first.named("shell"), *second.named("shell")]
+    contrast = gap_shells(shells)
     models, facts, only = {}, [], []
     for name, pair in pairs.items():
         before, after = (
-            count_outcomes(study.frame[study.frame["model"] == alias], tasks, study.trials, shells)
+            count_outcomes(
+                study.frame[study.frame["model"] == alias],
+                tasks,
+                study.trials,
+                [*shells, *contrast],
+            )
             for alias, study in zip(pair, studies, strict=True)
         )
-        models[name] = rate_changes(before, after), _task_table(before, after)
+        models[name] = rate_changes(before, after, contrast), _task_table(before, after)
     for study, aliases in zip(studies, zip(*pairs.values(), strict=True), strict=True):
         facts.append(_run_facts(study, dict(zip(aliases, pairs, strict=True))))
         named = (*study.named("model"), *study.named("task"))

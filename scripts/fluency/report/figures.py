@@ -59,18 +59,18 @@ def _ticks(most: float) -> list[int]:
 
 def draw_gaps(analysis: Analysis) -> Drawing | None:
     """A forest of gaps over the bands of the decision table; None if no model has one."""
-    shown = [(model, model.gap) for model in telling_first(analysis) if model.gap]
+    shown = [(pair, pair.gap) for pair in telling_first(analysis.contrasts) if pair.gap]
     if not shown:
         return None
-    baseline, challenger = short_names(analysis.contrast)
+    baseline, challenger = short_names(analysis.contrasts[0].shells)
     reach = max(abs(100 * end) for _, gap in shown for end in gap.interval)
     limit = min(100, max(20, 5 * ceil((reach + 3) / 5)))
     rows = []
-    for model, gap in shown:
+    for pair, gap in shown:
         low, high = (100 * float(end) for end in gap.interval)
         rows.append(
             {
-                "name": model.model,
+                "name": pair.model,
                 "note": f"{signed(gap.value)} ({span(gap.interval)})",
                 "gap": 100 * float(gap.value),
                 "low": low,
@@ -84,7 +84,7 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
         "gaps",
         "Gaps over the decision table",
         f"Gap of each model in points, {challenger} less {baseline}, over the bands of the "
-        f"decision table. {' '.join(headline_of(model) for model, _ in shown)}",
+        f"decision table. {' '.join(headline_of(pair) for pair, _ in shown)}",
         rows,
         limit=limit,
         ticks=[*(-tick for tick in ticks[:0:-1]), *ticks],

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from fluency.analysis import decision_table, simulated
-from fluency.analysis.robustness import conditions_of
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.common.files import write_atomic
 from fluency.core.shells import SHELLS
@@ -60,9 +59,11 @@ def page_values(
     analysis: Analysis, view: StudyView, figures: Sequence[Drawing] = ()
 ) -> dict[str, Any]:
     """What the templates of report and decision record may name."""
-    provenance, contrast = view.provenance, analysis.contrast
-    baseline, challenger = (SHELLS[shell].title for shell in contrast)
-    others = [shell for shell in analysis.shells_shown if shell not in contrast]
+    provenance, contrast = view.provenance, analysis.contrasts[0]
+    baseline, challenger = (SHELLS[shell].title for shell in contrast.shells)
+    others = [shell for shell in analysis.shells_shown if shell not in contrast.shells]
+    contrasts = sentences.telling_first(analysis.contrasts)
+    models = {model.model: model for model in analysis.models}
     sampling = provenance.sampling.values()
     return {
         "analysis": analysis,
@@ -91,10 +92,11 @@ def page_values(
             (each.kind, each.model): f"![{text(each.alt, 2000)}](figures/{each.name})"
             for each in figures
         },
-        "models": sentences.telling_first(analysis),
-        "baseline": SHELLS[contrast[0]].short_title,
-        "challenger": SHELLS[contrast[1]].short_title,
-        "conditions": conditions_of(contrast),
+        "contrasts": contrasts,
+        "models": [models[name] for name in dict.fromkeys(pair.model for pair in contrasts)],
+        "baseline": SHELLS[contrast.shells[0]].short_title,
+        "challenger": SHELLS[contrast.shells[1]].short_title,
+        "conditions": contrast.conditions,
         "plan": decision_table,
         "simulated": simulated,
         "marks": ", ".join(f"{symbol} {words}" for symbol, words in MARKS.values()),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fluency.analysis.contrast import MISSING_PROGRAM, Contrast
 from fluency.analysis.decision_table import (
     ALPHA,
     DIRECTION_PP,
@@ -22,10 +23,9 @@ from fluency.analysis.decision_table import (
     band_of,
     edge_of,
 )
-from fluency.analysis.descriptive import DAYS_APART
+from fluency.analysis.descriptive import DAYS_APART, FailureLine
 from fluency.analysis.gap import GapEstimate
-from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of
-from fluency.analysis.study_analysis import Analysis, ModelAnalysis, analyse
+from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.common.words import escape_controls, plural
 from fluency.core.provenance import Provenance
 from fluency.core.records import Control
@@ -64,16 +64,14 @@ def short_names(shells: Iterable[str]) -> list[str]:
     return [short_name(shell) for shell in shells]
 
 
-def side_name(side: str | None, contrast: tuple[str, str]) -> str:
+def side_name(side: str | None, contrast: Contrast) -> str:
     """The short name of the challenger, or of the baseline."""
-    return SHELLS[contrast[side == "challenger"]].short_title
+    return SHELLS[contrast.shells[side == "challenger"]].short_title
 
 
-def telling_first(analysis: Analysis) -> list[ModelAnalysis]:
-    """The models, those at an edge after the others, and those without a verdict last."""
-    return sorted(
-        analysis.models, key=lambda model: 2 if not model.verdict else bool(model.verdict.edge)
-    )
+def telling_first(contrasts: Iterable[Contrast]) -> list[Contrast]:
+    """Those at an edge after the others, and those without a verdict last."""
+    return sorted(contrasts, key=lambda pair: 2 if not pair.verdict else bool(pair.verdict.edge))
 
 
 def attempt(number: int | None, measured: bool) -> str | None:
@@ -84,45 +82,47 @@ def attempt(number: int | None, measured: bool) -> str | None:
     return f"{'measured at' if measured else 'abandoned after'} the {ordinal} attempt"
 
 
-# One model.
+# Two shells of one model.
 
 
-def results(model: ModelAnalysis, shells: Iterable[str]) -> dict[str, str]:
+def results(contrast: Contrast, shells: Iterable[str]) -> dict[str, str]:
     """Rates, gap, what its interval shows and what the decision table says, by their headers."""
-    gap = model.gap
-    rates = {short_name(shell): rate_cell(model, shell) for shell in shells}
-    return {"model": model.model, **rates} | {
+    gap = contrast.gap
+    rates = {short_name(shell): rate_cell(contrast, shell) for shell in shells}
+    return {"model": contrast.model, **rates} | {
         "gap in points (95 % interval)": f"{signed(gap.value)} ({span(gap.interval)})"
         if gap
         else "n/a",
-        "what the interval shows": claims_sentence(model),
-        "decision table": judged(model, model.verdict),
+        "what the interval shows": claims_sentence(contrast),
+        "decision table": table_says(contrast, contrast.verdict),
     }
 
 
-def headline_of(model: ModelAnalysis) -> str:
+def headline_of(contrast: Contrast) -> str:
     """What one model did, in a line."""
-    (_, name), *rates, gap, claims, table = results(model, model.outcomes.contrast).items()
+    (_, name), *rates, gap, claims, table = results(contrast, contrast.shells).items()
     counted = ", ".join(f"{title} {cell}" for title, cell in (*rates, gap))
     return f"{name}: {counted}. {claims[1]} Decision table: {table[1]}."
 
 
-def rate_cell(model: ModelAnalysis, shell: str) -> str:
+def rate_cell(contrast: Contrast, shell: str) -> str:
     """`61.0 % (61/100)` over the compared tasks, or the shell's own where it is not compared."""
-    if shell not in model.tallies:
+    if shell not in contrast.tallies:
         return "not in study"
-    compared = model.gap.paired.by_shell if model.gap else {}
-    if found := compared.get(shell) or model.outcomes.alone(shell):
-        return rate(found)
-    return "not measured" if model.tallies[shell].cannot_run else "missing"
+    kept = contrast.gap.paired if contrast.gap else None
+    if kept is None or shell not in contrast.shells:
+        kept = contrast.outcomes.of(shell).paired()
+    if kept:
+        return rate(kept.by_shell[shell])
+    return "not measured" if contrast.tallies[shell].cannot_run else "missing"
 
 
-def claims_sentence(model: ModelAnalysis) -> str:
+def claims_sentence(contrast: Contrast) -> str:
     """Who is ahead and by how much: what the printed interval shows, and nothing else."""
-    gap = model.verdict
+    gap = contrast.verdict
     if gap is None:
-        return f"Not compared: {'; '.join(model.refused)}."
-    who = side_name(gap.ahead, model.outcomes.contrast)
+        return f"Not compared: {'; '.join(contrast.refused)}."
+    who = side_name(gap.ahead, contrast)
     said = f"{who} is ahead" if gap.ahead else "Who is ahead is open"
     if gap.edge:
         said += f"; these tasks are {too(gap.edge)} to tell by how much"
@@ -134,15 +134,15 @@ def claims_sentence(model: ModelAnalysis) -> str:
     return f"{'On what was measured: ' if gap.provisional else ''}{said}."
 
 
-def judged(model: ModelAnalysis, verdict: GapEstimate | None) -> str:
+def table_says(contrast: Contrast, verdict: GapEstimate | None) -> str:
     """What the decision table says, and whether the interval supports it."""
     if verdict is None:
         return "no verdict"
     if verdict.edge:
         return f"{too(verdict.edge)} to tell"
     if verdict.band == "inconclusive":
-        return model.words[verdict.band].reading
-    name = side_name(verdict.band, model.outcomes.contrast)
+        return contrast.words[verdict.band].reading
+    name = side_name(verdict.band, contrast)
     said = "change nothing" if verdict.band == "falsified" else f"mild evidence for {name}"
     return f"{said}, {'supported' if verdict.supported else 'not supported'}"
 
@@ -152,13 +152,13 @@ def too(edge: Edge) -> str:
     return "too hard" if edge == "floor" else "too easy"
 
 
-def missing_programs(model: ModelAnalysis) -> str:
+def missing_programs(contrast: Contrast, failures: Iterable[FailureLine]) -> str:
     """Whether the sandbox may favour a shell by the programs it lacks; empty if not."""
-    lacked = {line.failure_class: line.counts for line in model.failures}.get(MISSING_PROGRAM, {})
+    lacked = {line.failure_class: line.counts for line in failures}.get(MISSING_PROGRAM, {})
     shares = {
         Fraction(lacked.get(shell, 0), tally.measured): shell
-        for shell, tally in model.tallies.items()
-        if shell in model.outcomes.contrast and tally.measured
+        for shell, tally in contrast.tallies.items()
+        if shell in contrast.shells and tally.measured
     }
     least, most = min(shares, default=Fraction()), max(shares, default=Fraction())
     if most - least < MISSING_PROGRAM_GAP:
@@ -177,7 +177,7 @@ def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
     """The first page for a terminal, with the paths of report and explorer."""
     analysis = analyse(frame, view.study, view.tasks)
     lines = ["", decides(analysis), ""]
-    lines += [f"  {headline_of(model)}" for model in telling_first(analysis)]
+    lines += [f"  {headline_of(pair)}" for pair in telling_first(analysis.contrasts)]
     lines += ["", " ".join(study_sentences(analysis, view))]
     lines += unexpected_controls(view.control)
     lines += [f"Report:   {folder / 'report.md'}", f"Explorer: {folder / 'explorer.html'}"]
@@ -187,9 +187,9 @@ def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
 def decides(analysis: Analysis) -> str:
     """What may be decided: the first line of the report."""
     claims: dict[tuple[int, str], list[str]] = {}
-    compared = [(model, model.verdict) for model in analysis.models if model.verdict]
-    for model, gap in compared:
-        claims.setdefault(_claim(model, gap), []).append(model.model)
+    compared = [(pair, pair.verdict) for pair in analysis.contrasts if pair.verdict]
+    for pair, gap in compared:
+        claims.setdefault(_claim(pair, gap), []).append(pair.model)
     if not claims:
         return _compares_nothing(analysis)
     parts = [text.format(_for(analysis, claims[rank, text])) for rank, text in sorted(claims)]
@@ -198,11 +198,11 @@ def decides(analysis: Analysis) -> str:
         parts = ["the models disagree", *parts]
     elif not sides and not any(gap.supported for _, gap in compared):
         parts = ["nothing in this study supports a change of policy", *parts]
-    if refused := [model.model for model in analysis.models if model.refused]:
+    if refused := [pair.model for pair in analysis.contrasts if pair.refused]:
         parts.append(f"not compared: {listed(refused)}")
     said = "; ".join(parts)
     said = f"{said[:1].upper()}{said[1:]}."
-    if unfinished := [model.model for model, gap in compared if gap.provisional]:
+    if unfinished := [pair.model for pair, gap in compared if gap.provisional]:
         said += (
             f" Missing runs could still change the verdict for {listed(unfinished)}: "
             "finish the study before deciding."
@@ -210,13 +210,13 @@ def decides(analysis: Analysis) -> str:
     return said
 
 
-def _claim(model: ModelAnalysis, gap: GapEstimate) -> tuple[int, str]:
+def _claim(contrast: Contrast, gap: GapEstimate) -> tuple[int, str]:
     """What is said of one model, with a place for names, and its rank among the claims."""
     side = gap.ahead or (gap.band if gap.band in DIRECTIONS else None)
-    name, rank = side_name(side, model.outcomes.contrast), 10 * (side == "baseline")
+    name, rank = side_name(side, contrast), 10 * (side == "baseline")
     if gap.ahead and gap.band == side:
         if gap.supported:
-            return rank, f"{name} is ahead by {TEN}{{}}: {model.words[gap.band].reading}"
+            return rank, f"{name} is ahead by {TEN}{{}}: {contrast.words[gap.band].reading}"
         if not gap.edge:
             return rank + 1, (
                 f"{name} is ahead{{}}; whether by the {DIRECTION_PP} points that the decision "
@@ -244,11 +244,10 @@ def _for(analysis: Analysis, names: Sequence[str]) -> str:
 
 
 def _compares_nothing(analysis: Analysis) -> str:
-    lacking = [
-        shell
-        for shell in analysis.contrast
-        if not any(shell in m.tallies and m.tallies[shell].measured for m in analysis.models)
-    ]
+    measured = {
+        shell for m in analysis.models for shell, tally in m.tallies.items() if tally.measured
+    }
+    lacking = [shell for shell in analysis.contrasts[0].shells if shell not in measured]
     if not lacking:
         return "Too little was measured for a verdict: this report decides nothing."
     were = "was" if len(lacking) == 1 else "were"
@@ -278,7 +277,9 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
     for shell in dict.fromkeys(s for _, s, tally in tallies if tally.cannot_run):
         yield f"To measure {short_name(shell)}, {SHELLS[shell].install_hint}."
     # How often one of several models would be called ahead by chance; aliases are one model.
-    count = len({analysis.study.model(m.model).id for m in analysis.models if m.verdict})
+    count = len(
+        {analysis.study.model(pair.model).id for pair in analysis.contrasts if pair.verdict}
+    )
     if count > 1:
         yield (
             f"With {count} models of no true gap, one or more would be called ahead in up to "
@@ -300,7 +301,7 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
 
 def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:
     leans = {task.lean for task in view.tasks}
-    if len(leans) == 1 and (lean := leans.pop()) in analysis.contrast:
+    if len(leans) == 1 and (lean := leans.pop()) in analysis.contrasts[0].shells:
         yield (
             f"All tasks lean to {short_name(lean)} by their authors' declaration, which "
             "alone can make a gap."
@@ -317,14 +318,18 @@ def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:
 
 
 def _about_times(analysis: Analysis) -> Iterator[str]:
-    for name, order in [(model.model, model.order) for model in analysis.models]:
-        apart = order.days_apart
-        if apart is not None and abs(apart) >= DAYS_APART:
-            second, first = short_names(analysis.contrast[:: -1 if apart > 0 else 1])
-            yield (
-                f"The shells were asked on different days for {name}: {second} {abs(apart):.1f} "
-                f"days after {first} on average, so a change of the service would look like a gap."
-            )
+    for model in analysis.models:
+        name, order = model.model, model.order
+        for pair in model.contrasts:
+            asked = sorted((order.day[shell], shell) for shell in pair.shells if shell in order.day)
+            apart = asked[-1][0] - asked[0][0] if asked else 0
+            if apart >= DAYS_APART:
+                first, second = short_names(shell for _, shell in asked)
+                yield (
+                    f"The shells were asked on different days for {name}: {second} {apart:.1f} "
+                    f"days after {first} on average, so a change of the service would look like a "
+                    "gap."
+                )
         if order.state == "departed":
             late = [f"{count} in {short_name(s)}" for s, count in order.late.items()]
             yield (
@@ -358,29 +363,29 @@ def _registration(study: Study, provenance: Provenance) -> str:
 def could_change(analysis: Analysis) -> dict[str, list[str]]:
     """Model -> what would change its result, a sentence for each; nothing for models at an edge."""
     said = {
-        model.model: [
-            *_other_definitions(model, model.verdict),
-            *_other_tasks(model, model.verdict, analysis.categories),
+        pair.model: [
+            *_other_definitions(pair, pair.verdict),
+            *_other_tasks(pair, pair.verdict, analysis.categories),
         ]
-        for model in telling_first(analysis)
-        if model.verdict and not model.verdict.edge
+        for pair in telling_first(analysis.contrasts)
+        if pair.verdict and not pair.verdict.edge
     }
     return {model: sentences for model, sentences in said.items() if sentences}
 
 
-def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
-    by_name = {line.name: line.estimate for line in model.sensitivities}
+def _other_definitions(contrast: Contrast, gap: GapEstimate) -> Iterator[str]:
+    by_name = {line.name: line.estimate for line in contrast.sensitivities}
     rows: dict[str, list[str]] = {}
     for name, found in by_name.items():
         if found and found.band != gap.band:
-            ways = rows.setdefault(model.words[found.band].condition, [])
+            ways = rows.setdefault(contrast.words[found.band].condition, [])
             ways.append(f"{name} {signed(found.value)}")
     for row, ways in rows.items():
         yield (
             f'By another definition of a pass the row of the decision table is "{row}": '
             f"{', '.join(ways)}."
         )
-    for condition in conditions_of(model.outcomes.contrast):
+    for condition in contrast.conditions:
         found = by_name.get(condition.title)
         said = f"is {signed(found.value)}" if found else "was not measured"
         if condition.in_summary and (found is None or found.band == gap.band):
@@ -390,9 +395,7 @@ def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         yield f"The missing runs could move the gap to anywhere from {low} to {high}."
 
 
-def _other_tasks(
-    model: ModelAnalysis, gap: GapEstimate, categories: dict[str, str]
-) -> Iterator[str]:
+def _other_tasks(contrast: Contrast, gap: GapEstimate, categories: dict[str, str]) -> Iterator[str]:
     compared = len(gap.paired.tasks)
     if gap.informative < max(MIN_INFORMATIVE, compared // 2):
         kinds = {"always solved in both": gap.flat(1), "never solved in either shell": gap.flat(0)}
@@ -408,12 +411,12 @@ def _other_tasks(
     ]
     parts += [
         f"tasks that lean to {listed(short_names(less.names))}"
-        for less in model.without
+        for less in contrast.without
         if less.gap and band_of(less.gap.value) != gap.band
     ]
     if parts:
         yield f"Removing any one of these changes what the decision table says: {'; '.join(parts)}."
-    for shell, share in zip(model.outcomes.contrast, gap.paired.rates, strict=True):
+    for shell, share in zip(contrast.shells, gap.paired.rates, strict=True):
         if edge := edge_of(share):
             most = "almost nothing" if edge == "floor" else "almost everything"
             yield f"{short_name(shell)} passes {most}, which draws the gap towards 0."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fluency.analysis.changes import GAP, RateChange
+from fluency.analysis.contrast import Contrast
+from fluency.analysis.outcomes import Outcomes
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.core.shells import SHELLS
 from fluency.report.markdown import table, text
@@ -18,7 +20,8 @@ SHOWN = 5
 
 def result_rows(analysis: Analysis) -> list[list[str]]:
     """The headers, and the results of each model."""
-    found = [results(model, analysis.shells_shown) for model in telling_first(analysis)]
+    pairs = telling_first(analysis.contrasts)
+    found = [results(pair, analysis.shells_shown) for pair in pairs]
     return [[*found[0]], *([*row.values()] for row in found)]
 
 
@@ -28,25 +31,25 @@ def first_table(analysis: Analysis) -> str:
     return table(headers, rows, "l" + "r" * (len(headers) - 3))
 
 
-def difference_table(model: ModelAnalysis) -> str:
+def difference_table(contrast: Contrast, marks: Mapping[tuple[str, str], Sequence[str]]) -> str:
     """The largest gaps, and how the losing shell failed there most often; empty without any."""
-    if model.gap is None:
+    if contrast.gap is None:
         return ""
-    paired, shells, rows = model.gap.paired, model.outcomes.contrast, []
+    paired, shells, rows = contrast.gap.paired, contrast.shells, []
     apart = zip(paired.tasks, paired.differences, strict=True)
     for task, gap in sorted(apart, key=lambda item: (-abs(item[1]), item[0]))[:SHOWN]:
         if gap:
-            failed = [mark for mark in model.marks[task, shells[gap < 0]] if mark not in MARKS]
+            failed = [mark for mark in marks[task, shells[gap < 0]] if mark not in MARKS]
             worst = Counter(failed).most_common(1)[0][0]
-            passes = [_passes(model, shell, task) for shell in shells]
+            passes = [_passes(contrast.outcomes, shell, task) for shell in shells]
             rows.append([task, *passes, FAILURES[worst][1]])
     names = short_names(shells)
-    headers = [f"largest gaps of {model.model}", *names, "how the losing shell failed"]
+    headers = [f"largest gaps of {contrast.model}", *names, "how the losing shell failed"]
     return table(headers, rows, "lrr") if rows else ""
 
 
-def _passes(model: ModelAnalysis, shell: str, task: str) -> str:
-    counts, place = model.outcomes.by_shell[shell], model.outcomes.tasks.index(task)
+def _passes(outcomes: Outcomes, shell: str, task: str) -> str:
+    counts, place = outcomes.by_shell[shell], outcomes.tasks.index(task)
     return f"{counts.passes[place]}/{counts.scored[place]}" if counts.scored[place] else "-"
 
 
@@ -57,7 +60,7 @@ def task_table(model: ModelAnalysis, categories: dict[str, str]) -> str:
         headers += [SHELLS[shell].short_title, "passes"]
         for row in rows:
             marks = map(mark_of, model.marks[row[0], shell])
-            row += ["".join(marks), _passes(model, shell, row[0])]
+            row += ["".join(marks), _passes(model.outcomes, shell, row[0])]
     return table(headers, rows, "ll" + "lr" * len(model.outcomes.by_shell))
 
 

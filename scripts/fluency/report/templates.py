@@ -18,7 +18,7 @@ from fluency.core.shells import SHELLS
 from fluency.report.markdown import aligned, code, text
 from fluency.report.marks import mark_of
 from fluency.report.numbers import percent, points, rate, seconds, signed, span
-from fluency.report.sentences import attempt, judged, missing_programs, short_name
+from fluency.report.sentences import attempt, missing_programs, short_name, table_says
 from fluency.report.tables import change_table, difference_table, task_table
 
 
@@ -55,7 +55,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     code,
     text,
     attempt,
-    judged,
+    table_says,
     missing_programs,
     short_name,
     full_name,

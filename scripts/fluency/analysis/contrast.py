@@ -1,0 +1,223 @@
+"""Two shells of one model: the gap, reasons against a verdict, and other ways to measure it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
+
+from fluency.analysis import decision_table as plan
+from fluency.analysis.descriptive import Solved, solved
+from fluency.analysis.gap import GapEstimate, estimate_gap
+from fluency.analysis.outcomes import Outcomes, Tally, count_outcomes
+from fluency.core.records import FailureClass
+from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
+
+MISSING_PROGRAM: FailureClass = "missing-program"
+
+
+class Sensitivity(NamedTuple):
+    """The gap under another definition of a pass; None if no task was measured so.
+
+    Attributes:
+        name: As sentences name it; a condition has its title.
+        label: The name with an explanation.
+    """
+
+    name: str
+    label: str
+    estimate: GapEstimate | None
+
+
+class Subset(NamedTuple):
+    """The gap over `tasks` tasks: of a set, or of those that lean to no shell named.
+
+    Attributes:
+        verdict: The gap, where the decision table may be applied to it.
+    """
+
+    names: tuple[str, ...]
+    tasks: int
+    gap: GapEstimate | None
+    verdict: GapEstimate | None
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One model in a baseline and a challenger.
+
+    Attributes:
+        shells: Baseline and challenger.
+        outcomes: Of these and of every other shell that is shown.
+        tallies: Of the study's shells.
+        gap: None if no task was measured in both shells.
+        refused: Reasons against a verdict by the decision table.
+        solved: pass@k compared.
+        sensitivities: The gap under every definition of a pass; the first is the headline's.
+        without: The gap without the tasks that lean to one of the shells, to the other, and to
+            either.
+        sets: The gap of each named set that is a part of the study's tasks.
+    """
+
+    model: str
+    shells: tuple[str, str]
+    outcomes: Outcomes
+    tallies: Mapping[str, Tally]
+    gap: GapEstimate | None
+    refused: tuple[str, ...]
+    solved: Solved
+    sensitivities: list[Sensitivity]
+    without: list[Subset]
+    sets: list[Subset]
+
+    @property
+    def verdict(self) -> GapEstimate | None:
+        """The gap, where the decision table may be applied to it."""
+        return None if self.refused else self.gap
+
+    @property
+    def words(self) -> dict[plan.Band, plan.BandWords]:
+        """The decision table in words, for these shells."""
+        return plan.band_words(self.shells)
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """The conditions that one of the shells is run under in addition to the designed one."""
+        return [extra for extra in EXTRA_CONDITIONS if _shells_under(extra, self.shells)]
+
+
+def contrast_of(
+    rows: pd.DataFrame,
+    model: str,
+    shells: tuple[str, str],
+    outcomes: Outcomes,
+    tallies: Mapping[str, Tally],
+    leans: Mapping[str, str | None],
+    sets: Mapping[str, Collection[str]],
+) -> Contrast:
+    """Compare two shells of one model.
+
+    Args:
+        rows: The model's rows of the cells table.
+        model: Its alias.
+        shells: Baseline and challenger.
+        outcomes: Of all shells shown.
+        tallies: Of the study's shells.
+        leans: Task -> the shell it leans to, if to one.
+        sets: The tasks of each named set.
+    """
+    pair = outcomes.of(*shells)
+    gap = estimate_gap(pair)
+    named = [shell for shell in shells if shell in leans.values()]
+    groups = [(shell,) for shell in named] + [tuple(named)] * (len(named) > 1)
+    without = {group: [t for t, lean in leans.items() if lean not in group] for group in groups}
+    parts: dict[tuple[str, ...], Collection[str]] = {
+        (name,): ids for name, ids in sets.items() if {*ids} < {*leans}
+    }
+    return Contrast(
+        model=model,
+        shells=shells,
+        outcomes=outcomes,
+        tallies=tallies,
+        gap=gap,
+        refused=_refusals(pair, gap, tallies),
+        solved=solved(pair),
+        sensitivities=[*_sensitivities(rows, pair)],
+        without=[*_subsets(pair, tallies, without)],
+        sets=[*_subsets(pair, tallies, parts)],
+    )
+
+
+def _refusals(
+    pair: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]
+) -> tuple[str, ...]:
+    """Reasons against a verdict by the decision table; one at least without a gap."""
+    reasons = []
+    for shell in pair.by_shell:
+        title = SHELLS[shell].title
+        tally = tallies.get(shell)
+        if tally is None:
+            reasons.append(f"{title} is not part of this study")
+        elif tally.cannot_run:
+            reasons.append(f"{title} was not measured: {tally.reasons[0][0]}")
+        elif tally.planned - tally.measured > plan.MAX_MISSING * tally.planned:
+            reasons.append(
+                f"{tally.planned - tally.measured} of {tally.planned} cells in {title} have no "
+                f"measurement, more than {float(plan.MAX_MISSING):.0%}"
+            )
+    usable = len(gap.paired.tasks) if gap else 0
+    if not reasons and usable < plan.MIN_TASKS:
+        reasons.append(
+            f"{usable} of {len(pair.tasks)} tasks were measured in both shells; "
+            f"a verdict needs {plan.MIN_TASKS}"
+        )
+    return tuple(reasons)
+
+
+def _subsets(
+    pair: Outcomes,
+    tallies: Mapping[str, Tally],
+    parts: Mapping[tuple[str, ...], Collection[str]],
+) -> Iterator[Subset]:
+    """Gap and verdict over parts of the tasks.
+
+    Whether enough was measured is asked of the study's `tallies`, and of the number of tasks.
+    """
+    for names, tasks in parts.items():
+        places = [place for place, task in enumerate(pair.tasks) if task in tasks]
+        if places:
+            kept = pair.at(places)
+            gap = estimate_gap(kept)
+            refused = _refusals(kept, gap, tallies)
+            yield Subset(names, len(places), gap, None if refused else gap)
+
+
+def _sensitivities(rows: pd.DataFrame, pair: Outcomes) -> Iterator[Sensitivity]:
+    for label, mark in _marks(rows, pair.by_shell).items():
+        marked = rows.assign(passed=mark)
+        outcomes = count_outcomes(marked, pair.tasks, pair.trials, [*pair.by_shell])
+        yield Sensitivity(label.split(":")[0], label, estimate_gap(outcomes))
+
+
+def _shells_under(condition: Condition, shells: Collection[str]) -> list[str]:
+    return [shell for shell in shells if condition in SHELLS[shell].conditions]
+
+
+def _marks(rows: pd.DataFrame, shells: Collection[str]) -> dict[str, pd.Series]:
+    """The marks of one model's rows by name and explanation of each definition of a pass.
+
+    An answer without a command is run under no condition; it fails in each, as in the headline.
+    """
+    passed, lacked = rows["passed"], rows["failure_class"].eq(MISSING_PROGRAM).fillna(False)
+    refused = rows["outcome"].eq("refusal").fillna(False)
+    delegated = rows["made_of"].eq("delegation").fillna(False)
+    marks = {
+        "headline: exit 0, structure and content; command read strictly": passed,
+        "lenient reading: a command is also taken out of prose": rows["lenient_passed"],
+        "structure only: exit 0, the design's literal check": rows["structural_pass"],
+        "exit only: exit code 0 with any output": rows["exit_ok"],
+        "output only: structure and content with any exit code": rows["content_ok"],
+        "refusals left out: they fail in the headline": passed.mask(refused),
+        "delegation failed: answers that call another shell": passed.mask(delegated, False),
+        "missing programs left out: the sandbox lacks them": passed.mask(lacked),
+        "missing programs passed: the sandbox lacks them": passed.mask(
+            lacked & passed.notna(), True
+        ),
+    }
+    no_command = rows["command"].isna() & passed.eq(False).fillna(False)
+    for condition in EXTRA_CONDITIONS:
+        if not (under := _shells_under(condition, shells)):
+            continue
+        names, others = (
+            " and ".join(SHELLS[shell].short_title for shell in shells if (shell in under) == own)
+            for own in (True, False)
+        )
+        label = f"{condition.title}: {condition.setting} for {names}"
+        mark = rows[condition.score_field]
+        mark = mark.mask(mark.isna() & no_command, False)
+        marks[label + (f" ({others} as designed)" if others else "")] = mark.where(
+            rows["shell"].isin(under), passed
+        )
+    return marks
