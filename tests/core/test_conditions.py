@@ -1,4 +1,4 @@
-"""The conditions: what each changes, to which answers it applies, and which field it fills."""
+"""The conditions: what each changes, to which answers it applies, and which column it fills."""
 
 import json
 import re
@@ -6,7 +6,6 @@ import re
 import pytest
 
 from fluency.core.grammar import condition_applies, parse
-from fluency.core.records import Score
 from fluency.core.shells import CONDITIONS, EXTRA_CONDITIONS, SHELLS, WINDOWS_ALIASES
 from fluency.core.table import Row
 from fluency.core.tasks import load_tasks
@@ -37,8 +36,8 @@ def test_windows_aliases_are_those_linux_lacks():
 
 
 @pytest.mark.parametrize("condition", EXTRA_CONDITIONS, ids=lambda condition: condition.name)
-def test_condition_has_fields_and_removes_existing_arguments(condition):
-    assert condition.score_field in Score.model_fields and condition.score_field in Row.model_fields
+def test_condition_has_column_and_removes_existing_arguments(condition):
+    assert condition.column in Row.model_fields
     assert any(condition in shell.conditions for shell in SHELLS.values())
     for shell in SHELLS.values():
         if condition in shell.conditions:

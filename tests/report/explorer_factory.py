@@ -156,10 +156,10 @@ def make_cell(
     score = Score(
         cell=cell, request_key=stored, why=why, worlds=worlds, not_measured=None,
         passed=passed, structural_pass=passed, exit_ok=passed, content_ok=passed,
-        lenient_passed=passed, no_unix_tools_passed=passed if cell.shell == "pwsh" else None,
+        lenient_passed=passed, passed_under={"no_unix_tools": passed if cell.shell == "pwsh" else None},
         failure_class=None if passed else state,
         make_up=Composition(made_of=made, commands=[text or "find"]),
-        side_effects=[text] if text else [], task_sha256=sha256(task.id), provenance=hashes,
+        task_sha256=sha256(task.id), provenance=hashes,
     )  # fmt: skip
     records = CellRecords(generation, execution, score)
     return records, cell_row(cell, task, records)

@@ -7,6 +7,7 @@ from fluency.common.paths import TASKS
 from fluency.core.records import Execution, Extraction, Generation, Run
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Limits, read_study
+from fluency.core.table import side_effects_of
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.extract import extract
@@ -68,7 +69,7 @@ def test_score_cell_right_in_both_worlds():
     found = score(right())
     assert verdicts(found) == (True,) * 4 and found.lenient_passed
     assert (found.failure_class, found.why) == (None, "Right in every world.")
-    assert found.no_unix_tools_passed is None and found.side_effects == []
+    assert set(found.passed_under.values()) == {None}
     worlds = [(world.seed, world.expected, world.wall_s) for world in found.worlds]
     assert worlds == [(seed, [RIGHT[seed].strip()], 0.2) for seed in SEEDS]
     assert (found.make_up.made_of, found.make_up.commands) == ("unix-only", ["find", "awk"])
@@ -81,7 +82,7 @@ def test_score_cell_right_in_one_world_fails_in_each_way():
     ways += [{"condition": "no_unix_tools"}, {"condition": "windows_aliases"}]
     halves = [(right(way)[0], everywhere("", 1, **way)[1]) for way in ways]
     found = score([run for half in halves for run in half], made)
-    under = (found.lenient_passed, found.no_unix_tools_passed, found.windows_aliases_passed)
+    under = (found.lenient_passed, *found.passed_under.values())
     assert (*verdicts(found), *under) == (False,) * 7
 
 
@@ -95,11 +96,10 @@ def test_score_cell_side_effects():
     stopped = score(right(helpers_intact=False))
     assert (stopped.passed, stopped.failure_class) == (False, "side-effects")
     assert not any(world.passed for world in stopped.worlds)
-    assert stopped.side_effects == ["a process or the service that the task set up was stopped"]
-    found = score(right(tree_changed=True, leftover=["sleep"]))
-    changed, left = found.side_effects
-    assert found.passed and changed == "the working folder was changed"
-    assert left == "processes were left running: sleep"
+    runs = right(tree_changed=True, leftover=["sleep"])
+    assert score(runs).passed
+    effects = ["the working folder was changed", "processes were left running: sleep"]
+    assert side_effects_of(execution(runs, generation())) == effects
 
 
 def test_score_cell_lenient_reading():
@@ -114,15 +114,15 @@ def test_score_cell_second_condition():
     made = generation("Get-Date", shell="pwsh")
     bare = {"condition": "no_unix_tools"}
     found = score([*right(), *everywhere("", 1, **bare)], made)
-    assert (found.passed, found.no_unix_tools_passed) == (True, False)
+    assert (found.passed, found.passed_under["no_unix_tools"]) == (True, False)
     found = score([*everywhere("1\n"), *right(bare)], made)
-    assert (found.passed, found.no_unix_tools_passed) == (False, True)
+    assert (found.passed, found.passed_under["no_unix_tools"]) == (False, True)
 
 
 def test_score_cell_condition_that_does_not_apply():
     def under_aliases(command, runs, study=STUDY):
         made = generation(command, shell="bash" if command == "find ." else "pwsh")
-        return score(runs, made, study).windows_aliases_passed
+        return score(runs, made, study).passed_under["windows_aliases"]
 
     wrong, again = everywhere("1\n"), right({"condition": "windows_aliases"})
     assert under_aliases("Get-Date", right()) is True and under_aliases("Get-Date", wrong) is False
@@ -143,10 +143,10 @@ def test_score_cell_condition_that_does_not_apply():
 def test_score_cell_reply_without_command(outcome, reply, failure):
     made = generation(reply, outcome, shell="pwsh")
     found = score([], made)
-    under = (found.lenient_passed, found.no_unix_tools_passed, found.windows_aliases_passed)
+    under = (found.lenient_passed, *found.passed_under.values())
     assert (*verdicts(found), *under) == (False,) * 7
     assert (found.failure_class, found.make_up, found.worlds) == (failure, None, [])
-    assert score([], made, AS_DESIGNED).no_unix_tools_passed is None
+    assert score([], made, AS_DESIGNED).passed_under["no_unix_tools"] is None
 
 
 def test_score_cell_unmeasured_shell():

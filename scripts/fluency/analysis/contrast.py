@@ -215,7 +215,7 @@ def _marks(rows: pd.DataFrame, shells: Collection[str]) -> dict[str, pd.Series]:
             for own in (True, False)
         )
         label = f"{condition.title}: {condition.setting} for {names}"
-        mark = rows[condition.score_field]
+        mark = rows[condition.column]
         mark = mark.mask(mark.isna() & no_command, False)
         marks[label + (f" ({others} as designed)" if others else "")] = mark.where(
             rows["shell"].isin(under), passed

@@ -188,7 +188,7 @@ def composition(rows: pd.DataFrame, shell: str) -> list[MadeOfLine]:
     too.
     """
     answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
-    columns = ("passed", *(condition.score_field for condition in EXTRA_CONDITIONS))
+    columns = ("passed", *(condition.column for condition in EXTRA_CONDITIONS))
     lines = []
     for kind in get_args(MadeOf):
         part = answered[answered["made_of"].eq(kind).fillna(False)]

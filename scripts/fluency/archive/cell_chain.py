@@ -236,7 +236,8 @@ def _check_score(
 def _marks(score: Score) -> list[object]:
     """What of a score says whether something passes; the rest puts it into words."""
     worlds = [(run.seed, run.condition, run.reading, run.passed) for run in score.worlds]
-    return [sorted(worlds), {name: value for name, value in score if isinstance(value, bool)}]
+    passes = {**dict(score), **score.passed_under}
+    return [sorted(worlds), {name: one for name, one in passes.items() if isinstance(one, bool)}]
 
 
 def _in_words(score: Score) -> str:

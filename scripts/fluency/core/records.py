@@ -10,6 +10,8 @@ import builtins
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import model_validator
+
 from fluency.core.schema import (
     Count,
     Digest,
@@ -18,7 +20,7 @@ from fluency.core.schema import (
     UtcTime,
     read_record,
 )
-from fluency.core.shells import SHELLS, ConditionName, ShellName
+from fluency.core.shells import CONDITIONS, SHELLS, ConditionName, ShellName
 from fluency.core.study import Cell, Limits, Price, Wire
 
 Outcome = Literal["ok", "refusal", "truncated", "empty", "no-call"]
@@ -225,6 +227,19 @@ def changed_paths(result: Result) -> list[tuple[str, Paths]]:
     return [(kind, found) for kind, found in kinds if isinstance(found, Paths) and found.count]
 
 
+def side_effects(result: Result) -> list[str]:
+    """What a run did besides printing, as clauses."""
+    effects = []
+    if result.tree_changed:
+        counts = ", ".join(f"{found.count} {name}" for name, found in changed_paths(result))
+        effects.append("the working folder was changed" + (counts and f": {counts}"))
+    if result.leftover:
+        effects.append(f"processes were left running: {', '.join(result.leftover)}")
+    if not result.helpers_intact:
+        effects.append("a process or the service that the task set up was stopped")
+    return effects
+
+
 class Run(FrozenModel):
     """One execution: a reading of the answer, in one world, under one condition."""
 
@@ -333,17 +348,25 @@ class Score(CellRecord):
     content_ok: bool | None
     """Structure and content, with any exit code."""
     lenient_passed: bool | None
-    no_unix_tools_passed: bool | None
-    """Under that condition; null where it was not run."""
-    windows_aliases_passed: bool | None = None
-    """Under that condition; as designed where it does not apply; null where it was not run."""
+    passed_under: dict[ConditionName, bool | None]
+    """Condition -> as designed where it does not apply; null where it was not run."""
     failure_class: FailureClass | None
     why: str
     worlds: list[WorldScore]
     make_up: Composition | None
     not_measured: str | None
-    side_effects: list[str]
     task_sha256: Digest
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_version(cls, values: Any) -> Any:
+        """Read a score with a field for each condition and with the side effects in words."""
+        if not isinstance(values, dict) or "side_effects" not in values:
+            return values
+        older = {f"{name}_passed": name for name in CONDITIONS}
+        kept = {key: value for key, value in values.items() if key not in older}
+        kept["passed_under"] = {older[key]: values[key] for key in older if key in values}
+        return {key: value for key, value in kept.items() if key != "side_effects"}
 
 
 CONTROL_FILE = "control.json"

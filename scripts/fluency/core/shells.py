@@ -1,8 +1,7 @@
 """The shells, and the conditions that their answers run under again: here and nowhere else.
 
 A third shell is one more entry, and references for the tasks it is validated on. A further
-condition is one more entry, named by its shells, with its field in `records.py` and its column in
-`table.py`.
+condition is one more entry, named by its shells.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ class Condition:
     in_summary: bool = False  # whether the summary table has its gap, too
 
     @property
-    def score_field(self) -> str:
-        """The field of a score, and column of a table: whether an answer passes under it."""
+    def column(self) -> str:
+        """The column of the cells table that says whether an answer passes under it."""
         return f"{self.name}_passed"
 
 

@@ -8,13 +8,23 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
+from pydantic import Field, create_model
+
 from fluency.common.clock import parse_time, utc_text
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import write_atomic
 from fluency.common.words import escape_controls
-from fluency.core.records import CONTROL_FILE, Execution, Generation, Run, Score, WorldScore
+from fluency.core.records import (
+    CONTROL_FILE,
+    Execution,
+    Generation,
+    Run,
+    Score,
+    WorldScore,
+    side_effects,
+)
 from fluency.core.schema import FrozenModel, read_record
-from fluency.core.shells import AS_DESIGNED
+from fluency.core.shells import AS_DESIGNED, CONDITIONS, EXTRA_CONDITIONS
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
 
@@ -32,8 +42,8 @@ Text = str | None
 """Fields of a row; None is unknown."""
 
 
-class Row(FrozenModel):
-    """A row of `results/<study>/cells.csv`; empty fields are unknown, never zero."""
+class _Passed(FrozenModel):
+    """The first columns of a row."""
 
     model: str
     """Alias of the model in the study."""
@@ -59,10 +69,18 @@ class Row(FrozenModel):
     """The right output in every world, with any exit code."""
     lenient_passed: Mark = None
     """As `passed`, with the command also taken out of prose and fences."""
-    no_unix_tools_passed: Mark = None
-    """As `passed`, without Unix programs on PATH; empty where that was not run."""
-    windows_aliases_passed: Mark = None
-    """As `passed`, with the aliases of PowerShell on Windows; empty where that was not run."""
+
+
+_COLUMNS: dict[str, Any] = {
+    each.column: (Mark, Field(None, description=f"As `passed`, {each.title}; empty: not run so."))
+    for each in EXTRA_CONDITIONS
+}
+_WithConditions = create_model("_WithConditions", __base__=_Passed, **_COLUMNS)
+
+
+class Row(_WithConditions):
+    """A row of `results/<study>/cells.csv`; empty fields are unknown, never zero."""
+
     worlds_passed: Number = None
     """Worlds in which the headline's run passed (as designed, strict reading)."""
     worlds_run: Number = None
@@ -171,13 +189,14 @@ def _judged(score: Score, unmeasured: str | None) -> dict[str, Any]:
     headline = headline_runs(score.worlds)
     worlds = {"worlds_passed": sum(world.passed for world in headline), "worlds_run": len(headline)}
     made_of = score.make_up
+    under = {CONDITIONS[name].column: passed for name, passed in score.passed_under.items()}
     return {name: value for name, value in score if name in COLUMNS} | {
+        **under,
         "status": "not_measured" if score.not_measured else "missing" if why else "measured",
         "reason": why,
         **({} if why else worlds),
         "made_of": made_of and made_of.made_of,
         "commands": made_of and " ".join(made_of.commands),
-        "side_effects": "; ".join(score.side_effects) or None,
     }
 
 
@@ -213,6 +232,7 @@ def _ran(execution: Execution) -> dict[str, Any]:
     return facts | {
         "t_exec_s": round(fmean(result.wall_s for result in results), 6),
         "timed_out": any(result.timed_out for result in results),
+        "side_effects": "; ".join(side_effects_of(execution)) or None,
         "cpu_s": round(fmean(processor), 6) if processor else None,
         "output_truncated": any(
             result.stdout.truncated or result.stderr.truncated for result in results
@@ -223,6 +243,12 @@ def _ran(execution: Execution) -> dict[str, Any]:
 def headline_runs(runs: list[OfRun]) -> list[OfRun]:
     """The runs or scores of the headline: as designed, in the strict reading, one per world."""
     return [run for run in runs if (run.condition, run.reading) == (AS_DESIGNED.name, "strict")]
+
+
+def side_effects_of(execution: Execution) -> list[str]:
+    """What the headline's runs did besides printing, as clauses."""
+    runs = headline_runs(execution.runs)
+    return list(dict.fromkeys(effect for run in runs for effect in side_effects(run.result)))
 
 
 _KINDS: dict[Any, str] = {Mark: "boolean", int: "Int64", Number: "Int64", Amount: "Float64"}

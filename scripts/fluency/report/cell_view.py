@@ -18,7 +18,7 @@ from fluency.core.records import (
 )
 from fluency.core.shells import CONDITIONS, EXTRA_CONDITIONS
 from fluency.core.study import Cell
-from fluency.core.table import RECORD_TYPES, CellRecords
+from fluency.core.table import RECORD_TYPES, CellRecords, side_effects_of
 from fluency.core.tasks import Task
 from fluency.report.difference import difference
 from fluency.report.facts import shown
@@ -34,7 +34,6 @@ SHOWN_ABOVE: dict[str, Any] = {
     "worlds": True,
     "why": True,
     "make_up": True,
-    "side_effects": True,
 }
 """What of the records the provenance leaves out."""
 
@@ -64,7 +63,7 @@ def cell_view(
         "command": excerpt(extraction.strict if extraction else None, size),
         "lenient": excerpt(lenient, size),
         "notes": _notes(execution) if execution else [],
-        "facts": _pairs(_answer_facts(generation) | _score_facts(score)),
+        "facts": _pairs(_answer_facts(generation) | _score_facts(score, execution)),
         "runs": [
             _run(run, judged.get((run.seed, run.condition, run.reading)), task, size)
             for run in (execution.runs if execution else [])
@@ -149,9 +148,9 @@ def _answer_facts(generation: Generation | None) -> dict[str, Any]:
     }
 
 
-def _score_facts(score: Score | None) -> dict[str, Any]:
+def _score_facts(score: Score | None, execution: Execution | None) -> dict[str, Any]:
     """What the answer consists of, and whether it would pass by other definitions."""
-    if score is None:
+    if score is None or execution is None:
         return {}
     made = score.make_up
     return {
@@ -162,9 +161,10 @@ def _score_facts(score: Score | None) -> dict[str, Any]:
         "Output right, any exit": score.content_ok,
         "Passed when read leniently": score.lenient_passed,
         **{
-            f"Passed {extra.title}": getattr(score, extra.score_field) for extra in EXTRA_CONDITIONS
+            f"Passed {extra.title}": score.passed_under.get(extra.name)
+            for extra in EXTRA_CONDITIONS
         },
-        "Side effects": ", ".join(score.side_effects),
+        "Side effects": ", ".join(side_effects_of(execution)),
     }
 
 

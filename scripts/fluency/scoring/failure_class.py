@@ -38,7 +38,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fluency.core.grammar import Call, parse
-from fluency.core.records import THINKING, Extraction, FailureClass, Outcome, Result, changed_paths
+from fluency.core.records import THINKING, Extraction, FailureClass, Outcome, Result, side_effects
 from fluency.core.shells import Shell, other_dialect
 from fluency.scoring import commands
 from fluency.scoring.checks import quoted
@@ -194,19 +194,6 @@ def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classificati
             why = f"World {run.seed}: {effects}; {_lower(run.verdict.why)}"
             return Classification("side-effects", why)
     return Classification("silent-wrong", _in_world(first))
-
-
-def side_effects(result: Result) -> list[str]:
-    """What a run did besides printing, as clauses."""
-    effects = []
-    if result.tree_changed:
-        counts = ", ".join(f"{found.count} {name}" for name, found in changed_paths(result))
-        effects.append("the working folder was changed" + (counts and f": {counts}"))
-    if result.leftover:
-        effects.append(f"processes were left running: {', '.join(result.leftover)}")
-    if not result.helpers_intact:
-        effects.append("a process or the service that the task set up was stopped")
-    return effects
 
 
 def _in_world(run: HeadlineRun, more: str = "") -> str:

@@ -17,7 +17,7 @@ from fluency.core.shells import (
 from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.scoring.commands import composition_of, is_syntax_error
-from fluency.scoring.failure_class import Classification, HeadlineRun, classify, side_effects
+from fluency.scoring.failure_class import Classification, HeadlineRun, classify
 from fluency.scoring.verdict import judge
 from fluency.world import World
 
@@ -65,13 +65,14 @@ def score_cell(
         "content_ok": ran and all(one.structure_ok and one.content for one in verdicts),
         "lenient_passed": settled(AS_DESIGNED.name, "lenient", loose),
     }
+    under: dict[ConditionName, bool | None] = {}
     for condition in EXTRA_CONDITIONS:
         asked = condition in shell.conditions and condition.name in study.conditions
         applies = command is not None and condition_applies(condition, shell, command)
-        marks[condition.score_field] = settled(condition.name, "strict", applies or not asked)
+        under[condition.name] = settled(condition.name, "strict", applies or not asked)
     failure = classify(generation.answer.outcome, execution.extraction, shell, headline)
     if reason := execution.not_measured or execution.unmeasured:
-        marks = dict.fromkeys(marks)
+        marks, under = dict.fromkeys(marks), dict.fromkeys(under)
         failure = Classification(None, f"Not measured: {reason}.")
     make_up = None
     if command is not None:
@@ -91,14 +92,12 @@ def score_cell(
             "code_sha256": code_sha256,
         },
         **marks,
+        passed_under=under,
         failure_class=failure.failure_class,
         why=failure.why,
         worlds=worlds,
         make_up=make_up,
         not_measured=execution.not_measured,
-        side_effects=list(
-            dict.fromkeys(effect for run in headline for effect in side_effects(run.result))
-        ),
     )
 
 

@@ -51,7 +51,7 @@ OTHER_SCORES = (
     "exit_ok",
     "content_ok",
     "lenient_passed",
-    *(condition.score_field for condition in EXTRA_CONDITIONS),
+    *(condition.column for condition in EXTRA_CONDITIONS),
 )
 """Columns of the study's table that become scores too."""
 _SENT = {"temperature", "max_tokens", "seed", "effort"}

@@ -9,6 +9,7 @@ from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accurac
 from inspect_ai.solver import TaskState
 
 from fluency.core.records import Outcome
+from fluency.core.table import side_effects_of
 from fluency.core.tasks import load_tasks
 from fluency_inspect.measure import measured, study_of
 
@@ -35,7 +36,8 @@ def verdict(seeds: list[int]) -> Scorer:
         execution, found = await anyio.to_thread.run_sync(
             measured, study, task, text, outcome, state.epoch
         )
-        details = {"failure_class": found.failure_class, "side_effects": found.side_effects}
+        details = {"failure_class": found.failure_class}
+        details["side_effects"] = side_effects_of(execution)
         details["worlds"] = [world.model_dump(mode="json") for world in found.worlds]
         return score_of(found.passed, execution.extraction.strict, found.why, details)
 
