@@ -150,7 +150,7 @@ add(
     *(click.Argument([name], default="") for name in "ab"),
 )
 add(
-    "analysis.power:main",
+    "report.power:main",
     "Show what gap this design, or a larger one, could detect.",
     "power --configfile config/study-60.yaml",
     click.Option(

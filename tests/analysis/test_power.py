@@ -1,7 +1,5 @@
 """Detectable gaps and the sizes that questions take, against statsmodels and simulation."""
 
-import re
-
 import numpy as np
 import pytest
 import scipy.stats
@@ -9,25 +7,22 @@ from statsmodels.stats.power import TTestPower
 
 from fluency.analysis.decision_table import POWER
 from fluency.analysis.power import (
-    SCENARIOS,
+    assumed_spread,
     detectable,
-    draw_rates,
     excludes,
     finds,
-    main,
     outlook,
     outlook_lines,
-    power_text,
     sample_sizes,
-    scenario_spreads,
-    size_rows,
 )
 from fluency.analysis.study_analysis import analyse
 from fluency.core.study import PILOT
 from fluency.core.table import to_frame, write_table
 from fluency.core.tasks import load_tasks
+from fluency.report.power import constant, main, size_rows
 from tests.synthetic_tables import make_rows, make_study, random_passes
 from tools.simulate import methods
+from tools.simulate.scenarios import SCENARIOS
 from tools.simulate.studies import population, studies
 
 
@@ -47,7 +42,7 @@ def test_detectable_gap_is_found_four_times_in_five(name: str, tasks: int) -> No
 
 def test_a_scenarios_spread_is_that_of_studies_drawn_from_it() -> None:
     scenario, rng = SCENARIOS["A2"], np.random.default_rng(7)
-    below, above = (rng.binomial(5, rates) / 5 for rates in draw_rates(scenario, 0.0, 20_000, rng))
+    below, above = (rng.binomial(5, rates) / 5 for rates in scenario.draw(0.0, 20_000, rng))
     assert scenario.spread(5)(0.0) == pytest.approx(np.std(above - below), rel=0.03)
 
 
@@ -73,27 +68,27 @@ def test_no_difference_size_has_its_power(spread: float) -> None:
     assert np.mean(abs(means) + half < 0.05) == pytest.approx(0.80, abs=0.015)
 
 
-def test_power_text_has_a_row_for_each_scenario() -> None:
-    text = power_text({}, 60, 5)
-    assert "60 tasks x 5 trials" in text and "scenarios are assumed" in text
-    lines = [line.split() for line in text.splitlines()]
-    for row in size_rows(scenario_spreads(5), 60):
-        assert " ".join(row).split() in lines
-    assert {row[1] for row in size_rows(scenario_spreads(5), 1)} == {"n/a"}, "of one task"
-    assert re.search("results of m( +n/a){4}", power_text({"m": 0.0}, 20, 5))
+def test_size_rows_without_a_spread() -> None:
+    assert size_rows({"m": constant(0.0)}, 20) == [["m", *["n/a"] * 4]]
+    ((_, half_width, *_),) = size_rows({"m": constant(0.3)}, 1)
+    assert half_width == "n/a", "of one task"
 
 
 def test_power_states_the_reports_own_number(tmp_path, capsys) -> None:
-    study, tasks = make_study(), load_tasks(PILOT)
-    assert main(study, tmp_path) == 0 and "No results of both shells" in capsys.readouterr().out
+    study, tasks = make_study(assume=0.9), load_tasks(PILOT)
+
+    def numbers(title: str) -> list[str]:
+        assert main(study, tmp_path) == 0
+        lines = capsys.readouterr().out.splitlines()
+        (line,) = [line for line in lines if line.startswith(title)]
+        return line.removeprefix(title).split()
+
+    (assumed,) = size_rows({"": assumed_spread(0.9, 5)}, 20)
+    assert numbers("both shells pass 90 %") == assumed[1:]
     rows = make_rows(study, tasks, random_passes())
     write_table(tmp_path / "synthetic" / "cells.csv", rows)
     needed = analyse(to_frame(rows), study, tasks).contrasts[0].gap.needed
-    needed = [str(needed.ahead), str(needed.no_difference)]
-    assert main(study, tmp_path) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    (line,) = [line for line in lines if line[:3] == ["results", "of", "model-x"]]
-    assert line[-2:] == needed
+    assert numbers("results of model-x")[-2:] == [str(needed.ahead), str(needed.no_difference)]
 
 
 def test_outlook_mirrors_and_agrees_with_simulation() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fluency.analysis.decision_table import BANDS
-from fluency.analysis.power import SCENARIOS
 from tools.simulate import methods
+from tools.simulate.scenarios import SCENARIOS
 from tools.simulate.studies import Studies, passing, population, studies
 
 Row = dict[str, Any]

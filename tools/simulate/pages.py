@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fluency.analysis.power import HEADS, scenario_spreads, size_rows
 from fluency.common.paths import ROOT
 from fluency.report.markdown import table
+from fluency.report.power import HEADS, size_rows
 from tools.pages import filled
+from tools.simulate.scenarios import SCENARIOS
 
 FIGURES = Path(__file__).with_name("figures.json")
 PAGE = ROOT / "docs" / "figures.md"
@@ -40,13 +41,14 @@ def of(rows: Rows, key: str, **where: object) -> list[float]:
 def _page(found: dict[str, Rows], count: int) -> str:
     page = PAGE.read_text(encoding="utf-8")
     near = [row for row in found["claims"] if row["baseline"] == 0.9 and row["gap"] >= 0]
+    spreads = {f"scenario {name}": scenario.spread(5) for name, scenario in SCENARIOS.items()}
     parts = {
         "claims": f"{_claims(found['claims'])}\n\n{count} studies a row. With Bash at 90 % and a "
         f"gap of 0 or 5, {span(of(near, 'too easy or hard'))} of studies end with tasks too easy "
         "to tell by how much the shells differ.",
         "design": _rows(found["design"]),
         "others": _others(found["design"]),
-        "sizes": table(HEADS, size_rows(scenario_spreads(5), 20), "lrrrr"),
+        "sizes": table(HEADS, size_rows(spreads, 20), "lrrrr"),
     }
     for mark, text in parts.items():
         page = filled(page, mark, text)

@@ -8,12 +8,11 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq
 
-from fluency.analysis.power import SCENARIOS, draw_rates
+from fluency.analysis.power import Rates
+from tools.simulate.scenarios import SCENARIOS
 
 POOL = 100_000
 """Tasks in a population; studies draw theirs from it."""
-Rates = tuple[np.ndarray, np.ndarray]
-"""The true rates of a population's tasks in baseline and challenger."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def population(name: str, gap: float, mean: float | None = None) -> Rates:
     """A scenario's true rates; `mean` puts another baseline's mean in its place."""
     scenario = SCENARIOS[name]
     scenario = scenario if mean is None else replace(scenario, mean=mean)
-    return draw_rates(scenario, gap, POOL, np.random.default_rng(round(1000 * (gap + 1)) + 7))
+    return scenario.draw(gap, POOL, np.random.default_rng(round(1000 * (gap + 1)) + 7))
 
 
 @cache
