@@ -15,6 +15,7 @@ from fluency.common.files import sha256
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
 from fluency.core.records import Answer, Generation, Request
+from fluency.core.reply_marks import thinking_end
 from fluency.core.study import Cell, ModelConfig, Study
 from fluency.generation.api_keys import is_embedded, key_of
 from fluency.generation.budget import Budget, cost_of, counted_usd, upper_bound_usd
@@ -31,7 +32,7 @@ from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.providers import PROVIDERS, read_reply
 from fluency.generation.providers.sdk_provider import Provider
-from fluency.generation.reply import THINKING, decode, text_or_none
+from fluency.generation.reply import decode, text_or_none
 from fluency.generation.request import request_key
 from fluency.generation.store import AnswerStore
 
@@ -230,7 +231,7 @@ class Generator:
         name, echoed, notes = asked.model.id, answer.model_echoed, set()
         if echoed and not echoed.startswith(name) and not is_embedded(asked.model):
             notes.add(f"asked for {name}, answered by {echoed} (recorded with each answer)")
-        if THINKING.search(answer.text):
+        if thinking_end(answer.text):
             what = "an answer holds the model's thinking, which is read as part of its command"
             notes.add(f"{what}; {THINKING_HINT}")
         with asked.change:

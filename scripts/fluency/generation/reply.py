@@ -18,7 +18,6 @@ ARGUMENT = "command"
 MOST_LEVELS = 64
 DEEPER = f"[nested more than {MOST_LEVELS} levels deep]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-THINKING = re.compile(r"</?think(?:ing)?>|\[/?THINK\]", re.IGNORECASE)
 Ends = Mapping[str, Outcome]
 """The ends of a wire that are the model's own -> what they mean, if the model said something."""
 

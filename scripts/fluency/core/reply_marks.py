@@ -1,0 +1,45 @@
+"""Marks that models and servers leave around an answer: thinking, ends, wrappers (the table)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+
+_TABLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{one})" for one in patterns), re.IGNORECASE)
+
+
+_OPENS = _any_of(_TABLE["thinking"])
+_CLOSE = _any_of(_TABLE["thinking"].values()).pattern
+# A mark in quotes is part of a command.
+_CLOSES = re.compile(rf"(?<![\'\"`/\\])(?:{_CLOSE})(?![\'\"`/\\])", re.IGNORECASE)
+_END = re.compile(rf"\s{{0,9}}(?:{_any_of(_TABLE['ends']).pattern})\s{{0,9}}\Z", re.IGNORECASE)
+_END_LENGTH, _MOST_ENDS = 64, 20
+WRAPPERS = [tuple(map(_any_of, ([start], [end]))) for start, end in _TABLE["wrappers"].items()]
+"""Opening and closing marks around a command."""
+
+
+def thinking_end(text: str) -> int:
+    """Where the answer begins in a text that starts with thinking; 0 without thinking.
+
+    Some servers send only the closing mark.
+    """
+    closes = [*_CLOSES.finditer(text)]
+    last = closes[-1] if closes else _OPENS.match(text)
+    return last.end() if last else 0
+
+
+def without_end_marks(text: str) -> str:
+    """The text without marks at its end."""
+    end = len(text)
+    for _ in range(_MOST_ENDS):
+        if not (found := _END.search(text, max(0, end - _END_LENGTH), end)):
+            break
+        end = found.start()
+    return text[:end].strip()
