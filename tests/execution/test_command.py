@@ -138,8 +138,8 @@ UNITS += [*"x` \n", "```\n", "```a\n", "`x", "$ ", "PS ", "> ", "**a", "\n\nA b 
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_ten_megabytes_are_read_quickly(unit):
-    reply = (unit * (10_000_000 // len(unit) + 1))[:10_000_000]
+def test_two_megabytes_are_read_quickly(unit):
+    reply = (unit * (2_000_000 // len(unit) + 1))[:2_000_000]
     start = time.process_time()
     extract(reply)
-    assert time.process_time() - start < 15
+    assert time.process_time() - start < 6
