@@ -13,6 +13,7 @@ AGENT_UID = 20_000 + int.from_bytes(os.urandom(2), "big") // 2
 USERS = {"agent": (AGENT_UID, "/home/agent"), "vox": (10002, "/"), "web": (10003, "/")}
 HELPER_UID = USERS["vox"][0]
 SETTLE_S = 20.0
+PAUSE_S = 0.004
 PAGE = os.sysconf("SC_PAGE_SIZE")
 # Linux 6.2 and later count a process's pages per processor and add them up in batches, so /proc
 # may lack one batch of every processor. (helper.c makes older kernels count everything.)
@@ -125,8 +126,11 @@ def _settled(helpers: list[dict]) -> list[dict]:
     raise TimeoutError(f"the helper processes did not settle: {before}")
 
 
-def stat(pid: int) -> dict:
-    """From /proc/PID/stat: name, state, parent, session, number of threads, start time in ticks."""
+def stat(pid: int | str) -> dict:
+    """From /proc/PID/stat: name, state, parent, session, number of threads, start time in ticks.
+
+    A thread's `pid` is PID/task/TID.
+    """
     with open(f"/proc/{pid}/stat", "rb") as stream:
         text = stream.read().decode("utf-8", "replace")
     name, rest = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()
@@ -154,6 +158,57 @@ def reaped():
         if pid == 0:
             return
         yield pid, status, usage
+
+
+def cgroup(*names: str) -> int | None:
+    """The first number in these files of the control group; cgroup v1 and v2 differ in names."""
+    for name in names:
+        path, _, key = name.partition(":")
+        try:
+            with open(f"/sys/fs/cgroup/{path}") as stream:
+                for line in stream:
+                    words = line.split()
+                    if not key or words[0] == key:
+                        return int(words[-1])
+        except (OSError, ValueError, IndexError):
+            continue
+    return None
+
+
+def processor_s() -> float | None:
+    """Processor time of the container in seconds; None where the control group hides it."""
+    for name, unit in (("cpu.stat:usage_usec", 1e6), ("cpuacct/cpuacct.usage", 1e9)):
+        if (used := cgroup(name)) is not None:
+            return used / unit
+    return None
+
+
+def is_kept_waiting() -> bool:
+    """Whether one thread outside the runner is seen twice running or waiting for a processor.
+
+    Between the looks the runner sleeps for a time that no command can know, so what seldom runs is
+    seldom seen twice, also if it waits for the processor on which the runner looks.
+    """
+    threads = [
+        f"{pid}/task/{thread}" for pid, _ in all_processes() for thread in _listed(f"{pid}/task")
+    ]
+    seen = [thread for thread in threads if _state(thread) == "R"]
+    time.sleep(PAUSE_S * os.urandom(1)[0] / 255 + PAUSE_S / 2)
+    return any(_state(thread) == "R" for thread in seen)
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(f"/proc/{folder}")
+    except OSError:
+        return []  # it has ended meanwhile
+
+
+def _state(pid: str) -> str:
+    try:
+        return stat(pid)["state"]
+    except OSError:
+        return ""
 
 
 def all_processes() -> list[tuple[int, int]]:

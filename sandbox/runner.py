@@ -6,8 +6,8 @@ carries one line that says that the command starts now, then the document, and n
 command's own streams are pipes that end in the document. Both lines carry the header's nonce, which
 the command cannot know.
 
-An `error` in the document is the runner's own failure; what the command did wrong is in its other
-keys.
+An `error` in the document is the runner's own failure, `interrupted` that of a busy machine; what
+the command did wrong is in the other keys.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import command
 import processes
 import tree
+from processes import cgroup
 
 RUNNER_PROTOCOL = 1
 # What is reported of each helper.
@@ -101,21 +102,6 @@ def is_alive(pid: int, started: int) -> bool:
     return found["started"] == started and found["state"] not in "ZX"
 
 
-def cgroup(*names: str) -> int | None:
-    """The first number in these files of the control group; cgroup v1 and v2 differ in names."""
-    for name in names:
-        path, _, key = name.partition(":")
-        try:
-            with open(f"/sys/fs/cgroup/{path}") as stream:
-                for line in stream:
-                    words = line.split()
-                    if not key or words[0] == key:
-                        return int(words[-1])
-        except (OSError, ValueError, IndexError):
-            continue
-    return None
-
-
 def used_bytes(*folders: str) -> int:
     """Bytes in use in the file systems of these folders."""
     return sum(
@@ -160,14 +146,16 @@ def measure(invocation: dict, tar: bytes) -> dict:
         command.environment(invocation["shell"], invocation["tools"]),
         root,
         invocation["timeout_s"],
+        invocation["patience"],
         invocation["output_bytes"],
     )
+    container_cpu_s = processes.processor_s()
 
     left = [] if ran["timed_out"] else command.leftover()
     intact = processes.unchanged(before, processes.facts()) and (
         server is None or is_alive(server, server_started)
     )
-    ended = command.kill_all(ran["child"])
+    ended = command.kill_all(ran["child"], invocation["patience"])
     status, usage = ran["ended"][:2] if ran["ended"] else ended
     for stream in (ran["stdout"], ran["stderr"]):
         for _ in range(64):  # what is still in the pipe, at most its size
@@ -187,6 +175,7 @@ def measure(invocation: dict, tar: bytes) -> dict:
         "used": {
             "cpu_s": round(usage.ru_utime + usage.ru_stime, 6),
             "peak_rss_bytes": usage.ru_maxrss * 1024,
+            "container_cpu_s": container_cpu_s,
             "peak_memory_bytes": cgroup("memory.peak", "memory/memory.max_usage_in_bytes"),
             "peak_processes": cgroup("pids.peak", "pids/pids.peak"),
             "written_bytes": max(0, used_bytes("/tmp", command.HOME) - empty),
@@ -210,6 +199,8 @@ def main() -> int:
         invocation, tar = read_invocation()
         answer["nonce"] = invocation["nonce"]
         answer["result"] = measure(invocation, tar)
+    except command.Interrupted:
+        answer["interrupted"] = True
     except BaseException:
         import traceback
 

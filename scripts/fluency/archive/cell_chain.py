@@ -20,6 +20,7 @@ from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords
 from fluency.core.tasks import Task
 from fluency.execution.execute import extraction_of, planned_runs
+from fluency.execution.protocol import PATIENCE
 from fluency.generation.budget import cost_of
 from fluency.generation.failure import Failure
 from fluency.generation.policies import resolve
@@ -185,7 +186,7 @@ def is_result_plausible(result: Result, timeout_s: float, output_bytes: int) -> 
     return (
         _are_plausible(result.wall_s, *dict(result.used).values())
         and (result.exit_code is None or result.signal is None)
-        and result.wall_s <= timeout_s + LATE_S
+        and result.wall_s <= PATIENCE * timeout_s + LATE_S
         and (not result.timed_out or result.wall_s >= timeout_s - 0.001)
         and all(
             size <= output_bytes

@@ -5,6 +5,7 @@ UserError                a person's mistake, or a file that cannot be used: one 
 ├── WorldError           two worlds of a task that must differ and do not (world/)
 ├── SandboxError         the cell is executed again
 │   └── ResultLost       the command had started; its cell is abandoned after some attempts
+│       └── MachineBusy  other work on the machine left the command no processor time
 └── CallError            one cell has no answer; the run goes on with the others
     └── StopRun          the whole run stops
         ├── ModelStop    this model is asked no more, the others are (generation/)
@@ -55,6 +56,10 @@ class SandboxError(UserError):
 
 class ResultLost(SandboxError):
     """A command had started, but its result was lost, and not by its fault."""
+
+
+class MachineBusy(ResultLost):
+    """A command was interrupted: other work on the machine left it too little processor time."""
 
 
 class CallError(UserError):

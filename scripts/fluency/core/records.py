@@ -10,7 +10,7 @@ import builtins
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from fluency.core.schema import (
     Count,
@@ -168,6 +168,8 @@ class Used(FrozenModel):
     cpu_s: float | None = None
     peak_rss_bytes: int | None = None
     """Largest single process of the command (wait4)."""
+    container_cpu_s: float | None = Field(default=None, exclude_if=lambda value: value is None)
+    """Processor time of the whole container; null: hidden, and a deadline was one of wall time."""
     peak_memory_bytes: int | None = None
     """Of the whole container."""
     peak_processes: int | None = None

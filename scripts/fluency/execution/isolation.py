@@ -38,6 +38,8 @@ def profile_sha256() -> str:
 
 WORLD_MB = 128
 SOCKETS_MB = 32
+CPU_SHARES = 8192
+"""Eight times the weight of the engine's other containers; half of that in version 2."""
 # Terminals and queues, which are counted for the whole host; the engine's own list, which this one
 # replaces; the host's boot parameters, and its disks with their serial numbers.
 MASKED = """\
@@ -91,6 +93,7 @@ def isolation(limits: Limits, engine: str = "docker", runtime: str = "") -> Meas
         "pids": {"PidsLimit": limits.pids},
         "memory": {"Memory": memory},
         "no-swap": {"MemorySwap": memory},
+        "more-weight": {"CpuShares": CPU_SHARES},
         "no-core-dumps": {"Ulimits": [_ulimit("core", 0)]},
         "file-size": {"Ulimits": [_ulimit("fsize", limits.file_mb << 20)]},
         "open-files": {"Ulimits": [_ulimit("nofile", limits.open_files)]},

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fluency.common.errors import SandboxError
+from fluency.common.errors import MachineBusy, SandboxError
 from fluency.core.records import ProcessFact, Result, Stream
 from fluency.core.shells import AS_DESIGNED, CONDITIONS, SHELLS, ConditionName
 from fluency.core.study import Limits
@@ -34,6 +34,12 @@ class Invocation:
 
 
 RUNNER_PROTOCOL = 1
+PATIENCE = 4
+"""Deadlines that a command may take on a machine that is busy with other work."""
+
+
+class RunnerFailed(SandboxError):
+    """The runner itself says that it failed."""
 
 
 def encode(invocation: Invocation, nonce: str) -> bytes:
@@ -54,6 +60,7 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
         "tools": condition.unix_tools,
         "home": dict(condition.home_files),
         "timeout_s": invocation.timeout_s,
+        "patience": PATIENCE,
         "output_bytes": invocation.limits.output_bytes,
         "ages": dict(world.ages),
         "tar_bytes": len(world.tar),
@@ -84,17 +91,25 @@ def read_start(output: bytes | bytearray, nonce: str) -> list[ProcessFact] | Non
 def decode(output: bytes | bytearray, nonce: str) -> Result:
     """The result in the runner's output.
 
-    SandboxError unless it is the complete, valid document of this execution.
+    SandboxError unless it is the complete, valid document of this execution; MachineBusy if the
+    command was interrupted.
     """
-    what, hint = "", "the next run measures the cell; `make doctor` checks image and engine"
+    kind, what, hint = (
+        SandboxError,
+        "",
+        "the next run measures the cell; `make doctor` checks image and engine",
+    )
     try:
         answer = json.loads(output.rpartition(b"\n")[2])
         if answer["protocol"] != RUNNER_PROTOCOL:
             what = "the image speaks another protocol"
         elif answer.get("error"):
+            kind = RunnerFailed
             what = f"the runner failed: {str(answer['error']).strip().splitlines()[-1]}"
         elif answer["nonce"] != nonce:
             what = "the result is of another execution"
+        elif answer.get("interrupted"):
+            kind, what = MachineBusy, "the machine was too busy with other work"
         else:
             found = answer["result"]
             if found.keys() != Result.model_fields.keys() - {"processes", "lost"}:
@@ -107,4 +122,4 @@ def decode(output: bytes | bytearray, nonce: str) -> Result:
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         why = " ".join(repr(error).split())[:200]
         what = f"the sandbox gave no whole result document ({len(output)} bytes came back): {why}"
-    raise SandboxError(what, where="sandbox", hint=hint)
+    raise kind(what, where="sandbox", hint=hint)

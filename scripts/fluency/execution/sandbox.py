@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import Any
 
-from fluency.common.errors import ResultLost, RunEnded, SandboxError
+from fluency.common.errors import MachineBusy, ResultLost, RunEnded, SandboxError, StopRun
 from fluency.common.terminal import log_line
 from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
@@ -20,7 +20,7 @@ from fluency.execution.container import LABEL, LABELS, NEXT_RUN, WHERE, read_res
 from fluency.execution.engine import Engine, ensure_engine
 from fluency.execution.image import ensure_image, why_missing
 from fluency.execution.isolation import MeasureRefused, Measures, profile_sha256
-from fluency.execution.protocol import Invocation, encode
+from fluency.execution.protocol import PATIENCE, Invocation, encode
 from fluency.world import World
 
 EMPTY_WORLD = World(seed=0)
@@ -50,7 +50,7 @@ class Sandbox:
         self.parallel = parallel
         self._engine = engine
         self._slots = threading.BoundedSemaphore(parallel)
-        self._ended = False
+        self._stopped: StopRun | None = None
         self._needs_canary = False
         self._canary_lock = threading.Lock()
 
@@ -58,7 +58,7 @@ class Sandbox:
         """One command in one world; SandboxError when it could not be measured.
 
         A result that was lost after the command had started is the command's failure if the canary
-        then succeeds.
+        then succeeds. StopRun if the machine is too busy for the canary, too.
         """
         if why := self.why_missing(invocation.shell):
             raise SandboxError(why, where=WHERE, hint="`make doctor` says how")
@@ -66,8 +66,10 @@ class Sandbox:
             self.canary(invocation.limits)
         try:
             result = self._run(invocation)
-        except SandboxError:
+        except SandboxError as error:
             self._needs_canary = True
+            if isinstance(error, MachineBusy):
+                self.canary(invocation.limits)
             raise
         if result.lost is not None:
             self._needs_canary = True
@@ -83,7 +85,7 @@ class Sandbox:
 
         A command that ran in one has no result, and no failed attempt.
         """
-        self._ended = True
+        self._stopped = RunEnded("the run was ended", where=WHERE, hint=NEXT_RUN)
         mine = {"label": f"{LABEL}={LABELS[LABEL]}"}
         running = self._engine.client(timeout=1).containers(filters=mine)
         # The engine answers when a container has ended.
@@ -109,7 +111,13 @@ class Sandbox:
             text = f"printf '%s\\n' {shlex.quote(TEXT)}; {FILTERED}; cat {IN_FORCE} 2>/dev/null"
             command = f"{text}; printf canary >&2; exit 7"
             shell = DESIGN_SHELLS[0]
-            result = self._run(Invocation(shell, command, EMPTY_WORLD, limits, TIMEOUT_S))
+            try:
+                result = self._run(Invocation(shell, command, EMPTY_WORLD, limits, TIMEOUT_S))
+            except MachineBusy as lost:
+                what = f"{lost.what} for a command with a known result, too"
+                hint = "end the other programs, then run again: no answer is asked for twice"
+                self._stopped = StopRun(what, where=WHERE, hint=hint)
+                raise self._stopped from None
             text, filtered, *found = [*result.stdout.data.split("\n"), ""]
             kind, what = SandboxError, ""
             if (result.exit_code, text, result.stderr.data) != (7, TEXT, "canary"):
@@ -134,20 +142,23 @@ class Sandbox:
             measures = isolation.isolation(limits, self.engine["name"], runtime)
             if self.refused:
                 del measures["seccomp"]
+            if self.engine.get("rootless"):  # its users are seldom given the processors' controller
+                del measures["more-weight"]
         config = isolation.container_config(self.image.image_id, LABELS, measures)
         sent = encode(invocation, nonce)
-        max_bytes, timeout_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
+        max_bytes = 4 * limits.output_bytes + (8 << 20)
+        timeout_s = PATIENCE * invocation.timeout_s + GRACE_S
         with self._slots:
-            self._check_ended()
+            self._check_stopped()
             try:
                 session = run_container(self._engine, config, sent, max_bytes, timeout_s)
                 return read_result(self._engine, session, nonce)
             finally:
-                self._check_ended()
+                self._check_stopped()
 
-    def _check_ended(self) -> None:
-        if self._ended:
-            raise RunEnded("the run was ended", where=WHERE, hint=NEXT_RUN)
+    def _check_stopped(self) -> None:
+        if self._stopped:
+            raise self._stopped
 
 
 def open_sandbox(config: SandboxConfig) -> Sandbox:
