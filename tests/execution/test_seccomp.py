@@ -28,6 +28,7 @@ INTERNET = (2, 10)
 PROTOCOLS = (*range(256), 262)
 """262 is MPTCP."""
 NEW_USER_NAMESPACE = 0x10000000
+SCHED_IDLE = 5
 
 
 def named(key: str) -> list[str]:
@@ -72,14 +73,14 @@ def test_capabilities_grant_no_further_calls():
 # ------------------------------------------------------------ in a container
 
 SPECIAL = {"clone": [NEW_USER_NAMESPACE], "personality": [8], "userfaultfd": [1 << 20 | 1]}
-SPECIAL |= {"sync": [], "process_vm_readv": [-1, 0, 0, 0, 0, 0]}
+SPECIAL |= {"sched_setscheduler": [0, SCHED_IDLE, -1], "sync": [], "process_vm_readv": [-1, 0, 0, 0, 0, 0]}
 """Arguments by which the kernel gets as far as it can without harm; for the others -1."""
 
 
 def probes() -> list[tuple[str, str, list[int]]]:
     """(label, system call, arguments) of what must be refused, and of sockets of every family."""
     calls = {*named("removed"), *named("never"), *(TO_SOME - OURS)}
-    calls |= {"clone", "clone3", "personality"}
+    calls |= {"clone", "clone3", *BY_ONE_ARGUMENT}
     found = [(name, name, SPECIAL.get(name, [-1] * 6)) for name in sorted(calls)]
     for family in FAMILIES:
         found.append((f"socket {family}", "socket", [family, NOT_THERE, 0]))
@@ -89,6 +90,7 @@ def probes() -> list[tuple[str, str, list[int]]]:
         found.append((f"protocol {family} {protocol}", "socket", given))
     found.append(("the upper half", "socket", [1 << 32 | 40, NOT_THERE, 0]))
     found.append(("asks", "personality", [0xFFFFFFFF]))
+    found.append(("usual policy", "sched_setscheduler", [0, 0, -1]))
     return [*found, ("i386", "i386", []), ("x32", "x32", [])]
 
 
@@ -97,8 +99,10 @@ ALLOWED = {
     *(f"socketpair {family}" for family in LESS["sockets"]["pairs"]),
     *(f"protocol {family} {protocol}" for family in INTERNET for protocol in (0, 6, 17)),
     "asks",
+    "usual policy",
 }
 ABIS = {"i386", "x32"}
+BY_ONE_ARGUMENT = ("personality", "sched_setscheduler")
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +146,7 @@ def test_profile_refuses_each_reduction(sandbox, answered):
         return
     default, bare = answered(json.dumps(DEFAULT)), answered("unconfined")
     taken = {label for label in ours if label.startswith(("socket ", "protocol "))}
-    taken |= {*named("removed"), "personality"}
+    taken |= {*named("removed"), *BY_ONE_ARGUMENT}
     seen = {label for label in taken & refused if default[label] != errno.EPERM}
     assert taken & refused - seen <= {label for label in taken if bare[label] == errno.EPERM}
     assert len(seen) > 70, seen
