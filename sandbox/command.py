@@ -21,7 +21,7 @@ from processes import (
 UID, HOME = USERS["agent"]
 NICENESS = 19
 DRAIN_S, KILL_S = 0.5, 2.0
-LOOKS, LOOK_S = 10, 0.01
+LOOKS, LOOK_S, PATIENCE = 10, 0.01, 4
 TOOLS = "/opt/tools/bin"
 NO_TOOLS = "/opt/empty"
 
@@ -50,13 +50,14 @@ class Deadline:
     """A time limit that other work on the machine does not use up.
 
     At the end of the seconds they are used up if the container had half of them as processor time,
-    or if `LOOKS` looks in a row find no thread that is runnable: the command waits for something
-    else than a processor. Until then the limit is extended, up to `patience` times the seconds.
+    or if `LOOKS` more looks find no thread that is kept waiting than find one. Until then the limit
+    is extended, up to `PATIENCE` times the seconds.
     """
 
-    def __init__(self, seconds: float, patience: float) -> None:
-        self.seconds, self.began, self.used, self.idle = seconds, time.monotonic(), processor_s(), 0
-        self.until, self.last = self.began + seconds, self.began + seconds * patience
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.used, self.idle = seconds, processor_s(), 0
+        self.until = time.monotonic() + seconds
+        self.last = self.until + seconds * (PATIENCE - 1)
 
     def left(self) -> float:
         """Seconds to the limit or to the next look."""
@@ -108,14 +109,7 @@ def _write(files: dict[str, str]) -> None:
             stream.write(text)
 
 
-def run(
-    argv: list,
-    variables: dict[str, str],
-    root: str,
-    timeout_s: float,
-    patience: float,
-    limit: int,
-) -> dict:
+def run(argv: list, variables: dict[str, str], root: str, timeout_s: float, limit: int) -> dict:
     """Run the command in the folder `root`; `argv` is the program's path, options, the command.
 
     Kills nothing: the caller reads /proc before it calls `kill_all`. Returns child (process id),
@@ -131,8 +125,7 @@ def run(
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
 
-    deadline, ended = Deadline(timeout_s, patience), None
-    began = deadline.began
+    ended, deadline, began = None, Deadline(timeout_s), time.monotonic()
     child = os.fork()
     if child == 0:
         _become_command(argv, variables, root, out_write, err_write, why_write)
@@ -149,7 +142,7 @@ def run(
         for pid, status, usage in reaped():
             if pid == child:
                 ended = (status, usage, time.monotonic() - began)
-                deadline = Deadline(DRAIN_S, patience)
+                deadline = Deadline(DRAIN_S)
             if deadline.left() <= 0:
                 break
         if (ended and not open_streams) or deadline.over():
@@ -212,7 +205,7 @@ def leftover() -> list[str]:
     return sorted(names)
 
 
-def kill_all(child: int, patience: float) -> tuple | None:
+def kill_all(child: int) -> tuple | None:
     """Kill and reap every process except the runner.
 
     Returns the command's (status, usage) if it ended by this.
@@ -220,7 +213,7 @@ def kill_all(child: int, patience: float) -> tuple | None:
     PID 1 signals -1: the kernel does that under one lock, so no fork escapes, as it could with a
     list of ids.
     """
-    command_end, deadline = None, Deadline(KILL_S, patience)
+    command_end, deadline = None, Deadline(KILL_S)
     while not deadline.over():
         try:
             os.kill(-1, signal.SIGKILL)
@@ -233,4 +226,4 @@ def kill_all(child: int, patience: float) -> tuple | None:
         if not any(uid == UID for _, uid in all_processes()):
             return command_end
         time.sleep(0.001)
-    raise TimeoutError(f"these processes do not end: {all_processes()[:20]}")
+    raise TimeoutError("its processes do not end when they are killed")

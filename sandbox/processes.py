@@ -189,26 +189,26 @@ def is_kept_waiting() -> bool:
     Between the looks the runner sleeps for a time that no command can know, so what seldom runs is
     seldom seen twice, also if it waits for the processor on which the runner looks.
     """
-    threads = [
-        f"{pid}/task/{thread}" for pid, _ in all_processes() for thread in _listed(f"{pid}/task")
-    ]
-    seen = [thread for thread in threads if _state(thread) == "R"]
+    seen = list(_runnable(_threads()))
     time.sleep(PAUSE_S * os.urandom(1)[0] / 255 + PAUSE_S / 2)
-    return any(_state(thread) == "R" for thread in seen)
+    return any(_runnable(seen))
 
 
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(f"/proc/{folder}")
-    except OSError:
-        return []  # it has ended meanwhile
+def _threads():
+    for pid, _ in all_processes():
+        try:
+            yield from [f"{pid}/task/{thread}" for thread in os.listdir(f"/proc/{pid}/task")]
+        except OSError:
+            continue  # it has ended meanwhile
 
 
-def _state(pid: str) -> str:
-    try:
-        return stat(pid)["state"]
-    except OSError:
-        return ""
+def _runnable(threads):
+    for thread in threads:
+        try:
+            if stat(thread)["state"] == "R":
+                yield thread
+        except OSError:
+            continue  # it has ended meanwhile
 
 
 def all_processes() -> list[tuple[int, int]]:

@@ -146,7 +146,6 @@ def measure(invocation: dict, tar: bytes) -> dict:
         command.environment(invocation["shell"], invocation["tools"]),
         root,
         invocation["timeout_s"],
-        invocation["patience"],
         invocation["output_bytes"],
     )
     container_cpu_s = processes.processor_s()
@@ -155,7 +154,7 @@ def measure(invocation: dict, tar: bytes) -> dict:
     intact = processes.unchanged(before, processes.facts()) and (
         server is None or is_alive(server, server_started)
     )
-    ended = command.kill_all(ran["child"], invocation["patience"])
+    ended = command.kill_all(ran["child"])
     status, usage = ran["ended"][:2] if ran["ended"] else ended
     for stream in (ran["stdout"], ran["stderr"]):
         for _ in range(64):  # what is still in the pipe, at most its size

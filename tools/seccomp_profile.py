@@ -41,7 +41,9 @@ def _reduced(default: dict[str, Any], less: dict[str, Any]) -> dict[str, Any]:
         ]
     rules += [_allow("socketpair", _is(0, family)) for family in less["sockets"]["pairs"]]
     rules += [_allow("personality", _is(0, value)) for value in less["personality"]["allowed"]]
-    rules += [_allow("sched_setscheduler", _is(1, value)) for value in less["scheduling"]["allowed"]]
+    rules += [
+        _allow("sched_setscheduler", _is(1, value)) for value in less["scheduling"]["allowed"]
+    ]
     # Only the native calling convention of each architecture.
     machines = [
         {"architecture": known["architecture"], "subArchitectures": []}

@@ -50,6 +50,8 @@ PROBES = [
         "echo $(($(cat memory/memory.memsw.limit_in_bytes) - $(cat memory/memory.limit_in_bytes)))",
         "0\n",
     ),
+    Probe("more-weight", # Usual are 1024 in version 1 of control groups and 100 in version 2.
+        "cd /sys/fs/cgroup; echo $(( $(cat cpu/cpu.shares 2>/dev/null || echo $(cat cpu.weight)0) > 1024 ))", "1\n"),
     Probe("no-core-dumps", "ulimit -Hc", "0\n"),
     Probe("file-size", "head -c 70M /dev/zero > /tmp/x; echo $?", "153\n", limits=Limits(memory_mb=256, tmpfs_mb=96,
         file_mb=64)),

@@ -73,7 +73,11 @@ def test_capabilities_grant_no_further_calls():
 # ------------------------------------------------------------ in a container
 
 SPECIAL = {"clone": [NEW_USER_NAMESPACE], "personality": [8], "userfaultfd": [1 << 20 | 1]}
-SPECIAL |= {"sched_setscheduler": [0, SCHED_IDLE, -1], "sync": [], "process_vm_readv": [-1, 0, 0, 0, 0, 0]}
+SPECIAL |= {
+    "sched_setscheduler": [0, SCHED_IDLE, -1],
+    "sync": [],
+    "process_vm_readv": [-1, 0, 0, 0, 0, 0],
+}
 """Arguments by which the kernel gets as far as it can without harm; for the others -1."""
 
 

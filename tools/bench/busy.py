@@ -64,7 +64,9 @@ def verdict(sandbox: Sandbox, shell: str, command: str) -> str:
     except ResultLost as lost:
         return lost.what
     how = result.lost or ("timeout" if result.timed_out else f"exit {result.exit_code}")
-    return f"{how} after {result.wall_s:.1f} s, {result.used.container_cpu_s:.1f} s of processor time"
+    return (
+        f"{how} after {result.wall_s:.1f} s, {result.used.container_cpu_s:.1f} s of processor time"
+    )
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result, Stream, Used
 from fluency.execution.engine import Engine, both_ends
 from fluency.execution.isolation import MeasureRefused, bound_sockets
-from fluency.execution.protocol import RunnerFailed, decode, read_start
+from fluency.execution.protocol import decode, read_start
 
 LABEL = "agent-shell-sandbox.execution"
 LABELS = {LABEL: secrets.token_hex(8)}
@@ -155,8 +155,6 @@ def read_result(engine: Engine, session: ContainerSession, nonce: str) -> Result
     except SandboxError as error:
         if start is None or isinstance(error, ResultLost):
             raise
-        if isinstance(error, RunnerFailed):  # what it could not kill keeps the container
-            session.failure = error
         own, why = _own_end(engine, session, error)
         if not own:
             hint = "the next run tries the cell again, a few times"

@@ -35,11 +35,7 @@ class Invocation:
 
 RUNNER_PROTOCOL = 1
 PATIENCE = 4
-"""Deadlines that a command may take on a machine that is busy with other work."""
-
-
-class RunnerFailed(SandboxError):
-    """The runner itself says that it failed."""
+"""Deadlines after which the runner ends a command on a machine that is busy with other work."""
 
 
 def encode(invocation: Invocation, nonce: str) -> bytes:
@@ -60,7 +56,6 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
         "tools": condition.unix_tools,
         "home": dict(condition.home_files),
         "timeout_s": invocation.timeout_s,
-        "patience": PATIENCE,
         "output_bytes": invocation.limits.output_bytes,
         "ages": dict(world.ages),
         "tar_bytes": len(world.tar),
@@ -104,7 +99,6 @@ def decode(output: bytes | bytearray, nonce: str) -> Result:
         if answer["protocol"] != RUNNER_PROTOCOL:
             what = "the image speaks another protocol"
         elif answer.get("error"):
-            kind = RunnerFailed
             what = f"the runner failed: {str(answer['error']).strip().splitlines()[-1]}"
         elif answer["nonce"] != nonce:
             what = "the result is of another execution"
