@@ -282,6 +282,7 @@ def test_report_states_attempts_and_side_effects(tmp_path: Path) -> None:
     }
     text = report(tmp_path, lambda cell: True, altered=lambda row, number: news.get(number, {}))
     first, second = (f"model-x/bash/task-01/{trial}" for trial in (1, 2))
+    assert "interrupted from outside while the command ran (Bash 2, PowerShell 0): [" in text
     assert f"[{first}](explorer.html#{first}) measured at the 2nd attempt; [{second}]" in text
     assert f"(explorer.html#{second}) abandoned after the 3rd attempt.\n\n*Missing*" in text
     assert "its command was started 3 times (1)" in text

@@ -13,7 +13,7 @@ from pathlib import Path
 from fluency.cli import exit_code_of
 from fluency.common.files import pretty_json, write_atomic
 
-ALL = ("designed", "scale", "sandbox", "archive")
+ALL = ("designed", "scale", "sandbox", "busy", "archive")
 
 
 def main() -> int:

@@ -33,7 +33,8 @@ COMMANDS = {
         "trivial": "1",
         "sleep": "Start-Sleep 1000",
         "endless loop": "while ($true) {}",
-        "storm": "1..200 | % { $null = [Diagnostics.Process]::Start('md5sum', '/dev/zero') }; Start-Sleep 1000",
+        "storm": "1..200 | % { $null = [Diagnostics.Process]::Start("
+        "'md5sum', '/dev/zero') }; Start-Sleep 1000",
         "fork loop": "while ($true) { /usr/bin/true }",
         "chrt -i 0": "chrt -i 0 yes >/dev/null",
         "idle children": "1..20 | % { $null = [Diagnostics.Process]::Start("
