@@ -37,7 +37,7 @@
   // ---- the cells
 
   const titles = Object.fromEntries(data.shells);
-  const grammars = Object.fromEntries(data.shells.map(([shell, , grammar]) => [shell, grammar]));
+  const tokens = Object.fromEntries(data.shells.map(([shell, , source]) => [shell, source && new RegExp(source, "g")]));
   const cells = data.cells.map(([model, shell, task, trial, state, failure, made, attempt, reason], index) => (
     { index, path: [model, shell, task, trial].join("/"), model, shell, task, trial, state, failure, made, attempt, reason }));
   const categories = Object.fromEntries(data.tasks);
@@ -266,15 +266,11 @@
 
   // ---- one cell
 
-  const TOKENS = {
-    bash: /(?<c>(?<=^|\s)#[^\n]*)|(?<s>'[^']*'?|"(?:[^"\\]|\\[^])*"?)|(?<v>\$(?:\{[^}\n]*\}?|\w+|[@*#?$!-]))|(?<f>(?<=\s)--?[A-Za-z][\w-]*)|(?<o>\|\||&&|[|&;<>(){}]|\$\()|(?<k>\b(?:for|while|until|do|done|if|then|elif|else|fi|case|esac|in|function)\b)/g,
-    pwsh: /(?<c>(?<=^|\s)#[^\n]*)|(?<s>'[^']*'?|"(?:[^"`]|`[^])*"?)|(?<v>\$(?:\{[^}\n]*\}?|[\w:]+|[?$^]))|(?<k>\b[A-Za-z]+-[A-Z][A-Za-z]+\b|\b(?:foreach|for|while|if|elseif|else|switch|function|param)\b)|(?<f>(?<=\s)-[A-Za-z]\w*)|(?<o>\|\||&&|[|&;<>(){}]|@\()/g,
-  };
-  TOKENS.prose = /(?<w>(?<=\s)--?[A-Za-z][\w-]*|\b[A-Z][a-z]+-[A-Z][A-Za-z]+\b)/g; // names that no line may break in
+  const PROSE = /(?<w>(?<=\s)--?[A-Za-z][\w-]*|\b[A-Z][a-z]+-[A-Z][A-Za-z]+\b)/g; // names that no line may break in
   const HIGHLIGHTED = 20000;
-  const highlight = (node, text, grammar) => {
+  const highlight = (node, text, pattern) => {
     let from = 0;
-    for (const match of text.slice(0, HIGHLIGHTED).matchAll(TOKENS[grammar])) {
+    for (const match of pattern ? text.slice(0, HIGHLIGHTED).matchAll(pattern) : []) {
       write(node, text.slice(from, match.index));
       const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
       node.append(write(make("span", { class: `tok-${kind}` }), match[0]));
@@ -356,8 +352,8 @@
   const SHELLS = data.shells.length === 2 ? "both shells" : "all shells";
   const isShown = (cell) => buttons[cell.index] && !buttons[cell.index].disabled;
   const note = (text) => write(make("p", { class: "note" }), text);
-  const coloured = (cell) => (node, text) => highlight(node, text, grammars[cell.shell]);
-  const unbroken = (node, text) => highlight(node, text, "prose");
+  const coloured = (cell) => (node, text) => highlight(node, text, tokens[cell.shell]);
+  const unbroken = (node, text) => highlight(node, text, PROSE);
   const noCommand = (view) => note(view.reply ? "The reply holds no command." : "Nothing has been asked yet.");
   const cellLink = (cell, text) => linkTo(cell.path, { "aria-label": plain(`${nameOf(cell)}: ${verdictOf(cell)}`) }, markOf(kindOf(cell), cell.state), make("span", {}, text));
   const related = (title, links) => links.length ? make("nav", { class: "related", "aria-label": title }, make("span", {}, `${title}: `), ...links) : null;

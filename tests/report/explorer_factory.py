@@ -90,7 +90,7 @@ def make_cell(
         row = Row(**name, status=state, reason=text or "the image holds no PowerShell")
         return CellRecords(None, None, None), row
     passed = state == "passed"
-    command = text or rng.choice(COMMANDS[SHELLS[cell.shell].grammar])
+    command = text or rng.choice(COMMANDS[SHELLS[cell.shell].grammar or "bash"])
     lenient = None
     if state == "format":
         lenient = command

@@ -2,9 +2,11 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
+from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
 from tests.report.explorer_factory import FAILURES, make_explorer
 
@@ -112,6 +114,17 @@ def test_explorer_cell_shows_all_of_its_records(write, new_page, zsh) -> None:
     page.wait(f"{DIALOG}.textContent.includes('not asked yet')")
     page.press("n")
     page.wait(f"{DIALOG}.textContent.includes('the image holds no PowerShell')")
+
+
+def test_explorer_colours_nothing_without_tokens(write, new_page, monkeypatch) -> None:
+    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", grammar=None))
+    made = make_explorer(1, 1, 1, shells=("bash", "zsh"))
+    cell = Cell(*FIRST.replace("/bash/", "/zsh/").split("/"), 1)
+    page = new_page()
+    page.open(write(made), cell.path)
+    command = made.load(cell).execution.extraction.strict
+    assert page.run(f"{DIALOG}.querySelector('.command').textContent") == command
+    assert page.run(f"{DIALOG}.querySelectorAll('.command span').length") == 0
 
 
 def test_explorer_filters_count_cells(write, new_page) -> None:

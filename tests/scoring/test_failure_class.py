@@ -19,12 +19,15 @@ SAYS = {"missing_command": r"^zsh:\d+: command not found: (.+)$"}
 SAYS["syntax_error"] = r"^zsh:\d+: parse error"
 ZSH = replace(SHELLS["bash"], name="zsh", title="zsh", **SAYS)
 """A further shell with Bash's grammar and patterns of its own."""
+SAYS = {"missing_command": r"Command `(.+)` not found", "syntax_error": r"nu::parser::"}
+NU = replace(SHELLS["bash"], name="nu", title="Nushell", grammar=None, **SAYS)
+"""A shell without a parser: nothing is read as Bash."""
 
 
 def cell(*results, reply="some command", outcome="ok", shell="bash", task=TASK, expected=RIGHT):
     verdicts = [judge(task, each, expected) for each in results]
     runs = list(map(HeadlineRun, (11, 24), results, verdicts))
-    return classify(outcome, extract(reply), (SHELLS | {"zsh": ZSH})[shell], runs)
+    return classify(outcome, extract(reply), (SHELLS | {"zsh": ZSH, "nu": NU})[shell], runs)
 
 
 def test_every_recording_is_judged_and_classified_as_recorded():
@@ -130,6 +133,11 @@ NO_SYNTAX = "bash: -c: line {}: syntax error near unexpected token `)'\n"
         ("missing-program", "bash", "fd | sort", 0, MISSING.format("fd")),
         ("missing-program", "zsh", "fd | sort", 127, "zsh:1: command not found: fd\n"),
         ("does-not-parse", "zsh", "ls |", 1, "zsh:1: parse error near `|'\n"),
+        ("does-not-parse", "nu", "ls | where", 1, "Error: nu::parser::missing_positional\n"),
+        ("missing-program", "nu", "if (fd x) { }", 1, "Command `fd` not found\n"),
+        ("invented-command", "nu", "Get-Item x", 1, "Command `Get-Item` not found\n"),
+        ("non-zero-exit", "nu", "if (", 1, ""),
+        ("non-zero-exit", "nu", "cargo tree", 127, ""),
         # Nothing was said: the last program counts.
         ("missing-program", "bash", "cat x | perl -ne 1 2>/dev/null", 127, ""),
         ("missing-program", "bash", "ls | xargs cargo", 127, ""),

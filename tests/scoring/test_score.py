@@ -1,5 +1,7 @@
 """A cell's score from its records."""
 
+from dataclasses import replace
+
 import pytest
 
 from fluency.common.errors import UserError
@@ -75,6 +77,12 @@ def test_score_cell_right_in_both_worlds():
     assert (found.make_up.made_of, found.make_up.commands) == ("unix-only", ["find", "awk"])
     assert found.task_sha256 == TASK.sha256 and found.provenance["code_sha256"] == CODE
     assert found.provenance["check_sha256"] == TASK.check_sha256
+
+
+def test_score_cell_without_a_parser_classifies_no_make_up(monkeypatch):
+    monkeypatch.setitem(SHELLS, "nu", replace(SHELLS["bash"], name="nu", grammar=None))
+    found = score(right(), generation(shell="nu"))
+    assert found.passed and found.make_up is None
 
 
 def test_score_cell_right_in_one_world_fails_in_each_way():

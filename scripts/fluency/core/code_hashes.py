@@ -44,6 +44,7 @@ STAGES: Mapping[str, Stage] = {
             "scripts/fluency/execution/isolation.py",
             "scripts/fluency/execution/container.py",
             "scripts/fluency/core/grammar.py",
+            "scripts/fluency/core/dialects/*.py",
             "scripts/fluency/core/reply_marks.*",
             "sandbox/seccomp/*",
         ),

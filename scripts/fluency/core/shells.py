@@ -118,7 +118,7 @@ class Shell:
     # The command that prints the lines, quoted for this shell.
     print_command: Callable[[Sequence[str]], str]
     lexer: str  # of Pygments
-    grammar: Grammar
+    grammar: Grammar | None  # None: without a parser, its own messages alone say what went wrong
     # Regular expressions of its messages about an unknown command, whose group is the name, and
     # about a text that it cannot parse.
     missing_command: str

@@ -46,7 +46,7 @@ def intent_of(shell: str, command: str) -> Intent | str:
     """
     dialect = SHELLS[shell].grammar if shell in SHELLS else grammar.BASH
     parsed = grammar.parse(dialect, command)
-    if not parsed.parses or not parsed.calls:
+    if dialect is None or not parsed.parses or not parsed.calls:
         return "does not parse"
     if not is_single(dialect, command):
         return "more than one command"

@@ -17,6 +17,7 @@ from fluency.analysis.outcomes import cells_in
 from fluency.analysis.study_analysis import Analysis
 from fluency.common.files import write_atomic
 from fluency.common.paths import REPORT
+from fluency.core.grammar import DIALECTS
 from fluency.core.shells import SHELLS, gap_shells
 from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, cell_view
@@ -64,7 +65,7 @@ def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
     study = view.study
     return {
         "study": study.study,
-        "shells": [[shell, SHELLS[shell].title, SHELLS[shell].grammar] for shell in study.shells],
+        "shells": [[shell, SHELLS[shell].title, _tokens(shell)] for shell in study.shells],
         "contrast": gap_shells(study.shells),
         "models": [[model.alias, model.id] for model in study.models],
         "tasks": [[task.id, task.category] for task in view.tasks],
@@ -72,6 +73,12 @@ def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
         "kinds": {failure: kind for failure, (kind, _) in FAILURES.items()},
         "cells": [_entry(row) for row in frame.to_dict("records")],
     }
+
+
+def _tokens(shell: str) -> str:
+    """What the page colours in a shell's commands; empty: nothing."""
+    grammar = SHELLS[shell].grammar
+    return DIALECTS[grammar].TOKENS if grammar else ""
 
 
 def _entry(row: dict[Hashable, Any]) -> list[Any]:

@@ -37,7 +37,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fluency.core.grammar import Call, parse
+from fluency.core.grammar import BASH, Call, parse
 from fluency.core.records import THINKING, Extraction, FailureClass, Outcome, Result, side_effects
 from fluency.core.shells import Shell, other_dialect
 from fluency.scoring import commands
@@ -112,12 +112,14 @@ def classify(
 def _unreadable(
     extraction: Extraction, shell: Shell, failing: list[HeadlineRun]
 ) -> Classification | None:
-    command = extraction.strict or ""
-    accepted = parse(shell.grammar, command).parses
+    command, grammar = extraction.strict or "", shell.grammar
+    accepted = parse(grammar, command).parses
     broken = [run for run in failing if commands.is_syntax_error(shell, run.result, accepted)]
     said = "\n".join(commands.stderr_of(run.result) for run in failing)
     names = list(dict.fromkeys(re.findall(shell.missing_command, said, re.MULTILINE)))
-    absent = bool(names) or any(run.result.exit_code == 127 for run in failing)
+    # Without a parser the shell's own messages alone say what went wrong.
+    silent = [run for run in failing if run.result.exit_code == 127] if grammar else []
+    absent = bool(names or silent)
     unstarted = any(run.result.spawn_error is not None for run in failing)
     if not (broken or absent or unstarted):
         return None
@@ -130,16 +132,16 @@ def _unreadable(
         return None
     listed = ", ".join(map(quoted, names[:3])) or "a command (exit code 127)"
     problem = f"{shell.title} " + ("cannot parse it" if broken else f"does not find {listed}")
-    if commands.is_other_dialect(command, shell, bool(broken), names):
+    if grammar and commands.is_other_dialect(command, shell, bool(broken), names):
         written_for = f"It is written for {other_dialect(shell).title}"
         return Classification("other-dialect", f"{written_for}, and {problem}.")
     if broken:
         return Classification("does-not-parse", f"{problem}{first_message(broken[0].result)}.")
-    if not names:  # a silent 127 is about the program that was called last
-        calls = parse(shell.grammar, command).calls or [Call("", ())]
-        *_, last = commands.calls_of(calls[-1], shell.grammar)
+    if grammar and not names:  # a silent 127 is about the program that was called last
+        calls = parse(grammar, command).calls or [Call("", ())]
+        *_, last = commands.calls_of(calls[-1], grammar)
         names = [last.name]
-    there = all(commands.is_known_command(name, shell.grammar) for name in names)
+    there = all(commands.is_known_command(name, grammar or BASH) for name in names)
     return Classification("missing-program" if there else "invented-command", f"{problem}.")
 
 

@@ -75,7 +75,7 @@ def score_cell(
         marks, under = dict.fromkeys(marks), dict.fromkeys(under)
         failure = Classification(None, f"Not measured: {reason}.")
     make_up = None
-    if command is not None:
+    if command is not None and shell.grammar is not None:
         # Whether it parses is decided by the shell where it ran.
         results = [run.result for run in headline if run.result.spawn_error is None]
         parses = parse(shell.grammar, command).parses

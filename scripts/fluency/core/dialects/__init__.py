@@ -1,0 +1,1 @@
+"""The dialects: a module each, with its parser and the explorer's colours."""
