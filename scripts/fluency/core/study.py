@@ -312,8 +312,8 @@ def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> 
     then only parsed.
     """
     files = [CONFIG, *map(Path, overrides)]
-    values = reduce(merge, map(read_yaml, files))
+    given = [*map(read_yaml, files)]
     try:
-        return Study.model_validate(values if merged is None else merged)
+        return Study.model_validate(reduce(merge, given) if merged is None else merged)
     except ValidationError as error:
         raise config_error(error, files, Study) from None
