@@ -7,12 +7,14 @@ export PYTHONUNBUFFERED := 1
 # Else each start compiles Snakemake, pandas and this package again: seconds for every command.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Every setting and every target appears in a target's own line.
-SETTINGS := $(shell grep -E '^[a-z-]+:' Makefile | grep -oE '\b[A-Z_]+=')
+# A target takes the settings that its own line names.
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
-UNKNOWN := $(filter-out $(patsubst %=,%,$(SETTINGS)),$(GIVEN))
-$(if $(UNKNOWN),$(error no target takes $(UNKNOWN): `make` lists their settings; \
-  a variable of the environment goes before the command: $(firstword $(UNKNOWN))=... make))
+TAKEN = $(patsubst %=,%,$(shell grep -E '^$(1):' Makefile | grep -oE '\b[A-Z_]+='))
+TAKERS = $(shell sed -nE 's/^([a-z-]+):.*\b$(1)=.*/\1/Ip' Makefile)
+$(foreach goal,$(or $(MAKECMDGOALS),help),$(foreach name,$(GIVEN),$(if $(filter $(name),$(call TAKEN,$(goal))),,\
+  $(error `make $(goal)` does not take $(name)=, but $(or $(addsuffix =,$(call TAKEN,$(goal))),no setting). Hint: \
+  $(if $(call TAKERS,$(name)),these take it in capitals: $(call TAKERS,$(name)),\
+  a variable of the environment goes before the command: $(name)=... make $(goal))))))
 
 CONFIG ?=
 SPACE := $() $()
@@ -26,13 +28,18 @@ CLUSTER := .venv/.cluster
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
 
-$(RUN): envs/requirements.lock envs/installer.lock pyproject.toml scripts/bootstrap.sh
-	@scripts/bootstrap.sh $(if $(wildcard $(DEV)),dev,requirements)
-	@touch $@
+# The programs in .venv name the folder that they were made in.
+MOVED := $(shell [ ! -s $(RUN) ] || [ "$$(cat $(RUN))" = "$$PWD" ] || echo moved)
+moved:
+	@rm -rf .venv .venv-interop
 
-$(DEV): envs/dev.lock envs/installer.lock pyproject.toml scripts/bootstrap.sh
+$(RUN): $(MOVED) envs/requirements.lock envs/installer.lock pyproject.toml scripts/bootstrap.sh
+	@scripts/bootstrap.sh $(if $(wildcard $(DEV)),dev,requirements)
+	@pwd >$@
+
+$(DEV): $(MOVED) envs/dev.lock envs/installer.lock pyproject.toml scripts/bootstrap.sh
 	@scripts/bootstrap.sh dev
-	@touch $(RUN) $@
+	@pwd | tee $(RUN) >$@
 
 $(INTEROP): envs/interop.lock envs/installer.lock pyproject.toml tools/interop/inspect/pyproject.toml scripts/bootstrap.sh
 	@scripts/bootstrap.sh interop
@@ -57,8 +64,8 @@ demo: $(RUN) ## A whole study with the embedded model, one trial, at no cost: en
 run: $(RUN) $(if $(wildcard profiles/$(ON)/profile.yaml),$(CLUSTER)) ## The default study (embedded model, 5 trials), or CONFIG=config/other.yaml (ON=slurm: on a cluster)
 	@fluency run $(CONFIGS) $(if $(ON),--on $(ON))
 
-study: $(RUN) ## The study as designed (Opus 4.7, Sonnet 4.6): shows its price, asks, costs money
-	@fluency run --configfile config/study.yaml
+study: $(RUN) ## The study as designed (Opus 4.7, Sonnet 4.6), or CONFIG=...: shows its price, asks, costs money
+	@fluency run $(or $(CONFIGS),--configfile config/study.yaml)
 
 plan: $(RUN) ## What a run would do, why, what it costs, what is missing (CONFIG=...)
 	@fluency plan $(CONFIGS)

@@ -97,7 +97,18 @@ def test_interrupt_while_program_is_imported_shows_no_traceback(program, importe
     [
         ("python -m tools.interop.harbor.export --into README.md", 2, "README.md: there is some"),
         ("python -m tools.command_mutants bash nope", 2, "nope: there is no such task"),
-        ("make answers MERGE=docs", 2, "no target takes MERGE: `make` lists"),
+        (
+            "make answers MERGE=docs",
+            2,
+            "`make answers` does not take MERGE=, but no setting. Hint:  a variable",
+        ),
+        (
+            "make demo CONFIG=config/study.yaml",
+            2,
+            "does not take CONFIG=, but no setting. Hint: these",
+        ),
+        ("make show CELL=a ARCHIVE=b", 2, "`make show` does not take ARCHIVE=, but CELL= FULL="),
+        ("make run config=config/demo.yaml", 2, "take it in capitals: run study plan"),
         ("snakemake --configfile no.yaml", 1, "no.yaml'"),
     ],
 )

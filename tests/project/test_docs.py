@@ -131,24 +131,25 @@ def test_page_names_keys_that_exist(path):
 def calls(path: Path) -> Iterator[str]:
     """Each call of `fluency` that a page names, or that its command of make runs."""
     archive = str(next((ROOT / "example").glob("*.tar.zst")))
+    makefile = (ROOT / "Makefile").read_text()
     for line in (line for text in code(path) for line in text.splitlines()):
         if line.startswith("fluency ") and "--help" not in line:
             yield line.replace("FILE", archive).replace("decision.md", "LICENSE")
         for target, given in re.findall(MAKE, line):
             values = dict(word.split("=", 1) for word in shlex.split(given))
-            values |= {"A": archive, "B": archive}
-            if "CONFIG" not in values:
-                values["ARCHIVE"] = archive
-            elif values["CONFIG"] in OWN or "…" in values["CONFIG"]:
+            taken = re.search(rf"^{target}:.*", makefile, re.M)
+            names = {"A", "B", *(["ARCHIVE"] if "CONFIG" not in values else [])}
+            values |= {
+                name: archive for name in names if taken and re.search(rf"\b{name}=", taken[0])
+            }
+            if values.get("CONFIG", "") in OWN or "…" in values.get("CONFIG", ""):
                 values["CONFIG"] = "config/study.yaml"
             settings = [f"{name}={value}" for name, value in values.items()]
             dry = ["make", "--no-print-directory", "-n", target, *settings]
             printed = subprocess.check_output(dry, text=True, cwd=ROOT).replace("\\\n", " ")
             for recipe in printed.splitlines():
                 if recipe.startswith("fluency "):
-                    yield (
-                        " ".join(f"{k}={shlex.quote(v)}" for k, v in values.items()) + "; " + recipe
-                    )
+                    yield "".join(f"{k}={shlex.quote(v)}; " for k, v in values.items()) + recipe
 
 
 @each_page

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 import shutil
 from collections.abc import Iterator
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.generation.endpoint import Endpoint
 from tests.workflow.noop import noop_project, noop_run
-from tests.workflow.project import Project, model
+from tests.workflow.project import FLUENCY, Project, model
 
 TASK = "tree-size-bytes"
 NO_ENGINE = {"DOCKER_HOST": "unix:///nowhere/docker.sock"}
@@ -120,9 +121,10 @@ def test_nobody_is_asked_while_no_engine_could_run_the_answers(measured, tmp_pat
     with Endpoint(lambda prompt: "true") as endpoint:
         project.configure(models=[model(endpoint.url, "other")])
         done = project.fluency("run", code=2, **NO_ENGINE)
-        assert "container engine" in done.stderr and "-- --until generate" in done.stderr
+        hint = re.search(r"`fluency (run .*)`", done.stderr)[1]
+        assert "container engine" in done.stderr
         assert endpoint.requests == []
-        project.run(project.run_command("--", "--until", "generate"), 0, NO_ENGINE)
+        project.run([*FLUENCY, *hint.split()], 0, NO_ENGINE)
         assert len(endpoint.requests) == 4
 
 

@@ -44,7 +44,12 @@ def test_part_missing_from_snakemake_is_sentence():
 
 @pytest.mark.parametrize(
     "option",
-    ["--persistence-backend db", "--software-deployment-method conda", "--rerun-triggers mtime"],
+    [
+        "--persistence-backend db",
+        "--software-deployment-method conda",
+        "--rerun-triggers mtime",
+        "--cores 0",
+    ],
 )
 def test_option_that_keeps_stale_results_is_refused(tmp_path, option):
     project = Project.make(tmp_path / "project")
@@ -82,6 +87,7 @@ workflow = SimpleNamespace(
     workflow_settings=SimpleNamespace(persistence_backend=SimpleNamespace(name="FILE")),
     deployment_settings=SimpleNamespace(deployment_method=frozenset()),
     dag_settings=None,
+    resource_settings=SimpleNamespace(cores=1),
 )
 pipeline = open_pipeline(read_yaml("config.yaml"), workflow)
 keys = pipeline.keys

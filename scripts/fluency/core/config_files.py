@@ -129,7 +129,7 @@ def config_error(
     elif problem["type"] in _FORMS and keys:
         named = [key for key in keys if not key.isdecimal()]
         entries = _ENTRIES.get(named[-1], "one, two")
-        what = f"found {json.dumps(problem['input'], default=str)}; {what}"
+        what = f"found {json.dumps(problem['input'], default=str)}, which has another form"
         hint = f"write {_FORMS[problem['type']].format(key=named[-1], entries=entries)}"
     where = f"{file_defining(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
     return UserError(what, where=where, hint=hint)

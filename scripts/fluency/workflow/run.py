@@ -36,7 +36,8 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     preflight.check_before_run(loaded, estimate)
     ask_only = "generate" in arguments  # after `--until`
     if estimate.calls and not on and not ask_only and (lacking := missing_engine()):
-        hint = "to ask the models anyway: `fluency run -- --until generate`"
+        files = "".join(f"--configfile {file} " for file in loaded.files[1:])
+        hint = f"to ask the models anyway: `fluency run {files}-- --until generate`"
         raise UserError(f"missing: {lacking[0]}", where="before any model is asked", hint=hint)
     if estimate.most_usd > 0:
         log_line(render_plan(estimate))

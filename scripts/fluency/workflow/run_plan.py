@@ -9,6 +9,7 @@ import json
 import math
 import re
 import subprocess
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -49,7 +50,8 @@ def jobs_to_run(loaded: LoadedStudy) -> Iterator[Job]:
     command = snakemake_command(loaded, "--dry-run", "--logger-fluency-plan")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise UserError("the dry run failed", where="snakemake -n", hint=done.stderr)
+        print(done.stderr, end="", file=sys.stderr)
+        raise UserError("the dry run failed", where="snakemake -n", hint="see the lines above")
     for rule, reason, cell in map(json.loads, done.stdout.splitlines()):
         if rule != "all":
             yield Job(rule, _shortened(reason), cell_of(SimpleNamespace(**cell)) if cell else None)

@@ -73,11 +73,12 @@ def check_options(workflow: Any) -> None:
     """
     backend = part(part(workflow, "workflow_settings"), "persistence_backend").name
     methods = part(part(workflow, "deployment_settings"), "deployment_method")
-    dag = part(workflow, "dag_settings")
+    dag, cores = part(workflow, "dag_settings"), part(workflow, "resource_settings").cores
     hint = "leave the option out; the profile in SNAKEMAKE_PROFILE may set it, too"
     for is_sound, what, option in (
         (backend == "FILE", "plan and rerun read records from files", "persistence-backend"),
         (not methods, "rules run in the environment of `make env`", "software-deployment-method"),
+        (cores != 0, "a job needs at least one", "cores"),
         (
             not dag or dag.rerun_triggers == RerunTrigger.all(),
             "a rerun needs every trigger",
