@@ -142,8 +142,8 @@ class ModelConfig(StrictModel):
     """Empty: the policy table's."""
     thinking: dict[str, Any] | None = None
     """Sent as it is. Empty: the policy table's."""
-    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
-    """Sent as it is. Empty: the policy table's."""
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    """Sent as it is, with chat as reasoning_effort. Empty: the policy table's."""
     extra_body: dict[str, Any] = {}
     """Additional fields of the request body."""
     extra_headers: dict[str, str] = {}

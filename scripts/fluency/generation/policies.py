@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +24,8 @@ RESERVED_BODY = frozenset({
     "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "thinking",
     "output_config", "reasoning_effort", "stream", "seed", "system", "tools", "tool_choice", "n",
 })  # fmt: skip
+IN_ENTRY = {"budget_tokens": "thinking", "top_p": "extra_body", "top_k": "extra_body"}
+"""A rule's setting -> the key of an entry in which it is, if that has another name."""
 UNKNOWN = {
     "temperature": "0.7  # or provider-default",
     "max_tokens": "8192  # room for a model that always thinks; others need 1024",
@@ -102,10 +105,12 @@ def resolve(model: ModelConfig) -> Policy:
             hint="write into its entry:",
             paste=(f"{name}: {UNKNOWN[name]}" for name in missing),
         )
-    _check(model, entry, said)
+    _check(model, said)
+    warned = _check_rules(model, said)
     temperature: Temperature = said["temperature"]
     sent = None if temperature == "provider-default" else temperature
-    versions = TABLE["version_without" if sent is None else "version_with_temperature"]
+    samples = sent is not None or {"top_p", "top_k"} & model.extra_body.keys()
+    versions = TABLE["version_with_temperature" if samples else "version_without"]
     pinned = {"anthropic-version": versions[model.wire]} if model.wire in versions else {}
     source = f"policies.yaml of {TABLE['read']}{', embedded' if embedded else ''}"
     return Policy(
@@ -120,19 +125,17 @@ def resolve(model: ModelConfig) -> Policy:
         price=Price.model_validate(said["price"]) if "price" in said else None,
         expected_output_tokens=entry.get("expected_output_tokens", 60),
         seeded=embedded,
-        note=entry.get("note", ""),
+        note="; ".join([*filter(None, [entry.get("note")]), *warned]),
         source=source if entry else "config",
     )
 
 
-def _check(model: ModelConfig, entry: dict[str, Any], said: dict[str, Any]) -> None:
+def _check(model: ModelConfig, said: dict[str, Any]) -> None:
     """UserError for the first row that applies; `said` is the entry overlaid by the config."""
-    temperature, max_tokens = said["temperature"], said["max_tokens"]
-    thinking = said.get("thinking", {})
-    kind, budget = thinking.get("type"), thinking.get("budget_tokens")
-    thinks, always = kind in ("adaptive", "enabled"), entry.get("always_thinks")
-    calls, chat = model.interface == "tool", model.wire == "chat"
-    taken = ", ".join(sorted(RESERVED_BODY & model.extra_body.keys()))
+    max_tokens, thinking = said["max_tokens"], said.get("thinking", {})
+    budget, chat = thinking.get("budget_tokens"), model.wire == "chat"
+    allowed = {"thinking", *([] if model.effort else ["reasoning_effort"])} if chat else set()
+    taken = ", ".join(sorted((RESERVED_BODY & model.extra_body.keys()) - allowed))
     headers = model.extra_headers.items()
     keys = ", ".join(
         name
@@ -144,7 +147,6 @@ def _check(model: ModelConfig, entry: dict[str, Any], said: dict[str, Any]) -> N
         for name, value in headers
         if not re.fullmatch(r"[a-zA-Z0-9_-]+", name) or not value.isprintable()
     )
-    sent = 0.0 if temperature == "provider-default" else temperature
     rows = (
         (taken, f"{taken} cannot be set here: the record would not show what was sent",
          "extra_body", "use the model's own keys (temperature, max_tokens, thinking, effort)"),
@@ -154,22 +156,9 @@ def _check(model: ModelConfig, entry: dict[str, Any], said: dict[str, Any]) -> N
         (odd, f"this is not a header: {odd}", "extra_headers", "write `name: text` on one line"),
         (chat and thinking, "Chat Completions has no `thinking`", "thinking",
          "set `effort`, sent as reasoning_effort, or put the server's field into `extra_body`"),
-        (calls and is_embedded(model), "the embedded model takes no tool call", "interface",
+        (model.interface == "tool" and is_embedded(model),
+         "the embedded model takes no tool call", "interface",
          "ask it with `interface: reply`, or serve a larger model"),
-        (calls and (thinks or always),
-         "a forced tool call cannot go with thinking: the service refuses it", "interface",
-         "leave `thinking` out, or ask with `interface: reply`"),
-        (always and kind == "disabled", f"the thinking of {model.id} cannot be switched off",
-         "thinking", "leave it out; see `effort`"),
-        (model.effort and entry.get("effort_default") == "unsupported",
-         f"{model.id} takes no effort", "effort", "leave it out"),
-        (entry.get("temperature") == "provider-default" != temperature,
-         f"{model.id} refuses a temperature", "temperature", "write `provider-default`"),
-        (entry and not chat and sent > 1, f"{model.id} takes a temperature of at most 1",
-         "temperature", "write at most 1"),
-        (thinks and temperature not in ("provider-default", 1),
-         f"temperature {temperature} cannot go with thinking: the service takes only 1",
-         "temperature", "leave `thinking` out, or set `temperature: provider-default`"),
         (isinstance(budget, int) and budget >= max_tokens,
          f"budget_tokens must be below max_tokens ({max_tokens})", "thinking",
          "raise `max_tokens`"),
@@ -177,3 +166,59 @@ def _check(model: ModelConfig, entry: dict[str, Any], said: dict[str, Any]) -> N
     for applies, what, key, hint in rows:
         if applies:
             raise UserError(what, where=f"models: {model.alias}: {key}", hint=hint)
+
+
+def _check_rules(model: ModelConfig, said: dict[str, Any]) -> Iterator[str]:
+    """What rules of the table that are not sure exclude; UserError for what a sure one excludes."""
+    body, thinking = model.extra_body, said.get("thinking") or model.extra_body.get("thinking")
+    thinking = thinking if isinstance(thinking, dict) else {}
+    settings = {
+        "effort": said.get("effort") or body.get("reasoning_effort"),
+        "thinking": thinking.get("type"),
+        "budget_tokens": thinking.get("budget_tokens"),
+        "interface": model.interface,
+        "temperature": None if said["temperature"] == "provider-default" else said["temperature"],
+        "top_p": body.get("top_p"),
+        "top_k": body.get("top_k"),
+    }
+    name = plain_id(model.id)
+    for row in TABLE["rules"]:
+        when = {key: settings[key] for key in row.get("when", {})}
+        if (
+            not re.fullmatch(row["models"], name)
+            or model.wire not in row.get("wires", (model.wire,))
+            or any(not _fits(value, row["when"][key]) for key, value in when.items())
+        ):
+            continue
+        key, value = row["setting"], settings[row["setting"]]
+        if _fits(value, row["takes"]) or (value is None and not row.get("required")):
+            continue
+        refuses = "needs a" if value is None else "may refuse" if row.get("unsure") else "refuses"
+        with_ = "".join(f" with {name} {value}" for name, value in when.items())
+        what = f"{model.id} {refuses} {key} {'' if value is None else value}{with_}"
+        takes = " | ".join(map(str, row["takes"])) or "none"
+        hint = f"it takes {takes} ({row['source']}, {row['read']})"
+        if row.get("unsure"):
+            yield f"{what}: {hint}"
+            continue
+        raise UserError(what, where=f"models: {model.alias}: {IN_ENTRY.get(key, key)}", hint=hint)
+
+
+def _fits(value: Any, takes: list[Any]) -> bool:
+    """Whether a setting is one of these values; `0 to 1` is a range."""
+    for one in takes:
+        low, is_range, high = str(one).partition(" to ")
+        if is_range and isinstance(value, int | float):
+            return float(low) <= value <= float(high)
+        if value == one:
+            return True
+    return False
+
+
+def plain_id(name: str) -> str:
+    """An id without vendor, region, date and version, with hyphens for the dots of a number.
+
+    us.anthropic.claude-sonnet-4-6-v1:0 and anthropic/claude-sonnet-4.6 are claude-sonnet-4-6.
+    """
+    name = re.sub(r"(?<=\d)\.(?=\d)", "-", name.lower().rpartition("/")[2]).rpartition(".")[2]
+    return re.sub(r"(-20\d\d-?\d\d-?\d\d)?((?<=\d)-v\d+)?([@:].*)?$", "", name)
