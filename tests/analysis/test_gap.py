@@ -17,7 +17,7 @@ from fluency.analysis.outcomes import Outcomes, ShellPasses, count_cells, count_
 from fluency.analysis.study_analysis import analyse
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Study
-from fluency.report.tables import change_table
+from fluency.report.templates import render
 from tests.synthetic_tables import (
     contrasted,
     from_counts,
@@ -195,7 +195,9 @@ def test_alias_pairs_are_of_one_model_id():
     ((first, second, changes),) = analysis.pairs
     assert (first.alias, second.alias, first.id) == ("as-reply", "as-tool", "x")
     assert [line.change for line in changes] == [Fraction(2, 5), 0, Fraction(-2, 5)]
-    written = change_table(changes, (first.alias, second.alias))
+    written = render(
+        "sections/changes.md.j2", {"changes": changes, "names": (first.alias, second.alias)}
+    )
     assert "as-reply" in written and "+40.0" in written and "−40.0" in written
     alone = study_of({"alias": "a", "id": "x"}, {"alias": "b", "id": "y"})
     frame = make_frame(alone, tasks, from_counts({task.id: (2, 3) for task in tasks}))

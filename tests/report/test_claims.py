@@ -29,7 +29,7 @@ SPAN = re.compile(rf"({NUMBER}) to ({NUMBER})")
 @pytest.fixture
 def only_claims(monkeypatch, zsh) -> None:
     """Leaves out what makes no claim from the interval and takes most of the time."""
-    monkeypatch.setattr("fluency.analysis.contrast._sensitivities", lambda *rest: ())
+    monkeypatch.setattr("fluency.analysis.contrast.Contrast.sensitivities", ())
     slow = ("asking_order", "composition", "times", "failure_lines", "silent_failures")
     for name in slow:
         monkeypatch.setattr(f"fluency.analysis.descriptive.{name}", lambda *rest: ())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import pandas as pd
@@ -50,32 +51,45 @@ class Contrast:
 
     Attributes:
         shells: Baseline and challenger.
+        rows: The model's, of the cells table.
         outcomes: Of these and of every other shell that is shown.
         tallies: Of the study's shells.
-        gap: None if no task was measured in both shells.
-        refused: Reasons against a verdict by the decision table.
-        solved: pass@k compared.
-        sensitivities: The gap under every definition of a pass; the first is the headline's.
-        without: The gap without the tasks that lean to one of the shells, to the other, and to
-            either.
-        sets: The gap of each named set that is a part of the study's tasks.
+        leans: Task -> the shell it leans to, if to one.
+        named: The tasks of each named set.
     """
 
     model: str
     shells: tuple[str, str]
+    rows: pd.DataFrame
     outcomes: Outcomes
     tallies: Mapping[str, Tally]
-    gap: GapEstimate | None
-    refused: tuple[str, ...]
-    solved: Solved
-    sensitivities: list[Sensitivity]
-    without: list[Subset]
-    sets: list[Subset]
+    leans: Mapping[str, str | None]
+    named: Mapping[str, Collection[str]]
+
+    @cached_property
+    def pair(self) -> Outcomes:
+        """Of the two shells."""
+        return self.outcomes.of(*self.shells)
+
+    @cached_property
+    def gap(self) -> GapEstimate | None:
+        """None if no task was measured in both shells."""
+        return estimate_gap(self.pair)
+
+    @cached_property
+    def refused(self) -> tuple[str, ...]:
+        """Reasons against a verdict by the decision table."""
+        return _refusals(self.pair, self.gap, self.tallies)
 
     @property
     def verdict(self) -> GapEstimate | None:
         """The gap, where the decision table may be applied to it."""
         return None if self.refused else self.gap
+
+    @property
+    def solved(self) -> Solved:
+        """pass@k compared."""
+        return solved(self.pair)
 
     @property
     def words(self) -> dict[plan.Band, plan.BandWords]:
@@ -87,47 +101,39 @@ class Contrast:
         """The conditions that one of the shells is run under in addition to the designed one."""
         return [extra for extra in EXTRA_CONDITIONS if _shells_under(extra, self.shells)]
 
+    @cached_property
+    def sensitivities(self) -> list[Sensitivity]:
+        """The gap under every definition of a pass; the first is the headline's."""
+        found = []
+        for label, mark in _marks(self.rows, self.shells).items():
+            rows, pair = self.rows.assign(passed=mark), self.pair
+            outcomes = count_outcomes(rows, pair.tasks, pair.trials, self.shells)
+            found.append(Sensitivity(label.split(":")[0], label, estimate_gap(outcomes)))
+        return found
 
-def contrast_of(
-    rows: pd.DataFrame,
-    model: str,
-    shells: tuple[str, str],
-    outcomes: Outcomes,
-    tallies: Mapping[str, Tally],
-    leans: Mapping[str, str | None],
-    sets: Mapping[str, Collection[str]],
-) -> Contrast:
-    """Compare two shells of one model.
+    @cached_property
+    def without(self) -> list[Subset]:
+        """Without the tasks that lean to one of the shells, to the other, and to either."""
+        named = [shell for shell in self.shells if shell in self.leans.values()]
+        groups = [(shell,) for shell in named] + [tuple(named)] * (len(named) > 1)
+        kept = [[t for t, lean in self.leans.items() if lean not in group] for group in groups]
+        return [
+            self._subset(group, tasks) for group, tasks in zip(groups, kept, strict=True) if tasks
+        ]
 
-    Args:
-        rows: The model's rows of the cells table.
-        model: Its alias.
-        shells: Baseline and challenger.
-        outcomes: Of all shells shown.
-        tallies: Of the study's shells.
-        leans: Task -> the shell it leans to, if to one.
-        sets: The tasks of each named set.
-    """
-    pair = outcomes.of(*shells)
-    gap = estimate_gap(pair)
-    named = [shell for shell in shells if shell in leans.values()]
-    groups = [(shell,) for shell in named] + [tuple(named)] * (len(named) > 1)
-    without = {group: [t for t, lean in leans.items() if lean not in group] for group in groups}
-    parts: dict[tuple[str, ...], Collection[str]] = {
-        (name,): ids for name, ids in sets.items() if {*ids} < {*leans}
-    }
-    return Contrast(
-        model=model,
-        shells=shells,
-        outcomes=outcomes,
-        tallies=tallies,
-        gap=gap,
-        refused=_refusals(pair, gap, tallies),
-        solved=solved(pair),
-        sensitivities=[*_sensitivities(rows, pair)],
-        without=[*_subsets(pair, tallies, without)],
-        sets=[*_subsets(pair, tallies, parts)],
-    )
+    @property
+    def sets(self) -> list[Subset]:
+        """Of each named set that is a part of the study's tasks."""
+        parts = [item for item in self.named.items() if {*item[1]} < {*self.leans}]
+        return [self._subset((name,), tasks) for name, tasks in parts]
+
+    def _subset(self, names: tuple[str, ...], tasks: Collection[str]) -> Subset:
+        """A part of the tasks; whether enough was measured is asked of the study's tallies."""
+        places = [place for place, task in enumerate(self.pair.tasks) if task in tasks]
+        kept = self.pair.at(places)
+        gap = estimate_gap(kept)
+        refused = _refusals(kept, gap, self.tallies)
+        return Subset(names, len(places), gap, None if refused else gap)
 
 
 def _refusals(
@@ -154,31 +160,6 @@ def _refusals(
             f"a verdict needs {plan.MIN_TASKS}"
         )
     return tuple(reasons)
-
-
-def _subsets(
-    pair: Outcomes,
-    tallies: Mapping[str, Tally],
-    parts: Mapping[tuple[str, ...], Collection[str]],
-) -> Iterator[Subset]:
-    """Gap and verdict over parts of the tasks.
-
-    Whether enough was measured is asked of the study's `tallies`, and of the number of tasks.
-    """
-    for names, tasks in parts.items():
-        places = [place for place, task in enumerate(pair.tasks) if task in tasks]
-        if places:
-            kept = pair.at(places)
-            gap = estimate_gap(kept)
-            refused = _refusals(kept, gap, tallies)
-            yield Subset(names, len(places), gap, None if refused else gap)
-
-
-def _sensitivities(rows: pd.DataFrame, pair: Outcomes) -> Iterator[Sensitivity]:
-    for label, mark in _marks(rows, pair.by_shell).items():
-        marked = rows.assign(passed=mark)
-        outcomes = count_outcomes(marked, pair.tasks, pair.trials, [*pair.by_shell])
-        yield Sensitivity(label.split(":")[0], label, estimate_gap(outcomes))
 
 
 def _shells_under(condition: Condition, shells: Collection[str]) -> list[str]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from fluency.analysis import descriptive
 from fluency.analysis.changes import AliasPair, alias_pairs
-from fluency.analysis.contrast import Contrast, contrast_of
+from fluency.analysis.contrast import Contrast
 from fluency.analysis.outcomes import (
     Outcomes,
     Tally,
@@ -73,7 +73,7 @@ def _analyse_model(
         tallies=tallies,
         outcomes=outcomes,
         marks=trial_marks(rows, outcomes),
-        contrasts=[contrast_of(rows, model, contrast, outcomes, tallies, leans, sets)],
+        contrasts=[Contrast(model, contrast, rows, outcomes, tallies, leans, sets)],
         pass_k=descriptive.pass_k(outcomes),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
         failures=descriptive.failure_lines(rows, outcomes.by_shell),

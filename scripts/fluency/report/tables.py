@@ -1,18 +1,15 @@
-"""The tables that more than one page shows, or that count; others are in the templates."""
+"""The tables that are computed or that more than one page shows; others are in the templates."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from fluency.analysis.changes import GAP, RateChange
 from fluency.analysis.contrast import Contrast
 from fluency.analysis.outcomes import Outcomes
-from fluency.analysis.study_analysis import Analysis, ModelAnalysis
-from fluency.core.shells import SHELLS
+from fluency.analysis.study_analysis import Analysis
 from fluency.report.markdown import table, text
-from fluency.report.marks import FAILURES, MARKS, mark_of
-from fluency.report.numbers import percent, signed, span
+from fluency.report.marks import FAILURES, MARKS
 from fluency.report.sentences import results, short_names, telling_first
 
 SHOWN = 5
@@ -51,34 +48,3 @@ def difference_table(contrast: Contrast, marks: Mapping[tuple[str, str], Sequenc
 def _passes(outcomes: Outcomes, shell: str, task: str) -> str:
     counts, place = outcomes.by_shell[shell], outcomes.tasks.index(task)
     return f"{counts.passes[place]}/{counts.scored[place]}" if counts.scored[place] else "-"
-
-
-def task_table(model: ModelAnalysis, categories: dict[str, str]) -> str:
-    """One row a task: a mark for each trial in each shell, and the passes."""
-    headers, rows = ["task", "category"], [[*item] for item in categories.items()]
-    for shell in model.outcomes.by_shell:
-        headers += [SHELLS[shell].short_title, "passes"]
-        for row in rows:
-            marks = map(mark_of, model.marks[row[0], shell])
-            row += ["".join(marks), _passes(model.outcomes, shell, row[0])]
-    return table(headers, rows, "ll" + "lr" * len(model.outcomes.by_shell))
-
-
-def change_table(changes: Sequence[RateChange], names: tuple[str, str]) -> str:
-    """Rates and gaps measured twice, and the interval of their change; empty without any."""
-    rows = []
-    for found in changes:
-        is_gap = found.what == GAP
-        shown = signed if is_gap else percent
-        rows.append(
-            [
-                "gap of the shells" if is_gap else f"{SHELLS[found.what].short_title} pass@1",
-                shown(found.before),
-                shown(found.after),
-                signed(found.change),
-                span(found.interval),
-                f"{found.differing} of {found.tasks}",
-            ]
-        )
-    headers = ["", *names, "change, pp", "95 % interval", "changed tasks"]
-    return table(headers, rows, "lrrrrr") if rows else ""
