@@ -11,21 +11,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.debian import why_missing
+
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 PATIENCE_S = 60.0
 
 
 def find_chromium() -> str | None:
-    """The browser's program; installed by apt-get if missing and this process may."""
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found or not (hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get")):
-        return found
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "timeout": 600}
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    packages = ["chromium", "fonts-dejavu-core"]
-    for words in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
-        subprocess.run(["apt-get", *words], check=False, env=environment, **quiet)
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
+    """The browser's program, installed if need be; None where it cannot be had."""
+    if not any(map(shutil.which, NAMES)):
+        why_missing(["chromium"], ["chromium", "fonts-dejavu-core"])
+    return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Browser:

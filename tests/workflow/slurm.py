@@ -5,15 +5,14 @@ It has no systemd, accounting or control groups.
 
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
 from pathlib import Path
 
+from tests.debian import why_missing
 from tests.waiting import wait_for
 
-PACKAGES = ["slurm-wlm", "munge"]
 SYSTEM = Path("/etc/slurm/slurm.conf")
 NODES = ("n1", "n2")
 CONF = """
@@ -54,16 +53,7 @@ def why_not() -> str | None:
         return f"this machine belongs to a cluster already: {SYSTEM} is there"
     if os.geteuid() != 0:
         return "a cluster's daemons are started as root, and this is another user"
-    if all(map(shutil.which, ("slurmctld", "slurmd", "munged", "sbatch"))):
-        return None
-    if not shutil.which("apt-get"):
-        return f"{PACKAGES} are not there, and only on Debian or Ubuntu are they installed"
-    pipes = {"capture_output": True, "text": True}
-    environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for step in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", *PACKAGES]):
-        done = subprocess.run(["apt-get", *step], env=environ, check=False, **pipes)
-    said = f"apt-get cannot install {PACKAGES}: {done.stderr.strip()[-200:]}"
-    return said if done.returncode else None
+    return why_missing(["slurmctld", "slurmd", "munged", "sbatch"], ["slurm-wlm", "munge"])
 
 
 class Cluster:

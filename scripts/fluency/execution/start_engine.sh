@@ -7,10 +7,8 @@ if grep -qs Y "${APPARMOR:-/sys/module/apparmor/parameters/enabled}"; then
     command -v apparmor_parser >/dev/null || lacking="$lacking apparmor"
 fi
 if [ "$lacking" ]; then
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get update -q # one source of many that fails may not matter
     # shellcheck disable=SC2086 # one word a package
-    apt-get install -qy --no-install-recommends $lacking || exit 1
+    "${0%/*}/../../apt_install.sh" $lacking || exit 1
 fi
 
 bridge=${BRIDGE:-/sys/class/net/docker0}
