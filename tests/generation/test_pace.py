@@ -174,8 +174,8 @@ def test_a_budget_ends_at_its_amount_and_knows_what_is_under_way():
     with pytest.raises(StopRun), Budget(5.0, before=5.0).call(1.0):
         pass
     budget = Budget(5.0, before=4.0)
-    with budget.call(9.0), budget.call(9.0):
-        assert budget.under_way_usd == 18.0
+    with budget.call(0.1), budget.call(0.2):
+        assert budget.under_way_usd == 0.3
     assert (budget.under_way_usd, budget.spent_usd) == (0.0, 4.0)
 
 
@@ -260,6 +260,7 @@ def test_a_reply_that_nests_deeply_is_an_answer_or_asked_again(levels, endpoint,
     nested = plain.replace("7", "[" * levels + "]" * levels)
     endpoint.script(Reply(body=nested.encode()))
     record = ask(generator)
-    assert record.answer.text == "ls -la" and len(endpoint.requests) == (2 if levels > 1000 else 1)
-    assert (DEEPER in json.dumps(record.answer.raw)) == (64 <= levels <= 1000)
+    was_read = len(endpoint.requests) == 1  # whether 20,000 levels are depends on the Python
+    assert record.answer.text == "ls -la" and (was_read or levels > 1000)
+    assert (DEEPER in json.dumps(record.answer.raw)) == (was_read and levels >= 64)
     assert verify(generator.store)[0].total() == 1

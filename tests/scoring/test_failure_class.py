@@ -203,10 +203,10 @@ def test_classify_long_complaint_in_linear_time(unit):
 
 
 def test_classify_long_reply_in_linear_time():
-    start = time.perf_counter()
+    start = time.process_time()
     found = cell(NOT_FOUND, reply="Here are words " * 8_000, shell="bash")
     assert found.failure_class == "invented-command"
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from fluency.core.schema import (
     read_record,
 )
 from fluency.core.shells import ConditionName
-from fluency.core.study import Limits, Price, Study
+from fluency.core.study import Limits, Price, Study, total_usd
 from fluency.core.table import CellRecords
 from fluency.core.tasks import Task
 
@@ -199,7 +199,7 @@ def _in_order(found: Values) -> Values:
 
 
 def _total(costs: Sequence[float]) -> float | None:
-    return round(sum(costs), 6) if costs else None
+    return round(total_usd(costs), 6) if costs else None
 
 
 class ProvenanceCollector:

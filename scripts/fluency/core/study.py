@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple
 from datetime import date
+from decimal import Decimal
 from functools import reduce
 from itertools import product, starmap
 from pathlib import Path
@@ -95,6 +96,11 @@ def _yaml_1_1(value: object) -> object:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value.isoformat() if isinstance(value, date) else value
+
+
+def total_usd(amounts: Iterable[float | None]) -> float:
+    """The sum of dollars as decimal numbers, which no order and no Python changes; None is 0."""
+    return float(sum(Decimal(repr(amount or 0)) for amount in amounts))
 
 
 class Price(StrictModel):

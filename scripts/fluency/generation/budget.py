@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fluency.core.records import Answer
+from fluency.core.study import total_usd
 from fluency.generation.failure import Failure, ModelStop
 from fluency.generation.policies import Policy
 from fluency.generation.reply import dict_or_empty
@@ -28,7 +29,7 @@ class Budget:
     def add(self, dollars: float) -> None:
         """Count the cost of a call, with an answer or without."""
         with self._change:
-            self.spent_usd += dollars
+            self.spent_usd = total_usd((self.spent_usd, dollars))
 
     @contextmanager
     def call(self, most_usd: float) -> Iterator[None]:
@@ -44,7 +45,7 @@ class Budget:
                 hint="everything bought is kept; raise budget.stop_usd and run again to go on",
             )
         with self._change:
-            self.under_way_usd += most_usd
+            self.under_way_usd = total_usd((self.under_way_usd, most_usd))
         try:
             yield
         except Failure as failure:
@@ -52,7 +53,7 @@ class Budget:
             raise
         finally:
             with self._change:
-                self.under_way_usd -= most_usd
+                self.under_way_usd = total_usd((self.under_way_usd, -most_usd))
 
 
 def cost_of(policy: Policy, answer: Answer) -> float | None:

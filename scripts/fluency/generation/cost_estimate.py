@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from fluency.core.records import Request
-from fluency.core.study import Cell, ModelConfig, Study
+from fluency.core.study import Cell, ModelConfig, Study, total_usd
 from fluency.core.tasks import Task
 from fluency.generation.api_keys import is_embedded
 from fluency.generation.budget import counted_usd, upper_bound_usd
@@ -70,10 +70,11 @@ def estimate_cost(study: Study, tasks: Sequence[Task], store: AnswerStore) -> Co
     requests = requests_of(study, tasks)
     models = [_model_estimate(model, requests, store) for model in study.models]
     totals: dict[str, Any] = {
-        name: sum(getattr(model, name) or 0 for model in models)
-        for name in ("calls", "most_usd", "expected_usd", "spent_usd")
+        name: total_usd(getattr(model, name) for model in models)
+        for name in ("most_usd", "expected_usd", "spent_usd")
     }
-    return CostEstimate(study, len(tasks), models, **totals)
+    calls = sum(model.calls for model in models)
+    return CostEstimate(study, len(tasks), models, calls, **totals)
 
 
 def _model_estimate(
@@ -98,10 +99,10 @@ def _model_estimate(
         answered=len(answers),
         calls=len(to_ask),
         input_tokens=likely_input,
-        most_usd=sum(upper_bound_usd(policy, prompt) for prompt in to_ask),
+        most_usd=total_usd(upper_bound_usd(policy, prompt) for prompt in to_ask),
         expected_usd=policy.cost(likely_input, output * len(to_ask)),
         minutes=max(len(to_ask) * latency / at_once / 60, len(to_ask) / rate),
-        spent_usd=sum(counted_usd(policy, answer) for answer in answers),
+        spent_usd=total_usd(counted_usd(policy, answer) for answer in answers),
     )
 
 
