@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -56,6 +57,15 @@ def test_run_build_without_the_helper_of_a_credential_store(sandbox, docker_conf
     tag = f"{REPOSITORY}-test:credentials"
     run_build(engine, tag=tag, fileobj=io.BytesIO(f"FROM {sandbox.image.image_id}\n".encode()))
     engine.client().remove_image(tag, noprune=True)
+
+
+@pytest.mark.engine
+def test_run_build_that_the_engine_refuses(sandbox):
+    """Before the first line of output, with an HTTP status."""
+    with pytest.raises(SandboxError) as caught:
+        run_build(find_engine(), tag=f"{REPOSITORY}-test:refused", fileobj=io.BytesIO(b"NONSENSE"))
+    assert re.search("the build failed: .*unknown instruction: nonsense", str(caught.value), re.I)
+    assert "http" not in str(caught.value) and "the engine's log" in caught.value.hint
 
 
 @pytest.mark.parametrize("url", ["unix:///nowhere/d.sock", "tcp://127.0.0.1:1", "nonsense://x"])
@@ -125,7 +135,7 @@ def test_start_script_installs_what_is_lacking(machine, kernel, there, lacking):
     for name in there:
         program(machine / name, "echo started")
     done = subprocess.run(["/bin/sh", engine.START_SCRIPT], capture_output=True, text=True)
-    asked = f"asked: install -qy --no-install-recommends {lacking}\n"
+    asked = f"install -qy --no-install-recommends {lacking}\n"
     assert (asked in done.stdout, "started" in done.stdout) == (bool(lacking), not lacking)
     assert done.returncode == (1 if lacking else 0)
 

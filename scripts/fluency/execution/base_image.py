@@ -87,13 +87,15 @@ def run_build(engine: Engine, *, buildargs: dict[str, str] | None = None, **opti
             said = re.sub("\x1b\\[[0-9;]*m", "", line.get("stream", ""))
             output = [*output, *said.splitlines()][-20:]
     except (docker.errors.DockerException, OSError) as error:
-        raise _build_error(str(error), output) from None
+        raise _build_error(both_ends(error), output) from None
 
 
 def _build_error(error: str, output: list[str]) -> SandboxError:
     """`output`: the last lines of the build."""
     last = " | ".join(line.strip() for line in output[-4:])
     what, hint = f"the build failed: {both_ends(error)}", f"the last lines of the build: {last}"
+    if not last:
+        hint = "the engine's log may say more; `make doctor` tries the engine"
     if "no space left" in " ".join([error, *output]).lower():
         what = "the disk is full"
         hint = "the build needs 2 GB for the engine; `docker system prune` frees some"
