@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes .venv from pinned locks with hashes: `bootstrap.sh requirements` for a run, `bootstrap.sh dev` for tests too.
 # `bootstrap.sh interop` makes .venv-interop, with what only other programs' formats need.
-# Needs Linux and Python 3.11 to 3.13, for which every pinned package has a wheel; on Debian and Ubuntu as root it installs what Python lacks there.
+# Needs Linux and Python 3.11 to 3.14; on Debian and Ubuntu as root it installs what Python lacks there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 name=${1:-requirements}
@@ -22,10 +22,10 @@ esac
 # A lock adds to the locks that its .in names by -c.
 locks=()
 for lock in $(sed -n 's/^-c //p' "envs/$name.in") "$name.lock"; do locks+=(-r "envs/$lock"); done
-supported='import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))'
+supported='import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))'
 find_python() {
   local name
-  for name in python3 python3.13 python3.12 python3.11; do
+  for name in python3 python3.14 python3.13 python3.12 python3.11; do
     if command -v "$name" >/dev/null && "$name" -c "$supported"; then
       command -v "$name"
       return
@@ -36,15 +36,14 @@ find_python() {
 apt_install() {
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
   echo "Installing $* with apt-get (this machine lacks them)." >&2
-  DEBIAN_FRONTEND=noninteractive apt-get -qq update >/dev/null
-  DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" >/dev/null
+  scripts/apt_install.sh "$@" >/dev/null
 }
 
+command -v python3 >/dev/null || apt_install python3 python3-venv ca-certificates || true
 python=$(find_python)
 if [ -z "$python" ]; then
-  apt_install python3 python3-venv ca-certificates || true
-  python=$(find_python)
-  [ -n "$python" ] || fail "Python 3.11, 3.12 or 3.13 is needed and was not found" "install it, for example: apt-get install python3 python3-venv"
+  found=$(python3 --version 2>/dev/null) || fail "Python 3.11 to 3.14 is needed, and here is no python3" "install it, for example: apt-get install python3 python3-venv"
+  fail "Python 3.11 to 3.14 is needed, and python3 here is ${found#Python }" "install one of them next to it (from your system's packages, or with conda or pyenv): it is found in PATH as python3.14, python3.13 and so on"
 fi
 if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
   apt_install python3-venv ca-certificates || fail "$python has no venv module" "apt-get install python3-venv"
@@ -53,13 +52,20 @@ fi
 if ! "$python" -c 'import ctypes; ctypes.CDLL("libgomp.so.1")' 2>/dev/null; then
   apt_install libgomp1 || echo "Note: libgomp.so.1 is missing; the embedded model needs it (apt-get install libgomp1)." >&2
 fi
-# What tests use of a usual system and a minimal one lacks: disks of their own, lists of processes, loops that call jq.
+# What tests use of a usual system and a minimal one lacks: disks of their own, lists of processes, loops that call jq, signatures.
 if [ "$name" = dev ]; then
   missing=()
-  for pair in mount:mount ps:procps jq:jq; do
+  for pair in mount:mount ps:procps jq:jq ssh-keygen:openssh-client; do
     command -v "${pair%:*}" >/dev/null || missing+=("${pair#*:}")
   done
   [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}" || echo "Note: some tests need ${missing[*]}, which this machine lacks." >&2
+fi
+# Of the pinned packages only immutables, which Snakemake needs, has no wheel for 3.14.
+if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 14))'; then
+  compiler=$("$python" -c 'import sysconfig as s; print(s.get_config_var("CC"), "-I" + s.get_path("include"))')
+  # shellcheck disable=SC2086 # the compiler and its options
+  $compiler -E -include Python.h -xc /dev/null >/dev/null 2>&1 || apt_install gcc libc6-dev python3-dev \
+    || fail "$("$python" --version) needs a C compiler and Python's header files for one package, immutables" "apt-get install gcc libc6-dev python3-dev; or install Python 3.13 next to it, which needs neither"
 fi
 [ -e /etc/ssl/certs/ca-certificates.crt ] || apt_install ca-certificates || true
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -31,6 +32,8 @@ OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml", "study.json
 OWN |= {"prices/policies.yaml"}
 """Examples of a reader's own files, and a file of archives."""
 CODE = ("code_inline", "fence", "code_block")
+PYTHONS = ["3.11", "3.14"]
+"""The oldest and the newest that work."""
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
 MAKE = r"""(?:^|[\s(])make ((?!-)[a-z-]+)((?: [A-Z]+=(?:".*?"|\S+))*)"""
@@ -263,7 +266,19 @@ def test_workflows_run_what_everybody_can_run():
         program, name = step["run"].split()
         assert name in TARGETS if program == "make" else (ROOT / name).is_file()
     assert jobs["full"]["needs"] == "quick"
-    assert jobs["quick"]["strategy"]["matrix"]["python"] == ["3.11", "3.13"]
+    assert jobs["quick"]["strategy"]["matrix"]["python"] == PYTHONS
+
+
+def test_every_place_names_the_same_pythons():
+    oldest, newest = PYTHONS
+    for page in ("README.md", "CONTRIBUTING.md", "docs/index.md", "scripts/bootstrap.sh"):
+        said = re.findall(r"Python (3\.\d+) to (3\.\d+)", (ROOT / page).read_text(encoding="utf-8"))
+        assert set(said) == {(oldest, newest)}, page
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    bound = int(newest.partition(".")[2]) + 1
+    assert project["requires-python"] == f">={oldest},<3.{bound}"
+    bootstrap = (ROOT / "scripts/bootstrap.sh").read_text(encoding="utf-8")
+    assert f"python{newest} " in bootstrap and f"(3, {bound})" in bootstrap
 
 
 def test_citation_names_this_version():

@@ -1,7 +1,7 @@
 """Rules that no linter knows, the hashes of the stages, the script that runs first."""
 
 import ast
-import os
+import importlib
 import pkgutil
 import re
 import shutil
@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import grimp
+import pytest
 
 from fluency.common import source_hash
 from fluency.common.paths import ROOT
@@ -69,18 +70,83 @@ def test_architecture_page_names_functions_that_exist():
         assert callable(pkgutil.resolve_name(f"fluency.{name}")), name
 
 
-def test_bootstrap_refuses_other_systems(tmp_path):
+OVERRIDES = {
+    "fluency.core.config_files._Loader.construct_mapping": (
+        "core/test_config.py::test_read_study_refuses_file_of_other_content"
+    ),
+    "fluency.execution.engine.Client._set_auth_headers": (
+        "execution/test_engine.py::test_run_build_without_the_helper_of_a_credential_store"
+    ),
+    "fluency.execution.engine.Client.send": (
+        "execution/test_failures.py::test_container_after_sigkill_ends_at_its_deadline"
+    ),
+    "snakemake_logger_plugin_fluency.LogHandler.close": (
+        "workflow/test_progress.py::test_snakemake_passes_events_and_the_end_to_the_display"
+    ),
+    "snakemake_logger_plugin_fluency.LogHandler.emit": (
+        "workflow/test_progress.py::test_snakemake_passes_events_and_the_end_to_the_display"
+    ),
+    "snakemake_scheduler_plugin_fluency.Scheduler.select_jobs": (
+        "workflow/test_scheduler.py::test_waiting_for_answers_polls_no_jobs"
+    ),
+}
+"""Each method of a library's class that ours replace -> a test that fails if it is never called."""
+
+
+def test_overrides_of_library_methods_are_those_with_a_test():
+    """A new version of the library may call another method, and nothing would tell."""
+    scripts = [str(PACKAGE.parent)]
+    ours = tuple(found.name for found in pkgutil.iter_modules(scripts))
+    names = [found.name for found in pkgutil.walk_packages(scripts)]
+    classes = {
+        kind
+        for name in names
+        for kind in vars(importlib.import_module(name)).values()
+        if isinstance(kind, type) and kind.__module__.startswith(ours)
+    }
+    found = {
+        f"{kind.__module__}.{kind.__qualname__}.{name}"
+        for kind in classes
+        for base in kind.__mro__[1:-1]
+        for name in vars(kind).keys() & vars(base).keys()
+        if not base.__module__.startswith(ours) and not name.startswith("__")
+        if getattr(getattr(kind, name), "__module__", "") == kind.__module__
+    }
+    assert found == OVERRIDES.keys()
+    for place in OVERRIDES.values():
+        path, _, name = place.partition("::")
+        assert f"\ndef {name}(" in (ROOT / "tests" / path).read_text(encoding="utf-8"), place
+
+
+OLD = {"python3": "[ $1 = --version ] && echo Python 3.10.2"}
+NEW = {"python3": "case $* in --version) echo Python 3.14.0;; *CC*) echo false;; esac"}
+
+
+@pytest.mark.parametrize(
+    ("programs", "says"),
+    [
+        ({"uname": "echo Darwin"}, "this runs on Linux, and here is Darwin"),
+        ({}, "Python 3.11 to 3.14 is needed, and here is no python3"),
+        (OLD, "Python 3.11 to 3.14 is needed, and python3 here is 3.10.2"),
+        (NEW, "Python 3.14.0 needs a C compiler and Python's header files"),
+    ],
+)
+def test_bootstrap_names_what_is_unsuitable(tmp_path, programs, says):
+    """On a machine with these programs, without apt-get."""
     (tmp_path / "scripts").mkdir()
+    (tmp_path / "bin").mkdir()
     script = shutil.copy(ROOT / "scripts" / "bootstrap.sh", tmp_path / "scripts")
-    other = tmp_path / "bin" / "uname"
-    other.parent.mkdir()
-    other.write_text("#!/bin/sh\necho Darwin\n")
-    other.chmod(0o755)
-    path = f"{other.parent}:{os.environ['PATH']}"
-    done = subprocess.run([script], capture_output=True, text=True, env=os.environ | {"PATH": path})
-    assert done.returncode == 2
-    assert done.stderr.startswith("Error: this runs on Linux, and here is Darwin\nHint: ")
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bin", "scripts"]
+    (tmp_path / "envs").symlink_to(ROOT / "envs")
+    for name in ("bash", "dirname", "id", "sed", "uname"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name))
+    for name, text in programs.items():
+        (tmp_path / "bin" / name).unlink(missing_ok=True)
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    env = {"PATH": str(tmp_path / "bin")}
+    done = subprocess.run([script], capture_output=True, text=True, env=env)
+    assert done.returncode == 2 and not (tmp_path / ".venv").exists()
+    assert f"Error: {says}" in done.stderr and "\nHint: " in done.stderr
 
 
 CHANGES = {

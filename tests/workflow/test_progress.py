@@ -128,6 +128,13 @@ def test_snakemake_logs_the_texts_that_are_matched():
     assert hasattr(snakemake.exceptions, RULE_EXCEPTION)
 
 
+def test_snakemake_passes_events_and_the_end_to_the_display(tmp_path):
+    (tmp_path / "Snakefile").write_text('rule a:\n    output: "a"\n    shell: "false"\n')
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--logger", "fluency"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "\n1 job failed; what was measured is kept" in done.stderr
+
+
 def written_to(leader: int):
     """All that was written to a terminal whose other end is closed, in pieces."""
     with os.fdopen(leader, "rb", buffering=0) as stream, suppress(OSError):
