@@ -154,6 +154,8 @@ CHANGES = {
     "scripts/fluency/core/grammar.py": {"execute", "score"},
     "scripts/fluency/scoring/data/verbs.txt": {"score"},
     "scripts/fluency/core/schema.py": {"generate", "score", "gather", "analyse"},
+    "scripts/fluency/execution/protocol.py": {"execute"},
+    "scripts/fluency/execution/sandbox.py": set(),
     "scripts/fluency/workflow/pipeline.py": set(),
     "scripts/fluency/__init__.py": set(),
 }

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,10 @@ import yaml
 
 from fluency.archive.registration import preregister
 from fluency.common.paths import TASKS
+from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import load_tasks
+from fluency.execution import isolation
 from fluency.workflow import rerun_keys
 from fluency.workflow.rerun_keys import WILDCARDS, RerunKeys
 from tests.workflow.project import TASKS as NAMES
@@ -85,6 +87,23 @@ def content(loaded: Loaded, monkeypatch: Any) -> None:
     monkeypatch.setattr(rerun_keys, "content_sha256", lambda: "f" * 64)
 
 
+def seccomp(loaded: Loaded, monkeypatch: Any) -> None:
+    monkeypatch.setattr(isolation, "profile", lambda: "{}")
+
+
+def masked(loaded: Loaded, monkeypatch: Any) -> None:
+    monkeypatch.setattr(isolation, "MASKED", ["/proc/keys"])
+
+
+def argv(loaded: Loaded, monkeypatch: Any, name: str = "bash") -> None:
+    entry = replace(SHELLS[name], argv=(*SHELLS[name].argv[:1], "-x", *SHELLS[name].argv[1:]))
+    monkeypatch.setitem(SHELLS, name, entry)
+
+
+def other_argv(loaded: Loaded, monkeypatch: Any) -> None:
+    argv(loaded, monkeypatch, "pwsh")
+
+
 def code(*stages: str) -> Callable[[Loaded, Any], None]:
     real = rerun_keys.code_sha256
     return lambda loaded, monkeypatch: monkeypatch.setattr(
@@ -131,6 +150,10 @@ ROWS = {
     "one task less": (config(tasks=[OWN]), HEAD),
     "the code of the checks": (code("score"), of_both("score")),
     "the code that executes": (code("execute"), of_both("execute")),
+    "the seccomp profile": (seccomp, of_both("execute")),
+    "a measure of isolation": (masked, of_both("execute")),
+    "how the shell is started": (argv, of_both("execute")),
+    "how another shell is started": (other_argv, set()),
 }
 
 

@@ -35,18 +35,17 @@ STAGES: Mapping[str, Stage] = {
         ),
         libraries=("anthropic", "openai"),
     ),
-    # A list, else every edit of core would redo all executions; the rest is in the rule's param.
+    # What reads reply and result. A list, else every edit of core would redo all executions: what
+    # the engine and the runner are handed is in the rule's params (workflow/rerun_keys.py).
     "execute": Stage(
         files=(
             "scripts/fluency/execution/execute.py",
             "scripts/fluency/execution/extract.py",
             "scripts/fluency/execution/protocol.py",
-            "scripts/fluency/execution/isolation.py",
             "scripts/fluency/execution/container.py",
             "scripts/fluency/core/grammar.py",
             "scripts/fluency/core/dialects/*.py",
             "scripts/fluency/core/reply_marks.*",
-            "sandbox/seccomp/*",
         ),
         libraries=("tree-sitter", "tree-sitter-bash", "tree-sitter-pwsh"),
     ),

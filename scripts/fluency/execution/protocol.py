@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fluency.common.errors import MachineBusy, SandboxError
 from fluency.core.records import ProcessFact, Result, Stream
@@ -33,15 +34,16 @@ class Invocation:
     condition: ConditionName = AS_DESIGNED.name
 
 
+EMPTY_WORLD = World(seed=0)
 RUNNER_PROTOCOL = 1
 PATIENCE = 4
 """Deadlines after which the runner ends a command on a machine that is busy with other work."""
 
 
-def encode(invocation: Invocation, nonce: str) -> bytes:
-    """The runner's input: size of the header, newline, header (JSON), the world's tar."""
+def header(invocation: Invocation, nonce: str) -> dict[str, Any]:
+    """What the runner is told in addition to the world's tar."""
     world, condition = invocation.world, CONDITIONS[invocation.condition]
-    header = {
+    return {
         "protocol": RUNNER_PROTOCOL,
         "nonce": nonce,
         "root": WORK_DIR,
@@ -64,8 +66,12 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
         if "processes" in invocation.needs
         else [],
     }
-    text = json.dumps(header).encode()
-    return b"%d\n%b%b" % (len(text), text, world.tar)
+
+
+def encode(invocation: Invocation, nonce: str) -> bytes:
+    """The runner's input: size of the header, newline, header (JSON), the world's tar."""
+    text = json.dumps(header(invocation, nonce)).encode()
+    return b"%d\n%b%b" % (len(text), text, invocation.world.tar)
 
 
 def read_start(output: bytes | bytearray, nonce: str) -> list[ProcessFact] | None:

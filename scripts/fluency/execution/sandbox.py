@@ -20,10 +20,9 @@ from fluency.execution.container import LABEL, LABELS, NEXT_RUN, WHERE, read_res
 from fluency.execution.engine import Engine, ensure_engine
 from fluency.execution.image import ensure_image, why_missing
 from fluency.execution.isolation import MeasureRefused, Measures, profile_sha256
-from fluency.execution.protocol import PATIENCE, Invocation, encode
+from fluency.execution.protocol import EMPTY_WORLD, PATIENCE, Invocation, encode
 from fluency.world import World
 
-EMPTY_WORLD = World(seed=0)
 TEXT = "canary \\ $HOME 'ü'"
 # Engines' own profiles let a program pretend to be on a 32-bit machine, the project's does not.
 FILTERED = "setarch linux32 true 2>/dev/null && echo wide || echo reduced"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 from fluency.archive.registration import siblings
@@ -12,11 +12,13 @@ from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import ROOT
 from fluency.core.code_hashes import code_sha256
 from fluency.core.loaded_study import LoadedStudy
-from fluency.core.shells import SHELLS
+from fluency.core.shells import AS_DESIGNED, SHELLS
 from fluency.core.study import Cell
 from fluency.core.task_world import world_for
 from fluency.execution.image_content import content_sha256
+from fluency.execution.isolation import container_config, isolation
 from fluency.execution.powershell import powershell_source
+from fluency.execution.protocol import EMPTY_WORLD, Invocation, header
 from fluency.generation.request import requests_of
 
 WILDCARDS = {
@@ -35,7 +37,7 @@ class RerunKeys:
     def __init__(self, loaded: LoadedStudy) -> None:
         self.loaded, self.study, self.tasks = loaded, loaded.study, loaded.tasks
         self.requests = requests_of(loaded.study, loaded.tasks)
-        self.tags = cache(self._tags)
+        self.tags, self._handed_to = cache(self._tags), cache(self._handed)
 
     def params(self, rule: str) -> dict[str, Callable[[Any], str]]:
         """A rule's params by name; a function of the wildcards gives `name:hash`.
@@ -75,17 +77,29 @@ class RerunKeys:
         return {"prompt": request.prompt, "settings": settings}
 
     def execute(self, shell: str, task: str) -> dict[str, Any]:
-        """With the sandbox's sources, although the image is an input: a node takes it as it is."""
-        sandbox = self.study.sandbox
-        limits = sandbox.limits.model_dump() | {"timeout_s": sandbox.limits.timeout_s[shell]}
-        conditions = {one.name for one in SHELLS[shell].conditions} & {*self.study.conditions}
+        """What engine and runner are handed, and the code that reads reply and result.
+
+        With the sandbox's sources, although the image is an input: a node takes it as it is.
+        """
         return {
             "code": code_sha256("execute"),
-            "sandbox": [content_sha256(), sandbox.runtime],
-            "limits": limits,
+            "sandbox": content_sha256(),
             "worlds": [self._world_keys[task], self.loaded.task_of[task].needs],
-            "conditions": sorted(conditions),
+            **self._handed_to(shell),
         }
+
+    def _handed(self, shell: str) -> dict[str, str]:
+        """What the engine and, under each condition, the runner are handed, but the world."""
+        sandbox, limits = self.study.sandbox, self.study.sandbox.limits
+        named = [AS_DESIGNED, *SHELLS[shell].conditions]
+        told = partial(Invocation, shell, "", EMPTY_WORLD, limits, limits.timeout_s[shell], ())
+        headers = {
+            one.name: header(told(one.name), nonce="")
+            for one in named
+            if one.name in self.study.conditions
+        }
+        container = container_config("", {}, isolation(limits, runtime=sandbox.runtime))
+        return {"limits": sha256(canonical_json(container)), "conditions": canonical_json(headers)}
 
     def score(self, task: str) -> dict[str, Any]:
         return {
