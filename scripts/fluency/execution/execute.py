@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from fluency import __version__
 from fluency.common.files import pretty_json, read_json, write_atomic
 from fluency.core.grammar import condition_applies
-from fluency.core.records import Execution, Extraction, Generation, Reading, Run
+from fluency.core.records import (
+    Execution,
+    Extraction,
+    Generation,
+    ImageInfo,
+    Reading,
+    Result,
+    Run,
+)
 from fluency.core.shells import AS_DESIGNED, SHELLS, ConditionName
 from fluency.core.study import Study
 from fluency.core.tasks import Task
@@ -17,10 +25,20 @@ from fluency.execution.extract import extract
 from fluency.execution.protocol import Invocation
 from fluency.world import World
 
-if TYPE_CHECKING:
-    from fluency.execution.sandbox import Sandbox
-
 MAX_ATTEMPTS = 3
+
+
+class Runner(Protocol):
+    """What gives the results: the sandbox, or the player of an archive's."""
+
+    image: ImageInfo
+    engine: dict[str, Any]
+
+    def why_missing(self, shell: str) -> str | None:
+        """Why a shell cannot be measured; None if it can."""
+
+    def run(self, invocation: Invocation) -> Result:
+        """The result of one command in one world."""
 
 
 def failed_attempts(path: Path, key: str) -> list[str]:
@@ -43,7 +61,7 @@ def execute_cell(
     study: Study,
     task: Task,
     generation: Generation,
-    sandbox: Sandbox,
+    sandbox: Runner,
     world_for: Callable[[Task, int], World],
     utc: str,
     failed: Sequence[str] = (),

@@ -30,7 +30,7 @@ from fluency.generation.failure import (
 from fluency.generation.local_model.server import address_of
 from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import Policy, resolve
-from fluency.generation.providers import PROVIDERS, read_reply
+from fluency.generation.providers import PROVIDERS, answer_to
 from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import decode, text_or_none
 from fluency.generation.request import request_key
@@ -118,15 +118,7 @@ class Generator:
         except StopRun as stop:
             (asked.pace if isinstance(stop, ModelStop) else self).stop(stop)
             raise
-        return Generation(
-            cell=cell,
-            answer=answer,
-            temperature_requested=asked.policy.temperature_requested,
-            cost_usd=cost_of(asked.policy, answer),
-            price=asked.policy.price,
-            task_sha256=task_sha256,
-            provenance={"fluency": fluency.__version__, "policy": asked.policy.source},
-        )
+        return generation_of(cell, asked.policy, answer, task_sha256)
 
     def stop(self, reason: StopRun) -> None:
         """Make no further call."""
@@ -190,12 +182,9 @@ class Generator:
         with asked.pace.slot(turn), self.budget.call(most):
             seconds = min(asked.retry.attempt_s, max(1.0, deadline - time.monotonic()))
             reply = provider.send(request, seconds)
-            parts = read_reply(request, decode(reply.body))
-            self._refuse_repeated(asked, request, text_or_none(parts.raw.get("id")), reply.body)
-            answer = Answer(
-                request_key=request_key(request),
-                request=request,
-                **vars(parts),
+            answer = answer_to(
+                request,
+                decode(reply.body),
                 received_utc=utc_now("milliseconds"),
                 server="embedded" if is_embedded(asked.model) else provider.server,
                 client=provider.name,
@@ -203,6 +192,7 @@ class Generator:
                 latency_s=round(reply.latency_s, 4),
                 request_id=reply.request_id,
             )
+            self._refuse_repeated(asked, request, text_or_none(answer.raw.get("id")), reply.body)
             self.budget.add(counted_usd(asked.policy, answer))
             answer = self.store.put(answer)
         asked.answered, asked.cells_lost = True, 0
@@ -264,3 +254,16 @@ class Generator:
             return PROVIDERS[model.wire](model, self._address_of(model), key)
         except UserError as error:
             raise ModelStop(error.what, where=error.where, hint=error.hint) from error
+
+
+def generation_of(cell: Cell, policy: Policy, answer: Answer, task_sha256: str) -> Generation:
+    """The record of a cell whose model, asked by this policy, gave this answer."""
+    return Generation(
+        cell=cell,
+        answer=answer,
+        temperature_requested=policy.temperature_requested,
+        cost_usd=cost_of(policy, answer),
+        price=policy.price,
+        task_sha256=task_sha256,
+        provenance={"fluency": fluency.__version__, "policy": policy.source},
+    )

@@ -61,7 +61,7 @@ class AnswerStore:
             raise DamagedAnswer(
                 f"this stored answer is damaged: {why}",
                 where=str(path),
-                hint="restore it from a copy of the store or an archive (`make answers`), or "
+                hint="restore it from a copy of the store (`make answers` lists it), or "
                 "delete it: while it is here, it is not asked for again",
             ) from None
 
