@@ -237,9 +237,10 @@ def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
     from fluency.archive.verify import verify_archive
 
     path = pack_study(loaded, partial=partial, image=image)
-    if altered := verify_archive(path).altered:
+    report = verify_archive(path)
+    if report.exit_code:
         path.unlink()
-        what = f"the results do not fit this checkout: {altered[0]}"
+        what = f"the results do not fit this checkout: {next(iter(report.found[report.verdict()]))}"
         hint = "`make run` measures again what has changed, or check out the commit of the results"
         raise UserError(what, where="archive", hint=hint)
     print(path)

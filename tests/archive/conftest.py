@@ -1,10 +1,16 @@
 """Small registered studies and their archives for all tests of the folder."""
 
+import os
+import shutil
 import socket
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fluency.common import git
+from fluency.common.paths import ROOT
 from tests.archive.factory import Made, archived, make_registered, make_study
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")
@@ -46,5 +52,48 @@ def small(tmp_path_factory) -> Made:
 
 
 @pytest.fixture(scope="session")
-def small_archive(small, tmp_path_factory) -> Path:
-    return archived(small, tmp_path_factory.mktemp("archive"))
+def small_archive(small, checkouts, tmp_path_factory) -> Path:
+    commit = run_git(checkouts["own"], "rev-parse", "HEAD")
+    return archived(small, tmp_path_factory.mktemp("archive"), commit=commit)
+
+
+CODE = ("scripts/fluency", "sandbox", "tasks", "envs")
+
+
+def run_git(folder: Path, *arguments: str) -> str:
+    day = "2026-11-21T00:00:00Z"
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    return subprocess.run(
+        ["git", *identity, *arguments],
+        cwd=folder,
+        env=os.environ | {"GIT_COMMITTER_DATE": day, "GIT_AUTHOR_DATE": day},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def checkouts(tmp_path_factory) -> dict[str, Path]:
+    """The code of this checkout: committed, at a later commit, without git, cloned, edited."""
+    root = tmp_path_factory.mktemp("checkouts")
+    found = {name: root / name for name in ("own", "later", "without git", "shallow", "dirty")}
+    for part in CODE:
+        ignored = shutil.ignore_patterns("__pycache__", ".*")
+        shutil.copytree(ROOT / part, found["own"] / part, ignore=ignored)
+    shutil.copytree(found["own"], found["without git"])
+    for arguments in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "The archive's commit")):
+        run_git(found["own"], *arguments)
+    for name in ("later", "dirty"):
+        shutil.copytree(found["own"], found[name])
+        edited = found[name] / "scripts/fluency/__init__.py"
+        edited.write_text(edited.read_text() + "# later\n")
+    run_git(found["later"], "commit", "-qam", "A later commit")
+    run_git(root, "clone", "-q", "--depth", "1", f"file://{found['later']}", "shallow")
+    return found
+
+
+@pytest.fixture
+def at(checkouts, monkeypatch) -> Callable[[str], None]:
+    """Let git answer from one of the checkouts."""
+    return lambda name: monkeypatch.setattr(git, "ROOT", checkouts[name])

@@ -39,8 +39,8 @@ from fluency.execution.execute import execute_cell
 from fluency.execution.image_content import content_sha256
 from fluency.execution.protocol import Invocation
 from fluency.generation.generator import Generator
-from fluency.generation.providers import read_reply
-from fluency.generation.request import build_prompt, request_for, request_key
+from fluency.generation.providers import answer_to as provided
+from fluency.generation.request import build_prompt, request_for
 from fluency.generation.store import AnswerStore
 from fluency.report.report import write_products
 from fluency.scoring.score_cell import score_cell
@@ -88,10 +88,12 @@ class Made:
         return list(self.study.cells([task.id for task in self.tasks]))
 
 
+MODEL = {"alias": "qwen-0.5b", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
+
+
 def make_study(
-    tasks: Sequence[str] | str = TASKS, trials: int = 2, models: int = 1, **more
+    tasks: Sequence[str] | str = TASKS, trials: int = 2, models: int = 1, model=MODEL, **more
 ) -> Study:
-    model = {"alias": "qwen-0.5b", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
     others = [
         model | {"alias": f"model-{number}", "id": f"model-{number}"}
         for number in range(2, models + 1)
@@ -169,10 +171,9 @@ def answer_to(request: Request, text: str, received_utc: str) -> Answer:
         "content": [{"type": "text", "text": text}],
     }
     is_messages = request.wire == "messages"
-    return Answer(
-        request_key=request_key(request),
-        request=request,
-        **vars(read_reply(request, message if is_messages else completion(message))),
+    return provided(
+        request,
+        message if is_messages else completion(message),
         latency_s=1.5,
         received_utc=received_utc,
         server="api.anthropic.com" if is_messages else "embedded",
@@ -267,4 +268,4 @@ def deviations(
 def archived(made: Made, out: Path, **more) -> Path:
     """The study's archive; `more` are other facts, or options of `make_archive`."""
     facts = FACTS | {key: more.pop(key) for key in FACTS if key in more}
-    return make_archive(made.view(), made.results, made.answers, out, facts, **more)
+    return make_archive(made.view(), made.results, out, facts, **more)

@@ -11,11 +11,10 @@ from unittest.mock import patch
 from zstandard import ZstdCompressor
 
 from fluency.archive import pack
-from fluency.archive.findings import VerifyReport
 from fluency.archive.manifest import MANIFEST_NAME, MANIFEST_SCHEMA, manifest_bytes
 from fluency.archive.pack import write_archive, write_tar
 from fluency.archive.unpack import read_tar
-from fluency.archive.verify import verify_archive
+from fluency.archive.verify import VerifyReport, verify_archive
 from fluency.common.canonical import KEY
 from fluency.common.files import pretty_json, sha256
 
@@ -28,10 +27,6 @@ FACTS = {
     "utc_date": "2026-11-22",
     "commit": "c" * 40,
     "dirty": False,
-    "cells": 0,
-    "not_measured": {},
-    "missing": [],
-    "code": {},
     "private_tasks": [],
 }
 

@@ -19,11 +19,10 @@ from fluency.archive.decision import _lines, write_decision
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
 from fluency.common.paths import ROOT
-from fluency.core.code_hashes import code_hashes
 from fluency.core.shells import DESIGN_SHELLS
 from tests.archive.hostile import put, rewritten
 from tests.archive.hostile import record as edit_of
-from tests.archive.test_verify import SCORE
+from tests.archive.test_verify import EXECUTION, SCORE
 
 
 @pytest.fixture(scope="module")
@@ -68,20 +67,21 @@ def test_record_needs_a_title_and_is_never_written_over(record, archive):
 
 
 def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
-    forged = rewritten(archive, tmp_path, edit_of(SCORE, put("passed", value=False)))
-    with pytest.raises(UserError, match="no decision may be based on this archive"):
+    forged = rewritten(archive, tmp_path, edit_of(EXECUTION, put("attempts", value=99)))
+    with pytest.raises(UserError, match="it is altered or damaged"):
         write_decision(forged, "title", tmp_path / "d")
     assert not (tmp_path / "d").exists()
 
 
 def test_record_of_unchecked_archive_says_so(archive, tmp_path):
-    """Forged scores whose code hashes were forged with them."""
-    facts = {"code": dict.fromkeys(code_hashes(), "f" * 64)}
-    forged = rewritten(archive, tmp_path, edit_of(SCORE, put("passed", value=False)), **facts)
+    """Forged scores of a commit that nobody knows; the numbers are the recomputed ones."""
+    forged = rewritten(archive, tmp_path, edit_of(SCORE, put("passed", value=False)))
     text = write_decision(forged, "title", tmp_path / "d").read_text()
     top = text.split("## Context and Problem Statement")[0]
-    assert "NOT CHECKED" in top and "git checkout 0123456789abcdef" in top
-    assert "NOT CHECKED" not in write_decision(archive, "title", tmp_path / "e").read_text()
+    assert "NOT CHECKED" in top and "Nobody here knows commit 0123456789abcdef" in top
+    numbers = re.search(r"\| qwen-0.5b .*", text)[0]
+    honest = write_decision(archive, "title", tmp_path / "e").read_text()
+    assert "NOT CHECKED" not in honest and numbers in honest
 
 
 def test_commands_of_a_record_work_as_written(archive, tmp_path):

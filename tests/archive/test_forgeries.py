@@ -1,8 +1,13 @@
-"""Forgeries whose manifest fits again, and what a verification says of each."""
+"""Forgeries whose manifest fits again, and what a verification says of each in five checkouts."""
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -10,13 +15,13 @@ from fluency.archive import pack, verify
 from fluency.archive.decision import write_decision
 from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
-from fluency.common.canonical import canonical_json
-from fluency.common.clock import utc_date
-from fluency.common.files import pretty_json, sha256
-from fluency.common.git import git, git_state
-from fluency.core.code_hashes import code_hashes
+from fluency.common.errors import UserError
+from fluency.common.files import sha256
+from fluency.core.records import Request
 from fluency.core.schema import RECORD_SCHEMA
 from fluency.core.task_world import world_for
+from fluency.execution.image_content import SOURCES, content_sha256
+from fluency.generation.request import request_key
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import (
     Change,
@@ -34,13 +39,14 @@ CELL = "qwen-0.5b/bash/stale-lockfiles/1"
 GENERATION, EXECUTION, SCORE = (
     f"results/{stage}/{CELL}.json" for stage in ("generations", "executions", "scores")
 )
-PRODUCTS = "results/made-up/"
-PROVENANCE, TABLE, CONTROL = (
-    PRODUCTS + name for name in ("provenance.json", "cells.csv", "control.json")
+CONTROL, IMAGE, REGISTRATION = (
+    "results/made-up/control.json",
+    "results/image.json",
+    "preregistrations/.*",
 )
 TASK = "tasks/stale-lockfiles"
 WORLD = r"worlds/11-.*/"
-OTHER_CODE = dict.fromkeys(code_hashes(), "f" * 64)
+Forgery = tuple[Change | dict[str, Any], str]
 
 
 def execution(*keys, value) -> Change:
@@ -51,26 +57,32 @@ def result(*keys, value) -> Change:
     return execution("runs", 0, "result", *keys, value=value)
 
 
-def stated(*keys, value) -> Change:
-    return record(PROVENANCE, put(*keys, value=value))
+def answer(*keys, value) -> Change:
+    return record(GENERATION, put("answer", *keys, value=value))
 
 
 def ran(utc: str) -> Change:
     return execution("provenance", "utc", value=utc)
 
 
-def added(name: str) -> Change:
-    return lambda files: files.update({name: b"x"})
+def added(name: str, data: bytes = b"x") -> Change:
+    return lambda files: files.update({name: data})
 
 
-def answer(*keys, value) -> Change:
-    """Change the answer in its file, whose inner hash is made to fit, and in the generation."""
+def several(*changes: Change) -> Change:
+    def change(files: dict[str, bytes]) -> None:
+        for one in changes:
+            one(files)
+
+    return change
+
+
+def in_all(names: str, edit) -> Change:
+    """Edit every record whose name matches."""
 
     def change(files: dict[str, bytes]) -> None:
-        record(GENERATION, put("answer", *keys, value=value))(files)
-        copy = json.loads(files[GENERATION])["answer"]
-        name = f"answers/{copy['request_key'][:2]}/{copy['request_key']}.json"
-        files[name] = pretty_json({"answer": copy, "sha256": sha256(canonical_json(copy))}).encode()
+        for name in [name for name in files if re.fullmatch(names, name)]:
+            record(re.escape(name), edit)(files)
 
     return change
 
@@ -82,15 +94,38 @@ def swap(files: dict[str, bytes]) -> None:
         files[one], files[two] = files[two], files[one]
 
 
-def no_sandbox(files: dict[str, bytes]) -> None:
-    for name in [name for name in files if name.startswith("sandbox/")]:
-        del files[name]
+def without(names: str) -> Change:
+    def change(files: dict[str, bytes]) -> None:
+        for name in [name for name in files if re.fullmatch(names, name)]:
+            del files[name]
+
+    return change
 
 
-def set_back(files: dict[str, bytes]) -> None:
-    """Executed, by a clock that was set back, twelve minutes before the answer came."""
-    ran("2026-11-22T00:50:03Z")(files)
-    stated("started_utc", value="2026-11-22T00:50:03Z")(files)
+def asked_otherwise(**fields: Any) -> Change:
+    """Every request is another, its key fits, and so do the records after it."""
+
+    def edit(value: dict[str, Any]) -> None:
+        asked = value["answer"]["request"]
+        for name, new in fields.items():
+            asked[name] = new(asked[name]) if callable(new) else new
+        value["answer"]["request_key"] = request_key(Request.model_validate(asked))
+
+    def change(files: dict[str, bytes]) -> None:
+        in_all("results/generations/.*", edit)(files)
+        for name in [name for name in files if name.startswith("results/generations/")]:
+            key = json.loads(files[name])["answer"]["request_key"]
+            for stage in ("executions", "scores"):
+                fits = re.escape(name.replace("generations", stage))
+                record(fits, lambda value, key=key: value.update(request_key=key))(files)
+
+    return change
+
+
+def hinted(files: dict[str, bytes]) -> None:
+    """The prompt has a hint, in the task and in every request."""
+    text(f"{TASK}/task.yaml", "in any order", "in any order, by grep")(files)
+    asked_otherwise(prompt=lambda old: old.replace("in any order", "in any order, by grep"))(files)
 
 
 def pattern(files: dict[str, bytes]) -> None:
@@ -99,161 +134,256 @@ def pattern(files: dict[str, bytes]) -> None:
     files[name] = re.sub(rb"line: .*", rb"line: '(a+)+$'", files[name], count=1)
 
 
-RESEALED = {"text": "Get-ChildItem", "outcome": "refusal", "stop_reason": "x", "model_echoed": "x"}
-RESEALED |= {"usage": {}}
+def rigged(files: dict[str, bytes]) -> None:
+    """The runner is another, and the image's hash, in each record, is of it."""
+    files["sandbox/runner.py"] += b"# rigged\n"
+    old = content_sha256()
+    with TemporaryDirectory() as folder:
+        for name in SOURCES:
+            (Path(folder) / name).write_bytes(files[f"sandbox/{name}"])
+        new = content_sha256.__wrapped__(Path(folder))
+    for name, data in files.items():
+        if name.startswith("results/"):
+            files[name] = data.replace(old.encode(), new.encode())
+
+
+def official(files: dict[str, bytes]) -> None:
+    """PowerShell's archive is not the official release's, and every record says that it is."""
+    given = {"archives": {"pwsh": "0" * 64}, "unofficial": []}
+    in_all("results/(image|made-up/control).json", lambda value: value["image"].update(given))(
+        files
+    )
+    in_all("results/executions/.*", lambda value: value["image"].update(given))(files)
+
+
+def failed(value: dict[str, Any]) -> None:
+    """A score that says that nothing passed, by a judge whose hash is invented."""
+    value["provenance"]["code_sha256"] = "f" * 64
+    for name, one in value.items():
+        value[name] = False if one is True else one
+    for world in value["worlds"]:
+        world["passed"] = world["content"] = False
+
+
+def right(value: dict[str, Any]) -> None:
+    """The outputs of another run that was right; nothing but a replay would show it."""
+    value["runs"][0]["result"]["wall_s"] = 0.5
+
+
 NO_BASE64 = {"data": "a", "bytes": 1, "encoding": "base64"}
+READ = {"text": "Get-ChildItem", "outcome": "refusal", "stop_reason": "x", "model_echoed": "x"}
+READ |= {"usage": {}}
+
 # fmt: off
-FORGERIES: dict[str, tuple[Change | dict, str]] = {
+DIFFERENT: dict[str, Forgery] = {
     # what is altered: the change, or the manifest's facts, and what is said
-    "study": (text("study.json", '"trials": 1', '"trials": 2'), "`cells` is not what the study"),
+    "every score False, code hashes invented": (in_all("results/scores/.*", failed), "`passed` is"),
+    "score": (record(SCORE, put("passed", value=False)), "`passed` is False, recomputed True"),
+    "world's score": (record(SCORE, put("worlds", 0, "passed", value=False)), "`passed` is"),
+    "numbers of a score": (record(SCORE, put("worlds", 0, "wall_s", value=9.0)), "`wall_s` is"),
+    "reply that is not the raw message": (answer("text", value="Get-ChildItem"), "`text` is"),
+    **{
+        f"answer's {key}": (answer(key, value=value), f"`{key}` is")
+        for key, value in READ.items()
+    },
+    "no message": (answer("raw", value={}), "the raw message is not an answer"),
+    "prompts with a hint": (hinted, f"{TASK}: neither this checkout nor the commit"),
+    "temperature 1.9 sent": (asked_otherwise(temperature=1.9), "`request` is"),
+    "another model asked": (asked_otherwise(model_id="better"), "`request` is"),
+    "another shell asked": (
+        asked_otherwise(prompt=lambda old: old.replace("bash", "fish")), "`request` is"),
+    "another trial": (asked_otherwise(trial=7), "`request` is"),
+    "another wire": (asked_otherwise(wire="messages"), "`request` is"),
+    "request without its key": (answer("request", "temperature", value=0.1), "`request` is"),
+    "sampling of the study": (
+        record("study.json", lambda value: value["models"][0].update(max_tokens=9)), "`request` is"),
+    "temperature": (
+        record(GENERATION, put("temperature_requested", value=0.1)), "`temperature_requested` is"),
+    "cost": (record(GENERATION, put("cost_usd", value=1.0)), "`cost_usd` is"),
+    "task prompt": (text(f"{TASK}/task.yaml", "in any order", "in my order"), "prompt, check or"),
+    "task pattern": (pattern, "prompt, check or commands differ"),
+    "task content": (text(f"{TASK}/task.yaml", "content: set", "content: paths"), "prompt, check"),
+    "task needs": (text(f"{TASK}/task.yaml", "content:", "needs: [http]\ncontent:"), "check or"),
+    "task code": (text(f"{TASK}/answer.py", "def", "#\ndef"), "prompt, check or commands differ"),
+    "code that is not text": (replace_file(f"{TASK}/answer.py", b"\xff"), "prompt, check or"),
+    "task that is called private": ({"private_tasks": ["stale-lockfiles"]}, "is private is not"),
+    "command": (execution("extraction", "strict", value="true"), "`extraction` is"),
+    "output": (result("stdout", value={"data": "", "bytes": 0}), "`passed` is True, recomputed F"),
+    "exit code": (result("exit_code", value=1), "`passed` is True, recomputed False"),
+    "world of a run": (execution("runs", 0, "world_sha256", value="0" * 64), "`world_sha256` is"),
+    "seed of a run": (execution("runs", 0, "seed", value=13), "`seed` is 13, recomputed 11"),
+    "run left out": (record(EXECUTION, lambda value: value["runs"].pop()), "it lacks runs"),
+    "shell that was there": (execution("not_measured", value="no shell"), "`not_measured` is"),
+    "further key": (record(EXECUTION, lambda value: value["provenance"].update(x=1)), "`provenance` has other keys"),
+    "cells swapped": (swap, "`cell` is"),
+    "control right in one world": (
+        record(CONTROL, put("runs", 0, "results", "24", "exit_code", value=1)), "`passed` is True"),
+    "control cut": (record(CONTROL, lambda value: value["runs"].pop()), "the tasks' first commands"),
+    "another control command": (record(CONTROL, put("runs", 0, "command", value="x")), "`command`"),
+    "sandbox left out": (without("sandbox/README.md"), "sandbox/: neither this checkout nor"),
+    "sandbox source left out": (drop("sandbox/runner.py"), "it was not built from the archived"),
+    "file the sandbox lacks": (added("sandbox/more"), "sandbox/: neither this checkout nor"),
+    "policies": (flip("prices/policies.yaml"), "policies.yaml: neither this checkout nor"),
+    "lock file": (flip("envs/requirements.lock"), "requirements.lock: neither this checkout nor"),
+    "lock file left out": (drop("envs/requirements.lock"), "requirements.lock: neither this"),
+    "rigged sandbox": (rigged, "sandbox/: neither this checkout nor the stated commit"),
+    "unofficial build called official": (official, "what is official in it"),
+}
+"""Refuted by the code of the stated commit; another code cannot tell."""
+UNKNOWN: dict[str, Forgery] = {
+    "rigged sandbox, commit invented": (rigged, "sandbox/: neither this checkout nor"),
+}
+WORDED: dict[str, Forgery] = {
+    "reasons invented": (record(SCORE, put("why", value="Because.")), "`why` is 'Because.'"),
+    "class of a failure": (record(SCORE, put("failure_class", value="timeout")), "`failure_class`"),
+}
+"""Allowed of another version of the code that git knows: pages show the recomputed ones."""
+CONTRADICTORY: dict[str, Forgery] = {
     "a set with tasks left out": (
         record("study.json", put("tasks", value=["sql-files"])), "the archived tasks are not"),
     "another study": (record("study.json", put("study", value="other")), "it is not the study"),
-    "lock file": (flip("envs/requirements.lock"), "envs/requirements.lock"),
-    **{
-        f"{name} left out": (drop(name), f"{name}: the archive does not hold it")
-        for name in ("prices/policies.yaml", "envs/requirements.lock", PROVENANCE, TABLE, CONTROL)
-    },
-    "registration": (
-        text("preregistrations/.*", '"trials": 1', '"trials": 3'), "edited after"),
-    "task prompt": (
-        text(f"{TASK}/task.yaml", "in any order", "in my order"), "give another prompt"),
-    "task pattern": (pattern, "its code or check is not this checkout's"),
-    "task content": (
-        text(f"{TASK}/task.yaml", "content: set", "content: paths"), "its code or check is not"),
-    "task needs": (
-        text(f"{TASK}/task.yaml", "content:", "needs: [http]\ncontent:"), "its code or check"),
-    "task code": (text(f"{TASK}/answer.py", "def", "#\ndef"), "its code or check is not"),
-    "code that is not text": (replace_file(f"{TASK}/answer.py", b"\xff"), "its code or check is not"),
+    "table with PowerShell's verdicts False": (
+        added("results/made-up/cells.csv"), "nothing in the study names it"),
+    "a record of no cell": (added(SCORE.replace("/1.json", "/9.json")), "nothing in the study"),
+    "an unnamed note": (added("results/made-up/notes.md"), "nothing in the study names it"),
+    "registration": (text(REGISTRATION, '"trials": 1', '"trials": 3'), "edited after"),
+    "registration left out": (drop(REGISTRATION), "the archive does not hold it"),
     "tree": (flip(WORLD + "tree.tar"), "worlds/11-"),
     "ages": (text(WORLD + "world.json", ": 1", ": 2"), "worlds/11-"),
     "service": (text(WORLD + "world.json", '"status": 200', '"status": 201'), "worlds/11-"),
     "processes": (text(WORLD + "world.json", '"rss_mb": ', '"rss_mb": 1'), "worlds/11-"),
+    "key of a world": (record(WORLD + "world.json", lambda value: value.update(x=1)), "worlds/11-"),
     "world index": (
         record("worlds/index.json", lambda index: [one.update({"11": one["24"]})
-            for one in index.values()]), "it is of another seed"),
-    "answer": (text("answers/.*", "crates", "cretas"), "not a stored answer"),
-    **{
-        f"answer's {key}": (answer(key, value=value), f"raw message give another {key}")
-        for key, value in RESEALED.items()
-    },
-    "no message": (answer("raw", value={}), "raw message give another message"),
-    "answer of the record": (
-        record(GENERATION, put("answer", "server", value="x")), "is not the one in answers/"),
-    "answer left out": (drop("answers/.*"), "answers/"),
-    "answer after the day": (
-        answer("received_utc", value="2026-11-23T00:00:00Z"), "after the archive's day"),
+            for one in index.values()]), "worlds/index.json: it does not name"),
+    "key of the index": (record("worlds/index.json", lambda index: index.update(x=1)), "it does not name one"),
+    "answer after the day": (answer("received_utc", value="2026-11-23T00:00:00Z"), "after the arch"),
     "answer without an attempt": (answer("attempts", value=0), "negative or infinite"),
     "answer before it was asked": (answer("latency_s", value=-1.0), "negative or infinite"),
-    "sampling": (
-        record("study.json", lambda value: value["models"][0].update(max_tokens=9)),
-        "give another request"),
-    "temperature": (
-        record(GENERATION, put("temperature_requested", value=0.1)), "another temperature"),
-    "another trial": (answer("request", "trial", value=2), "its request is of another trial"),
-    "another task asked": (text(GENERATION, "in any order", "in my order"), "its prompt lacks"),
-    "another shell asked": (text(GENERATION, "single bash", "single fish"), "its prompt lacks"),
-    "request": (
-        answer("request", "temperature", value=0.1), "hash, request and name do not fit"),
-    "cost": (record(GENERATION, put("cost_usd", value=1.0)), "give another cost"),
+    "answer of another server": (answer("server", value="x"), "its server is not the study's"),
     "generation left out": (drop(GENERATION), f"{CELL}: it has a record without"),
     "execution left out": (drop(EXECUTION), f"{CELL}: it has a record without"),
-    "command": (execution("extraction", "strict", value="true"), "another command"),
-    "output": (result("stdout", value={"data": "", "bytes": 0}), "judged again"),
-    "exit code": (result("exit_code", value=1), "judged again"),
-    "world of a run": (execution("runs", 0, "world_sha256", value="0" * 64), "in other worlds"),
-    "seed of a run": (execution("runs", 0, "seed", value=13), "it cannot be judged: "),
-    "image": (execution("image", "shells", "pwsh", value="7.4.0"), "results/image.json"),
-    "image left out": (drop("results/image.json"), "does not hold it"),
-    "sandbox left out": (no_sandbox, "sandbox/Dockerfile: the archive does not hold it"),
-    "sandbox source": (flip("sandbox/runner.py"), "not those the image was built from"),
-    "limits": (execution("timeout_s", value=600.0), "limits are not the study's"),
-    "memory": (execution("limits", "memory_mb", value=2048), "limits are not the study's"),
-    "a shell that was there": (
-        execution("not_measured", value="no shell"), "does not follow from its image"),
-    "run left out": (
-        record(EXECUTION, lambda value: value["runs"].pop()), "worlds and conditions"),
+    "image of a cell": (execution("image", "shells", "pwsh", value="7.4.0"), "`image` is"),
+    "engine of a cell": (execution("engine", "name", value="none"), "`engine` is"),
+    "image left out": (drop(IMAGE), "the archive does not hold it"),
+    "limits": (execution("timeout_s", value=600.0), "`timeout_s` is 600.0"),
+    "memory": (execution("limits", "memory_mb", value=2048), "`limits` is"),
     "no attempt": (execution("attempts", value=-1), "contradicts itself"),
+    "ninety-nine attempts": (execution("attempts", value=99), "contradicts itself"),
+    "lost, and passed": (result("lost", value="exit code 1"), "contradicts itself"),
     "5,000 seconds": (result("wall_s", value=5000.0), "contradicts itself or the limits"),
     "negative time": (result("wall_s", value=-0.25), "contradicts itself"),
     "stopped in time": (result("timed_out", value=True), "contradicts itself"),
     "ended twice": (result("signal", value=9), "contradicts itself"),
     "less than no time": (result("used", "cpu_s", value=-1.0), "contradicts itself"),
-    "no base64": (
-        record(CONTROL, put("runs", 0, "results", "11", "stdout", value=NO_BASE64)), "contradict"),
     "no byte": (result("stdout", "bytes", value=0), "contradicts itself"),
     "cut and whole": (result("stderr", "truncated", value=True), "contradicts"),
     "more than the cap": (
         result("stderr", value={"data": "x" * (1 << 21), "bytes": 1 << 21}), "the limits"),
     "executed two days early": (ran("2026-11-20T01:03:04Z"), "more than a day before"),
     "executed after the day": (ran("2026-11-23T00:00:01+00:00"), "after the archive's day"),
-    "executed at no time": (execution("provenance", value={}), "or never"),
-    "executed some time": (execution("provenance", "utc", value="x"), "or never"),
+    "executed some time": (ran("x"), "or never"),
     "schema": (execution("schema_version", value=RECORD_SCHEMA + 1), "does not fit the schema"),
     "a key given twice": (text(EXECUTION, "{", '{"cell": 0,'), "duplicate key"),
-    "peak": (result("used", "peak_memory_bytes", value=1 << 40), "cells.csv"),
-    "score": (record(SCORE, put("passed", value=False)), "judged again"),
+    "a further key": (record(EXECUTION, lambda value: value.update(x=1)), "does not fit the schema"),
     "score as a text": (
         record(SCORE, put("passed", value="no")), "passed: Input should be a valid boolean"),
     "trial as a text": (record(SCORE, put("cell", "trial", value="1")), "cell.trial"),
-    "reason": (record(SCORE, put("why", value="Because.")), "judged again"),
-    "cells swapped": (swap, "another cell"),
-    "table": (text(TABLE, "True", "False"), "does not say what the records say"),
-    "provenance": (text(PROVENANCE, '"answers": 2', '"answers": 9'), "`sampling` is not what"),
-    "first answer": (
-        stated("first_answer_utc", value="2026-12-22T01:02:03Z"), "`first_answer_utc`"),
-    "control right in one world": (
-        record(CONTROL, put("runs", 0, "results", "24", "exit_code", value=1)), "ends differently"),
+    "control left out": (drop(CONTROL), f"{CONTROL}: the archive does not hold it"),
+    "control without PowerShell": (
+        record(CONTROL, lambda value: value.update(
+            runs=[run for run in value["runs"] if run["shell"] == "bash"],
+            not_measured={"pwsh": "none"})), "its shells are not those of the image"),
     "control without results": (
         record(CONTROL, put("runs", 0, "results", value={})), "its results contradict the study"),
     "control's hours": (
         record(CONTROL, put("runs", 0, "results", "11", "wall_s", value=5000.0)), "contradict the"),
-    "control in another image": (
-        record(CONTROL, put("image", "base", value="x")), "control.json: its image is not"),
-    "control cut": (
-        record(CONTROL, lambda value: value["runs"].pop()), "not the tasks' first commands"),
-    "registration's time": (
-        stated("registration", "utc", value="2026-10-01T00:00:00Z"), "not the archived one"),
-    "deviations": (
-        stated("deviations", value=["none worth telling"]), "deviations are not those found"),
-    "an unnamed note": (added(PRODUCTS + "notes.md"), "nothing in the study names it"),
-    "a record of no cell": (
-        added(SCORE.replace("/1.json", "/9.json")), "nothing in the study names it"),
+    "control that is not base64": (
+        record(CONTROL, put("runs", 0, "results", "11", "stdout", value=NO_BASE64)), "contradict"),
+    "control in another image": (record(CONTROL, put("image", "base", value="x")), "`image` is"),
     "a day of 2099": ({"utc_date": "2099-01-01"}, "has not come yet"),
-    "cells": ({"cells": 3}, "`cells` is not what the study"),
 }
-ALLOWED: dict[str, tuple[Change | dict, str]] = {
-    "clock set back 12 minutes": (set_back, "a clock was set back"),
-    "an earlier task": (
-        record(GENERATION, put("task_sha256", value="0" * 64)), "another version of the task"),
-    "report": (flip(PRODUCTS + "report.md"), ""),
-    "explorer left out": (drop(PRODUCTS + "explorer.html"), ""),
-    "code": ({"code": OTHER_CODE}, "0 of 9 stages have this checkout's code"),
-    "uncommitted": ({"dirty": True}, "which no commit holds"),
+CONCEDED: dict[str, Forgery] = {
+    "invented output": (result("stderr", value={"data": "x", "bytes": 1}), "as the archive states"),
+    "clock set back 12 minutes": (ran("2026-11-22T00:50:03Z"), ""),
+    "an earlier task": (record(GENERATION, put("task_sha256", value="0" * 64)), ""),
+    "trials left out": (
+        text("study.json", '"trials": 1', '"trials": 2'), "PARTIAL: 2 of 4 cells are missing"),
+    "cell left out": (without(f"results/[^/]+/{CELL}.json"), "PARTIAL: 1 of 2 cells are missing"),
+    "uncommitted": ({"dirty": True}, "uncommitted changes"),
+    "control: false": (several(
+        record("study.json", put("control", value=False)), drop(CONTROL)), ""),
 }
+"""What no archive can show, or what the report says."""
 # fmt: on
+PLACES = ("own", "later", "without git", "shallow", "dirty")
+A, N, P = "ALTERED", "NOT CHECKED", "PROVEN"
+GROUPS: dict[tuple[str, ...], dict[str, Forgery]] = {
+    (A, N, N, N, N): DIFFERENT,
+    (A, P, N, N, P): WORDED,
+    (N, N, N, N, N): UNKNOWN,
+    (A, A, A, A, A): CONTRADICTORY,
+    (P, P, P, P, P): CONCEDED,
+}
+"""The verdict at the archive's commit, at a later one, without git, in a shallow clone of the
+later one, and with uncommitted changes of the code."""
+SHOWN = (
+    "table with PowerShell's verdicts False",
+    "every score False, code hashes invented",
+    "score",
+    "reasons invented",
+    "reply that is not the raw message",
+    "prompts with a hint",
+    "temperature 1.9 sent",
+    "another model asked",
+    "another wire",
+    "tree",
+    "rigged sandbox",
+    "rigged sandbox, commit invented",
+    "file the sandbox lacks",
+    "control without PowerShell",
+    "lost, and passed",
+    "task that is called private",
+    "unofficial build called official",
+    "ninety-nine attempts",
+    "numbers of a score",
+    "invented output",
+    "cell left out",
+    "control: false",
+)
+"""Those of the table in docs/evidence.md."""
+CASES = [
+    pytest.param(name, verdicts, *forgery, id=name)
+    for verdicts, group in GROUPS.items()
+    for name, forgery in group.items()
+]
 
 
-@pytest.mark.parametrize("name", FORGERIES | ALLOWED)
-def test_forgery_ends_as_promised(name, small_archive, tmp_path):
-    forged, what = (FORGERIES | ALLOWED)[name]
+@pytest.mark.parametrize(("name", "verdicts", "forged", "what"), CASES)
+def test_forgery_ends_as_promised(name, verdicts, forged, what, small_archive, at, tmp_path):
     changes, facts = ((), forged) if isinstance(forged, dict) else ((forged,), {})
-    report = verify_forged(small_archive, tmp_path, *changes, **facts)
-    assert report.exit_code == (name in FORGERIES), report.lines(100)
-    assert what in "\n".join(report.lines(100)), report.lines(100)
+    if name in UNKNOWN:
+        facts = {"commit": "f" * 40}
+    path = rewritten(small_archive, tmp_path, *changes, **facts)
+    found = {}
+    for place in PLACES if name in SHOWN else PLACES[::2]:
+        at(place)
+        report = verify_archive(path)
+        found[place] = report.verdict()
+        said = "\n".join(report.lines(100))
+        assert what in said or (found[place] == P and verdicts[0] != P), said
+    expected = dict(zip(PLACES, verdicts, strict=True))
+    assert found == {place: expected[place] for place in found}, said
 
 
-@pytest.mark.parametrize("keys", [("passed",), ("worlds", 0, "passed")])
-def test_forged_score_by_other_code_is_not_checked(keys, small_archive, tmp_path):
-    """Code hashes can be forged too: then this checkout cannot tell, and never says PROVEN."""
-    changes = [(keys, False), (("provenance", "code_sha256"), "another")]
-    forged = (record(SCORE, put(*place, value=value)) for place, value in changes)
-    report = verify_forged(small_archive, tmp_path, *forged, code=OTHER_CODE)
-    assert (report.verdict("scores"), report.exit_code) == ("NOT CHECKED", 3)
-    assert "git checkout 0123456789abcdef" in report.lines()[-2]
+def test_honest_archive_is_proven_wherever_it_is_read(small_archive, at):
+    for place in PLACES:
+        at(place)
+        report = verify_archive(small_archive)
+        assert report.exit_code == 0, report.lines(100)
 
 
-def test_world_of_another_generator_is_altered(tmp_path, monkeypatch):
+def test_world_of_another_generator_is_not_proven(tmp_path, monkeypatch):
     """A study that ran in easier worlds, in which every hash fits."""
 
     def easier(task, seed):
@@ -263,34 +393,32 @@ def test_world_of_another_generator_is_altered(tmp_path, monkeypatch):
     monkeypatch.setattr(pack, "world_for", easier)
     made = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1), worlds=easier)
     report = verify_archive(archived(made, tmp_path / "out"))
-    assert "generator makes another world for stale-lockfiles" in str(report.altered)
-    assert report.exit_code == 1
+    assert "generator makes another world of seed 11" in "\n".join(report.lines())
+    assert report.exit_code == 3
 
 
-def test_other_wording_by_other_code_is_proven(small_archive, tmp_path, monkeypatch):
-    other = code_hashes() | {"score": "another", "gather": "another"}
-    monkeypatch.setattr(verify, "code_hashes", lambda: other)
-    changes = (
-        record(SCORE, put("why", value="Because.")),
-        record(SCORE, put("provenance", "code_sha256", value="another")),
-        text(TABLE, ",unix-only,", ",mixed,"),
-    )
-    assert verify_forged(small_archive, tmp_path, *changes).exit_code == 0
-
-
-def test_files_of_a_known_clean_commit_are_compared(small, tmp_path):
-    """Dockerfile and runner were changed, and the image's hash with them."""
-    commit, _ = git_state()
-    if commit is None:
-        pytest.skip("git is missing")
-    tracked = git("show", f"{commit}:sandbox/README.md")
-    path = archived(small, tmp_path, commit=commit, utc_date=utc_date())
-    (tmp_path / "x").mkdir()
-    report = verify_forged(path, tmp_path / "x", replace_file("sandbox/README.md", b"mine"))
-    said = "sandbox/README.md: it is not the file of the stated commit"
-    assert tracked and said in map(str, report.altered)
-    early = verify_forged(path, tmp_path / "x", utc_date="2020-01-01")
+def test_files_of_an_earlier_commit_are_the_archives(small_archive, at, checkouts, tmp_path):
+    """The sandbox has changed since: where git knows the commit, the archive is still proven."""
+    runner = checkouts["later"] / "sandbox" / "README.md"
+    kept = runner.read_bytes()
+    try:
+        runner.write_bytes(b"later")
+        at("later")
+        assert verify_archive(small_archive).exit_code == 0
+        unknown = verify_forged(small_archive, tmp_path, commit="f" * 40)
+        assert unknown.verdict() == N and "Nobody here knows commit ffff" in unknown.lines()[-2]
+    finally:
+        runner.write_bytes(kept)
+    early = verify_forged(small_archive, tmp_path, utc_date="2020-01-01")
     assert "its day is before its commit's" in str(early.altered)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_next_step_names_only_a_commit_of_this_history(place, small_archive, at, tmp_path):
+    at(place)
+    report = verify_forged(small_archive, tmp_path, DIFFERENT["score"][0])
+    known = place in ("later", "dirty")
+    assert ("git checkout" in report.lines()[-2]) == known
 
 
 def test_archived_code_is_never_run(small_archive, tmp_path):
@@ -302,7 +430,7 @@ def test_archived_code_is_never_run(small_archive, tmp_path):
         files[f"{TASK}/fixture.py"] = evil + b"def extend(builder, rng): pass\n"
 
     report = verify_forged(small_archive, tmp_path, change)
-    assert report.checked["scores"] == 0 and report.exit_code != 0
+    assert report.exit_code == 3
     found = replay_archive(tmp_path / small_archive.name)
     assert "task stale-lockfiles has another check than the archived one" in found.notes
     assert found.differences == [] and not trap.exists()
@@ -313,14 +441,73 @@ def test_wholly_forged_study_differs_by_hash(small_archive, tmp_path):
     study = make_study(("stale-lockfiles",), trials=1)
     forged = make(tmp_path / "forged", study, reply=lambda task, cell: task.wrong[cell.shell][0])
     report = verify_archive(archived(forged, tmp_path / "out"))
-    assert report.exit_code == 0 and "no archive can prove that its answers" in report.lines()[-2]
+    assert report.exit_code == 0 and "invented ones that fit" in report.lines()[-2]
     assert report.sha256 != sha256(small_archive.read_bytes())
+
+
+def test_one_message_is_one_answer(tmp_path):
+    """Two trials of an unseeded model share an id: a reply that was stored twice."""
+    study = make_study(
+        ("stale-lockfiles",),
+        trials=2,
+        shells=["bash"],
+        model={"alias": "m", "id": "claude-opus-4-7"},
+    )
+    path = archived(make(tmp_path / "s", study), tmp_path / "out")
+    assert verify_archive(path).exit_code == 0
+    same = in_all("results/generations/.*", lambda value: value["answer"]["raw"].update(id="msg_1"))
+    report = verify_forged(path, tmp_path, same)
+    assert "the message msg_1 answers another request, too" in "\n".join(report.lines())
+
+
+def test_broken_task_of_this_checkout_is_named(small_archive, monkeypatch):
+    """Not the archive is blamed, and no verdict is given."""
+
+    def broken(*_):
+        raise KeyError("x")
+
+    monkeypatch.setattr("fluency.core.tasks.Task._answer", broken)
+    with pytest.raises(UserError, match=r"tasks/stale-lockfiles/answer.py"):
+        verify_archive(small_archive)
+
+
+def test_verify_starts_git_alone_and_opens_no_socket(small_archive, at):
+    """Also no provider, container or Snakemake, which are processes and sockets."""
+    at("own")
+    code = (
+        "import sys, pathlib\n"
+        "seen = []\n"
+        "def hook(event, args):\n"
+        "    if event in ('subprocess.Popen', 'os.exec', 'os.posix_spawn', 'os.fork', 'os.system'):\n"
+        "        seen.append(str(args[0]))\n"
+        "    if event.startswith('socket.') and event != 'socket.gethostname':\n"
+        "        seen.append(event)\n"
+        "from fluency.archive.verify import verify\n"
+        "sys.addaudithook(hook)\n"
+        "code = verify(pathlib.Path(sys.argv[1]))\n"
+        "print('seen', sorted(set(seen)))\n"
+        "sys.exit(code)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(small_archive)], capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1] == "seen ['git']", done.stdout + done.stderr
 
 
 def test_verify_compares_record_hash(small_archive, tmp_path, capsys):
     record_ = write_decision(small_archive, "Which", tmp_path)
     assert verify.verify(small_archive, record_) == 0
     (tmp_path / "x").mkdir()
-    other = rewritten(small_archive, tmp_path / "x", flip("results/made-up/report.md"))
+    other = rewritten(small_archive, tmp_path / "x", CONCEDED["an earlier task"][0])
     assert verify.verify(other) == 0 and verify.verify(other, record_) == 1
     assert "it is not the archive that" in capsys.readouterr().out
+
+
+def test_record_must_rest_on_one_archive(small_archive, tmp_path):
+    path = write_decision(small_archive, "Which", tmp_path)
+    record_ = path.read_text()
+    line = re.search(r"- SHA-256 of the archive: .*\n", record_)[0]
+    for text_ in (record_ + line, record_.replace(line, f"<!--\n{line}-->\n"), ""):
+        path.write_text(text_)
+        with pytest.raises(UserError, match="a decision rests on one"):
+            verify.verify(small_archive, path)

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from fluency.archive import decision
 from fluency.archive.archived_study import read_archived_study, write_opened
-from fluency.archive.findings import VerifyReport
 from fluency.archive.replay import replay_archive
 from fluency.archive.unpack import unpacked
-from fluency.archive.verify import verify_archive
+from fluency.archive.verify import VerifyReport, verify_archive
 from fluency.common.errors import UserError
 from tests.archive.hostile import find, rewritten
 
@@ -30,18 +29,17 @@ VALUES = (
 GENERATION, EXECUTION, SCORE = (
     f"results/{stage}/.*" for stage in ("generations", "executions", "scores")
 )
-PROVENANCE = "results/made-up/provenance.json"
+CONTROL = "results/made-up/control.json"
 PLACES: dict[str, tuple[str | None, ...]] = {
     "results/image.json": ("image", "start_up_s", "engine"),
     "study.json": ("models", "trials", None),
     "worlds/index.json": ("stale-lockfiles",),
     "worlds/.*/world.json": ("ages", "service", "processes", "seed"),
     "preregistrations/.*": ("registered_utc", "tasks", "code"),
-    PROVENANCE: ("registration", "deviations", "sampling", "engines", "first_answer_utc"),
+    CONTROL: ("image", "runs", "not_measured"),
     GENERATION: ("answer",),
     EXECUTION: ("provenance", "engine", None),
     SCORE: ("provenance",),
-    "answers/.*": ("answer",),
 }
 """Document -> the keys at which a value of another type, size or depth is put; None: the whole."""
 
@@ -71,13 +69,14 @@ def verified(path: Path) -> str:
 def opened(path: Path) -> str:
     """Past the verification, which refuses most: what reads the archive after it holds out too."""
     with unpacked(path) as files:
-        return str(write_opened(read_archived_study(files), path.parent / "opened"))
+        return str(write_opened(read_archived_study(files).view(), path.parent / "opened"))
 
 
 def decided(path: Path) -> str:
     with unpacked(path) as files:
-        report = VerifyReport(path, files.sha256, files.manifest)
-        return decision._text(read_archived_study(files), "t", "2026-11-23", report, path)
+        archived = read_archived_study(files)
+        report = VerifyReport(path, files.sha256, files.manifest, archived.source)
+        return decision._text(archived.view(), "t", "2026-11-23", report, path)
 
 
 def replayed(path: Path) -> str:

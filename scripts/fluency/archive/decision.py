@@ -8,15 +8,14 @@ from pathlib import Path
 
 from fluency.analysis.contrast import Contrast
 from fluency.analysis.study_analysis import analyse
-from fluency.archive.archived_study import ArchivedStudy
-from fluency.archive.findings import VerifyReport
 from fluency.archive.unpack import unpacked
-from fluency.archive.verify import verify_unpacked
+from fluency.archive.verify import VerifyReport, verified_view
 from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.common.terminal import print_lines
+from fluency.core.study_view import StudyView
 from fluency.core.table import to_frame
 from fluency.report.report import page_values
 from fluency.report.sentences import too
@@ -51,14 +50,8 @@ def write_decision(
         what, hint = "there is a record of this name", "give another title, or move it away"
         raise UserError(what, where=str(path), hint=hint)
     with unpacked(archive) as files:
-        report, archived = verify_unpacked(files)
-        if archived is None or report.altered:
-            raise UserError(
-                f"no decision may be based on this archive: {report.altered[0]}",
-                where=str(archive),
-                hint="`make verify` lists everything that does not hold",
-            )
-        write_atomic(path, _text(archived, title, date, report, path))
+        view, report = verified_view(files)
+        write_atomic(path, _text(view, title, date, report, path))
     return path
 
 
@@ -68,11 +61,8 @@ def _word(path: Path) -> str:
     return shlex.quote(str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path))
 
 
-def _text(
-    archived: ArchivedStudy, title: str, date: str, report: VerifyReport, record: Path
-) -> str:
-    view = archived.view()
-    analysis = analyse(to_frame(view.rows()), archived.study, archived.tasks)
+def _text(view: StudyView, title: str, date: str, report: VerifyReport, record: Path) -> str:
+    analysis = analyse(to_frame(view.rows()), view.study, view.tasks)
     values = page_values(analysis, view) | {
         "title": " ".join(title.split()),
         "date": date,

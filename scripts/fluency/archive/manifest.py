@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from fluency.common.canonical import with_self_hash
 from fluency.common.clock import parse_time
@@ -13,7 +13,7 @@ from fluency.core.schema import Digest, FrozenModel
 from fluency.core.study import STUDY_NAME
 
 MANIFEST_NAME = "MANIFEST.json"
-MANIFEST_SCHEMA = 1
+MANIFEST_SCHEMA = 2
 SUFFIX = ".tar.zst"
 WINDOW_LOG = 23
 """Of the zstandard frame."""
@@ -26,6 +26,16 @@ MAX_NAME = 155
 FileName = Annotated[str, Field(pattern=FILE_NAME, max_length=MAX_NAME)]
 
 
+class ArchiveFinding(NamedTuple):
+    """Something unexpected in an archive: the file or cell, and a sentence."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
 class FileFact(FrozenModel):
     """A file as the manifest knows it."""
 
@@ -33,10 +43,20 @@ class FileFact(FrozenModel):
     bytes: int = Field(ge=0)
 
 
+def _is_current(version: object) -> object:
+    if type(version) is int and 0 < version < MANIFEST_SCHEMA:
+        raise ValueError(
+            f"this archive has schema {version}, made before verification recomputed everything; "
+            f"what `make verify` of that time said counts for nothing, and this version reads "
+            f"schema {MANIFEST_SCHEMA}"
+        )
+    return version
+
+
 class Manifest(FrozenModel):
     """What an archive says of itself; `sha256` is of all the rest."""
 
-    schema_version: Literal[1]
+    schema_version: Annotated[Literal[2], BeforeValidator(_is_current)]
     made_by: str
     """Version of this project."""
     study: str = Field(pattern=STUDY_NAME)
@@ -51,19 +71,8 @@ class Manifest(FrozenModel):
     """Whether the work tree held changes that the commit does not."""
     private_tasks: list[str]
     """Tasks from outside the project; held in full."""
-    cells: int = Field(ge=0)
-    not_measured: dict[str, str]
-    """Model/shell -> why it could not be measured."""
-    missing: list[str]
-    """Cells without a score."""
-    code: dict[str, Digest]
-    """Stage -> SHA-256 of its code."""
     files: dict[FileName, FileFact]
     sha256: Digest
-
-    @property
-    def partial(self) -> bool:
-        return bool(self.missing)
 
 
 def manifest_bytes(values: dict[str, Any]) -> bytes:

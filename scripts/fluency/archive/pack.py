@@ -6,7 +6,7 @@ import hashlib
 import io
 import re
 import tarfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,23 +24,22 @@ from fluency.archive.manifest import (
     archive_name,
     manifest_bytes,
 )
-from fluency.archive.registration import siblings
-from fluency.archive.world_files import world_files
 from fluency.common.clock import utc_date
 from fluency.common.errors import UserError
 from fluency.common.files import atomic_file, plain_files, pretty_json, read_json
 from fluency.common.git import git_state
-from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
+from fluency.common.paths import ARCHIVES, RESULTS, ROOT
 from fluency.common.terminal import log_line
-from fluency.core.code_hashes import code_hashes
 from fluency.core.loaded_study import LoadedStudy
+from fluency.core.records import CONTROL_FILE
 from fluency.core.study import Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import RECORD_TYPES, Row, fixed_products, to_frame
+from fluency.core.table import RECORD_TYPES, Row
 from fluency.core.task_world import world_for
+from fluency.core.tasks import Task
 from fluency.execution.engine import ensure_engine
 from fluency.execution.image import save_image
-from fluency.generation.store import AnswerStore
+from fluency.world.model import World
 
 LEVEL = 9
 """Of compression."""
@@ -55,19 +54,21 @@ PROJECT_FILES = {
     "prices/policies.yaml": "scripts/fluency/generation/policies.yaml",
 }
 """Name in an archive -> file of the project."""
-_README = """# An archived study of the Agent Shell Fluency Eval
+IMAGE_FILE = "results/image.json"
+WORLD_INDEX = "worlds/index.json"
+TREE, WORLD = "tree.tar", "world.json"
+README = """# An archived study of the Agent Shell Fluency Eval
 
 `MANIFEST.json` says which study this is, which commit made it, and the SHA-256 and size of every
 other file.
-The report is `results/<study>/report.md`; in `explorer.html` next to it every cell can be opened.
 
 With a checkout of the project, without a key and without a network:
 
-    make verify ARCHIVE=<this archive>                  check it, and judge every execution again
-    make open ARCHIVE=<this archive>                    make the report and the explorer again
+    make verify ARCHIVE=<this archive>                  recompute everything and compare
+    make open ARCHIVE=<this archive>                    make its table, report and explorer
     make replay ARCHIVE=<this archive> STAGE=execute    run every command again in the sandbox
 
-Read the report that `make open` makes: the one in here is a copy that nothing checks.
+It holds no table and no report: these are made from the answers and outputs.
 `study.json` is the merged configuration, its set of tasks as their ids:
 `make run CONFIG=study.json` asks the same questions again.
 """
@@ -81,7 +82,6 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
     return make_archive(
         loaded.view(),
         RESULTS,
-        ANSWERS,
         ARCHIVES,
         {"commit": commit or "nocommit", "dirty": bool(dirty), "utc_date": utc_date()},
         partial=partial,
@@ -89,59 +89,29 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
     )
 
 
-def how_complete(rows: Sequence[Row]) -> dict[str, Any]:
-    """The manifest's keys that say how much of a study is measured."""
-    return {
-        "cells": len(rows),
-        "missing": sorted(
-            f"{row.model}/{row.shell}/{row.task}/{row.trial}"
-            for row in rows
-            if row.status == "missing"
-        ),
-        "not_measured": {
-            f"{row.model}/{row.shell}": row.reason or ""
-            for row in rows
-            if row.status == "not_measured"
-        },
-    }
+def missing_cells(rows: Sequence[Row]) -> list[str]:
+    """The cells that are not measured yet, by their paths."""
+    missing = (row for row in rows if row.status == "missing")
+    return [f"{row.model}/{row.shell}/{row.task}/{row.trial}" for row in missing]
 
 
 def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: bool) -> None:
-    """UserError when cells or products are missing or stale, unless the archive may be partial."""
-    missing, products = how_complete(rows)["missing"], results / study.study
+    """UserError when cells or files are missing, unless the archive may be partial."""
+    missing, needed = missing_cells(rows), list[str]()
     if missing and (not partial or len(missing) == len(rows)):
         raise UserError(
             f"the study is incomplete: {len(missing)} of {len(rows)} cells are missing",
             where=", ".join(missing[:3]),
             hint="`make run` finishes the study; PARTIAL=1 packs it as it is, and its name says so",
         )
-    needed = [] if partial else [products / name for name in fixed_products(study)]
+    if study.control and not partial:
+        needed.append(f"{study.study}/{CONTROL_FILE}")
     if any(row.status == "measured" for row in rows):
-        needed.append(results / "image.json")
-    hint = "`make run` makes it again"
-    for path in needed:
-        if not path.is_file():
-            raise UserError(f"{path.name} has not been made", where=str(path.parent), hint=hint)
-    table = products / "cells.csv"
-    if table.is_file() and table.read_text(encoding="utf-8") != table_text(rows):
-        raise UserError("the table does not say what the records say", where=str(table), hint=hint)
-
-
-def table_text(rows: Sequence[Row]) -> str:
-    """The bytes of `cells.csv`."""
-    return to_frame(list(rows)).to_csv(index=False, lineterminator="\n")
-
-
-def product_names(study: Study, names: Iterable[str]) -> set[str]:
-    """Those of the names that are products of the study's rules."""
-    fixed = "|".join(map(re.escape, fixed_products(study)))
-    form = re.compile(rf"results/{re.escape(study.study)}/({fixed}|figures/[^/]+\.svg)")
-    return set(filter(form.fullmatch, names))
-
-
-def answer_name(key: str) -> str:
-    """The name of an answer's file."""
-    return f"answers/{key[:2]}/{key}.json"
+        needed.append("image.json")
+    for name in needed:
+        if not (results / name).is_file():
+            what, hint = f"{name} has not been made", "`make run` makes it again"
+            raise UserError(what, where=str(results), hint=hint)
 
 
 def files_below(folder: Path, name: str) -> dict[str, Path]:
@@ -149,47 +119,67 @@ def files_below(folder: Path, name: str) -> dict[str, Path]:
     return {f"{name}/{path.relative_to(folder).as_posix()}": path for path in plain_files(folder)}
 
 
-def archive_files(view: StudyView, results: Path, answers: AnswerStore) -> dict[str, Source]:
-    """Every file of an archive except its manifest, by name: the study's products and evidence.
+def record_names(view: StudyView) -> list[str]:
+    """The names of everything measured, whether it is there or not."""
+    stages = (f"{stage}/{cell.path}.json" for stage in RECORD_TYPES for cell in view.cells)
+    control = [f"{view.study.study}/{CONTROL_FILE}"] * view.study.control
+    return [IMAGE_FILE, *(f"results/{name}" for name in (*control, *stages))]
 
-    Raises:
-        UserError: if an answer is not in the store.
-    """
+
+def archive_files(view: StudyView, results: Path) -> dict[str, Source]:
+    """Every file of an archive except its manifest, by name: what no other file gives."""
     study = view.study
     files: dict[str, Source] = {name: ROOT / path for name, path in PROJECT_FILES.items()}
     named = study.model_dump(mode="json") | {"tasks": [task.id for task in view.tasks]}
     files[STUDY_FILE] = pretty_json(named).encode()
-    files[README_FILE] = _README.encode()
+    files[README_FILE] = README.encode()
     files |= files_below(ROOT / "sandbox", "sandbox")
     for task in view.tasks:
         files |= files_below(task.folder, f"tasks/{task.id}")
-    products = files_below(results / study.study, f"results/{study.study}")
-    files |= {name: products[name] for name in product_names(study, products)}
-    names = [f"{stage}/{cell.path}.json" for stage in RECORD_TYPES for cell in view.cells]
-    for name in ("image.json", *names):
-        if (results / name).is_file():
-            files[f"results/{name}"] = results / name
+    for name in record_names(view):
+        path = results / name.removeprefix("results/")
+        if path.is_file():
+            files[name] = path
     if study.preregistration:
         own = ROOT / study.preregistration
-        files |= {f"{REGISTRATIONS}/{path.name}": path for path in (own, *siblings(own))}
-    for cell in view.cells:
-        if generation := view.records(cell).generation:
-            key = generation.answer.request_key
-            path = answers.path(key)
-            if not path.is_file():
-                raise UserError(
-                    "the answer store has lost this cell's answer",
-                    where=f"{cell.path} ({path})",
-                    hint="restore answers/ from a copy",
-                )
-            files[answer_name(key)] = path
+        files[f"{REGISTRATIONS}/{own.name}"] = own
     return files | world_files(view.tasks, study.seeds, world_for)
+
+
+def world_files(
+    tasks: Sequence[Task], seeds: Sequence[int], world_for: Callable[[Task, int], World]
+) -> dict[str, bytes]:
+    """Every world of a study once, and the index that says which task runs in which."""
+    index, files = dict[str, dict[str, str]](), dict[str, bytes]()
+    for task in tasks:
+        for seed in seeds:
+            world = world_for(task, seed)
+            index.setdefault(task.id, {})[str(seed)] = world_folder(world)
+            files |= packed_world(world)
+    return {**files, WORLD_INDEX: pretty_json(index).encode()}
+
+
+def world_folder(world: World) -> str:
+    """The folder of a world in an archive."""
+    return f"worlds/{world.seed}-{world.sha256[:16]}"
+
+
+def packed_world(world: World) -> dict[str, bytes]:
+    """A world's files: the tree as it enters the sandbox, and ages, service and processes."""
+    document = {
+        "seed": world.seed,
+        "sha256": world.sha256,
+        "ages": dict(world.ages),
+        "service": [route.to_json() for route in world.http],
+        "processes": [helper.to_json() for helper in world.processes],
+    }
+    folder = world_folder(world)
+    return {f"{folder}/{TREE}": world.tar, f"{folder}/{WORLD}": pretty_json(document).encode()}
 
 
 def make_archive(
     view: StudyView,
     results: Path,
-    answers: Path,
     out_folder: Path,
     stated: Mapping[str, Any],
     *,
@@ -201,22 +191,20 @@ def make_archive(
     Args:
         view: the study in `results`.
         stated: the manifest's `commit`, `dirty` and `utc_date`.
-        partial: cells may be missing; name and manifest then say so.
+        partial: cells may be missing; the name then says so.
         save_image: saves the image of an id to a file; without it the archive holds no image.
     """
     study, rows = view.study, view.rows()
     require_complete(study, rows, results, partial)
-    files, complete = archive_files(view, results, AnswerStore(answers)), how_complete(rows)
+    files = archive_files(view, results)
     facts = {
         "schema_version": MANIFEST_SCHEMA,
         "made_by": __version__,
         "study": study.study,
         "private_tasks": [task.id for task in view.tasks if task.private],
-        "code": code_hashes(),
         **stated,
-        **complete,
     }
-    target = out_folder / archive_name(study.study, **stated, partial=bool(complete["missing"]))
+    target = out_folder / archive_name(study.study, **stated, partial=bool(missing_cells(rows)))
     with TemporaryDirectory(prefix="fluency-image-") as folder:
         if save_image:
             files[IMAGE] = saved = Path(folder) / "image.tar"

@@ -15,7 +15,7 @@ from fluency.archive.archived_study import (
     present_tasks,
     read_archived_study,
 )
-from fluency.archive.cell_chain import rescored
+from fluency.archive.playback import play_score
 from fluency.archive.unpack import unpacked
 from fluency.common.clock import utc_now
 from fluency.common.errors import ArchiveError, UserError
@@ -156,7 +156,7 @@ def _replayed(
             execution = execute_cell(
                 archived.study, task, generation, sandbox, archived.world, utc_now()
             )
-        score = rescored(archived, task, generation, execution)
+        score = play_score(archived.study, task, generation, execution, archived.world)
     except UserError as error:
         return old, old, CellDifference(cell.path, False, f"not replayed: {error.what}")
     new = archived.row(cell, CellRecords(generation, execution, score))

@@ -15,8 +15,7 @@ from typing import BinaryIO
 import zstandard
 from jinja2 import TemplateError
 
-from fluency.archive.findings import ArchiveFinding
-from fluency.archive.manifest import IMAGE, MANIFEST_NAME, WINDOW_LOG, Manifest
+from fluency.archive.manifest import IMAGE, MANIFEST_NAME, WINDOW_LOG, ArchiveFinding, Manifest
 from fluency.archive.untrusted_json import UNFORESEEN, parse_record
 from fluency.common.canonical import has_valid_self_hash
 from fluency.common.errors import ArchiveError

@@ -3,46 +3,175 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 import webbrowser
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any, Literal
 
-from fluency.archive.archived_study import (
-    IMAGE_FILE,
-    STATED,
-    ArchivedStudy,
-    read_archived_study,
-    write_opened,
-)
-from fluency.archive.cell_chain import check_cell, is_result_plausible
-from fluency.archive.findings import VerifyReport
-from fluency.archive.manifest import MANIFEST_NAME
+from fluency.archive.archived_study import ArchivedStudy, read_archived_study, write_opened
+from fluency.archive.manifest import MANIFEST_NAME, ArchiveFinding, Manifest
 from fluency.archive.pack import (
-    LOCK_FILE,
+    IMAGE_FILE,
     PROJECT_FILES,
     README_FILE,
-    how_complete,
-    product_names,
-    table_text,
+    WORLD_INDEX,
+    missing_cells,
+    world_folder,
 )
-from fluency.archive.registration import is_about_code, with_registration
+from fluency.archive.playback import Kind, are_possible, differences, is_result_possible
+from fluency.archive.stated_commit import StatedCommit
 from fluency.archive.unpack import UnpackedArchive, unpacked
-from fluency.archive.world_files import world_folder
-from fluency.common.clock import parse_time
-from fluency.common.errors import UserError
-from fluency.common.git import blob_name, day_of, files_at
+from fluency.common.canonical import canonical_json
+from fluency.common.clock import is_time, parse_time
+from fluency.common.errors import ArchiveError, UserError
+from fluency.common.git import blob_name, day_of
 from fluency.common.paths import ARCHIVES
 from fluency.common.terminal import print_lines
-from fluency.core.code_hashes import code_hashes
-from fluency.core.provenance import Provenance, ProvenanceCollector
-from fluency.core.records import CONTROL_FILE, ControlRun
+from fluency.core.provenance import ProvenanceCollector
+from fluency.core.records import Execution, Generation
+from fluency.core.study import Cell
+from fluency.core.study_view import StudyView
 from fluency.core.table import Row
 from fluency.core.task_world import world_for
+from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task
+from fluency.execution.execute import MAX_ATTEMPTS
 from fluency.execution.image_content import SOURCES, content_sha256
-from fluency.scoring.verdict import judge
+from fluency.execution.powershell import NAME, archive_origin
+from fluency.generation.api_keys import is_embedded
+from fluency.generation.policies import resolve
+
+ArchiveVerdict = Literal["ALTERED", "NOT CHECKED", "PROVEN"]
+EXIT_CODES: dict[ArchiveVerdict, int] = {"ALTERED": 1, "NOT CHECKED": 3, "PROVEN": 0}
+"""The worst first. 2 is a user's mistake, such as a file that is not an archive."""
+LIMIT_NOTE = (
+    "note: answers, outputs and times are as the archive states them; invented ones that fit "
+    "together are PROVEN"
+)
+
+
+@dataclass
+class VerifyReport:
+    """What a verification found, each finding once.
+
+    Attributes:
+        sha256: the archive file's, to be compared with the decision record.
+        found: ALTERED: the archive contradicts itself, or what its own code gives; NOT CHECKED:
+            this checkout recomputes something else, and is not that code.
+        rows: the recomputed table.
+        reworded, older: records whose wording differs at a later commit, and those that state
+            another version of code or task.
+        checked: number of checks.
+    """
+
+    path: Path
+    sha256: str
+    manifest: Manifest
+    source: StatedCommit
+    found: dict[str, dict[ArchiveFinding, None]] = field(default_factory=lambda: defaultdict(dict))
+    rows: list[Row] = field(default_factory=list)
+    reworded: set[str] = field(default_factory=set)
+    older: set[str] = field(default_factory=set)
+    checked: int = 0
+    seconds: float = 0
+
+    @property
+    def altered(self) -> list[ArchiveFinding]:
+        return list(self.found["ALTERED"])
+
+    @property
+    def missing(self) -> list[str]:
+        return missing_cells(self.rows)
+
+    @property
+    def weight(self) -> Literal["ALTERED", "NOT CHECKED"]:
+        """What a difference from this checkout means."""
+        return "ALTERED" if self.source.same_code else "NOT CHECKED"
+
+    def add(self, weight: Literal["ALTERED", "NOT CHECKED"], where: str, what: str) -> None:
+        """Add a finding, unless it is there already."""
+        self.found[weight].setdefault(ArchiveFinding(where, what))
+
+    def check(self, where: str, holds: bool, what: str) -> bool:
+        """Count a check of the archive against itself; if it fails, the archive is ALTERED."""
+        self.checked += 1
+        if not holds:
+            self.add("ALTERED", where, what)
+        return holds
+
+    def compare(self, where: str, holds: bool, what: str) -> bool:
+        """Count a check against this checkout; the stated commit decides what a failure means."""
+        self.checked += 1
+        if not holds:
+            self.add(self.weight, where, what)
+        return holds
+
+    def differ(self, where: str, kind: Kind, what: str) -> None:
+        """Add a difference between a record and what its playback gives."""
+        if kind == "code":
+            self.older.add(where)
+        elif kind == "equal":
+            self.check(where, False, what)
+        elif kind == "worded" and self.source.tree and not self.source.same_code:
+            self.reworded.add(where)
+        else:
+            self.compare(where, False, what)
+
+    @contextmanager
+    def collecting_errors(self, where: str = "") -> Iterator[None]:
+        """Note what the block refuses, as a contradiction in the file that it names."""
+        try:
+            yield
+        except ArchiveError as error:
+            self.add("ALTERED", error.where or where, error.what)
+
+    def verdict(self) -> ArchiveVerdict:
+        """The verdict on the archive."""
+        return next((verdict for verdict in EXIT_CODES if self.found[verdict]), "PROVEN")
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict()]
+
+    def lines(self, most: int = 10) -> list[str]:
+        """The report for a terminal, with at most `most` findings of each weight."""
+        manifest, missing = self.manifest, self.missing
+        state = "uncommitted changes" if manifest.dirty else "no uncommitted changes"
+        lines = [
+            f"{self.path.name}, {self.checked:,} checks in {self.seconds:.1f} s",
+            f"SHA-256 {self.sha256}",
+            f"stated: version {manifest.made_by}, {manifest.utc_date}, commit {manifest.commit}, "
+            f"{state}",
+        ]
+        if missing:
+            lines.append(f"PARTIAL: {len(missing)} of {len(self.rows)} cells are missing")
+        if manifest.private_tasks:
+            lines.append(f"It holds private tasks in full: {', '.join(manifest.private_tasks)}")
+        lines += sorted(
+            {
+                f"not measured: {row.model}/{row.shell}: {row.reason}"
+                for row in self.rows
+                if row.status == "not_measured"
+            }
+        )
+        if self.reworded:
+            lines.append(f"{len(self.reworded)} reasons are worded differently")
+        if self.older and self.source.same_code:
+            lines.append(f"{len(self.older)} records name another version of code or task")
+        for weight in EXIT_CODES:
+            found = list(self.found[weight])
+            lines += [f"{weight} {finding}" for finding in found[:most]]
+            lines += [f"{weight} … and {len(found) - most:,} more"] * (len(found) > most)
+        lines.append(LIMIT_NOTE)
+        if self.verdict() == "NOT CHECKED":
+            lines.append(self.source.next_step)
+        return [*lines, self.verdict()]
 
 
 def verify(archive: Path, record: Path | None = None) -> int:
@@ -51,16 +180,24 @@ def verify(archive: Path, record: Path | None = None) -> int:
     Args:
         record: the decision record that must name this very file.
     """
-    text = record.read_text(encoding="utf-8", errors="replace") if record else ""
-    if record and "\n- SHA-256 of the archive: " not in text:
-        what, hint = "it names no archive's SHA-256", "name a record that `make decision` wrote"
-        raise UserError(what, where=str(record), hint=hint)
+    named = _named_archive(record) if record else ""
     report = verify_archive(archive)
     if record:
         what = f"it is not the archive that {record} is based on"
-        report.check(archive.name, f"- SHA-256 of the archive: `{report.sha256}`" in text, what)
+        report.check(archive.name, report.sha256 == named, what)
     print_lines(report.lines())
     return report.exit_code
+
+
+def _named_archive(record: Path) -> str:
+    """The SHA-256 of the archive that a decision record rests on."""
+    text = record.read_text(encoding="utf-8", errors="replace")
+    shown = re.sub(r"<!--.*?(-->|\Z)", "", text, flags=re.DOTALL)
+    found = re.findall(r"^- SHA-256 of the archive: `([0-9a-f]{64})`$", shown, re.MULTILINE)
+    if len(found) != 1:
+        what = f"it names {len(found)} archives' SHA-256, and a decision rests on one"
+        raise UserError(what, where=str(record), hint="name a record that `make decision` wrote")
+    return str(found[0])
 
 
 def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = False) -> int:
@@ -74,7 +211,7 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
         if archived is None or report.altered:
             return report.exit_code
         folder = into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst")
-        written = write_opened(archived, folder)
+        written = write_opened(archived.view(), folder)
     print("Report:   {}\nExplorer: {}".format(*written))
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         for path in written:
@@ -89,222 +226,233 @@ def verify_archive(path: Path) -> VerifyReport:
 
 
 def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStudy | None]:
-    """Check evidence and scores. Returns the study too; None if it cannot be read."""
+    """Recompute an archive and compare. Returns the study too; None if it cannot be read.
+
+    Starts no process but git, and opens no socket.
+    """
     start, manifest = time.monotonic(), archive.manifest
-    same = frozenset(stage for stage, _ in code_hashes().items() & manifest.code.items())
-    report = VerifyReport(archive.path, archive.sha256, manifest, same)
+    source = StatedCommit.of(manifest)
+    report = VerifyReport(archive.path, archive.sha256, manifest, source)
     for finding in archive.problems:
         report.add("ALTERED", finding.where, finding.what)
-    report.checked["evidence"] = len(manifest.files) + 1
+    report.checked = len(manifest.files) + 1
     archived = None
     with report.collecting_errors():
-        check_commit(archive, report)
         archived = read_archived_study(archive)
+        check_day(report)
+        check_sources(archived, report)
+        check_tasks(archived, report)
         check_worlds(archived, report)
-        check_image(archived, report)
-        rows = check_cells(archived, report)
+        check_cells(archived, report)
         check_control(archived, report)
-        check_complete(archived, report, rows)
-        check_unexpected_files(archived, report)
+        for name in sorted(archive.unread - {README_FILE}):
+            report.check(name, False, "nothing in the study names it")
     report.seconds = time.monotonic() - start
     return report, archived
 
 
-def check_commit(archive: UnpackedArchive, report: VerifyReport) -> None:
-    """Its day is possible, and its files of the project are the stated commit's."""
-    manifest, where = archive.manifest, MANIFEST_NAME
-    report.check(
-        where,
-        parse_time(manifest.utc_date) <= datetime.now(UTC) + timedelta(days=1),
-        f"its day, {manifest.utc_date}, has not come yet",
-    )
-    if manifest.dirty:
-        report.add("note", where, "made with uncommitted changes, which no commit holds")
-        return
-    there = files_at(manifest.commit)
-    if not there:
-        report.add(
-            "note",
-            where,
-            f"git does not know commit {manifest.commit} here, so its files were not compared",
+def verified_view(archive: UnpackedArchive) -> tuple[StudyView, VerifyReport]:
+    """The study as this checkout recomputes it; ArchiveError if the archive is altered."""
+    report, archived = verify_unpacked(archive)
+    if archived is None or report.altered:
+        raise ArchiveError(
+            f"it is altered or damaged: {report.altered[0]}",
+            where=str(archive.path),
+            hint="`make verify` lists everything that does not hold",
         )
-        return
-    report.check(
-        where,
-        (day_of(manifest.commit) or "") <= manifest.utc_date,
-        "its day is before its commit's",
-    )
-    for name in archive.places:
-        path = PROJECT_FILES.get(name, name)
-        if path in there and name != README_FILE:
-            report.check(
-                name,
-                blob_name(archive.read(name)) == there[path],
-                "it is not the file of the stated commit",
-            )
+    return archived.view(), report
+
+
+def check_day(report: VerifyReport) -> None:
+    """The archive's day has come, and is not before its commit's."""
+    day, commit = report.manifest.utc_date, report.source
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    what = f"its day, {day}, has not come yet"
+    report.check(MANIFEST_NAME, parse_time(day) <= tomorrow, what)
+    known = (day_of(commit.name) or "") if commit.tree else ""
+    report.check(MANIFEST_NAME, known <= day, "its day is before its commit's")
+
+
+def check_sources(archived: ArchivedStudy, report: VerifyReport) -> None:
+    """Sandbox, lock and policies are this checkout's or the commit's; they gave the image."""
+    blobs = {
+        PROJECT_FILES.get(name, name): blob_name(archived.unpacked.read(name))
+        for name in archived.unpacked.places
+        if name in PROJECT_FILES or name.startswith("sandbox/")
+    }
+    for folder in ("sandbox/", *PROJECT_FILES.values()):
+        held = {path: blob for path, blob in blobs.items() if path.startswith(folder)}
+        what = "neither this checkout nor the stated commit, as far as it is known here, has it so"
+        report.compare(folder, report.source.has(folder, held), what)
+    if file := archived.image_file:
+        image, where = file.image, IMAGE_FILE
+        names = [f"sandbox/{name}" for name in SOURCES]
+        root = archived.unpacked.extracted(name for name in names if name in blobs)
+        built = (
+            blobs.keys() >= {*names}
+            and content_sha256.__wrapped__(root / "sandbox") == image.content_sha256
+        )
+        report.compare(where, built, "it was not built from the archived sandbox")
+        origin = archive_origin(image.archives.get(NAME, "none"), image.architecture)
+        said = origin == (image.archives, image.unofficial)
+        report.compare(where, said, "what is official in it is not what its archives say")
+
+
+def check_tasks(archived: ArchivedStudy, report: VerifyReport) -> None:
+    """Each task is this checkout's, and each world is what the generator makes."""
+    private = report.manifest.private_tasks
+    for task in archived.tasks:
+        where, ours = f"tasks/{task.id}", archived.ours.get(task.id)
+        if ours is None:
+            what = "this checkout has no such task, so its cells were not judged"
+            if task.id in private:
+                what += f"; {PRIVATE_TASKS_VARIABLE} names the folder of private tasks"
+            weight = report.weight if task.id not in private else "NOT CHECKED"
+            report.add(weight, where, what)
+            continue
+        listed = (task.id in private) == ours.private
+        report.compare(MANIFEST_NAME, listed, f"whether {task.id} is private is not as stated")
+        files = archived.unpacked.places
+        blobs = {
+            name: blob_name(archived.unpacked.read(name))
+            for name in files
+            if ours is not task and name.startswith(f"{where}/")
+        }
+        if ours is not task and not report.source.has(f"{where}/", blobs):
+            report.compare(where, ours.private, "neither this checkout nor the commit has it so")
+        if task.id not in archived.judged_here or _asked(task) != _asked(ours):
+            report.add("NOT CHECKED", where, "this checkout's prompt, check or commands differ")
 
 
 def check_worlds(archived: ArchivedStudy, report: VerifyReport) -> None:
-    """Each world gives its hash, and the generator makes the same."""
+    """The index names each task's worlds, which are what the generator makes."""
+    folders = dict[str, dict[str, str]]()
     for task in archived.tasks:
         for seed in archived.study.seeds:
             world = archived.world(task, seed)
-            folder = world_folder(world)
-            report.check(folder, world.seed == seed, "it is of another seed")
-            if task.id in archived.judged_here and "score" in report.same_code:
-                report.check(
-                    folder,
-                    world_for(task, seed).sha256 == world.sha256,
-                    f"the generator makes another world for {task.id}",
-                )
+            if world.seed == seed:
+                folders.setdefault(task.id, {})[str(seed)] = world_folder(world)
+            if task.id in archived.judged_here:
+                same = world_for(task, seed).sha256 == world.sha256
+                what = f"the generator makes another world of seed {seed}"
+                report.compare(f"tasks/{task.id}", same, what)
+    same = archived.index == folders
+    report.check(WORLD_INDEX, same, "it does not name one world of each task and seed")
 
 
-def check_image(archived: ArchivedStudy, report: VerifyReport) -> None:
-    """The sources that the image was built from are those in the archive."""
-    if file := archived.image_file:
-        folder = archived.unpacked.extracted(f"sandbox/{name}" for name in SOURCES) / "sandbox"
-        report.check(
-            "sandbox",
-            content_sha256.__wrapped__(folder) == file.image.content_sha256,
-            "the archived sources are not those the image was built from",
-            "image",
-        )
+def _asked(task: Task) -> dict[str, Any]:
+    """What a task asks and how it is judged, without what its author says about it."""
+    words = {"version", "provenance", "provenance_note", "fixture", "fairness", "difficulty"}
+    return task.model_dump(exclude=words)
 
 
-def check_cells(archived: ArchivedStudy, report: VerifyReport) -> list[Row]:
-    """Check each cell's records, links and score, and the provenance; returns the rows."""
-    rows, collector = list[Row](), ProvenanceCollector(archived.study)
+def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:
+    """Play each cell, compare, and check what can only be stated; keeps the recomputed rows."""
+    collector = ProvenanceCollector(archived.study)
+    seen: dict[tuple[str, str], str] = {}
     for cell in archived.cells:
         with report.collecting_errors(cell.path):
             records = archived.records(cell)
-            collector.add(records)
-            rows.append(archived.row(cell, records))
-            check_cell(archived, report, cell, records)
-    check_provenance(archived, report, archived.collected(collector))
-    return rows
+            held = [record is not None for record in records]
+            what = "it has a record without the one that this is made from"
+            report.check(cell.path, held == sorted(held, reverse=True), what)
+            report.checked += sum(held)
+            made = archived.played(cell, records, partial(_differ, report, cell))
+            report.rows.append(archived.row(cell, made))
+            collector.add(made)
+            if records.generation:
+                check_answer(archived, report, records.generation, seen)
+            if records.generation and records.execution:
+                check_execution(archived, report, records.generation, records.execution)
+    archived.provenance(collector)
 
 
-def check_provenance(archived: ArchivedStudy, report: VerifyReport, made: Provenance) -> None:
-    """provenance.json says what records and registration say, and names the archived files.
+def _differ(report: VerifyReport, cell: Cell, stage: str, kind: Kind, what: str) -> None:
+    report.differ(f"results/{stage}/{cell.path}.json", kind, what)
 
-    Code that changed after the registration, or after the table was made, contradicts nothing.
+
+def check_answer(
+    archived: ArchivedStudy,
+    report: VerifyReport,
+    generation: Generation,
+    seen: dict[tuple[str, str], str],
+) -> None:
+    """What is stated of an answer is possible, and no reply was sent twice.
+
+    Args:
+        seen: model with the id and the prompt, or the whole, of each reply -> its request's key.
     """
-    where, manifest = f"{archived.products}/provenance.json", archived.unpacked.manifest
-    stated = archived.stated_provenance
-    if stated is None:
+    answer, cell = generation.answer, generation.cell
+    where, model = f"results/generations/{cell.path}.json", archived.study.model(cell.model)
+    numbers = (answer.latency_s, generation.cost_usd, answer.attempts - 1)
+    plausible = are_possible(*numbers, *dict(answer.usage).values())
+    report.check(where, plausible, "a time, count or cost is negative or infinite")
+    timely = _time(answer.received_utc) < _end_of_day(report)
+    report.check(where, timely, "it came after the archive's day, or at no time")
+    served = (answer.server == "embedded") == is_embedded(model)
+    report.check(where, served, "its server is not the study's")
+    name = answer.raw.get("id")
+    if not name or resolve(model).seeded:
         return
-    study, tasks = archived.study, archived.tasks
-    made = with_registration(made, study, tasks, archived.registration, archived.world)
-    for key in sorted(Provenance.model_fields.keys() - {*STATED}):
-        report.check(
-            where,
-            getattr(made, key) == getattr(stated, key),
-            f"`{key}` is not what the records say",
-            "gather",
-        )
-    own, theirs = made.registration, stated.registration
-    if own and theirs and theirs.siblings.items() <= own.siblings.items():
-        # Others may have been registered after the table was made.
-        theirs = theirs.model_copy(update={"siblings": own.siblings})
-    report.check(where, own == theirs, "its registration is not the archived one")
-    if own and own.among:
-        report.add("note", where, f"the registration is {own.among}")
-    deviations = {*made.deviations, *stated.deviations}
-    if of_code := sorted(filter(is_about_code, deviations)):
-        report.add("note", where, f"code differs from the registered: {'; '.join(of_code)}")
-    found, said = ({*one.deviations} - {*of_code} for one in (made, stated))
+    for mark in (f"{name} {answer.request.prompt}", canonical_json(answer.raw)):
+        key = seen.setdefault((model.id, mark), answer.request_key)
+        what = f"the message {name} answers another request, too"
+        report.compare(where, key == answer.request_key, what)
+
+
+def check_execution(
+    archived: ArchivedStudy, report: VerifyReport, generation: Generation, execution: Execution
+) -> None:
+    """What is stated of an execution is possible, and agrees with the limits."""
+    where, limits = f"results/executions/{execution.cell.path}.json", archived.study.sandbox.limits
+    ran, answered = _time(execution.provenance.get("utc")), _time(generation.answer.received_utc)
     report.check(
         where,
-        found == said,
-        f"the stated deviations are not those found ({'; '.join(sorted(found)) or 'none'})",
-        "generate",
+        answered - timedelta(days=1) <= ran < _end_of_day(report),
+        "it ran more than a day before its answer, after the archive's day, or never",
     )
-    if stated.commit != manifest.commit:
-        report.add(
-            "note", where, f"the table was made at commit {stated.commit}, the archive later"
-        )
-    elif LOCK_FILE in manifest.files:
-        report.check(
-            LOCK_FILE,
-            manifest.files[LOCK_FILE].sha256 == stated.lock_sha256,
-            f"it is not the file that {where} names",
-        )
+    least = MAX_ATTEMPTS if execution.unmeasured else bool(execution.runs)
+    possible = least <= execution.attempts <= MAX_ATTEMPTS and all(
+        is_result_possible(run.result, execution.timeout_s, limits) for run in execution.runs
+    )
+    report.check(where, possible, "a time, count, size or ending contradicts itself or the limits")
+
+
+def _time(stated: object) -> datetime:
+    """The time that a record states; one that no check accepts, if it states none."""
+    return parse_time(str(stated)) if is_time(stated) else datetime.max.replace(tzinfo=UTC)
+
+
+def _end_of_day(report: VerifyReport) -> datetime:
+    return parse_time(report.manifest.utc_date) + timedelta(days=1)
 
 
 def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
-    """It ran each task's first commands in the archived image, and is judged like a cell."""
-    control, study = archived.control, archived.study
-    if control is None:
+    """It ran the tasks' commands in each shell of the image, and is judged like a cell."""
+    if not archived.study.control or (archived.control is None and report.missing):
         return
-    check = partial(report.check, f"{archived.products}/{CONTROL_FILE}")
-    wanted = [
-        (task.id, shell, kind, command)
-        for task in archived.tasks
-        for shell in study.shells
-        for kind, commands in (("reference", task.references), ("wrong", task.wrong))
-        for command in commands.get(shell, [])[:1]
-        if shell not in control.not_measured
-    ]
-    ran = ((run.task, run.shell, run.kind, run.command) for run in control.runs)
-    same = sorted(ran) == sorted(wanted)
-    if not check(same, "its runs are not the tasks' first commands", "control"):
+    stored, where, file = archived.control, archived.control_name, archived.image_file
+    if stored is None or file is None:
+        report.check(where if file else IMAGE_FILE, False, "the archive does not hold it")
         return
-    check(archived.is_its_image(control.image), "its image is not the one in results/image.json")
-    limits = study.sandbox.limits
-    for run in control.runs:
-        name = f"{run.task}, {run.shell}"
-        same = set(run.results) == set(map(str, study.seeds)) and all(
-            is_result_plausible(result, limits.timeout_s[run.shell], limits.output_bytes)
+    study, shells = archived.study, {run.shell for run in stored.runs}
+    held = {shell for shell in study.shells if file.image.shells.get(shell)}
+    told = shells == held and {*stored.not_measured} == {*study.shells} - held
+    report.check(where, told, "its shells are not those of the image")
+    limits, seeds = study.sandbox.limits, set(map(str, study.seeds))
+    for run in stored.runs:
+        possible = run.results.keys() == seeds and all(
+            not result.lost and is_result_possible(result, limits.timeout_s[run.shell], limits)
             for result in run.results.values()
         )
-        check(same, f"{name}: its results contradict the study")
-        if same and run.task in archived.judged_here:
-            check(
-                _passes(archived, run) == run.passed,
-                f"{name}, {run.kind}: judged again it ends differently",
-                "score",
-                "scores",
-            )
-
-
-def _passes(archived: ArchivedStudy, run: ControlRun) -> bool:
-    task = archived.task_of[run.task]
-    return all(
-        judge(task, result, task.expected(archived.world(task, int(seed)), result.processes)).passed
-        for seed, result in run.results.items()
-    )
-
-
-def check_complete(archived: ArchivedStudy, report: VerifyReport, rows: Sequence[Row]) -> None:
-    """Manifest and table are what the records say, and no file is left out."""
-    manifest, products = archived.unpacked.manifest, archived.products
-    for key, made in how_complete(rows).items():
-        report.check(
-            MANIFEST_NAME,
-            getattr(manifest, key) == made,
-            f"`{key}` is not what the study and its records say",
-        )
-    table = f"{products}/cells.csv"
-    needed = [*PROJECT_FILES]
-    if not manifest.partial:
-        needed += [table, f"{products}/provenance.json"]
-        needed += [f"{products}/{CONTROL_FILE}"] * archived.study.control
-    if any(name.startswith("results/executions/") for name in manifest.files):
-        needed.append(IMAGE_FILE)
-    for name in needed:
-        report.check(name, name in manifest.files, "the archive does not hold it")
-    if table in archived.unpacked.places:  # compared as bytes, never parsed
-        report.check(
-            table,
-            archived.unpacked.read(table) == table_text(rows).encode(),
-            "it does not say what the records say",
-            "gather",
-        )
-
-
-def check_unexpected_files(archived: ArchivedStudy, report: VerifyReport) -> None:
-    """Only products, evidence and notes for the reader are in an archive."""
-    unread = archived.unpacked.unread
-    known = {*PROJECT_FILES, README_FILE, *product_names(archived.study, unread)}
-    for name in sorted(unread - known):
-        report.check(name, name.startswith("sandbox/"), "nothing in the study names it")
+        what = f"{run.task}, {run.shell}: its results contradict the study"
+        if not report.check(where, possible, what):
+            return
+    made = archived.played_control()
+    runs = [run for run in stored.runs if run.task in archived.judged_here]
+    ran = [(run.task, run.shell, run.kind, run.command) for run in runs]
+    plan = [(task.id, *rest) for task, *rest in archived.control_plan()]
+    report.compare(where, ran == plan, "its runs are not the tasks' first commands")
+    assert made
+    for kind, what in differences(made, stored.model_copy(update={"runs": runs})):
+        report.differ(where, kind, what)

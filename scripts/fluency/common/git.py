@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 
+from fluency.common.files import plain_files
 from fluency.common.paths import ROOT
 
 
@@ -36,9 +37,13 @@ def day_of(commit: str) -> str | None:
     return made.decode().strip() if made else None
 
 
-def files_at(commit: str) -> dict[str, str]:
-    """The files of a commit, by its full name: path -> blob's name; empty where git lacks it."""
-    listed = git("ls-tree", "-rz", commit) or b""
+def files_of_ancestor(commit: str) -> dict[str, str]:
+    """The files of a commit that HEAD is or descends from: path -> blob's name.
+
+    Empty for any other commit, which anybody may have made.
+    """
+    known = git("merge-base", "--is-ancestor", commit, "HEAD") is not None
+    listed = (git("ls-tree", "-rz", commit) if known else None) or b""
     entries = (line.partition("\t") for line in listed.decode().split("\0")[:-1])
     return {path: facts.split()[2] for facts, _, path in entries}
 
@@ -46,3 +51,13 @@ def files_at(commit: str) -> dict[str, str]:
 def blob_name(data: bytes) -> str:
     """The name that git gives a file of these bytes."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def files_here(*names: str) -> dict[str, str]:
+    """This checkout's files of these names, or below these folders: path -> blob's name."""
+    paths = (
+        path
+        for name in names
+        for path in (plain_files(ROOT / name) if name.endswith("/") else [ROOT / name])
+    )
+    return {path.relative_to(ROOT).as_posix(): blob_name(path.read_bytes()) for path in paths}

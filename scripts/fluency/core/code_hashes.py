@@ -1,7 +1,7 @@
 """From code to stage: which files and libraries decide what a rule of the Snakefile makes.
 
-A rule's param names the hash of its stage, an archive's manifest the hashes of all stages, a
-registration the hashes of the stages that decide a number.
+A rule's param names the hash of its stage, a registration the hashes of the stages that decide a
+number.
 """
 
 from __future__ import annotations
@@ -70,11 +70,6 @@ def code_sha256(stage: str) -> str:
     """The hash of a stage's code, made once a process: what runs is what was loaded."""
     files, libraries = sources(stage)
     return hash_sources(files, library_versions(libraries))
-
-
-def code_hashes() -> dict[str, str]:
-    """Stage -> hash."""
-    return {stage: code_sha256(stage) for stage in STAGES}
 
 
 def sources(stage: str, root: Path = ROOT) -> tuple[set[str], set[str]]:

@@ -1,0 +1,256 @@
+"""Playback: an archive's answers and outputs through the functions that make a study. Pure.
+
+answer → generation, recorded results → execution → score. What comes out is compared with what is
+stored; `FIELDS` says how each field of a record is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from math import inf
+from typing import Any, Literal
+
+from fluency.common.errors import ArchiveError, UserError
+from fluency.core.code_hashes import code_sha256
+from fluency.core.records import (
+    Answer,
+    Control,
+    ControlRun,
+    Execution,
+    Generation,
+    ImageInfo,
+    Result,
+    Run,
+    Score,
+    WorldScore,
+)
+from fluency.core.schema import FrozenModel
+from fluency.core.study import Cell, Limits, Study
+from fluency.core.table import RECORD_TYPES, CellRecords
+from fluency.core.task_world import expected_in
+from fluency.core.tasks import Task
+from fluency.execution.execute import MAX_ATTEMPTS, execute_cell
+from fluency.execution.protocol import PATIENCE, Invocation
+from fluency.generation.failure import Failure
+from fluency.generation.generator import generation_of
+from fluency.generation.policies import resolve
+from fluency.generation.providers import answer_to
+from fluency.generation.request import build_prompt, request_for
+from fluency.scoring.score_cell import score_cell
+from fluency.world import World
+
+Kind = Literal["recomputed", "worded", "equal", "stated", "code"]
+FIELDS: Mapping[type[FrozenModel], Mapping[Kind, str]] = {
+    Answer: {
+        "recomputed": "request_key request outcome text raw stop_reason model_echoed usage",
+        "stated": "request_id latency_s attempts received_utc server client",
+    },
+    Generation: {
+        "recomputed": "cell answer temperature_requested cost_usd",
+        "stated": "price",
+        "code": "task_sha256 provenance",
+    },
+    Execution: {
+        "recomputed": "cell request_key extraction runs not_measured",
+        "equal": "image engine limits timeout_s",
+        "stated": "attempts unmeasured",
+        "code": "provenance",
+    },
+    Run: {"recomputed": "seed world_sha256 condition reading", "stated": "result"},
+    Score: {
+        "recomputed": "cell request_key passed structural_pass exit_ok content_ok lenient_passed "
+        "passed_under worlds not_measured",
+        "worded": "failure_class why make_up",
+        "code": "task_sha256 provenance",
+    },
+    WorldScore: {
+        "recomputed": "seed condition reading exit_ok structural content passed wall_s",
+        "worded": "why expected",
+    },
+    Control: {"equal": "image", "recomputed": "runs", "stated": "not_measured"},
+    ControlRun: {
+        "recomputed": "task shell kind command passed",
+        "worded": "why",
+        "stated": "results",
+    },
+}
+"""Record -> how its fields are checked. recomputed: by the code of this checkout; worded: too, but
+it may differ at a later commit; equal: to the one source in the archive; stated: within bounds;
+code: which version made it."""
+LATE_S = 10.0
+"""By how much the end of a command that is killed may pass its deadline."""
+
+
+def stated(record: FrozenModel) -> dict[str, Any]:
+    """The fields of a record that only the archive can give."""
+    return {name: getattr(record, name) for name in FIELDS[type(record)].get("stated", "").split()}
+
+
+def differences(made: FrozenModel, stored: FrozenModel) -> Iterator[tuple[Kind, str]]:
+    """How each field is checked that was made differently from what is stored, and a sentence."""
+    for kind, names in FIELDS[type(made)].items():
+        for name in names.split():
+            ours, theirs = getattr(made, name), getattr(stored, name)
+            if ours == theirs:
+                continue
+            pairs = list(zip(_records(ours), _records(theirs), strict=False))
+            if not pairs or len(_records(ours)) != len(_records(theirs)):
+                yield kind, f"`{name}` is {_short(theirs)}, recomputed {_short(ours)}"
+            for pair in pairs:
+                yield from differences(*pair)
+            if kind == "code" and isinstance(ours, dict) and ours.keys() != theirs.keys():
+                yield "recomputed", f"`{name}` has other keys"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _records(value: Any) -> list[FrozenModel]:
+    values = value if isinstance(value, list) else [value]
+    return [one for one in values if type(one) in FIELDS]
+
+
+def same_runs(made: Execution, stored: Execution) -> bool:
+    """Whether the recorded results are of the runs that this checkout plans."""
+    fields = FIELDS[Execution]["recomputed"].split()
+    return all(
+        name == "request_key" or getattr(made, name) == getattr(stored, name) for name in fields
+    )
+
+
+class Player:
+    """In place of the sandbox: the results that an execution holds, in the order of making."""
+
+    def __init__(self, stored: Execution, image: ImageInfo, engine: dict[str, Any]) -> None:
+        self.image, self.engine = image, engine
+        self._missing = stored.not_measured or "not in the image"
+        self._results = iter([run.result for run in stored.runs])
+
+    def why_missing(self, shell: str) -> str | None:
+        """The stated reason, if the image lacks the shell."""
+        return None if self.image.shells.get(shell) else self._missing
+
+    def run(self, _: Invocation) -> Result:
+        """The next result; ArchiveError if there is none."""
+        if result := next(self._results, None):
+            return result
+        raise ArchiveError("it lacks runs that the study plans")
+
+
+Differ = Callable[[str, Kind, str], None]
+"""Takes a stage, how a field of its record is checked, and in a sentence what differs."""
+
+
+def play(
+    study: Study,
+    task: Task,
+    cell: Cell,
+    stored: CellRecords,
+    image: tuple[ImageInfo, dict[str, Any]] | None,
+    world_for: Callable[[Task, int], World],
+    differ: Differ,
+) -> CellRecords:
+    """What a cell's records give; None from the stage on that cannot be played.
+
+    Args:
+        image: the study's, and the engine that ran it; None without executions.
+    """
+    made = list[Any]()
+
+    def keep(stage: str, played: FrozenModel, record: FrozenModel) -> None:
+        made.append(played)
+        for kind, what in differences(played, record):
+            differ(stage, kind, what)
+
+    try:
+        if stored.generation:
+            played = play_generation(study, task, cell, stored.generation)
+            keep("generations", played, stored.generation)
+        if stored.generation and stored.execution and image:
+            ran = play_execution(study, task, played, stored.execution, image, world_for)
+            keep("executions", ran, stored.execution)
+            if not same_runs(ran, stored.execution):
+                made.pop()
+            elif stored.score:
+                score = play_score(study, task, played, ran, world_for)
+                keep("scores", score, stored.score)
+    except UserError as error:
+        differ([*RECORD_TYPES][len(made)], "recomputed", error.what)
+    return CellRecords(*made, *[None] * (len(RECORD_TYPES) - len(made)))
+
+
+def play_generation(study: Study, task: Task, cell: Cell, stored: Generation) -> Generation:
+    """The generation that the archived message gives; ArchiveError if it is not an answer."""
+    policy = replace(resolve(study.model(cell.model)), price=stored.price)
+    request = request_for(study, cell, build_prompt(task.prompt, cell.shell))
+    try:
+        answer = answer_to(request, stored.answer.raw, **stated(stored.answer))
+    except Failure as error:
+        raise ArchiveError(f"the raw message is not an answer: {error.what}") from None
+    return generation_of(cell, policy, answer, task.sha256)
+
+
+def play_execution(
+    study: Study,
+    task: Task,
+    generation: Generation,
+    stored: Execution,
+    image: tuple[ImageInfo, dict[str, Any]],
+    world_for: Callable[[Task, int], World],
+) -> Execution:
+    """The execution that the archived results give; ArchiveError if some are lacking.
+
+    Args:
+        image: the study's, and the engine that ran it.
+    """
+    utc = str(stored.provenance.get("utc"))
+    failed = [""] * MAX_ATTEMPTS if stored.unmeasured else []
+    player = Player(stored, *image)
+    made = execute_cell(study, task, generation, player, world_for, utc, failed)
+    return made.model_copy(update=stated(stored))
+
+
+def play_score(
+    study: Study,
+    task: Task,
+    generation: Generation,
+    execution: Execution,
+    world_for: Callable[[Task, int], World],
+) -> Score:
+    """The score of records; the UserError is of this checkout's task if that fails by itself."""
+    try:
+        code = code_sha256("score")
+        return score_cell(study, task, generation, execution, world_for, code)
+    except UserError:
+        for seed in study.seeds:
+            expected_in(task, seed)
+        raise
+
+
+def is_result_possible(result: Result, timeout_s: float, limits: Limits) -> bool:
+    """Whether a result's numbers agree with each other and with the limits of its execution."""
+    try:
+        kept = [(stream, len(stream.raw())) for stream in (result.stdout, result.stderr)]
+    except ValueError:  # not base64
+        return False
+    ended = result.exit_code is not None or result.signal is not None
+    return (
+        are_possible(result.wall_s, *dict(result.used).values())
+        and (result.exit_code is None or result.signal is None)
+        and not (result.lost and (ended or any(size for _, size in kept)))
+        and result.wall_s <= PATIENCE * timeout_s + LATE_S
+        and (not result.timed_out or result.wall_s >= timeout_s - 0.001)
+        and all(
+            size <= limits.output_bytes
+            and (stream.bytes > size if stream.truncated else stream.bytes == size)
+            for stream, size in kept
+        )
+    )
+
+
+def are_possible(*numbers: float | None) -> bool:
+    """Whether known numbers are neither negative nor infinite."""
+    return all(number is None or 0 <= number < inf for number in numbers)
