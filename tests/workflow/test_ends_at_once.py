@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a run within five seconds at every stage; the next run continues."""
+"""Ctrl-C, SIGTERM and SIGHUP end a run within five seconds at every stage; the next run continues."""
 
 import os
 import re
@@ -39,10 +39,10 @@ def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tup
     try:
         wait_for(at_stage, 120)
         signalled = time.monotonic()
-        if number == signal.SIGINT:
-            os.killpg(run.pid, number)  # as a terminal does it
-        else:
+        if number == signal.SIGTERM:
             run.send_signal(number)
+        else:
+            os.killpg(run.pid, number)  # as a terminal does it
         said = run.communicate(timeout=60)[1]
     finally:
         with suppress(ProcessLookupError):
@@ -80,12 +80,13 @@ def in_session(leader: int) -> list[int]:
     return found
 
 
-def test_run_ended_while_model_is_asked(sandbox, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_run_ended_while_model_is_asked(number, sandbox, tmp_path):
     asked, answers = threading.Event(), threading.Event()
     with Endpoint(reference_answer) as endpoint:
         endpoint.on_request = lambda seen: asked.set() or answers.wait(60)
         project = Project.make(tmp_path / "project", models=[model(endpoint.url, price=PRICE)])
-        seconds, said = ended(project, signal.SIGTERM, asked.is_set)
+        seconds, said = ended(project, number, asked.is_set)
         answers.set()
         assert seconds < PROMISED_S + BUSY_S
         spent = re.search(r"counted as the most that it can cost, \$([\d.]+) are spent", said)

@@ -43,6 +43,7 @@ from fluency.common.paths import ROOT
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Study
 from fluency.workflow.progress import ENDING
+from fluency.workflow.snakemake_process import stop_signals
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE
 
 MADE_FOR = "9.27"
@@ -135,7 +136,7 @@ def unset_rate_limit(scheduler: Any) -> None:
 
 
 def end_on_signals(stop_asking: Callable[[], None], give_up: Callable[[], None] | None) -> None:
-    """On SIGTERM start no job and let running jobs end.
+    """On SIGTERM, or SIGHUP of a closed terminal, start no job and let running jobs end.
 
     A thread does it, woken by a pipe: the main one may be blocked or have the scheduler's lock.
 
@@ -145,7 +146,7 @@ def end_on_signals(stop_asking: Callable[[], None], give_up: Callable[[], None] 
     """
     start_no_job = signal.getsignal(signal.SIGTERM)
     assert callable(start_no_job)
-    numbers = (signal.SIGINT, signal.SIGTERM) if give_up else (signal.SIGTERM,)
+    numbers = [*stop_signals(), *([signal.SIGINT] if give_up else [])]
     came, signalled = os.pipe()
 
     def begin_to_end() -> None:

@@ -35,6 +35,12 @@ def snakemake_command(loaded: LoadedStudy, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "snakemake", *files, *arguments]
 
 
+def stop_signals() -> list[signal.Signals]:
+    """SIGTERM, and the SIGHUP of a closed terminal unless `nohup` has it ignored."""
+    both = (signal.SIGTERM, signal.SIGHUP)
+    return [number for number in both if signal.getsignal(number) is not signal.SIG_IGN]
+
+
 def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
     """Run a command to its end, also when this process must stop.
 
@@ -60,7 +66,7 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
 
     prepare = partial(_prepare_child, os.getpid())
     # Set before it starts: Ctrl-C must at no time end this process alone.
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, *stop_signals())}
     try:
         with subprocess.Popen(command, cwd=ROOT, env=environ, preexec_fn=prepare) as process:
             running.append(process)
