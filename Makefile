@@ -70,6 +70,9 @@ study: $(RUN) ## The study as designed (Opus 4.7, Sonnet 4.6), or CONFIG=...: sh
 plan: $(RUN) ## What a run would do, why, what it costs, what is missing (CONFIG=...)
 	@fluency plan $(CONFIGS)
 
+ask-one: $(RUN) ## Ask a model one cell: request, reply, readings, usage and price; nothing is stored (MODEL=alias CONFIG=...)
+	@fluency ask-one "$${MODEL:-}" $(CONFIGS)
+
 report: $(RUN) ## The report of a study as far as it is measured (CONFIG=...)
 	@fluency report $(CONFIGS)
 

@@ -118,6 +118,13 @@ add(
     STUDY,
 )
 add(
+    "workflow.ask_one:ask_one",
+    "Ask a model one cell and show request, reply, readings, usage and price; nothing is stored.",
+    "ask-one qwen-0.5b --configfile config/study.yaml",
+    STUDY,
+    click.Argument(["model"], default=""),
+)
+add(
     "workflow.pipeline:write_partial_report",
     "Write the report of a study as far as it is measured.",
     "report --configfile config/study.yaml",
