@@ -94,7 +94,9 @@ def completion(body: Any) -> Any:
     functions = [{"name": b["name"], "arguments": json.dumps(b["input"])} for b in used]
     calls = [{"id": "call_1", "type": "function", "function": each} for each in functions]
     text = "".join(block["text"] for block in blocks if block["type"] == "text")
-    said = {"role": "assistant", "content": text or None} | ({"tool_calls": calls} if calls else {})
+    said = {"role": "assistant", "content": None if calls else text} | (
+        {"tool_calls": calls} if calls else {}
+    )
     usage, end = body.get("usage") or {}, body.get("stop_reason")
     counts = {"prompt_tokens": usage.get("input_tokens")}
     counts |= {"completion_tokens": usage.get("output_tokens")}
@@ -179,7 +181,9 @@ BILLED = {
     "invalid-UTF-8": Reply(body=WHOLE.replace(b"ls", b"\xff\xfe")),
     "huge": _message("x" * 10_000_000),
 }
+BILLED["silent"] = _message("", usage={"input_tokens": 9, "output_tokens": 0})
 """Replies that a service may have billed, and that are no answers."""
+ONLY_THOUGHT = _message(content=[THINKING | {"thinking": "Hm"}])
 TROUBLES = {
     **{str(status): error(status, "api_error", "no") for status in (408, 409, 425, 499, 500, 501)},
     "rate-limit": _limit(),
@@ -193,14 +197,21 @@ TROUBLES = {
     "reset-after": Reply(reset="after"),
 }
 """What passes, and costs nothing."""
+FLAGGED = "Your chosen model requires moderation and your input was flagged for violence"
+AZURE_FILTER = {"code": "content_filter", "param": "prompt", "message": "filtered, please modify"}
 THIS_CELL_ONLY = {
     "bad-request": _bad("messages: at least one message is required"),
     "too-large": error(413, "request_too_large", "too large"),
     "unprocessable": error(422, "invalid_request_error", "unprocessable"),
+    "content-filter": Reply(400, {"error": AZURE_FILTER}),
+    "flagged": Reply(403, {"error": {"code": 403, "message": FLAGGED}}),
+    "forbidden-elsewhere": Reply(403, {"error": {"message": "not in your country"}}),
     "no-retry": error(500, "api_error", "do not come back", x_should_retry="false"),
     "absurd-rate-limit": _limit(retry_after="4294967"),
 }
 STOPS_RUN = {
+    "usage-limit": _bad("You have reached your specified API usage limits."),
+    "bedrock-key": Reply(403, {"Message": "Authentication failed: your API Key is not valid"}),
     "credit-balance": _bad("Your credit balance is too low to access the API."),
     "bad-key": error(401, "authentication_error", "invalid x-api-key"),
     "payment": error(402, "billing_error", "payment required"),
@@ -219,6 +230,7 @@ STOPS_MODEL = {
 }
 """Replies that end the asking of a model, and what the run says."""
 BEHAVIOURS: dict[str, Reply] = {name: reply for name, (reply, *_) in ANSWERS.items()}
+BEHAVIOURS["only-thought"] = ONLY_THOUGHT
 BEHAVIOURS |= SLOW | BILLED | TROUBLES | THIS_CELL_ONLY | STOPS_RUN
 BEHAVIOURS |= {name: reply for name, (reply, _) in STOPS_MODEL.items()}
 

@@ -53,6 +53,7 @@ def test_the_config_overlays_the_table():
     assert policy.headers == {"anthropic-version": "2026-10-21", "x-team": "a"}
     assert policy.price.input_usd_per_mtok == 1
     assert resolve(model(temperature=0)).temperature_sent == 0.0
+    assert resolve(model(extra_body={"stream": False})).extra_body == {"stream": False}
 
 
 UNKNOWN = {
@@ -82,6 +83,7 @@ THINKS = {"type": "enabled", "budget_tokens": 1024}
     [
         ("extra_body", {"extra_body": {"temperature": 1}}),
         ("extra_body", {"extra_body": {"messages": []}}),
+        ("extra_body", {"extra_body": {"stream": True}}),
         ("extra_headers", {"extra_headers": {"X-Api-Key": "sk-ant-0123456789"}}),
         ("extra_headers", {"extra_headers": {"Authorization": "Bearer abc"}}),
         ("extra_headers", {"extra_headers": {"x-team": "a\nb"}}),
@@ -110,7 +112,11 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     request = request_for(base, cell, "prompt")
     said = {"model": "claude-sonnet-4-6", "messages": [{"role": "user", "content": "prompt"}]}
     wire = object.__new__(PROVIDERS["messages"])
-    assert wire.body(request) == said | {"max_tokens": 1024, "temperature": 0.7}
+    assert wire.body(request) == said | {
+        "max_tokens": 1024,
+        "temperature": 0.7,
+        "stream": False,
+    }
     keys = {request_key(request), request_key(request_for(base, cell, "prompt "))}
     keys.add(request_key(request_for(base, replace(cell, trial=2), "prompt")))
     changes = [{"id": "claude-haiku-4-5"}, {"temperature": 0.6}, {"max_tokens": 5}]

@@ -91,15 +91,62 @@ def test_a_pause_holds_for_the_whole_model_and_no_other(endpoint, two_models):
     assert delays.pop(prompt_of(cells[-1])) < min(delays.values()) and min(delays.values()) >= 1.0
 
 
-def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint, two_models):
+LOST = ["500", "cut-JSON", "bad-request", "unprocessable", "flagged", "silent", "only-thought"]
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_five_lost_cells_in_a_row_stop_the_model_whatever_they_were_lost_by(
+    name, endpoint, two_models
+):
     generator, cells = two_models
-    endpoint.always("500")
+    endpoint.always(name)
     kinds = []
     for cell in cells[:5] + cells[:2]:
         with pytest.raises(CallError) as caught:
             ask(generator, cell)
         kinds.append(isinstance(caught.value, StopRun))
-    assert kinds == [False] * 4 + [True] * 3 and len(endpoint.requests) == 5 * 4
+    attempts = {"500": 4, "cut-JSON": 3, "silent": 3}.get(name, 1)
+    assert kinds == [False] * 4 + [True] * 3 and len(endpoint.requests) == 5 * attempts
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_prompt_that_is_always_lost_ends_neither_this_run_nor_the_next(name, endpoint, store):
+    study = study_of()
+    cells = cells_of(study)
+    bad = [cell for cell in cells if (cell.task, cell.shell) == (cells[0].task, cells[0].shell)]
+    prompt_of_task = lambda cell: f"{cell.task} in {cell.shell}"  # noqa: E731
+    endpoint.when(lambda seen: seen.prompt == prompt_of_task(cells[0]), name)
+    for _ in range(2):
+        generator = generator_of(study, store, endpoint)
+        for cell in cells:
+            if cell in bad:
+                with pytest.raises(CallError) as caught:
+                    ask(generator, cell, prompt_of_task(cell))
+                assert not isinstance(caught.value, StopRun) and caught.value.where == cell.path
+            else:
+                assert ask(generator, cell, prompt_of_task(cell)).answer.outcome == "ok"
+        generator.close()
+    assert verify(store)[0].total() == len(cells) - len(bad)
+
+
+@pytest.mark.parametrize("name", ["unprocessable", "html", "forbidden-elsewhere"])
+def test_first_two_prompts_lost_stop_the_model(name, endpoint, generator):
+    endpoint.always(name)
+    first, second, third = cells_of(generator.study)[:3]
+    for cell, kind in ((first, CallError), (second, StopRun), (third, StopRun)):
+        with pytest.raises(kind):
+            ask(generator, cell)
+    assert len(set(endpoint.prompts)) == 2
+
+
+def test_refused_prompt_counts_once_and_shows_that_the_model_can_be_asked(endpoint, generator):
+    endpoint.always("content-filter")
+    for cell, prompt in zip(cells_of(generator.study), "aaaabbbbcccd", strict=True):
+        with pytest.raises(CallError, match="filter refuses this prompt") as caught:
+            ask(generator, cell, prompt)
+        assert not isinstance(caught.value, StopRun)
+    with pytest.raises(StopRun, match="5 cells in a row"):
+        ask(generator, prompt="e")
 
 
 @pytest.mark.parametrize(
@@ -113,8 +160,10 @@ def test_ask_without_a_connection_stops_the_model(url, tried_again, endpoint, st
     """A name or certificate that does not hold is not tried again."""
     urls = {"sonnet": url.format(port=endpoint.url.rpartition(":")[2])}
     generator = generator_of(study_of(), store, endpoint, urls)
-    with pytest.raises(StopRun, match="connection failed") as caught:
-        ask(generator)
+    for cell in cells_of(generator.study)[: 1 + tried_again]:
+        with pytest.raises(CallError, match="connection failed") as caught:
+            ask(generator, cell)
+    assert isinstance(caught.value, StopRun)
     assert ("tried" in caught.value.what) == tried_again
     assert ("base_url" in caught.value.hint) != tried_again
     assert generator.budget.spent_usd == 0
@@ -184,6 +233,12 @@ def test_a_service_that_says_try_again_is_obeyed(status, endpoint, generator):
 
 ENDS_THE_RUN = {"insufficient_quota": 429, "billing_hard_limit_reached": 429, "payment": 402}
 ENDS_THE_RUN |= {"authentication_error": 401, "permission_error": 403}
+
+
+@pytest.mark.parametrize("status", [200, 403])
+@pytest.mark.parametrize("name", ["content-filter", "flagged"])
+def test_refusal_of_a_prompt_is_no_refusal_of_the_key(name, status):
+    assert from_reply(status, fake.BEHAVIOURS[name].body, {}).scope == "prompt"
 
 
 @pytest.mark.parametrize("kind", ENDS_THE_RUN)

@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 
-from fluency.common.errors import StopRun
+from fluency.common.errors import CallError
 from fluency.common.paths import CONFIG, ROOT
 from fluency.core.config_files import merge, read_yaml
 from fluency.core.study import Study
@@ -19,11 +19,18 @@ FOUND = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE, re.S))
 BLOCKS = {block["study"]: block for block in FOUND}
 
 
-def completion(text, finish="stop", said=None, **over):
+def counted(tokens, thinking=0):
+    details = {"reasoning_tokens": thinking}
+    return {"completion_tokens": tokens, "completion_tokens_details": details}
+
+
+def completion(text, finish="stop", said=None, top=None, **over):
     choice = {"message": {"role": "assistant", "content": text} | (said or {})}
     choice |= {"finish_reason": finish} | over
     usage = {"prompt_tokens": 9, "completion_tokens": 2}
-    return {"id": "chatcmpl_fake", "model": "some-model", "choices": [choice], "usage": usage}
+    return {"id": "chatcmpl_fake", "model": "some-model", "choices": [choice], "usage": usage} | (
+        top or {}
+    )
 
 
 def failure(status, words):
@@ -49,6 +56,7 @@ QUIRKS = {
     "Ollama loads its model": (*chat("", "load"), "ok", 2),
     "Ollama lacks the model": ("chat", failure(404, NO_MODEL), NO_MODEL, 1),
     "Ollama thinks": (*thinks("reasoning", "\n"), "into `reasoning`", 1),
+    "vLLM loses the answer": (*chat(None), "`content: null`", 3),
     "vLLM aborts": (*chat("ls", "abort"), "ok", 2),
     "vLLM thinks": (*thinks("reasoning_content", None), "--reasoning-parser", 1),
     "llama.cpp loads its model": ("chat", failure(503, "Loading model"), "ok", 2),
@@ -62,6 +70,25 @@ QUIRKS = {
         "chat", Reply(body=BROKEN | {"id": "gen-1"}), "Provider returned error", 3),
     "OpenRouter's provider has no words": (
         *chat("", native_finish_reason="MALFORMED"), "MALFORMED", 3),
+    "a gateway fails in the message": (
+        *chat("ls", said={"error": {"message": "upstream reset"}}), "upstream reset", 3),
+    "a gateway lists errors": (
+        *chat("", top={"errors": [{"message": "upstream reset"}]}), "upstream reset", 3),
+    "a gateway has failed": (*chat("", top={"status": "failed"}), "'status': 'failed'", 3),
+    "MiniMax fails": (
+        *chat("", top={"base_resp": {"status_code": 1000, "status_msg": "busy"}}), "busy", 3),
+    "a gateway counts nothing": (
+        *chat("", top={"usage": counted(0)}), "counted no tokens of an answer", 3),
+    "a gateway counts only thinking": (
+        *chat("", top={"usage": counted(90, 90)}), "counted no tokens of an answer", 3),
+    "a gateway has no usage": (*chat("", top={"usage": None}), "counted no tokens", 3),
+    "OpenRouter thinks": (*thinks("reasoning_details"), "into `reasoning_details`", 1),
+    "a gateway thinks": (*thinks("thinking"), "into `thinking`", 1),
+    "Mistral thinks": (
+        *chat([{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]),
+        "into `thinking`", 1),
+    "a gateway thinks in parts": (
+        *chat([{"type": "reasoning", "text": "Hm"}]), "into `reasoning`", 1),
     "Azure filters": (*chat(None, "content_filter"), "refusal", 1),
     "Azure's model refuses in words": (*chat(None, said={"refusal": "I can't"}), "refusal", 1),
 }
@@ -90,7 +117,7 @@ def test_quirk_of_a_server_is_an_answer_asked_again_or_a_sentence(name, interfac
         assert ask(generator).answer.outcome == expected
     else:
         endpoint.always(reply)
-        with pytest.raises(StopRun) as caught:
+        with pytest.raises(CallError) as caught:
             ask(generator)
         assert expected in str(caught.value)
     assert len(endpoint.requests) == attempts

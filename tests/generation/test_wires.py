@@ -56,6 +56,8 @@ def test_what_is_sent_and_what_is_kept(wire, endpoint, store):
     assert seen.path == PATHS[wire] and seen.prompt == studies.prompt_of(cell)
     assert seen.body["messages"] == [{"role": "user", "content": studies.prompt_of(cell)}]
     assert (seen.body["temperature"], seen.body["max_tokens"]) == (0.7, 1024)
+    assert seen.body.get("stream", False) is False
+    assert ("stream" in seen.body) == (wire != "bedrock")  # its address says it
     assert (record.cell, record.temperature_requested) == (cell, 0.7)
     assert seen.headers["authorization"] == f"Bearer {KEY}"
     version = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}.get(wire)
@@ -105,7 +107,7 @@ def test_the_deadline_holds(wire, name, endpoint, store):
     study, generator = on(wire, store, endpoint, retry_policy=policy)
     endpoint.script(name)
     start = time.monotonic()
-    with pytest.raises(StopRun, match="in time"):  # of the first cell: the model's end
+    with pytest.raises(CallError, match="in time"):
         ask(generator, cells_of(study)[0])
     assert len(endpoint.requests) == 1 and time.monotonic() - start < 5
     assert generator.budget.spent_usd == pytest.approx(most_usd(study, cells_of(study)[0]))
@@ -224,12 +226,18 @@ def test_the_prompt_is_the_same_to_the_letter_and_one_tool_must_be_called(wire, 
     assert sent == [[tool | {"input_schema": schema}] for tool in tools]
 
 
-def test_a_call_whose_arguments_are_no_json_is_none(endpoint, store):
+TWICE = json.dumps(json.dumps({"command": "ls"}))
+
+
+@pytest.mark.parametrize("said", ['{"command": "ls', TWICE])
+def test_arguments_of_a_call_may_be_encoded_twice_and_must_be_json(said, endpoint, store):
     study, generator = on("chat", store, endpoint, interface="tool")
-    call = {"type": "function", "function": {"name": "bash", "arguments": '{"command": "ls'}}
+    call = {"type": "function", "function": {"name": "bash", "arguments": said}}
     said = {"role": "assistant", "content": None, "tool_calls": [call]}
     endpoint.script(Reply(body={"choices": [{"message": said, "finish_reason": "tool_calls"}]}))
-    assert ask(generator, cells_of(study)[0]).answer.outcome == "no-call"
+    answer = ask(generator, cells_of(study)[0]).answer
+    expected = ("ok", "ls") if call["function"]["arguments"] == TWICE else ("no-call", "")
+    assert (answer.outcome, answer.text) == expected
 
 
 # ------------------------------------------------------------ what only one wire has
@@ -287,6 +295,41 @@ def test_chat_learns_the_name_of_the_limit_from_the_refusal(endpoint, store):
     limits = [[name for name in seen.body if name.startswith("max_")] for seen in endpoint.requests]
     assert limits == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
     assert [seen.body["reasoning_effort"] for seen in endpoint.requests] == ["low"] * 3
+
+
+PER_TOKEN, GROK, FEE = (32 * 3 + 9 * 15) / 1e6, (32 * 3 + 103 * 15) / 1e6, 0.25
+BYOK = {"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.24}}
+USAGES = [
+    ({}, 9, PER_TOKEN),
+    ({"total_tokens": 41}, 9, PER_TOKEN),
+    ({"total_tokens": 135}, 103, GROK),  # xAI, and Gemini behind gateways
+    ({"completion_tokens_details": {"reasoning_tokens": 94}}, 103, GROK),
+    ({"completion_tokens_details": {"reasoning_tokens": 8}}, 9, PER_TOKEN),
+    ({"total_tokens": "many"}, 9, PER_TOKEN),
+    ({"cost": FEE, "is_byok": False, "cost_details": BYOK["cost_details"]}, 9, FEE),
+    (BYOK, 9, FEE),
+    *[({"cost": odd}, 9, PER_TOKEN) for odd in (0, -1, "1", None, {"total_cost": 1})],
+]
+
+
+@pytest.mark.parametrize(("usage", "tokens", "usd"), USAGES)
+def test_thinking_is_counted_wherever_it_is_stated_and_a_stated_cost_is_believed(
+    usage, tokens, usd, endpoint, store
+):
+    study, generator = on("chat", store, endpoint)
+    counts = {"prompt_tokens": 32, "completion_tokens": 9} | usage
+    endpoint.script(Reply(body={"usage": counts, "choices": [CHOICE]}))
+    record = ask(generator, cells_of(study)[0])
+    assert record.answer.usage.output_tokens == tokens
+    assert record.cost_usd == pytest.approx(usd) == generator.budget.spent_usd
+
+
+CHOICE = {"message": {"content": "ls"}, "finish_reason": "stop"}
+
+
+def test_success_of_minimax_is_an_answer():
+    reply = {"choices": [CHOICE], "base_resp": {"status_code": 0, "status_msg": "success"}}
+    assert PROVIDERS["chat"].read(reply, None).outcome == "ok"
 
 
 @pytest.mark.parametrize("error", [{"message": "it broke", "code": 502}, "it broke"])

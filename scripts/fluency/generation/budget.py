@@ -21,7 +21,7 @@ class Budget:
 
     def __init__(self, stop_usd: float, before: float = 0.0) -> None:
         self._stop = stop_usd
-        self._change = threading.Lock()
+        self._change = threading.Condition()
         self.spent_usd = before
         self.under_way_usd = 0.0
         """The most that the running calls can cost."""
@@ -35,16 +35,23 @@ class Budget:
     def call(self, most_usd: float) -> Iterator[None]:
         """A call in the block, which costs `most_usd` at most; ModelStop if the budget is spent.
 
-        That much is counted for a failure that may have been billed.
+        It waits while the running calls may spend the rest, so that one call at most passes the
+        stop. That much is counted for a failure that may have been billed.
         """
-        if self.spent_usd >= self._stop:
-            spent = f"${self.spent_usd:.4f} of ${self._stop:g} spent, earlier runs included"
-            raise ModelStop(
-                f"the budget is used up: {spent}",
-                where="budget: stop_usd",
-                hint="everything bought is kept; raise budget.stop_usd and run again to go on",
-            )
         with self._change:
+            self._change.wait_for(
+                lambda: (
+                    self.spent_usd >= self._stop
+                    or total_usd((self.spent_usd, self.under_way_usd)) < self._stop
+                )
+            )
+            if self.spent_usd >= self._stop:
+                spent = f"${self.spent_usd:.4f} of ${self._stop:g} spent, earlier runs included"
+                raise ModelStop(
+                    f"the budget is used up: {spent}",
+                    where="budget: stop_usd",
+                    hint="everything bought is kept; raise budget.stop_usd and run again to go on",
+                )
             self.under_way_usd = total_usd((self.under_way_usd, most_usd))
         try:
             yield
@@ -54,22 +61,35 @@ class Budget:
         finally:
             with self._change:
                 self.under_way_usd = total_usd((self.under_way_usd, -most_usd))
+                self._change.notify_all()
 
 
 def cost_of(policy: Policy, answer: Answer) -> float | None:
-    """An answer's cost in dollars by the tokens the service counted.
+    """An answer's cost in dollars: as the service states it, else by the tokens it counted.
 
-    None without a price, without a count (0 is none: every request and every text has tokens), and
-    where a cache was used, whose tokens have other prices.
+    OpenRouter states it; the bill of a user's own key for a provider is added. None without a
+    price, without a count (0 is none: every request and every text has tokens), and where a cache
+    was used, whose tokens have other prices.
     """
-    usage = answer.usage
+    usage, stated = answer.usage, dict_or_empty(answer.raw.get("usage"))
+    charged = _dollars(stated.get("cost"))
+    if stated.get("is_byok") is True:
+        charged += _dollars(
+            dict_or_empty(stated.get("cost_details")).get("upstream_inference_cost")
+        )
+    if charged:
+        return charged
     if policy.price and policy.price.is_free:
         return 0.0
     if usage.output_tokens is None or (answer.text and not usage.output_tokens):
         return None
-    if not usage.input_tokens or any(map(dict_or_empty(answer.raw.get("usage")).get, CACHED)):
+    if not usage.input_tokens or any(map(stated.get, CACHED)):
         return None
     return policy.cost(usage.input_tokens, usage.output_tokens)
+
+
+def _dollars(value: object) -> float:
+    return max(0.0, value) if isinstance(value, int | float) else 0.0
 
 
 def counted_usd(policy: Policy, answer: Answer) -> float:

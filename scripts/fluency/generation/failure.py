@@ -6,6 +6,7 @@ import email.utils
 import json
 import math
 import random
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,13 +16,23 @@ from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
 from fluency.generation.api_keys import needs_key
 
-Scope = Literal["retry", "cell", "model", "run"]
+Scope = Literal["retry", "cell", "prompt", "model", "run"]
 SPEND_CODES = frozenset({
     "enforced_spend_limit_reached", "contract_spend_limit_reached",
     "linked_organization_spend_limit_reached", "linked_organization_billing_unavailable",
     "insufficient_quota", "billing_hard_limit_reached",
 })  # fmt: skip
 RETRIED = frozenset({408, 409, 425, 429, 499})
+_PROMPT = re.compile(
+    r"content.?(filter|policy|manag|moderat|exists.risk)|flagged|moderation|guardrail|violat|unsafe"
+    r"|sensitive|inappropriate|prohibited|data.?inspection|responsible.?ai|invalid.prompt|high.risk"
+    r"|injection|request blocked"
+)
+"""What services say when their own filter refuses a prompt."""
+_KEY = re.compile(r"authenti|unauthori|permission|access.?denied|credential|api.?key|token")
+"""What services say when a 403 is about the key."""
+ERRORS = ("error", "errors", "base_resp")
+"""Fields of a reply that hold its error; MiniMax has the last one in each reply."""
 THINKING_HINT = (
     "switch the model's thinking off, or give the server its reasoning parser (vLLM: "
     "`--reasoning-parser`, llama.cpp: `--reasoning-format`, Ollama: `wire: messages` and "
@@ -39,7 +50,8 @@ class Failure(Exception):
 
     Attributes:
         scope: What it ends. retry: this call, which may be tried again; cell: the cell, which
-            stays missing; model, run: all calls of the model, or of the run.
+            stays missing; prompt: all cells with its prompt, which the service's filter refuses;
+            model, run: all calls of the model, or of the run.
         retry_after: Seconds that the service asks to wait.
         slow_down: Whether all calls of the model wait.
         billed: Whether the service may have billed a reply that is of no use or was not read.
@@ -65,13 +77,26 @@ def no_message(value: Any) -> Failure:
     return unreadable("the reply is JSON, but not a message", json.dumps(value).encode())
 
 
-def only_thinking(field: str) -> Failure:
-    """The failure of a server that takes the answer for thinking."""
-    what = f"the server put the whole reply into `{field}` and left the answer empty"
-    return Failure(what, scope="cell", billed=True, hint=THINKING_HINT)
-
-
 # ------------------------------------------------------------ error replies
+
+
+def refuse_failed(*parts: Any) -> None:
+    """Failure if a part of a successful reply says that the service failed."""
+    for part in parts:
+        if isinstance(part, dict) and (
+            part.get("error")
+            or part.get("errors")
+            or _error_in(part).get("status_code") not in (None, 0, 200)
+            or part.get("status") in ("failed", "error", "cancelled")
+        ):
+            raise from_reply(200, part, {})
+
+
+def _error_in(reply: Any) -> dict[str, Any]:
+    told = reply if isinstance(reply, dict) else {}
+    error = next((told[name] for name in ERRORS if told.get(name)), reply)
+    error = error[0] if isinstance(error, list) and error else error
+    return error if isinstance(error, dict) else {"message": error}
 
 
 def from_reply(status: int, reply: Any, headers: Mapping[str, str]) -> Failure:
@@ -79,23 +104,34 @@ def from_reply(status: int, reply: Any, headers: Mapping[str, str]) -> Failure:
 
     `reply` is its JSON value, else its text, which is shown where it has no message.
     """
-    error = reply.get("error", reply) if isinstance(reply, dict) else reply
-    error = error if isinstance(error, dict) else {"message": error}
+    error, billed = _error_in(reply), status == 200
     details = error.get("details")
-    code = error.get("code") or (details.get("error_code") if isinstance(details, dict) else "")
-    kind = str(error.get("type") or "")
-    message = str(error.get("message") or reply or "no message").strip()
+    code = error.get("code") or error.get("status_code")
+    code = code or (details.get("error_code") if isinstance(details, dict) else "")
+    if billed and isinstance(code, int) and 400 <= code < 600:
+        status = code
+    kind = str(error.get("type") or headers.get("x-amzn-errortype") or error.get("status") or "")
+    message = str(error.get("message") or error.get("status_msg") or reply or "no message").strip()
     entry, words = f"{status}{f' {kind}' if kind else ''}: {message[:300]}", message.lower()
+    said = f"{code} {kind} {words}".lower()
     slow_down = status in (429, 503, 529) or kind in ("overloaded_error", "rate_limit_error")
     again = headers.get("x-should-retry")
     target = headers.get("location", "an address that it does not name")[:300]
-    spent = str(code) in SPEND_CODES or "credit balance" in words or kind == "billing_error"
+    spent = (
+        str(code) in SPEND_CODES
+        or kind == "billing_error"
+        or any(limit in words for limit in ("credit balance", "specified api usage limits"))
+    )
+    filtered = status in (200, 400, 403, 422, 451) and _PROMPT.search(said)
     unknown = kind in ("authentication_error", "permission_error")
     passing = status in RETRIED or status >= 500 or slow_down
-    rows: tuple[tuple[bool, str, Scope, str], ...] = (
+    rows: tuple[tuple[object, str, Scope, str], ...] = (
         (spent or status == 402, f"the account's money is spent: {entry}", "run",
          "raise the limit or buy credit with the provider; then run again, nothing is lost"),
-        (unknown or status in (401, 403), f"the key was not accepted: {entry}", "run",
+        (filtered, f"the service's filter refuses this prompt: {entry}", "prompt",
+         "the cell stays missing; change the filter at the service, or leave the task out"),
+        (unknown or status == 401 or (status == 403 and _KEY.search(said)),
+         f"the key was not accepted: {entry}", "run",
          "check the key in the environment and what it may do, or leave the model out"),
         (again == "true", entry, "retry", ""),
         (300 <= status < 400, f"the address redirects ({status}) to {target}", "model",
@@ -109,7 +145,7 @@ def from_reply(status: int, reply: Any, headers: Mapping[str, str]) -> Failure:
         (True, f"the request was refused: {entry}", "cell", "see the service's message above"),
     )  # fmt: skip
     what, scope, hint = next(row[1:] for row in rows if row[0])
-    return Failure(what, scope, hint, retry_after(headers), slow_down, status == 200, status)
+    return Failure(what, scope, hint, retry_after(headers), slow_down, billed, status)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

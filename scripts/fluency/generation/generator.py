@@ -48,9 +48,9 @@ class _Asked:
 
     Attributes:
         provider: Opened by the first call, which runs alone.
-        answered: Whether the model has answered a call of this run.
-        cells_lost: Cells in a row that got no answer.
-        seen: Hashes of its replies, their prompts with their ids, and what was said of them.
+        answered: Whether the model has answered a call of this run, or refused its prompt.
+        lost: Cells in a row that got no answer, with their prompts; a refused prompt counts once.
+        seen: Prompts, hashes of replies, their prompts with their ids, and what was said of them.
     """
 
     model: ModelConfig
@@ -59,7 +59,7 @@ class _Asked:
     pace: Pace
     provider: Provider | None = None
     answered: bool = False
-    cells_lost: int = 0
+    lost: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     first_call: threading.Lock = field(default_factory=threading.Lock)
     change: threading.Lock = field(default_factory=threading.Lock)
@@ -113,11 +113,7 @@ class Generator:
             StopRun: It should not be asked again.
         """
         asked = self._models[cell.model]
-        try:
-            answer = self._answer(asked, request, cell)
-        except StopRun as stop:
-            (asked.pace if isinstance(stop, ModelStop) else self).stop(stop)
-            raise
+        answer = self._answer(asked, request, cell)
         return generation_of(cell, asked.policy, answer, task_sha256)
 
     def stop(self, reason: StopRun) -> None:
@@ -137,7 +133,7 @@ class Generator:
     def _answer(self, asked: _Asked, request: Request, cell: Cell) -> Answer:
         """The stored answer, also one that a cell with the same request has just got, or a new one.
 
-        The model's first call runs alone, so that a bad key or address costs one call.
+        Until the model has answered, one call runs at a time: a bad key or address costs one call.
         """
         key = request_key(request)
         with self.store.lock(key):
@@ -149,14 +145,21 @@ class Generator:
             return self._attempts(asked, request, cell)
 
     def _attempts(self, asked: _Asked, request: Request, cell: Cell) -> Answer:
+        try:
+            return self._ask(asked, request, cell)
+        except StopRun as stop:  # before the next cell may ask
+            (asked.pace if isinstance(stop, ModelStop) else self).stop(stop)
+            raise
+
+    def _ask(self, asked: _Asked, request: Request, cell: Cell) -> Answer:
         asked.pace.raise_if_stopped()  # before a model is served for nothing
         provider = asked.provider = asked.provider or self._open_provider(asked.model)
-        retry, turn, attempt = asked.retry, self.study.priority(cell), 0
+        retry, priority, attempt = asked.retry, self.study.priority(cell), 0
         deadline = time.monotonic() + retry.deadline_s
         while True:
             attempt += 1
             try:
-                return self._call(asked, provider, request, attempt, deadline, turn)
+                return self._call(asked, provider, request, attempt, deadline, priority)
             except Failure as failure:
                 wait = wait_s(retry, failure, attempt)
                 if failure.slow_down:
@@ -164,7 +167,7 @@ class Generator:
                 most = retry.billed_attempts if failure.billed else retry.attempts
                 late = time.monotonic() + wait > deadline
                 if failure.scope != "retry" or attempt >= most or late:
-                    raise self._given_up(asked, failure, attempt, cell) from None
+                    raise self._given_up(asked, failure, attempt, cell, request.prompt) from None
                 asked.pace.sleep(wait)
 
     def _call(
@@ -174,12 +177,13 @@ class Generator:
         request: Request,
         attempt: int,
         deadline: float,
-        turn: int,
+        priority: int,
     ) -> Answer:
         """One call; its answer is in the store when this returns. Failure if it got none."""
         self.store.check_room()
         most = upper_bound_usd(asked.policy, request.prompt)
-        with asked.pace.slot(turn), self.budget.call(most):
+        with asked.pace.slot(priority), self.budget.call(most):
+            asked.pace.raise_if_stopped()  # while it waited
             seconds = min(asked.retry.attempt_s, max(1.0, deadline - time.monotonic()))
             reply = provider.send(request, seconds)
             answer = answer_to(
@@ -195,7 +199,7 @@ class Generator:
             self._refuse_repeated(asked, request, text_or_none(answer.raw.get("id")), reply.body)
             self.budget.add(counted_usd(asked.policy, answer))
             answer = self.store.put(answer)
-        asked.answered, asked.cells_lost = True, 0
+        asked.answered, asked.lost = True, {}
         self._warn(asked, answer)
         return answer
 
@@ -211,7 +215,10 @@ class Generator:
         ]
         marks = {sha256(body), request.prompt + name}
         with asked.change:
-            if marks & asked.seen or name in self.store.response_ids(trials):
+            if request.prompt not in asked.seen:  # its other trials that earlier runs got
+                ids = self.store.response_ids(trials)
+                asked.seen |= {request.prompt, *(request.prompt + known for known in ids)}
+            if marks & asked.seen:
                 what = "the service sent a reply again: something caches replies"
                 raise Failure(what, billed=True, hint=CACHE_HINT)
             asked.seen |= marks
@@ -230,8 +237,14 @@ class Generator:
         for note in notes:
             log_line(f"{asked.where}: {note}")
 
-    def _given_up(self, asked: _Asked, failure: Failure, attempts: int, cell: Cell) -> CallError:
-        """What a failure means after the last attempt: for the run, the model or this cell."""
+    def _given_up(
+        self, asked: _Asked, failure: Failure, attempts: int, cell: Cell, prompt: str
+    ) -> CallError:
+        """What a failure means after the last attempt: for the run, the model or this cell.
+
+        No single prompt ends a model; the loss of several does before its first answer, and of
+        `lost_cells` in a row later.
+        """
         what, hint = failure.what, failure.hint
         if failure.retry_after and failure.retry_after > asked.retry.deadline_s:
             what = f"{what} (the service asks to wait {failure.retry_after:.0f} s)"
@@ -240,10 +253,11 @@ class Generator:
         if failure.scope == "run":
             return StopRun(what, where=asked.where, hint=hint)
         with asked.change:
-            asked.cells_lost += failure.scope == "retry"
-            lost = asked.cells_lost
-        if failure.scope != "model" and asked.answered:
-            if failure.scope == "cell" or lost < asked.retry.lost_cells:
+            asked.answered |= failure.scope == "prompt"  # so key, address and entry are right
+            asked.lost[prompt if failure.scope == "prompt" else cell.path] = prompt
+            lost, several = len(asked.lost), len({*asked.lost.values()}) > 1
+        if failure.scope != "model":
+            if not several or (asked.answered and lost < asked.retry.lost_cells):
                 return CallError(what, where=cell.path, hint=hint)
             what = f"{plural(lost, 'cell')} in a row got no answer; the last: {what}"
         return ModelStop(what, where=asked.where, hint=hint)

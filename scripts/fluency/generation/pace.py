@@ -25,24 +25,24 @@ class Pace:
         self._burst_s = max(self._interval / 2, 1.0 - self._interval)
         self._most, self._running = in_flight, 0
         self._next = self._pause_until = 0.0
-        self._turns: list[int] = []
+        self._waiting: list[int] = []
         self._longest_pause = longest_pause_s
         self._stopped: StopRun | None = None
         self._change = threading.Condition()
 
     @contextmanager
-    def slot(self, turn: int = 0) -> Iterator[None]:
-        """Wait until the block's call may start; of those that wait the largest `turn` starts.
+    def slot(self, priority: int = 0) -> Iterator[None]:
+        """Wait until the block's call may start; of those that wait the largest `priority` starts.
 
         StopRun if stopped, CallError for a long pause.
         """
         with self._change:
-            self._turns.append(turn)
+            self._waiting.append(priority)
             try:
-                while (wait := self._wait_s()) > 0 or turn < max(self._turns):
+                while (wait := self._wait_s()) > 0 or priority < max(self._waiting):
                     self._change.wait(wait if wait > 0 else 1.0)
             finally:
-                self._turns.remove(turn)
+                self._waiting.remove(priority)
                 self._change.notify_all()
             self._running += 1
             self._next = max(time.monotonic(), self._next) + self._interval

@@ -135,6 +135,8 @@ def _check(model: ModelConfig, said: dict[str, Any]) -> None:
     max_tokens, thinking = said["max_tokens"], said.get("thinking", {})
     budget, chat = thinking.get("budget_tokens"), model.wire == "chat"
     allowed = {"thinking", *([] if model.effort else ["reasoning_effort"])} if chat else set()
+    if model.extra_body.get("stream") is False:  # as it is sent
+        allowed.add("stream")
     taken = ", ".join(sorted((RESERVED_BODY & model.extra_body.keys()) - allowed))
     headers = model.extra_headers.items()
     keys = ", ".join(

@@ -6,18 +6,23 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from fluency.common.canonical import EXACT
 from fluency.core.records import Outcome, ToolOffer, Usage
-from fluency.generation.failure import Failure, unreadable
+from fluency.generation.failure import THINKING_HINT, Failure, unreadable
 
 ARGUMENT = "command"
 """The one argument of the tool that a model must call."""
 MOST_LEVELS = 64
 DEEPER = f"[nested more than {MOST_LEVELS} levels deep]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
+THOUGHTS = (
+    "reasoning_content", "reasoning", "reasoning_details", "reasoning_text", "thinking", "thoughts",
+)  # fmt: skip
+"""Fields of a message, or of its parts, in which servers put thinking."""
 Ends = Mapping[str, Outcome]
 """The ends of a wire that are the model's own -> what they mean, if the model said something."""
 
@@ -63,11 +68,36 @@ def outcome_of(ends: Ends, end: str | None, text: str | None) -> Outcome:
 
 
 def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
-    """The command in a reply's calls (name, arguments); null unless one call holds it alone."""
+    """The command in a reply's calls (name, arguments); null unless one call holds it alone.
+
+    The arguments may be JSON in a text, also twice.
+    """
     if len(calls) != 1 or calls[0][0] != tool.name:
         return None
-    arguments = dict_or_empty(calls[0][1])
+    arguments = calls[0][1]
+    for _ in range(2):
+        if isinstance(arguments, str):
+            with suppress(Failure):
+                arguments = storable(decode(arguments.encode()))
+    arguments = dict_or_empty(arguments)
     return text_or_none(arguments[ARGUMENT]) if list(arguments) == [ARGUMENT] else None
+
+
+def check_silence(parts: MessageParts, *said: Any) -> None:
+    """Failure for a reply without text and call, unless its silence is the model's own.
+
+    `said`: the message and the parts of its content.
+    """
+    for part in said:
+        for name in THOUGHTS:
+            told = dict_or_empty(part)
+            if told.get(name) or (told.get("type") == name and told.get("text")):
+                what = f"the server put the whole reply into `{name}` and left the answer empty"
+                raise Failure(what, scope="cell", billed=True, hint=THINKING_HINT)
+    usage = parts.usage
+    if (usage.output_tokens or 0) <= (usage.thinking_tokens or 0):
+        what = "the reply is empty, and the service counted no tokens of an answer"
+        raise Failure(what, billed=True)
 
 
 def joined(parts: Sequence[Any]) -> str:
@@ -87,11 +117,12 @@ def parts_of(
     """
     usage = dict_or_empty(raw.get("usage"))
     sent, received, details, thinking = counts
-    tokens = Usage(
-        input_tokens=_count_or_none(usage.get(sent)),
-        output_tokens=_count_or_none(usage.get(received)),
-        thinking_tokens=_count_or_none(dict_or_empty(usage.get(details)).get(thinking)),
-    )
+    thought = _count_or_none(dict_or_empty(usage.get(details)).get(thinking))
+    given, made, total = (_count_or_none(usage.get(n)) for n in (sent, received, "total_tokens"))
+    if made is not None:  # some services count thinking only in the total, or next to the answer
+        made = max(made, total - given) if total and given else made
+        made += thought if thought and thought > made else 0
+    tokens = Usage(input_tokens=given, output_tokens=made, thinking_tokens=thought)
     return MessageParts(outcome, text or "", raw, end, text_or_none(raw.get("model")), tokens)
 
 

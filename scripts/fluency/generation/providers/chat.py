@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 from fluency.core.records import Request, ToolOffer
-from fluency.generation.failure import Failure, from_reply, no_message, only_thinking
+from fluency.generation.failure import Failure, no_message, refuse_failed
 from fluency.generation.providers.sdk_provider import Provider, Reply
 from fluency.generation.reply import (
     Ends,
     MessageParts,
+    check_silence,
     command_of,
-    decode,
     dict_or_empty,
     joined,
     outcome_of,
@@ -71,36 +70,30 @@ class ChatProvider(Provider):
         raw = storable(message)
         choices = dict_or_empty(raw).get("choices")
         choice = dict_or_empty(choices[0]) if isinstance(choices, list) and choices else {}
-        for part in (raw, choice):
-            if dict_or_empty(part).get("error"):
-                raise from_reply(200, part, {})
         reply = choice.get("message")
+        refuse_failed(raw, choice, reply)
         if not isinstance(reply, dict):
             raise no_message(raw)
         finish = text_or_none(choice.get("finish_reason"))
         content = reply.get("content")  # some gateways answer in parts
-        said = joined(content) if isinstance(content, list) else text_or_none(content) or ""
+        blocks = content if isinstance(content, list) else []
+        said = joined(blocks) if blocks else text_or_none(content) or ""
         calls = reply.get("tool_calls")
-        text = said if tool is None else command_of(_calls(calls), tool)
+        calls = calls if isinstance(calls, list) else []
+        text = said if tool is None else command_of(list(map(_call, calls)), tool)
         refused = text_or_none(reply.get("refusal"))
         outcome = "refusal" if refused else outcome_of(_STOPPED, finish, text)
+        parts = parts_of(raw, outcome, text, finish, _COUNTS)
         if outcome in ("empty", "no-call") and not said.strip() and not calls:
             native = str(choice.get("native_finish_reason") or "stop")
             outcome_of(_STOPPED, "stop" if native.lower() in _NATIVE_ENDS else native, said)
-            for name in ("reasoning_content", "reasoning"):
-                if text_or_none(reply.get(name)):
-                    raise only_thinking(name)
-        return parts_of(raw, outcome, text, finish, _COUNTS)
+            check_silence(parts, reply, *blocks)
+            if content is None:  # vLLM, where its parser lost an answer
+                raise Failure("the server sent `content: null`", billed=True)
+        return parts
 
 
-def _calls(calls: Any) -> list[tuple[Any, Any]]:
-    """Names and arguments of the calls; arguments that are not JSON stay a text."""
-    found: list[tuple[Any, Any]] = []
-    for call in calls if isinstance(calls, list) else []:
-        called = dict_or_empty(dict_or_empty(call).get("function"))
-        arguments = called.get("arguments")
-        if isinstance(arguments, str):
-            with suppress(Failure):
-                arguments = storable(decode(arguments.encode()))
-        found.append((called.get("name"), arguments))
-    return found
+def _call(call: Any) -> tuple[Any, Any]:
+    """Name and arguments of a call."""
+    called = dict_or_empty(dict_or_empty(call).get("function"))
+    return called.get("name"), called.get("arguments")

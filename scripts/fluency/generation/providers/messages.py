@@ -7,11 +7,12 @@ from typing import Any
 from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
-from fluency.generation.failure import from_reply, no_message, only_thinking
+from fluency.generation.failure import no_message, refuse_failed
 from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import (
     Ends,
     MessageParts,
+    check_silence,
     command_of,
     dict_or_empty,
     joined,
@@ -45,8 +46,7 @@ class MessagesProvider(Provider):
     def read(message: Any, tool: ToolOffer | None) -> MessageParts:
         value = storable(message)
         raw = dict_or_empty(value)
-        if raw.get("error"):
-            raise from_reply(200, raw, {})
+        refuse_failed(raw)
         stop_reason = text_or_none(raw.get("stop_reason"))
         content = raw.get("content")
         if content is None and stop_reason == "refusal":
@@ -54,18 +54,15 @@ class MessagesProvider(Provider):
         if not isinstance(content, list) or raw.get("type", "message") != "message":
             raise no_message(value)
         blocks = [block for block in content if isinstance(block, dict)]
-        text: str | None = joined(blocks)
-        if tool is not None:
-            used = [block for block in blocks if block.get("type") == "tool_use"]
-            text = command_of([(call.get("name"), call.get("input")) for call in used], tool)
+        used = [block for block in blocks if block.get("type") == "tool_use"]
+        said = joined(blocks)
+        calls = [(call.get("name"), call.get("input")) for call in used]
+        text = said if tool is None else command_of(calls, tool)
         outcome = outcome_of(_STOPPED, stop_reason, text)
-        if (
-            outcome in ("empty", "no-call")
-            and blocks
-            and all(block.get("thinking") for block in blocks)
-        ):
-            raise only_thinking("thinking")
-        return parts_of(raw, outcome, text, stop_reason, _COUNTS)
+        parts = parts_of(raw, outcome, text, stop_reason, _COUNTS)
+        if outcome in ("empty", "no-call") and not said.strip() and not used:
+            check_silence(parts, *blocks)
+        return parts
 
     def body(self, request: Request) -> dict[str, Any]:
         body = super().body(request)

@@ -34,7 +34,7 @@ from fluency.generation.reply import MessageParts, decode
 CONNECT_S = 10.0
 ERROR_BODY_S, ERROR_BYTES = 5.0, 1 << 16
 MOST_BYTES = 4 * 1024 * 1024
-SDK_FIELDS = ("model", "max_tokens", "messages")
+SDK_FIELDS = ("model", "max_tokens", "messages", "stream")
 """Fields of a body that the SDKs want by name."""
 NEW_KEY = "make a new key and revoke this one, which others may have seen; or use another server"
 LOOPBACK = re.compile(r"(.+\.)?localhost|127(\.\d+){3}|::1")
@@ -124,6 +124,7 @@ class Provider:
             "model": request.model_id,
             self.limit: request.max_tokens,
             "messages": [{"role": "user", "content": request.prompt}],
+            "stream": False,  # some servers stream unless told not to
             **request.extra_body,
             **{name: value for name, value in optional.items() if value is not None},
         }
