@@ -1,4 +1,4 @@
-"""Marks that models and servers leave around an answer: thinking, ends, wrappers (the table)."""
+"""Marks that models and servers leave around an answer: thinking, ends, and more."""
 
 from __future__ import annotations
 
@@ -21,8 +21,15 @@ _CLOSE = _any_of(_TABLE["thinking"].values()).pattern
 _CLOSES = re.compile(rf"(?<![\'\"`/\\])(?:{_CLOSE})(?![\'\"`/\\])", re.IGNORECASE)
 _END = re.compile(rf"\s{{0,9}}(?:{_any_of(_TABLE['ends']).pattern})\s{{0,9}}\Z", re.IGNORECASE)
 _END_LENGTH, _MOST_ENDS = 64, 20
-WRAPPERS = [tuple(map(_any_of, ([start], [end]))) for start, end in _TABLE["wrappers"].items()]
-"""Opening and closing marks around a command."""
+WRAPPERS, READINGS = (
+    [
+        (note, re.compile(pattern, re.IGNORECASE | re.DOTALL))
+        for note, patterns in _TABLE[kind].items()
+        for pattern in patterns
+    ]
+    for kind in ("wrappers", "readings")
+)
+"""The note of each lenient reading, and its pattern."""
 
 
 def thinking_end(text: str) -> int:

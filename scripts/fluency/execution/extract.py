@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 from fluency.core.records import THINKING, Extraction
-from fluency.core.reply_marks import WRAPPERS, thinking_end, without_end_marks
+from fluency.core.reply_marks import READINGS, WRAPPERS, thinking_end, without_end_marks
 
 # A fenced block by the rules of CommonMark: a fence is closed by one that is as long. `%s` is what
 # may follow the closing fence on its line.
@@ -25,14 +25,6 @@ _LOOSE_FENCE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _HERE = re.compile(r"<<-?[ \t]*(['\"]?)(?P<word>\w+)\1|@(?P<quote>['\"])\r?$", re.MULTILINE)
-_SPAN = re.compile(r"(`+)([^`\n]+)\1|\*\*([^*\n]+)\*\*")
-_TAGGED = re.compile(r"^(?:bash|sh|shell|console|powershell|pwsh|ps1) +(?=\S)", re.IGNORECASE)
-_PROMPT = re.compile(r"(?:\$|PS(?: [^\n>]*)?>) +(?=\S)")
-_LABEL = re.compile(
-    r"\**(?:(?:the|bash|powershell|shell|final) ){0,3}(?:command|answer|solution)\**:\**\s+(?=\S)",
-    re.IGNORECASE,
-)
-_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 _CALL = re.compile(r"[\w\[\]\s]{0,80}")
 """What may stand before a call in JSON: its tool, and marks in brackets."""
 _FIELDS = ("command", "cmd", "script", "code")
@@ -68,31 +60,31 @@ def _whole_fence(text: str) -> str | None:
 def _lenient(text: str, notes: list[str]) -> str:
     for _ in range(_NESTED):
         before = text
-        for note, read in _READINGS:
-            found = read(text, notes)
-            if found is not None and found.strip() != text:
-                notes.extend([note] if note and note not in notes else [])
-                text = without_end_marks(found)
+        if start := thinking_end(text):
+            text = _noted(THINKING, text[start:], notes)
+        text = _taken_off(WRAPPERS, text, notes)
+        if (command := _in_json(text)) is not None:
+            text = _noted("in JSON", command, notes)
+        text = _taken_off(READINGS, _in_fence(text, notes), notes)
         if text == before:
             break
     return text
 
 
-def _after_thinking(text: str, _notes: list[str]) -> str:
-    return text[thinking_end(text) :]
+def _taken_off(table: Iterable[tuple[str, re.Pattern[str]]], text: str, notes: list[str]) -> str:
+    for note, pattern in table:
+        if found := pattern.search(text):
+            text = _noted(note, found["command"], notes)
+    return text
 
 
-def _unwrapped(text: str, _notes: list[str]) -> str | None:
-    for opening, closing in WRAPPERS:
-        start = opening.search(text)
-        if start and (not start.start() or text[start.start() - 1] in "\n>"):
-            end = closing.search(text, start.end())
-            if end and text[end.end() :][:1] in ("", "\r", "\n", "<"):
-                return text[start.end() : end.start()]
-    return None
+def _noted(note: str, text: str, notes: list[str]) -> str:
+    if note not in notes:
+        notes.append(note)
+    return without_end_marks(text)
 
 
-def _in_json(text: str, _notes: list[str]) -> str | None:
+def _in_json(text: str) -> str | None:
     """The command in a tool call that was written as text."""
     before, brace, after = text.partition("{")
     value: Any = brace + after if _CALL.fullmatch(before) else None
@@ -111,10 +103,10 @@ def _in_json(text: str, _notes: list[str]) -> str | None:
     return None
 
 
-def _in_fence(text: str, notes: list[str]) -> str | None:
+def _in_fence(text: str, notes: list[str]) -> str:
     block = _LOOSE_FENCE.search(text)
     if block is None or _HERE.search(text, 0, block.start()):  # a fence in a command
-        return None
+        return text
     inside, end = block["text"], block.end("close")
     if end < 0:
         notes.append("the fence is not closed")
@@ -126,11 +118,11 @@ def _in_fence(text: str, notes: list[str]) -> str | None:
         notes.append("prose around a fenced block")
         if _LOOSE_FENCE.search(text, end):
             notes.append("several fenced blocks")
-    return inside
+    return inside.strip()
 
 
 def _after_here_document(text: str, block: re.Match[str]) -> re.Match[str] | None:
-    """The closing fence behind a here-document that itself holds one; None without such."""
+    """The closing fence behind a here-document that itself holds one."""
     here = _HERE.search(text, block.start("text"), block.end("text"))
     if here is None:
         return None
@@ -140,37 +132,3 @@ def _after_here_document(text: str, block: re.Match[str]) -> re.Match[str] | Non
         return None
     closing = rf"^ {{0,3}}{block['mark']}[ \t]*\r?$"
     return re.compile(closing, re.MULTILINE).search(text, last.end())
-
-
-def _in_span(text: str, _notes: list[str]) -> str | None:
-    span = _SPAN.fullmatch(text)
-    if span is None:
-        return None
-    inside = (span[2] or span[3]).strip()
-    return _TAGGED.sub("", inside, count=1) if len(span[1] or "") >= 3 else inside
-
-
-def _before_prose(text: str, _notes: list[str]) -> str | None:
-    gap = _BLANK_LINE.search(text)
-    line = text[gap.end() :].lstrip().partition("\n")[0].strip(" *_`") if gap else ""
-    words = line.split()
-    is_prose = len(words) > 2 and words[0].strip("*:,").isalpha() and words[0][0].isupper()
-    return text[: gap.start()] if gap and is_prose and line[-1:] in ".:!" else None
-
-
-def _after(pattern: re.Pattern[str]) -> _Reading:
-    return lambda text, _notes: text[found.end() :] if (found := pattern.match(text)) else None
-
-
-_Reading = Callable[[str, list[str]], str | None]
-_READINGS: list[tuple[str, _Reading]] = [
-    (THINKING, _after_thinking),
-    ("in tags", _unwrapped),
-    ("in JSON", _in_json),
-    ("a label before the command", _after(_LABEL)),
-    ("", _in_fence),
-    ("in backticks", _in_span),
-    ("a prompt sign before the command", _after(_PROMPT)),
-    ("prose after the command", _before_prose),
-]
-"""The note of each reading, and what it finds."""
