@@ -7,7 +7,7 @@ import time
 import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
-from fluency.generation.api_keys import key_of, redact
+from fluency.generation.api_keys import keys_of, redact
 from tests.generation.endpoint import Reply, error, message
 from tests.generation.studies import ENVIRON, KEY, ask, cells_of, generator_of, study_of
 
@@ -65,13 +65,13 @@ def test_a_reply_of_many_backslashes_is_read_at_once(endpoint, generator):
 def test_a_missing_key_is_one_sentence_before_any_call(environ, endpoint, store):
     study = study_of()
     with pytest.raises(UserError) as before:
-        key_of(study.models[0], environ)
+        keys_of(study.models[0], environ)
     assert "ANTHROPIC_API_KEY is not set" in before.value.what
     assert before.value.where and "export ANTHROPIC_API_KEY" in before.value.hint
     with pytest.raises(StopRun, match="ANTHROPIC_API_KEY is not set"):
         ask(generator_of(study, store, endpoint, environ=environ))
     assert endpoint.requests == []
-    assert key_of(study.models[0], ENVIRON) == KEY
+    assert keys_of(study.models[0], ENVIRON) == {"$KEY": KEY}
 
 
 @pytest.mark.parametrize("key", ["sk-ant two", "sk-ant\ntwo", "sk-änt", "sk-ant\x00"])
@@ -93,3 +93,29 @@ def test_a_key_with_blanks_around_it_works_and_a_server_that_needs_none_gets_non
     assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert KEY not in str(endpoint.requests[1].headers)
     assert (record.cost_usd, record.price) == (None, None)
+
+
+def test_further_keys_are_sent_from_the_environment_and_kept_nowhere(endpoint, store):
+    own = {"alias": "m", "id": "claude-sonnet-4-6"}
+    own |= {"extra_headers": {"x-team-token": "Bearer $TEAM"}}
+    own |= {"extra_body": {"via": [{"api_key": "$VIA_KEY"}], "note": "costs $TEAM 5"}}
+    further = {"TEAM": "team-0123456789ab", "VIA_KEY": "via-0123456789ab"}
+    generator = generator_of(study_of(own), store, endpoint, environ=ENVIRON | further)
+    record = ask(generator)
+    sent = endpoint.requests[0]
+    assert sent.headers["x-team-token"] == f"Bearer {further['TEAM']}"
+    assert sent.body["via"] == [{"api_key": further["VIA_KEY"]}]
+    assert sent.body["note"] == "costs $TEAM 5"
+    stored = record.answer.model_dump_json()
+    assert "$TEAM" in stored and not any(key in stored for key in further.values())
+    cell = cells_of(generator.study)[1]
+    endpoint.script(error(400, "invalid_request_error", f"bad: {further['TEAM']}"))
+    with pytest.raises(CallError, match=r"bad: \[key removed\]"):
+        ask(generator, cell)
+    endpoint.script(Reply(200, message(further["VIA_KEY"])))
+    with pytest.raises(StopRun, match="the reply holds the API key"):
+        ask(generator, cell)
+    store.release()
+    lacking = generator_of(study_of(own), store, endpoint, environ=ENVIRON | {"TEAM": "x"})
+    with pytest.raises(StopRun, match=r"\$VIA_KEY: the environment variable VIA_KEY is not set"):
+        ask(lacking, cell)

@@ -53,7 +53,12 @@ def test_the_config_overlays_the_table():
     assert policy.headers == {"anthropic-version": "2026-10-21", "x-team": "a"}
     assert policy.price.input_usd_per_mtok == 1
     assert resolve(model(temperature=0)).temperature_sent == 0.0
-    assert resolve(model(extra_body={"stream": False})).extra_body == {"stream": False}
+    kept = {"x-author": "me", "stop_token_ids": [1], "tokenizer": "a", "auth": "Basic $MY_AUTH"}
+    kept |= {"stream": False}
+    assert resolve(model(extra_body=kept)).extra_body == kept
+    for url, warned in (("http://gateway", True), ("http://[::1]:1", False), ("https://a", False)):
+        assert ("without encryption" in resolve(model(base_url=url)).note) == warned
+    assert resolve(model(base_url="http://gateway", key_required=False)).note == ""
 
 
 UNKNOWN = {
@@ -86,6 +91,10 @@ THINKS = {"type": "enabled", "budget_tokens": 1024}
         ("extra_body", {"extra_body": {"stream": True}}),
         ("extra_headers", {"extra_headers": {"X-Api-Key": "sk-ant-0123456789"}}),
         ("extra_headers", {"extra_headers": {"Authorization": "Bearer abc"}}),
+        ("extra_headers", {"extra_headers": {"X-Goog-Api-Key": "AIza012345"}}),
+        ("extra_headers", {"extra_headers": {"x-session-token": "Bearer $lower"}}),
+        ("extra_body", {"extra_body": {"provider": {"clientSecret": "abc"}}}),
+        ("extra_body", {"extra_body": {"credentials": [{"value": "$A $B"}]}}),
         ("extra_headers", {"extra_headers": {"x-team": "a\nb"}}),
         ("extra_headers", {"extra_headers": {"x team": "a"}}),
         ("temperature", {"thinking": THINKS, "max_tokens": 2048}),

@@ -10,10 +10,11 @@ import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.core.study import ModelConfig
+from fluency.generation.api_keys import LOOPBACK
 from fluency.generation.audit import verify
 from fluency.generation.failure import from_reply
 from fluency.generation.providers import PROVIDERS
-from fluency.generation.providers.sdk_provider import LOOPBACK, MOST_BYTES
+from fluency.generation.providers.sdk_provider import MOST_BYTES
 from fluency.generation.store import AnswerStore
 from tests.generation import endpoint as fake
 from tests.generation.endpoint import WHOLE, Reply, error, message
@@ -185,11 +186,11 @@ def test_a_proxy_is_for_other_machines_an_odd_one_a_sentence(proxy, endpoint, st
     monkeypatch.setenv("NO_PROXY", "")
     other = ModelConfig(alias="m", id="claude-sonnet-4-6", base_url="https://192.0.2.1")
     if proxy == "http://127.0.0.1:1":
-        assert PROVIDERS["messages"](other, other.base_url, "k")._client._client._mounts
+        assert PROVIDERS["messages"](other, other.base_url, {"$KEY": "k"})._client._client._mounts
     if proxy not in ODD_PROXIES:
         return
     with pytest.raises(UserError, match="the proxy of the environment cannot be used") as caught:
-        PROVIDERS["messages"](other, other.base_url, "k")
+        PROVIDERS["messages"](other, other.base_url, {"$KEY": "k"})
     assert "ALL_PROXY" in caught.value.where and "NO_PROXY" in caught.value.hint
     assert "secret" not in str(caught.value)
 
@@ -307,5 +308,5 @@ def test_run_says_once_what_is_odd_and_keeps_the_answers(says, endpoint, store, 
 def test_only_the_services_own_address_keeps_connections_alive(endpoint):
     for url, most in ((endpoint.url, 0), (None, 1)):
         model = ModelConfig(alias="m", id="claude-sonnet-4-6", base_url=url)
-        transport = PROVIDERS["messages"](model, url, "k")._client._client._transport
+        transport = PROVIDERS["messages"](model, url, {"$KEY": "k"})._client._client._transport
         assert min(1, transport._pool._max_keepalive_connections) == most

@@ -245,12 +245,12 @@ def test_arguments_of_a_call_may_be_encoded_twice_and_must_be_json(said, endpoin
 
 def test_where_clouds_are():
     bedrock, vertex = (studies.study_on(wire).models[0] for wire in ("bedrock", "vertex"))
-    found = PROVIDERS["bedrock"](bedrock, None, KEY)._client.base_url
+    found = PROVIDERS["bedrock"](bedrock, None, {"$KEY": KEY})._client.base_url
     assert found == "https://bedrock-runtime.us-east-1.amazonaws.com"
     hosts = {"europe-west1": "europe-west1-aiplatform", "global": "aiplatform"}
     for region, host in (hosts | {"us": "aiplatform.us.rep"}).items():
         model = vertex.model_copy(update={"region": region})
-        found = PROVIDERS["vertex"](model, None, KEY)._client.base_url
+        found = PROVIDERS["vertex"](model, None, {"$KEY": KEY})._client.base_url
         assert found == f"https://{host}.googleapis.com/v1/"
     for model, lacking in ((bedrock, "region"), (vertex, "region"), (vertex, "project")):
         with pytest.raises(UserError, match=f"needs a {lacking}"):

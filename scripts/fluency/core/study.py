@@ -151,9 +151,9 @@ class ModelConfig(StrictModel):
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
     """Sent as it is, with chat as reasoning_effort. Empty: the policy table's."""
     extra_body: dict[str, Any] = {}
-    """Additional fields of the request body."""
+    """Additional fields of the request body; a key as `$NAME` of its environment variable."""
     extra_headers: dict[str, str] = {}
-    """Additional headers; never a key."""
+    """Additional headers; a key as `$NAME`, the model's own as `$KEY`."""
     price: Price | None = None
     """Empty: the policy table's."""
     requests_per_minute: PositiveInt = 45

@@ -17,7 +17,7 @@ from fluency.common.words import plural
 from fluency.core.records import Answer, Generation, Request
 from fluency.core.reply_marks import thinking_end
 from fluency.core.study import Cell, ModelConfig, Study
-from fluency.generation.api_keys import is_embedded, key_of
+from fluency.generation.api_keys import is_embedded, keys_of
 from fluency.generation.budget import Budget, cost_of, counted_usd, upper_bound_usd
 from fluency.generation.failure import (
     THINKING_HINT,
@@ -263,9 +263,9 @@ class Generator:
         return ModelStop(what, where=asked.where, hint=hint)
 
     def _open_provider(self, model: ModelConfig) -> Provider:
-        key = key_of(model, self._environ)
+        keys = keys_of(model, self._environ)
         try:
-            return PROVIDERS[model.wire](model, self._address_of(model), key)
+            return PROVIDERS[model.wire](model, self._address_of(model), keys)
         except UserError as error:
             raise ModelStop(error.what, where=error.where, hint=error.hint) from error
 

@@ -7,12 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import yaml
 
 from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig, Price
-from fluency.generation.api_keys import is_embedded
+from fluency.generation.api_keys import (
+    LOOPBACK,
+    VARIABLE,
+    is_embedded,
+    open_secrets,
+    variables_of,
+)
 
 Temperature = float | Literal["provider-default"]
 TABLE: dict[str, Any] = yaml.safe_load(
@@ -32,8 +39,6 @@ UNKNOWN = {
     "price": '{input_usd_per_mtok: 5, output_usd_per_mtok: 25, dated: "2026-09-30"}  # its own',
 }
 """What a user can paste for a model that the table does not know; the price is Opus's."""
-KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "proxy-authorization", "cookie"})
-KEY_PLACEHOLDER = "$KEY"
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,10 @@ def resolve(model: ModelConfig) -> Policy:
             paste=(f"{name}: {UNKNOWN[name]}" for name in missing),
         )
     _check(model, said)
-    warned = _check_rules(model, said)
+    url = urlsplit(model.base_url or "")
+    warned = [*_check_rules(model, said)]
+    if url.scheme == "http" and variables_of(model) and not LOOPBACK.fullmatch(url.hostname or ""):
+        warned.append(f"its key is sent to {url.hostname} without encryption: use https://")
     temperature: Temperature = said["temperature"]
     sent = None if temperature == "provider-default" else temperature
     samples = sent is not None or {"top_p", "top_k"} & model.extra_body.keys()
@@ -138,23 +146,23 @@ def _check(model: ModelConfig, said: dict[str, Any]) -> None:
     if model.extra_body.get("stream") is False:  # as it is sent
         allowed.add("stream")
     taken = ", ".join(sorted((RESERVED_BODY & model.extra_body.keys()) - allowed))
-    headers = model.extra_headers.items()
-    keys = ", ".join(
-        name
-        for name, value in headers
-        if name.lower() in KEY_HEADERS and value.removeprefix("Bearer ") != KEY_PLACEHOLDER
-    )
+    keys = {
+        key: ", ".join(
+            name for name, text in open_secrets(getattr(model, key)) if not VARIABLE.fullmatch(text)
+        )
+        for key in ("extra_headers", "extra_body")
+    }
     odd = ", ".join(
         name
-        for name, value in headers
+        for name, value in model.extra_headers.items()
         if not re.fullmatch(r"[a-zA-Z0-9_-]+", name) or not value.isprintable()
     )
     rows = (
         (taken, f"{taken} cannot be set here: the record would not show what was sent",
          "extra_body", "use the model's own keys (temperature, max_tokens, thinking, effort)"),
-        (keys, f"a key must not be in the config: {keys}", "extra_headers",
-         f"write `{KEY_PLACEHOLDER}` for it, and put it into the environment "
-         f"as {model.api_key_env}"),
+        *((names, f"a key must not be in the config: {names}", key,
+           f"put it into the environment and write `$NAME` of its variable, or `$KEY` for "
+           f"that of {model.api_key_env}") for key, names in keys.items()),
         (odd, f"this is not a header: {odd}", "extra_headers", "write `name: text` on one line"),
         (chat and thinking, "Chat Completions has no `thinking`", "thinking",
          "set `effort`, sent as reasoning_effort, or put the server's field into `extra_body`"),
@@ -198,7 +206,8 @@ def _check_rules(model: ModelConfig, said: dict[str, Any]) -> Iterator[str]:
         refuses = "needs a" if value is None else "may refuse" if row.get("unsure") else "refuses"
         with_ = "".join(f" with {name} {value}" for name, value in when.items())
         what = f"{model.id} {refuses} {key} {'' if value is None else value}{with_}"
-        takes = " | ".join(map(str, row["takes"])) or "none"
+        default = ["provider-default"] if key == "temperature" else []
+        takes = " | ".join(map(str, [*row["takes"], *default])) or "none"
         hint = f"it takes {takes} ({row['source']}, {row['read']})"
         if row.get("unsure"):
             yield f"{what}: {hint}"

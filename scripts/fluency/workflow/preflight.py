@@ -17,7 +17,7 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import SHELLS
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
-from fluency.generation.api_keys import key_of, needs_key
+from fluency.generation.api_keys import keys_of, variables_of
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate, estimate_cost
 from fluency.generation.local_model.weights import find_weights
 from fluency.generation.policies import resolve
@@ -63,9 +63,10 @@ def estimate_of(loaded: LoadedStudy) -> CostEstimate:
 def missing_keys(estimate: CostEstimate) -> list[str]:
     """A sentence for each key that a run needs and the environment lacks."""
     return [
-        f"the key of {model.alias}: export {model.api_key_env}=…"
+        f"the key of {model.alias}: export {name}=…"
         for model in (one.config for one in estimate.models if one.calls)
-        if needs_key(model) and not os.environ.get(model.api_key_env, "").strip()
+        for name in variables_of(model).values()
+        if not os.environ.get(name, "").strip()
     ]
 
 
@@ -86,7 +87,7 @@ def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
     """UserError unless the keys of the models that will be asked are there, and the answers."""
     for one in estimate.models:
         if one.calls:
-            key_of(one.config, os.environ)
+            keys_of(one.config, os.environ)
     if estimate.calls:
         check_answers(loaded.tasks, loaded.study.seeds)
 

@@ -8,12 +8,11 @@ import gc
 import importlib
 import logging
 import os
-import re
 import socket
 import ssl
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
@@ -26,9 +25,8 @@ from fluency.common.errors import UserError
 from fluency.common.terminal import log_line
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
-from fluency.generation.api_keys import redact
+from fluency.generation.api_keys import LOOPBACK, VARIABLE, redact
 from fluency.generation.failure import Failure, from_reply
-from fluency.generation.policies import KEY_PLACEHOLDER
 from fluency.generation.reply import MessageParts, decode
 
 CONNECT_S = 10.0
@@ -37,8 +35,6 @@ MOST_BYTES = 4 * 1024 * 1024
 SDK_FIELDS = ("model", "max_tokens", "messages", "stream")
 """Fields of a body that the SDKs want by name."""
 NEW_KEY = "make a new key and revoke this one, which others may have seen; or use another server"
-LOOPBACK = re.compile(r"(.+\.)?localhost|127(\.\d+){3}|::1")
-"""This machine's names and numbers."""
 REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid")
 
 
@@ -69,12 +65,15 @@ class Provider:
     limit = "max_tokens"
     """What the service calls it."""
 
-    def __init__(self, model: ModelConfig, url: str | None, key: str) -> None:
-        """`url` None: the service's own address, as the SDK knows it. UserError for a bad one."""
+    def __init__(self, model: ModelConfig, url: str | None, keys: Mapping[str, str]) -> None:
+        """`url` None: the service's own address, as the SDK knows it. UserError for a bad one.
+
+        `keys`: what stands for a key in the model's entry -> the key; `$KEY` is the model's.
+        """
         address, note = self.address(model, url, f"models: {model.alias}: base_url")
         if note:
             log_line(note)
-        self.model, self.key = model, key
+        self.model, self.keys, self.key = model, keys, keys["$KEY"]
         # The SDKs would read headers, tokens, addresses and logging from it.
         for name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "OPENAI_"))]:
             del os.environ[name]
@@ -159,23 +158,21 @@ class Provider:
             raise failure
         assert headers is not None  # else there is a failure
         text = body.decode(errors="replace")
-        if redact(text, self.key) != text:
+        if self._redact(text) != text:
             what = "the reply holds the API key, so it is not kept"
             raise Failure(what, scope="run", billed=True, hint=NEW_KEY)
         request_id = next(filter(None, map(headers.get, REQUEST_IDS)), None)
         return Reply(bytes(body), time.monotonic() - began, request_id)
 
     def _call(self, request: Request, seconds: float) -> Any:
-        fields = self.body(request)
+        # The keys come in only here, so that no record holds them.
+        body = self._with_keys(request.extra_body)
+        fields = self.body(request.model_copy(update={"extra_body": body}))
         known = {name: fields.pop(name) for name in SDK_FIELDS if name in fields}
-        # The key comes in only here, so that no record holds it.
-        headers = self.headers(request).items()
         return attrgetter(self.asks)(self._client).with_streaming_response.create(
             **known,
             extra_body=fields,
-            extra_headers={
-                name: value.replace(KEY_PLACEHOLDER, self.key) for name, value in headers
-            },
+            extra_headers=self._with_keys(self.headers(request)),
             timeout=self._http.Timeout(None, connect=min(CONNECT_S, seconds)),
         )
 
@@ -196,7 +193,7 @@ class Provider:
         for cause in causes:
             if isinstance(cause, Failure):
                 return cause
-        words = redact(f"{type(causes[-1]).__name__}: {causes[-1]}", self.key)[:300]
+        words = self._redact(f"{type(causes[-1]).__name__}: {causes[-1]}")[:300]
         if isinstance(error, TimeoutError | self._sdk.APITimeoutError):
             # Once connected, the request was sent, so the service may have answered and billed it.
             billed = isinstance(error, TimeoutError)
@@ -249,14 +246,27 @@ class Provider:
             async with asyncio.timeout(ERROR_BODY_S):
                 async for chunk in bounded(response):
                     body += chunk
-        reply: Any = redact(body[:ERROR_BYTES].decode(errors="replace"), self.key)
+        reply: Any = self._redact(body[:ERROR_BYTES].decode(errors="replace"))
         with suppress(Failure):
             reply = decode(reply.encode())
         raise from_reply(response.status_code, reply, self._plain(response.headers))
 
     def _plain(self, headers: Any) -> dict[str, str]:
         """Headers by lower-case names, without the key."""
-        return {name: redact(value, self.key) for name, value in headers.items()}
+        return {name: self._redact(value) for name, value in headers.items()}
+
+    def _redact(self, text: str) -> str:
+        return functools.reduce(redact, self.keys.values(), text)
+
+    def _with_keys(self, value: Any) -> Any:
+        """A header or field of the entry with its keys in the place of what stands for them."""
+        if isinstance(value, dict):
+            return {name: self._with_keys(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self._with_keys(one) for one in value]
+        found = VARIABLE.fullmatch(value) if isinstance(value, str) else None
+        mark = f"${found[1]}" if found else ""
+        return value.replace(mark, self.keys[mark]) if mark in self.keys else value
 
 
 async def bounded(response: Any) -> AsyncIterator[bytes]:
