@@ -16,7 +16,8 @@ from fluency.report.explorer import page_header
 from fluency.report.figures import draw_gaps
 from fluency.report.numbers import span
 from fluency.report.sentences import decides, headline_of
-from fluency.report.tables import first_table
+from fluency.report.tables import result_rows
+from fluency.report.templates import render
 from tests.synthetic_tables import make_frame, make_study, make_tasks
 
 STUDIES = 300
@@ -170,7 +171,8 @@ def test_pages_claim_what_the_printed_interval_shows(part: int, only_claims) -> 
         study, tasks, frame = made_study(seed)
         analysis = analyse(frame, study, tasks)
         figure = draw_gaps(analysis)
-        rows = {line.split("|")[1].strip(): line for line in first_table(analysis).splitlines()}
+        page = render("sections/results.md.j2", {"results": result_rows(analysis)})
+        rows = {line.split("|")[1].strip(): line for line in page.splitlines()}
         first, ahead, lines, is_any_supported = decides(analysis), set(), set(), False
         for pair in analysis.contrasts:
             found = gap_interval_of(frame[frame["model"] == pair.model], study.trials)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from operator import not_
 from pathlib import Path
@@ -179,27 +178,33 @@ MAX_DISTINCT = 1000
 """Distinct values of one field: a study has fewer, and each is compared with every cell's."""
 
 
-Values = dict[str, list[Any]]
-"""Field -> its distinct values."""
+def _merge(found: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Add what a record says: lists hold distinct values, numbers add up, floats as dollars.
+
+    Raises:
+        UserError: A field has too many distinct values.
+    """
+    for field, value in more.items():
+        if isinstance(value, Mapping):
+            _merge(found.setdefault(field, {}), value)
+        elif isinstance(value, list):
+            kept = found.setdefault(field, [])
+            kept += [one for one in value if one not in kept]
+            if len(kept) > MAX_DISTINCT:
+                what = f"it has more than {MAX_DISTINCT:,} distinct values"
+                raise UserError(what, where=field, hint="check the records")
+        elif isinstance(value, float):
+            found[field] = total_usd([found.get(field), value])
+        elif value is not None:
+            found[field] = found.get(field, 0) + value
 
 
-def _note(found: Values, **fields: Any) -> None:
-    """Add a value of each field; UserError if a field has too many of them."""
-    for field, value in fields.items():
-        values = found.setdefault(field, [])
-        if value not in values:
-            values.append(value)
-        if len(values) > MAX_DISTINCT:
-            what = f"it has more than {MAX_DISTINCT:,} distinct values"
-            raise UserError(what, where=field, hint="check the records")
-
-
-def _in_order(found: Values) -> Values:
-    return {field: sorted(values, key=str) for field, values in found.items()}
-
-
-def _total(costs: Sequence[float]) -> float | None:
-    return round(total_usd(costs), 6) if costs else None
+def _in_order(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _in_order(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return sorted(value, key=str)
+    return round(value, 6)
 
 
 class ProvenanceCollector:
@@ -207,68 +212,25 @@ class ProvenanceCollector:
 
     def __init__(self, study: Study, records: Iterable[CellRecords] = ()) -> None:
         self.study = study
-        # By model: what it was sent and what came back, the sums, and the priced answers' costs.
-        self._sent = defaultdict[str, Values](dict)
-        self._totals = defaultdict[str, Counter[str]](Counter)
-        self._costs = defaultdict[str, list[float]](list)
-        self._ran: Values = {}
-        self._worlds: Values = {}
+        self._found: dict[str, Any] = {"sampling": {model.alias: {} for model in study.models}}
         self._answered, self._executed = list[str](), list[str]()
         for cell in records:
             self.add(cell)
 
     def add(self, records: CellRecords) -> None:
         """Take in what the records of one cell say."""
-        if records.generation:
-            self._add_answer(records.generation)
+        if generation := records.generation:
+            self._answered.append(generation.answer.received_utc)
+            sent = {generation.cell.model: _sampling(generation)}
+            _merge(self._found, {"sampling": sent, "spent_usd": generation.cost_usd})
         if execution := records.execution:
             if isinstance(utc := execution.provenance.get("utc"), str):
                 self._executed.append(utc)
-            _note(
-                self._ran,
-                limits=execution.limits,
-                images=execution.image,
-                engines=execution.engine,
-            )
+            ran = {"images": [execution.image], "engines": [execution.engine]}
+            _merge(self._found, {"limits": [execution.limits], **ran})
             for run in execution.runs:
-                _note(self._ran, conditions=run.condition)
-                _note(self._worlds, **{str(run.seed): run.world_sha256})
-
-    def _add_answer(self, generation: Generation) -> None:
-        answer, request = generation.answer, generation.answer.request
-        model, usage = generation.cell.model, answer.usage
-        self._answered.append(answer.received_utc)
-        known = {
-            "echoed": answer.model_echoed,
-            "effort": request.effort,
-            "tool": request.tool and request.tool.name,
-            "price": generation.price,
-        }
-        _note(
-            self._sent[model],
-            id=request.model_id,
-            temperature_requested=str(generation.temperature_requested),
-            temperature_sent=request.temperature_text,
-            max_tokens=request.max_tokens,
-            thinking=request.thinking,
-            extra_body=request.extra_body,
-            headers=request.headers,
-            wire=request.wire,
-            server=answer.server,
-            client=answer.client,
-            **{field: value for field, value in known.items() if value},
-        )
-        self._totals[model].update(
-            answers=1,
-            input_tokens=usage.input_tokens or 0,
-            output_tokens=usage.output_tokens or 0,
-        )
-        if generation.cost_usd is not None:
-            self._costs[model].append(generation.cost_usd)
-
-    def _sampling(self, model: str) -> Sampling:
-        lists, totals = _in_order(self._sent[model]), self._totals[model]
-        return Sampling(**lists, **totals, cost_usd=_total(self._costs[model]))
+                worlds = {str(run.seed): [run.world_sha256]}
+                _merge(self._found, {"conditions": [run.condition], "worlds": worlds})
 
     def provenance(
         self, tasks: Sequence[Task], files: Iterable[Path], start_up_s: Mapping[str, float | None]
@@ -279,7 +241,6 @@ class ProvenanceCollector:
             files: the configuration.
             start_up_s: shell -> seconds of an empty command.
         """
-        models = [model.alias for model in self.study.models]
         times = self._answered + self._executed
         commit, dirty = git_state()
         return Provenance(
@@ -291,15 +252,39 @@ class ProvenanceCollector:
             config_files={_relative(file): sha256_file(file) for file in files},
             decision=self.study.decision or None,
             task_sha256={task.id: task.sha256 for task in tasks},
-            worlds=_in_order(self._worlds),
-            **_in_order(self._ran),
             start_up_s=dict(start_up_s),
-            sampling={model: self._sampling(model) for model in models},
-            spent_usd=_total([cost for model in models for cost in self._costs[model]]),
             first_answer_utc=min(self._answered, default=None),
             started_utc=min(times, default=None),
             ended_utc=max(times, default=None),
+            **_in_order(self._found),
         )
+
+
+_AS_SENT = ("max_tokens", "thinking", "extra_body", "headers", "wire")
+
+
+def _sampling(generation: Generation) -> dict[str, Any]:
+    """The fields of a `Sampling` of one answer."""
+    answer, request, usage = generation.answer, generation.answer.request, generation.answer.usage
+    known = {
+        "echoed": answer.model_echoed,
+        "effort": request.effort,
+        "tool": request.tool and request.tool.name,
+        "price": generation.price,
+    }
+    return {
+        "id": [request.model_id],
+        "temperature_requested": [str(generation.temperature_requested)],
+        "temperature_sent": [request.temperature_text],
+        **{field: [getattr(request, field)] for field in _AS_SENT},
+        "server": [answer.server],
+        "client": [answer.client],
+        "answers": 1,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": generation.cost_usd,
+        **{field: [value] for field, value in known.items() if value},
+    }
 
 
 def read_startup_times(results: Path) -> dict[str, float | None]:

@@ -14,11 +14,9 @@ from fluency.analysis.outcomes import Outcomes, count_outcomes
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS
 from fluency.core.provenance import Provenance, read_provenance
-from fluency.core.shells import SHELLS, gap_shells
+from fluency.core.shells import gap_shells
 from fluency.core.table import read_table
 from fluency.report.facts import flat
-from fluency.report.markdown import table, text
-from fluency.report.numbers import signed
 from fluency.report.templates import render
 
 NOT_A_SETTING: dict[str, Any] = {
@@ -63,14 +61,14 @@ class Comparison(NamedTuple):
 
     Attributes:
         studies: A and B.
-        models: Of those compared, what changed, and the table of its tasks.
+        models: Of those compared, what changed, and the tasks whose rates did.
         only: Models and tasks of A, and of B, that are not compared.
         changed_tasks: Shared tasks whose files differ.
         differences: A fact of the run, in A and in B.
     """
 
     studies: tuple[StudyTable, StudyTable]
-    models: dict[str, tuple[list[RateChange], str]]
+    models: dict[str, tuple[list[RateChange], list[Any]]]
     only: list[list[str]]
     changed_tasks: list[str]
     differences: list[list[str]]
@@ -109,7 +107,7 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
             )
             for alias, study in zip(pair, studies, strict=True)
         )
-        models[name] = rate_changes(before, after, contrast), _task_table(before, after)
+        models[name] = rate_changes(before, after, contrast), _changed_rates(before, after)
     for study, aliases in zip(studies, zip(*pairs.values(), strict=True), strict=True):
         facts.append(_run_facts(study, dict(zip(aliases, pairs, strict=True))))
         named = (*study.named("model"), *study.named("task"))
@@ -168,16 +166,13 @@ def _run_facts(study: StudyTable, names: Mapping[str, str]) -> dict[str, str]:
     return flat(known)
 
 
-def _task_table(before: Outcomes, after: Outcomes) -> str:
-    """The tasks whose rates changed in a shell, the largest changes first; empty without any."""
+def _changed_rates(before: Outcomes, after: Outcomes) -> list[tuple[Fraction, str, str, str, str]]:
+    """The tasks whose rates changed in a shell, the largest changes first."""
     rows = []
     for shell, old in before.by_shell.items():
         new = after.by_shell[shell]
         counts = zip(old.passes, old.scored, new.passes, new.scored, strict=True)
         for task, (p, n, q, m) in zip(before.tasks, counts, strict=True):
-            change = Fraction(q, m) - Fraction(p, n) if n and m else Fraction()
-            if change:
-                shown = [text(task), SHELLS[shell].title, f"{p}/{n}", f"{q}/{m}", signed(change)]
-                rows.append((-abs(change), shown))
-    headers = ["task", "shell", "A", "B", "change, pp"]
-    return table(headers, [shown for _, shown in sorted(rows)], "llrrr") if rows else ""
+            if n and m and (change := Fraction(q, m) - Fraction(p, n)):
+                rows.append((change, task, shell, f"{p}/{n}", f"{q}/{m}"))
+    return sorted(rows, key=lambda row: (-abs(row[0]), *row[1:]))

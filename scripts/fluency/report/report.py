@@ -85,7 +85,7 @@ def page_values(
         "composition": [
             note for shell in analysis.shells_shown if (note := SHELLS[shell].unix_programs_note)
         ],
-        "first_table": tables.first_table(analysis),
+        "results": tables.result_rows(analysis),
         "could_change": sentences.could_change(analysis),
         "unexpected": sentences.unexpected_controls(view.control),
         "figures": {

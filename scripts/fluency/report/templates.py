@@ -19,7 +19,7 @@ from fluency.report.markdown import aligned, code, text
 from fluency.report.marks import mark_of
 from fluency.report.numbers import percent, points, rate, seconds, signed, span
 from fluency.report.sentences import attempt, missing_programs, short_name, table_says
-from fluency.report.tables import difference_table
+from fluency.report.tables import largest_gaps
 
 
 def full_name(shell: str) -> str:
@@ -59,7 +59,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     missing_programs,
     short_name,
     full_name,
-    difference_table,
+    largest_gaps,
     cell_link,
     plain,
     coloured,
