@@ -12,7 +12,7 @@ from fluency.execution.isolation import PROFILE
 
 FOLDER = SANDBOX / "seccomp"
 ALLOW = "SCMP_ACT_ALLOW"
-BY_ARGUMENT = {"socket", "socketpair", "personality", "sched_setscheduler"}
+BY_ARGUMENT = {"socket", "socketpair", "setsockopt", "prctl", "personality", "sched_setscheduler"}
 """System calls that are allowed for some arguments only."""
 Rule = dict[str, Any]
 
@@ -44,6 +44,10 @@ def _reduced(default: dict[str, Any], less: dict[str, Any]) -> dict[str, Any]:
     rules += [
         _allow("sched_setscheduler", _is(1, value)) for value in less["scheduling"]["allowed"]
     ]
+    for option in less["options"]["allowed"]:
+        level = _is(1, option["level"])
+        rules += [_allow("setsockopt", level, value) for value in _among(2, option)]
+    rules += [_allow("prctl", value) for value in _among(0, less["prctl"])]
     # Only the native calling convention of each architecture.
     machines = [
         {"architecture": known["architecture"], "subArchitectures": []}
@@ -79,6 +83,16 @@ def _allow(name: str, *arguments: Rule) -> Rule:
 def _is(index: int, value: int) -> Rule:
     """An argument's lower 32 bits, which are all that the kernel reads of these arguments."""
     return {"index": index, "value": 0xFFFFFFFF, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
+
+
+def _among(index: int, row: dict[str, Any]) -> Iterator[Rule]:
+    """An argument is at most a row's `up_to`, or one of its `others`.
+
+    A range cannot have a lower end: runc joins two conditions on one argument by "or".
+    """
+    yield {"index": index, "value": row["up_to"], "op": "SCMP_CMP_LE"}
+    for value in row["others"]:
+        yield _is(index, value)
 
 
 def pages() -> dict[str, str]:

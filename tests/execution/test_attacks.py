@@ -151,6 +151,13 @@ BASH = [
     Attack("ends-by-signal", "kill -SEGV $$", lambda r: r.signal == 11 and r.exit_code is None),
     Attack("no-python-no-perl", "for p in python3 python perl pwsh; do type $p; done 2>/dev/null", refused),
 ]  # fmt: skip
+SOCKET = "[Net.Sockets.Socket]::new('InterNetwork', "
+OPTIONS = {
+    "joins-a-group": "'Dgram', 'Udp').SetSocketOption('IP', 'AddMembership',"
+        " [Net.Sockets.MulticastOption]::new('224.1.1.1', [ipaddress]::Loopback))",
+    "takes-memory-by-filters": "'Dgram', 'Udp').SetRawSocketOption(1, 26, [byte[]]::new(16))",
+    "takes-memory-by-signatures": "'Stream', 'Tcp').SetRawSocketOption(6, 14, [byte[]]::new(216))",
+}  # fmt: skip
 PWSH = [
     # Without threads to be had .NET may also end by a signal.
     Attack("fork-bomb", "while ($true) { Start-Process /opt/tools/bin/sleep 60 }", lambda r: r.exit_code != 0),
@@ -166,6 +173,8 @@ PWSH = [
     Attack("background-child", "Start-Job { Start-Sleep 900 } | Out-Null; 'done'", lambda r: not r.timed_out),
     Attack("asks-the-kernel-by-netlink",
         "[Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces().Count", refused),
+    *[Attack(name, f"try {{ {SOCKET}{call} }} catch {{ $_.Exception.GetBaseException().SocketErrorCode }}",
+        says("AccessDenied")) for name, call in OPTIONS.items()],
 ]  # fmt: skip
 
 MOUNTED = [
