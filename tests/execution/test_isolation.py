@@ -35,7 +35,7 @@ class Probe:
 
 
 PROBES = [
-    Probe("no-network", "ls /sys/class/net | tr '\\n' ' '", "lo ", {"NetworkMode": "host"}, ("no-resolver",)),
+    Probe("no-network", "tail -n +3 /proc/net/dev | cut -d: -f1", "    lo\n", {"NetworkMode": "host"}, ("no-resolver",)),
     Probe("no-resolver", "grep '^[a-z]' /etc/resolv.conf | tr '\\n' ' '", "nameserver 127.0.0.1 "),
     Probe("read-only-root", "awk '$5 == \"/\" { print substr($6, 1, 2) }' /proc/self/mountinfo", "ro\n"),
     Probe("few-capabilities", "grep CapBnd /proc/self/status | cut -f2", "00000000000000e1\n"),
@@ -61,8 +61,9 @@ PROBES = [
     Probe("world-size", "df --output=size -BM /work | tail -n 1 | tr -d ' '", "128M\n",
         {"Tmpfs": {"/work": "mode=0755"}}),
     Probe("no-shared-memory", "touch /dev/shm/x 2>/dev/null; echo $?", "1\n", {"IpcMode": "private"}),
-    Probe("masked", "{ cat /proc/cmdline /proc/partitions; ls /sys/block /sys/class/block /dev/pts /dev/mqueue; }"
-        " | wc -c; find /sys/ -type f -name serial 2>/dev/null | wc -l", "56\n0\n"),
+    Probe("masked", "cat /proc/cmdline /proc/partitions /proc/iomem /proc/sys/kernel/random/boot_id | wc -c;"
+        " find /sys/block /sys/bus /sys/class /sys/dev /sys/devices/[!s]* /dev/pts /dev/mqueue -mindepth 1 | wc -l",
+        "0\n0\n"),
 ]  # fmt: skip
 
 
@@ -97,6 +98,13 @@ def test_nothing_written_can_be_executed(sandbox):
     places = "for place in /tmp ~ /work; do cp /usr/bin/true $place/x; $place/x; echo $?; done"
     found = run(sandbox, Probe("", places, ""), isolation(TIGHT, sandbox.engine["name"]))
     assert found.stdout.data == "126\n126\n126\n"
+
+
+def test_devices_that_are_left(sandbox):
+    """The garbage collector of .NET looks for the processor's caches there."""
+    left = "cd /sys/devices && find . -mindepth 2 | cut -d/ -f2 | sort -u"
+    expected = "" if sandbox.engine["name"] == "podman" else "system\n"
+    assert bash(sandbox, left).stdout.data == expected
 
 
 def test_every_measure_has_a_probe():

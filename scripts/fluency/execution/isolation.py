@@ -40,37 +40,38 @@ WORLD_MB = 128
 SOCKETS_MB = 32
 CPU_SHARES = 8192
 """Eight times the weight of the engine's other containers; half of that in version 2."""
-# Terminals and queues, which are counted for the whole host; the engine's own list, which this one
-# replaces; the host's boot parameters, and its disks with their serial numbers.
+# Terminals and queues, which are counted for the whole host; what names the host, its disks and
+# devices; the engine's own list, which this one replaces.
 MASKED = """\
 /dev/pts
 /dev/mqueue
 /proc/acpi
 /proc/asound
+/proc/bus
+/proc/cmdline
+/proc/config.gz
+/proc/diskstats
+/proc/iomem
 /proc/kcore
 /proc/keys
 /proc/latency_stats
+/proc/partitions
 /proc/sched_debug
 /proc/scsi
+/proc/sys/kernel/random/boot_id
 /proc/timer_list
 /proc/timer_stats
-/sys/devices/virtual/powercap
-/sys/firmware
-/proc/cmdline
-/proc/diskstats
-/proc/partitions
 /sys/block
-/sys/bus/pci
-/sys/bus/virtio
-/sys/class/block
-/sys/dev/block
-/sys/devices/pci0000:00
-/sys/devices/platform
-/sys/devices/virtual/block
+/sys/bus
+/sys/class
+/sys/dev
+/sys/firmware
+/sys/hypervisor
 """.splitlines()
-# Podman's API for Docker's clients ignores the list; its own option takes no path with a colon, so
-# all of /sys/devices is masked there.
-MASKED_BY_PODMAN = "mask=" + ":".join(MASKED).replace("/pci0000:00", "")
+# PowerShell's garbage collector reads the size of the processor's caches in `system`.
+DEVICES = [str(path) for path in Path("/sys/devices").glob("*") if path.name != "system"]
+MASKED_BY_PODMAN = ":".join(["mask=/sys/devices", *MASKED])
+"""Podman takes no path with a colon, as some devices have."""
 Measures = dict[str, dict[str, Any]]
 """Name of each measure -> its part of the engine's HostConfig. Sizes in bytes."""
 
@@ -103,7 +104,9 @@ def isolation(limits: Limits, engine: str = "docker", runtime: str = "") -> Meas
         "home-size": {"Tmpfs": {"/home": _tmpfs(limits.tmpfs_mb, "mode=0755")}},
         "world-size": {"Tmpfs": {WORK_DIR: _tmpfs(WORLD_MB, "mode=0755")}},
         "no-shared-memory": {"IpcMode": "none"},
-        "masked": {"SecurityOpt": [MASKED_BY_PODMAN]} if podman else {"MaskedPaths": MASKED},
+        "masked": {"SecurityOpt": [MASKED_BY_PODMAN]}
+        if podman
+        else {"MaskedPaths": MASKED + DEVICES},
         "no-log-on-the-host": {"LogConfig": {"Type": "none"}},
         "removed-at-its-end": {"AutoRemove": True},
         "runtime": {"Runtime": runtime} if runtime else {},
