@@ -15,7 +15,7 @@ from processes import (
     is_kept_waiting,
     processor_s,
     reaped,
-    stat,
+    running,
 )
 
 UID, HOME = USERS["agent"]
@@ -193,16 +193,8 @@ def _become_command(
 
 def leftover() -> list[str]:
     """Names of the processes of the command's user that still run."""
-    names = []
-    for pid, uid in all_processes():
-        if uid == UID:
-            try:
-                found = stat(pid)
-            except OSError:
-                continue
-            if found["state"] not in "ZX":
-                names.append(found["name"])
-    return sorted(names)
+    mine = [running(pid) for pid, uid in all_processes() if uid == UID]
+    return sorted(found["name"] for found in mine if found)
 
 
 def kill_all(child: int) -> tuple | None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from operator import itemgetter
 
 HELPER = "/opt/helper/helper"
 # The command's user has a random id, because the kernel counts inotify instances, pending signals
-# and locked memory by user id, over all containers.
-AGENT_UID = 20_000 + int.from_bytes(os.urandom(2), "big") // 2
+# and locked memory by user id, over all containers. It is below 2^31 and above all real users', or
+# below the end of a user name space, which has 65,536 ids.
+with open("/proc/self/uid_map") as ranges:
+    IDS = sum(int(line.split()[2]) for line in ranges)
+AGENT_UID = min(1 << 31, IDS - 4096) - 1 - int.from_bytes(os.urandom(2), "big") // 2
 # Name -> user and group id, home.
 USERS = {"agent": (AGENT_UID, "/home/agent"), "vox": (10002, "/"), "web": (10003, "/")}
 HELPER_UID = USERS["vox"][0]
@@ -144,6 +148,15 @@ def stat(pid: int | str) -> dict:
     }
 
 
+def running(pid: int) -> dict | None:
+    """`stat` of a process, None once all its threads have ended."""
+    try:
+        found = stat(pid)
+    except OSError:
+        return None
+    return found if found["state"] not in "ZX" or found["threads"] > 1 else None
+
+
 def reaped():
     """Yield (process id, status, usage) of ended children; orphans are children of PID 1.
 
@@ -224,7 +237,7 @@ def all_processes() -> list[tuple[int, int]]:
 
 
 def facts() -> list[dict]:
-    """Of every helper: process id, resident bytes, arguments, and the fields of `stat`."""
+    """Of every running helper: process id, resident bytes, arguments, and the fields of `stat`."""
     found = []
     for pid, uid in all_processes():
         if uid != HELPER_UID:
@@ -234,21 +247,15 @@ def facts() -> list[dict]:
                 args = stream.read().decode("utf-8", "replace").split("\0")[1:-1]
             with open(f"/proc/{pid}/statm", "rb") as stream:
                 resident = int(stream.read().split()[1]) * PAGE
-            status = stat(pid)
         except OSError:
             continue
-        found.append({"pid": pid, "args": args, "rss_bytes": resident, **status})
+        if status := running(pid):
+            found.append({"pid": pid, "args": args, "rss_bytes": resident, **status})
     return found
 
 
 def unchanged(before: list[dict], after: list[dict]) -> bool:
     """Whether the same processes still run, under the same names and parents."""
 
-    def keys(found: list[dict]) -> list[tuple]:
-        return [
-            (f["pid"], f["name"], f["ppid"], f["args"], f["started"])
-            for f in found
-            if f["state"] not in "ZX"
-        ]
-
-    return keys(before) == keys(after)
+    same = itemgetter("pid", "name", "ppid", "args", "started")
+    return list(map(same, before)) == list(map(same, after))

@@ -93,15 +93,6 @@ def read_log(handle: int) -> list[dict]:
     return [json.loads(line) for line in data.splitlines()]
 
 
-def is_alive(pid: int, started: int) -> bool:
-    """Whether the process of this id is the one that was started, and no zombie."""
-    try:
-        found = processes.stat(pid)
-    except OSError:
-        return False
-    return found["started"] == started and found["state"] not in "ZX"
-
-
 def used_bytes(*folders: str) -> int:
     """Bytes in use in the file systems of these folders."""
     return sum(
@@ -129,7 +120,7 @@ def measure(invocation: dict, tar: bytes) -> dict:
     before = processes.start_helpers(invocation["helpers"])
     if server and os.read(ready, 1) != b"1":
         raise RuntimeError("the HTTP service did not start")
-    server_started = processes.stat(server)["started"] if server else None
+    served = processes.running(server) if server else None
     empty = used_bytes("/tmp", command.HOME)
     helpers = [{key: fact[key] for key in REPORTED_FIELDS} for fact in before]
     # After this line a lost result is the command's fault. It cannot suppress the line, since it
@@ -151,8 +142,9 @@ def measure(invocation: dict, tar: bytes) -> dict:
     container_cpu_s = processes.processor_s()
 
     left = [] if ran["timed_out"] else command.leftover()
+    serves = processes.running(server) if server else None
     intact = processes.unchanged(before, processes.facts()) and (
-        server is None or is_alive(server, server_started)
+        not server or (bool(serves) and serves["started"] == served["started"])
     )
     ended = command.kill_all(ran["child"])
     status, usage = ran["ended"][:2] if ran["ended"] else ended

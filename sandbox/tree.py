@@ -106,18 +106,16 @@ def changes(
 ) -> dict | None:
     """The paths that a command created, changed and removed; None if there are none.
 
-    Compared by change time (ctime), which cannot be set back. Creating or removing something in a
-    folder does not count as a change of the folder. `bytes` is the size of the created and changed
-    files.
+    Files are compared by change time (ctime), which cannot be set back, folders by mode and owner:
+    what was created or removed in one does not change it. `bytes` is the size of the created and
+    changed files.
     """
     created = sorted(after.keys() - before.keys())
     removed = sorted(before.keys() - after.keys()) if whole else []
-    touched = {os.path.dirname(path) or "." for path in (*created, *removed)}
     changed = [
         path
         for path in sorted(before.keys() & after.keys())
         if _state(before[path]) != _state(after[path])
-        and not (path in touched and before[path].st_mode == after[path].st_mode)
     ]
     if whole and not (created or removed or changed):
         return None
@@ -134,7 +132,9 @@ def changes(
 
 
 def _state(status: os.stat_result) -> tuple:
-    return status.st_ino, status.st_mode, status.st_uid, status.st_size, status.st_ctime_ns
+    kept = status.st_ino, status.st_mode, status.st_uid
+    is_folder = stat.S_ISDIR(status.st_mode)
+    return kept if is_folder else (*kept, status.st_size, status.st_ctime_ns)
 
 
 def _listed(paths: list[str]) -> dict:

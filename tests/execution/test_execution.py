@@ -2,6 +2,8 @@
 
 import hashlib
 import shlex
+import subprocess
+import sys
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +23,8 @@ from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring.commands import RANGE, calls_of, is_cmdlet
 from fluency.world import HelperSpec
-from tests.execution.run_it import AGES, LIMITS, SMALL, bash, pwsh, text
+from tests.execution.run_it import AGES, LIMITS, SMALL, bash, of_the_sandbox, pwsh, text
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
 
@@ -56,6 +59,29 @@ def test_the_environment_is_exactly_the_agreed_one(sandbox):
         "PATH=/opt/tools/bin:/opt/tools/bash POWERSHELL_TELEMETRY_OPTOUT=1 POWERSHELL_UPDATECHECK=Off TERM=dumb TZ=UTC"
     )
     assert result.stdout.data.split() == f"{variables} /work agent 0022 sandbox UTC".split()
+
+
+def test_user_id_is_above_those_of_real_users(sandbox):
+    assert (1 << 31) - (1 << 16) <= int(text(bash(sandbox, "id -u"))) < 1 << 31
+
+
+FIRST_THREAD_ENDS = """
+import ctypes, threading
+libc = ctypes.CDLL(None)
+threading.Thread(target=libc.pause).start()
+print(flush=True)
+libc.pthread_exit(None)
+"""
+
+
+def test_running_process_whose_first_thread_has_ended():
+    running = of_the_sandbox("processes").running
+    with subprocess.Popen(
+        [sys.executable, "-c", FIRST_THREAD_ENDS], stdout=subprocess.PIPE
+    ) as process:
+        wait_for(lambda: (running(process.pid) or {}).get("state") == "Z")
+        process.kill()
+        wait_for(lambda: running(process.pid) is None)
 
 
 PROMISED = "gawk wget pkill diff cmp file tree column hexdump bc xxd xmllint"
