@@ -46,7 +46,19 @@ def test_find_engine_follows_the_docker_context(sandbox, docker_config, monkeypa
     Path(url.removeprefix("unix://")).symlink_to(sandbox._engine.url.removeprefix("unix://"))
     assert find_engine().url == url
     monkeypatch.setenv("DOCKER_CONTEXT", "missing")
-    with pytest.raises(SandboxError, match=r"docker context=missing: no engine answers there"):
+    with pytest.raises(
+        SandboxError, match=r"context=missing: no engine .*`docker context ls` does"
+    ):
+        find_engine()
+
+
+@pytest.mark.parametrize("settings", ["[]", '{"proxies": []}', '{"auths": 3}'])
+def test_find_engine_with_damaged_settings(docker_config, monkeypatch, settings):
+    """Another Docker would be started if they counted as an engine that is not there."""
+    docker_config.write_text(settings)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(docker_config.parent))
+    (docker_config.parent / "docker.sock").touch()
+    with pytest.raises(SandboxError, match=r"config.json: docker's client fails"):
         find_engine()
 
 

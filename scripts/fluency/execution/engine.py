@@ -18,7 +18,9 @@ from typing import Any
 import docker
 from docker.context import ContextAPI
 from docker.context.config import get_current_context_name
+from docker.errors import DockerException
 from docker.utils import kwargs_from_env
+from docker.utils.config import find_config_file
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import CACHE
@@ -96,7 +98,8 @@ def find_engine() -> Engine | None:
     forbidden = ""
     for options_of in found:
         try:
-            options = options_of()
+            if not (options := options_of()):
+                raise LookupError("`docker context ls` does not list it")
             options["base_url"] = url = options["base_url"].removeprefix("http+")
             client = Client(**options, version="auto", timeout=10)
             return Engine(url, options, _facts(client.version(), client.info()))
@@ -106,6 +109,9 @@ def find_engine() -> Engine | None:
             elif chosen:
                 what = f"no engine answers there: {both_ends(error)}"
                 raise SandboxError(what, where=chosen, hint=f"start it, or {UNSET}") from None
+            elif not isinstance(error, OSError | DockerException):
+                what = f"docker's client fails: {both_ends(error)}"
+                raise SandboxError(what, where=str(find_config_file()), hint="correct it") from None
     if forbidden:
         what = "the container engine is there, but you may not use it"
         hint = "run `sudo usermod -aG docker $USER` and log in again, or run as root"
