@@ -10,6 +10,7 @@ from fluency.common.terminal import log_line, one_line, print_lines
 from fluency.common.words import escape_controls
 
 HOSTILE = ["\x1b[2J", "\x1b]0;title\x07", "\r", "\x08"]
+HOSTILE += ["\u3164", "\u115f", "\u034f", "\ufe0f", "\U000e0100", "\u2800", "\ufff3"]
 HOSTILE += ["\u202e", "\u200b", "\x9b31m", "\u2028", "\ud800"]
 
 

@@ -79,8 +79,10 @@ def test_difference_of_long_outputs_is_counted_in_full() -> None:
     found = difference(["line 3", "nowhere"], printed, "set")
     assert (found["same"], found["missing"], found["extra"]) == (1, 1, 49_999)
     assert len(found["rows"]) <= MOST + 2
-    short = difference(["line 3", "nowhere"], printed, "set", 10, 3)["rows"]
-    assert short == [["+", "lin…"]] * 10
+    short = difference(["line 3", "nowhere"], printed, "set", 340)["rows"]
+    assert [op for op, _ in short] == ["+"] * 10
+    long = difference(["a"], b"\n".join([b"x" * 5_000] * 400), "ordered", 20_000)["rows"]
+    assert long == [["-", "a"], *[["+", "x" * 1_000 + "…"]] * 19]
 
 
 @given(st.dictionaries(st.text(max_size=8), st.text(max_size=8)))

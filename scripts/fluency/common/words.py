@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 """Unicode categories of characters that a terminal interprets or hides."""
+BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+"""The Default_Ignorable_Code_Points of other categories, and the Braille blank."""
 NOTHING_TO_DO = "Nothing to do: every record is there and up to date."
 
 
@@ -20,7 +26,7 @@ def escape_controls(text: str) -> str:
         return text
     return "".join(
         c.encode("unicode_escape").decode()
-        if c not in "\n\t" and unicodedata.category(c) in UNSEEN
+        if c not in "\n\t" and (unicodedata.category(c) in UNSEEN or BLANK.match(c))
         else c
         for c in text
     )

@@ -25,7 +25,7 @@ from fluency.report.facts import shown
 from fluency.report.sentences import attempt
 
 WIDE, NARROW = 20_000, 400
-"""Sizes of a view: characters of one text at most; a difference has a row for each 33 of them."""
+"""Sizes of a view: characters of one text at most."""
 SHOWN_ABOVE: dict[str, Any] = {
     "cell": True,
     "answer": {"text": True, "raw": True, "usage": True, "request": {"prompt"}},
@@ -102,9 +102,7 @@ def _run(run: Run, judged: WorldScore | None, task: Task | None, size: int) -> d
         # A record can outlive its task: its lines are then compared as paths, which suits others.
         lines = isinstance(judged.expected, list | str)
         content = task.content if task else "paths" if lines else "json"
-        # A row of a hostile output can be a megabyte long.
-        longest = max(200, size // 20)
-        diff = difference(judged.expected, streams[0].raw(), content, size // 33, longest)
+        diff = difference(judged.expected, streams[0].raw(), content, size)
     stdout, stderr = (
         excerpt(stream.raw().decode("utf-8", "backslashreplace"), size, stream.bytes)
         for stream in streams

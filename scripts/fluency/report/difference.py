@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import Any
 
 from fluency.scoring.checks import (
@@ -31,9 +32,7 @@ Rows = list[tuple[str, str]]
 """A line as printed and its mark: `=` in both, `-` expected only, `+` printed only."""
 
 
-def difference(
-    expected: Any, printed: bytes, content: str, rows: int = 2 * MOST, longest: int = 1_000
-) -> dict[str, Any]:
+def difference(expected: Any, printed: bytes, content: str, size: int = 200_000) -> dict[str, Any]:
     """The difference between a task's answer and an output.
 
     Beyond 2,000 lines of one side the rest is counted as differing.
@@ -43,8 +42,8 @@ def difference(
         printed: Standard output.
         content: The rule. `set`, `paths` and `jsonset` compare as multisets and are sorted;
             `ordered`, `hex` and `json` keep the order.
-        rows: How many to show, lines that differ before lines that do not.
-        longest: Characters of a line that are shown.
+        size: Characters to show, lines that differ before lines that do not. A line is cut at a
+            twentieth of it or at 200, and counts at least as 33.
 
     Returns:
         `rows` in their order, and how many lines are the `same`, `missing` and `extra` in all.
@@ -63,9 +62,12 @@ def difference(
     found = compare(wanted[:MOST], got[:MOST], line_key(content, wanted))
     count = Counter(op for op, _ in found)
     ranked = sorted(range(len(found)), key=lambda at: (found[at][0] == "=", at))
-    shown = [found[at] for at in sorted(ranked[:rows])]
+    longest = max(200, size // 20)
+    used = accumulate(max(33, min(len(found[at][1]), longest)) for at in ranked)
+    shown = sorted(at for at, total in zip(ranked, used, strict=True) if total <= size)
+    lines = [found[at] for at in shown]
     return {
-        "rows": [[op, line[:longest] + "…" * (len(line) > longest)] for op, line in shown],
+        "rows": [[op, line[:longest] + "…" * (len(line) > longest)] for op, line in lines],
         "same": count["="],
         "missing": count["-"] + len(wanted[MOST:]),
         "extra": count["+"] + len(got[MOST:]),
