@@ -62,18 +62,9 @@ _INTERPRETER = re.compile(
     r"(?:-?[\d.]+)?(?:\.exe)?",
     re.IGNORECASE,
 )
-_OPERAND_FIRST = {"timeout", "chroot", "flock"}
-"""Programs that take one operand before the program that they run."""
 _RUNS_ALL = {"eval", "invoke-expression", "iex"}
 """Programs that run their arguments as a text."""
-_RUNS_TEXT = {
-    "script": re.compile(r"-\w*c|--command"),
-    "flock": re.compile(r"-c|--command"),
-    "env": re.compile(r"-S|--split-string"),
-}
-"""Programs that run a text -> the option before it."""
 _DEEPEST_TEXT = 4
-_ASSIGNED = re.compile(r"=\s*['\"]?([\w./-]+)")
 _FIND_RUNS = {"-exec", "-execdir", "-ok", "-okdir"}
 _SHAPE = re.compile(r"([A-Z][A-Za-z]+)-[A-Z][A-Za-z0-9]*")
 RANGE = re.compile(r"\d+\.\..*", re.DOTALL)
@@ -115,20 +106,11 @@ def calls_of(call: Call, grammar: Grammar, depth: int = 0) -> Iterator[Call]:
             for at, flag in enumerate(rest[:-1], 1):
                 if flag in _FIND_RUNS:
                     yield Call(rest[at], rest[at + 1 :])
-        if depth < _DEEPEST_TEXT and (text := _text_run(plain, rest)):
+        if plain in _RUNS_ALL and depth < _DEEPEST_TEXT:
+            text = " ".join(word for word in rest if not word.startswith("-"))
             for inner in parse(grammar, text).calls:
                 yield from calls_of(inner, grammar, depth + 1)
         words = _wrapped(plain, rest)
-
-
-def _text_run(program: str, arguments: tuple[str, ...]) -> str:
-    """The text that a program runs as a command; empty if it runs none."""
-    if program in _RUNS_ALL:
-        return " ".join(word for word in arguments if not word.startswith("-"))
-    if option := _RUNS_TEXT.get(program):
-        pairs = itertools.pairwise(arguments)
-        return next((text for flag, text in pairs if option.fullmatch(flag)), "")
-    return ""
 
 
 def _wrapped(wrapper: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
@@ -136,24 +118,17 @@ def _wrapped(wrapper: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
     options = rows_of("wrappers").get(wrapper)
     if options is None or (wrapper == "command" and arguments[:1] in (("-v",), ("-V",))):
         return ()  # `command -v` only asks where the program is
-    before, skipped = "", wrapper not in _OPERAND_FIRST
+    before = ""
     for position, word in enumerate(arguments):
         is_option = word.startswith("-") or "=" in word or word == "{}"
         if not is_option and before not in options:
-            if skipped:
-                return arguments[position:]
-            skipped = True
+            return arguments[position:]
         before = word
     return ()
 
 
 def _kind(calls: Sequence[Call], parsed: Parsed, command: str, grammar: Grammar) -> MadeOf:
     run = [made.name for call in calls for made in calls_of(call, grammar)]
-    if parsed.has_dynamic_calls or any(call.name.startswith("$") for call in calls):
-        # `p=python3; $p`, `& (Get-Command python3)`
-        run += _ASSIGNED.findall(command)
-        for call in calls:
-            run += call.arguments if call.name.lower() in ("get-command", "gcm") else ()
     plain = (PurePosixPath(name.replace("\\", "/")).name for name in run)
     if any(map(_INTERPRETER.fullmatch, plain)):
         return "delegation"
