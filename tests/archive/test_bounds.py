@@ -94,6 +94,9 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
     "alias": (edited(TASK, b"a: &a [x, x]\nb: [*a, *a]\n"), "it holds an alias, or"),
     "strings": (
         edited(EXECUTIONS, b'"",' * 10 * MAX_VALUES), f"it holds more than {MAX_VALUES:,} values"),
+    "keys": (
+        edited(EXECUTIONS, b"{%s}" % b",".join(b'"%d":0' % n for n in range(MAX_VALUES // 2 + 1))),
+        f"it holds more than {MAX_VALUES:,} values and keys"),
     "values": (
         edited(EXECUTIONS, b"[" + b"[]," * MAX_VALUES + b"[]]\n"),
         f"it holds more than {MAX_VALUES:,} values"),

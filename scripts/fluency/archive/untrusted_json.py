@@ -24,9 +24,12 @@ UNFORESEEN = (
 )
 """What contents of an unexpected type, size or depth raise, wherever they are used."""
 MAX_VALUES = 1_000_000
-"""A value takes some hundred bytes of memory, and three in the file: bytes alone bound nothing."""
-_TO_NEXT_VALUE = re.compile(rb'[^"\[{,]*+(?:"[^"]*+"?+[^"\[{,]*+)*+(?:[\[{,]|\Z)')
-"""To the next comma or bracket outside strings, or to the end; without going back."""
+"""A value takes some hundred bytes of memory, and three in the file: bytes alone bound nothing.
+
+A key counts, too: different ones take longer to read than values do.
+"""
+_TO_NEXT_VALUE = re.compile(rb'[^"\[{:,]*+(?:"[^"]*+"?+[^"\[{:,]*+)*+(?:[\[{:,]|\Z)')
+"""To the next comma, colon or bracket outside strings, or to the end; without going back."""
 
 
 def parse_untrusted(data: bytes, where: str) -> Any:
@@ -34,11 +37,11 @@ def parse_untrusted(data: bytes, where: str) -> Any:
 
     Raises:
         ArchiveError: for a key given twice, NaN, a number that no double holds, bytes that are not
-            UTF-8, more than MAX_VALUES values, and more than 200 levels.
+            UTF-8, more than MAX_VALUES values and keys, and more than 200 levels.
     """
     unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     if any(islice(_TO_NEXT_VALUE.finditer(unescaped), MAX_VALUES + 2, None)):
-        raise ArchiveError(f"it holds more than {MAX_VALUES:,} values", where=where)
+        raise ArchiveError(f"it holds more than {MAX_VALUES:,} values and keys", where=where)
     try:
         value = jiter.from_json(data, allow_inf_nan=False, catch_duplicate_keys=True)
         json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e999 was read as infinity
