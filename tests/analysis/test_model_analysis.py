@@ -53,7 +53,7 @@ def test_provisional_by_every_row_between_the_bounds(
 def test_marks_say_how_each_trial_ended() -> None:
     marks = {1: True, 2: None, 3: "not_measured", 4: False, 5: True}
     frame = make_frame(STUDY, TASKS, lambda cell: marks[cell.trial], failure_class="timeout")
-    found = analyse(frame, STUDY, TASKS).models[0].marks
+    found = analyse(frame, STUDY, TASKS).models[0].ends
     assert found["task-01", "bash"] == ["passed", "missing", "not_measured", "timeout", "passed"]
 
 

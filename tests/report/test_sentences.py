@@ -165,7 +165,7 @@ def test_could_change_is_empty_where_nothing_could() -> None:
 
 def differences(analysis: Analysis) -> list[list[str]]:
     (model,) = analysis.models
-    return largest_gaps(model.contrasts[0], model.marks)
+    return largest_gaps(model.contrasts[0], model.ends)
 
 
 def test_largest_gaps() -> None:

@@ -12,7 +12,7 @@ from fluency.core.records import Result, Stream
 from fluency.core.tasks import Structure
 from fluency.scoring import checks
 from fluency.scoring.checks import JSON_RULES
-from fluency.scoring.verdict import ExecutionVerdict, judge
+from fluency.scoring.verdict import Judgement, judge
 from tests.scoring.recordings import HANGING_S, result, task_with
 
 WORD = st.text(alphabet="abcXYZ019-_.", min_size=1, max_size=8)
@@ -183,7 +183,7 @@ ONE = task_with("set", r"^[a-z]+ \d+$")
 
 def test_judge_right_output():
     verdict = judge(ONE, result("a 1\nb 2\n"), ["b 2", "a 1"])
-    assert verdict == ExecutionVerdict(True, True, True, True, "The answer is right.")
+    assert verdict == Judgement(True, True, True, True, "The answer is right.")
     assert verdict.passed
 
 

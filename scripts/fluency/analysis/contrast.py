@@ -105,8 +105,8 @@ class Contrast:
     def sensitivities(self) -> list[Sensitivity]:
         """The gap under every definition of a pass; the first is the headline's."""
         found = []
-        for label, mark in _marks(self.rows, self.shells).items():
-            rows, pair = self.rows.assign(passed=mark), self.pair
+        for label, passed in _passes(self.rows, self.shells).items():
+            rows, pair = self.rows.assign(passed=passed), self.pair
             outcomes = count_outcomes(rows, pair.tasks, pair.trials, self.shells)
             found.append(Sensitivity(label.split(":")[0], label, estimate_gap(outcomes)))
         return found
@@ -166,15 +166,15 @@ def _shells_under(condition: Condition, shells: Collection[str]) -> list[str]:
     return [shell for shell in shells if condition in SHELLS[shell].conditions]
 
 
-def _marks(rows: pd.DataFrame, shells: Collection[str]) -> dict[str, pd.Series]:
-    """The marks of one model's rows by name and explanation of each definition of a pass.
+def _passes(rows: pd.DataFrame, shells: Collection[str]) -> dict[str, pd.Series]:
+    """The passes of one model's rows by name and explanation of each definition of a pass.
 
     An answer without a command is run under no condition; it fails in each, as in the headline.
     """
     passed, lacked = rows["passed"], rows["failure_class"].eq(MISSING_PROGRAM).fillna(False)
     refused = rows["outcome"].eq("refusal").fillna(False)
     delegated = rows["made_of"].eq("delegation").fillna(False)
-    marks = {
+    passes = {
         "headline: exit 0, structure and content; command read strictly": passed,
         "lenient reading: a command is also taken out of prose": rows["lenient_passed"],
         "structure only: exit 0, the design's literal check": rows["structural_pass"],
@@ -198,7 +198,7 @@ def _marks(rows: pd.DataFrame, shells: Collection[str]) -> dict[str, pd.Series]:
         label = f"{condition.title}: {condition.setting} for {names}"
         mark = rows[condition.column]
         mark = mark.mask(mark.isna() & no_command, False)
-        marks[label + (f" ({others} as designed)" if others else "")] = mark.where(
+        passes[label + (f" ({others} as designed)" if others else "")] = mark.where(
             rows["shell"].isin(under), passed
         )
-    return marks
+    return passes

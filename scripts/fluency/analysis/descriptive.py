@@ -73,8 +73,8 @@ def _ever(outcomes: Outcomes) -> dict[str, list[bool | None]]:
 def pass_k(outcomes: Outcomes) -> dict[str, ShareOfTasks]:
     """pass@k of each shell."""
     return {
-        shell: ShareOfTasks(marks.count(True), len(marks) - marks.count(None))
-        for shell, marks in _ever(outcomes).items()
+        shell: ShareOfTasks(solved.count(True), len(solved) - solved.count(None))
+        for shell, solved in _ever(outcomes).items()
     }
 
 
@@ -172,13 +172,13 @@ class MadeOfLine(NamedTuple):
     """Answers of one shell made of one kind of thing, and how they fared.
 
     Attributes:
-        marks: By column of the cells table, how many passed, and how many have a mark; none where
+        passes: By column of the cells table, how many passed, and how many are known; none where
             the answers are not classified.
     """
 
     made_of: str
     answers: int
-    marks: dict[str, tuple[int, int]]
+    passes: dict[str, tuple[int, int]]
 
 
 def composition(rows: pd.DataFrame, shell: str) -> list[MadeOfLine]:
@@ -192,8 +192,8 @@ def composition(rows: pd.DataFrame, shell: str) -> list[MadeOfLine]:
     lines = []
     for kind in get_args(MadeOf):
         part = answered[answered["made_of"].eq(kind).fillna(False)]
-        marks = {name: (int(part[name].sum()), int(part[name].count())) for name in columns}
-        lines.append(MadeOfLine(kind, len(part), marks))
+        passes = {name: (int(part[name].sum()), int(part[name].count())) for name in columns}
+        lines.append(MadeOfLine(kind, len(part), passes))
     lines.append(MadeOfLine("not classified", int(answered["made_of"].isna().sum()), {}))
     return [line for line in lines if line.answers]
 

@@ -168,7 +168,7 @@ def count_outcomes(
 ) -> Outcomes:
     """Passes and measured trials by task and shell, of a study's tasks, trials and shells.
 
-    The marks are the rows' `passed`; one that is unknown (null) is not measured, never a failure.
+    Passes are the rows' `passed`; one that is unknown (null) is not measured, never a failure.
 
     Raises:
         ValueError: The rows are of two models: a bug of this project, never a user's mistake.

@@ -32,7 +32,7 @@ class ModelAnalysis:
 
     Attributes:
         tallies: Of the study's shells, as are `composition` and `silent`.
-        marks: By (task, shell), one a trial, see `trial_marks`.
+        ends: By (task, shell), one a trial, see `trial_ends`.
         contrasts: One for each challenger.
         silent: Of the failed commands, how many ended with status 0, and how many there are.
         side_effects: Cells whose command changed the working folder or left processes.
@@ -43,7 +43,7 @@ class ModelAnalysis:
     model: str
     tallies: dict[str, Tally]
     outcomes: Outcomes
-    marks: dict[tuple[str, str], list[str]]
+    ends: dict[tuple[str, str], list[str]]
     contrasts: list[Contrast]
     pass_k: dict[str, descriptive.ShareOfTasks]
     composition: dict[str, list[descriptive.MadeOfLine]]
@@ -72,7 +72,7 @@ def _analyse_model(
         model=model,
         tallies=tallies,
         outcomes=outcomes,
-        marks=trial_marks(rows, outcomes),
+        ends=trial_ends(rows, outcomes),
         contrasts=[Contrast(model, contrast, rows, outcomes, tallies, leans, sets)],
         pass_k=descriptive.pass_k(outcomes),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
@@ -85,22 +85,22 @@ def _analyse_model(
     )
 
 
-def trial_marks(rows: pd.DataFrame, outcomes: Outcomes) -> dict[tuple[str, str], list[str]]:
+def trial_ends(rows: pd.DataFrame, outcomes: Outcomes) -> dict[tuple[str, str], list[str]]:
     """How every trial ended, by (task, shell).
 
     `passed`, `missing`, `not_measured`, a failure class or `unclassified`.
     """
-    marks = {
+    ends = {
         (task, shell): ["missing"] * outcomes.trials
         for task in outcomes.tasks
         for shell in outcomes.by_shell
     }
     measured, failed = rows["status"].eq("measured"), rows["failure_class"].fillna("unclassified")
-    ends = rows["status"].mask(measured, failed).mask(measured & rows["passed"], "passed")
-    for cell, end in zip(cells_in(rows), ends, strict=True):
-        if (cell.task, cell.shell) in marks and 1 <= cell.trial <= outcomes.trials:
-            marks[cell.task, cell.shell][cell.trial - 1] = end
-    return marks
+    said = rows["status"].mask(measured, failed).mask(measured & rows["passed"], "passed")
+    for cell, end in zip(cells_in(rows), said, strict=True):
+        if (cell.task, cell.shell) in ends and 1 <= cell.trial <= outcomes.trials:
+            ends[cell.task, cell.shell][cell.trial - 1] = end
+    return ends
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     if execution:
         values |= _ran(execution)
     if score:
-        values |= _judged(score, execution.unmeasured if execution else None)
+        values |= _scored(score, execution.unmeasured if execution else None)
     else:
         stage = "score" if execution else "execution" if generation else "generation"
         values |= {"status": "missing", "reason": f"no {stage} yet"}
@@ -184,7 +184,7 @@ def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     return Row(**values | shown)
 
 
-def _judged(score: Score, unmeasured: str | None) -> dict[str, Any]:
+def _scored(score: Score, unmeasured: str | None) -> dict[str, Any]:
     why = score.not_measured or unmeasured
     headline = headline_runs(score.worlds)
     worlds = {"worlds_passed": sum(world.passed for world in headline), "worlds_run": len(headline)}

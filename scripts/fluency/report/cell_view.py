@@ -22,7 +22,7 @@ from fluency.core.table import RECORD_TYPES, CellRecords, side_effects_of
 from fluency.core.tasks import Task
 from fluency.report.difference import difference
 from fluency.report.facts import shown
-from fluency.report.sentences import attempt
+from fluency.report.sentences import attempt_note
 
 WIDE, NARROW = 20_000, 400
 """Sizes of a view: characters of one text at most."""
@@ -88,7 +88,7 @@ def _notes(execution: Execution) -> list[str]:
     extraction, notes = execution.extraction, list[str]()
     if execution.not_measured:
         notes.append(f"this shell is not measured: {execution.not_measured}")
-    if repeated := attempt(execution.attempts, not execution.unmeasured):
+    if repeated := attempt_note(execution.attempts, not execution.unmeasured):
         why = execution.unmeasured or "the others were interrupted from outside"
         notes.append(f"{repeated}: {why}")
     if extraction.fenced:

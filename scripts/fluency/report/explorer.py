@@ -22,7 +22,7 @@ from fluency.core.shells import SHELLS, gap_shells
 from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, cell_view
 from fluency.report.marks import FAILURES, MARKS
-from fluency.report.sentences import attempt, decides
+from fluency.report.sentences import attempt_note, decides
 from fluency.report.tables import result_rows
 from fluency.report.templates import render
 
@@ -85,7 +85,7 @@ def _entry(row: dict[Hashable, Any]) -> list[Any]:
     known = {name: None if pd.isna(value) else value for name, value in row.items()}
     measured = known["status"] == "measured"
     state = ("passed" if known["passed"] else "failed") if measured else known["status"]
-    labels = [known["failure_class"], known["made_of"], attempt(known["attempts"], measured)]
+    labels = [known["failure_class"], known["made_of"], attempt_note(known["attempts"], measured)]
     where = [known[name] for name in ("model", "shell", "task", "trial")]
     return [*where, state, *labels, known["reason"]]
 

@@ -74,7 +74,7 @@ def telling_first(contrasts: Iterable[Contrast]) -> list[Contrast]:
     return sorted(contrasts, key=lambda pair: 2 if not pair.verdict else bool(pair.verdict.edge))
 
 
-def attempt(number: int | None, measured: bool) -> str | None:
+def attempt_note(number: int | None, measured: bool) -> str | None:
     """At which attempt a cell was measured or the last one failed; None at the first."""
     if number is None or number == 1:
         return None

@@ -21,7 +21,7 @@ def result_rows(analysis: Analysis) -> list[list[str]]:
 
 
 def largest_gaps(
-    contrast: Contrast, marks: Mapping[tuple[str, str], Sequence[str]]
+    contrast: Contrast, ends: Mapping[tuple[str, str], Sequence[str]]
 ) -> list[list[str]]:
     """Tasks, passes in both shells, and how the losing shell failed there most often."""
     rows = list[list[str]]()
@@ -35,7 +35,7 @@ def largest_gaps(
     apart = zip(paired.differences, paired.tasks, *passes, strict=True)
     for gap, task, *shown in sorted(apart, key=lambda row: (-abs(row[0]), row[1]))[:SHOWN]:
         if gap:
-            ends = Counter(marks[task, contrast.shells[gap < 0]])
-            worst = next(end for end, _ in ends.most_common() if end not in MARKS)
+            counts = Counter(ends[task, contrast.shells[gap < 0]])
+            worst = next(end for end, _ in counts.most_common() if end not in MARKS)
             rows.append([task, *shown, FAILURES[worst][1]])
     return rows

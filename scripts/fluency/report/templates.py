@@ -18,7 +18,7 @@ from fluency.core.shells import SHELLS
 from fluency.report.markdown import aligned, code, text
 from fluency.report.marks import mark_of
 from fluency.report.numbers import percent, points, rate, seconds, signed, span
-from fluency.report.sentences import attempt, missing_programs, short_name, table_says
+from fluency.report.sentences import attempt_note, missing_programs, short_name, table_says
 from fluency.report.tables import largest_gaps
 
 
@@ -54,7 +54,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     span,
     code,
     text,
-    attempt,
+    attempt_note,
     table_says,
     missing_programs,
     short_name,

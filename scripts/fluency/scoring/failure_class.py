@@ -42,7 +42,7 @@ from fluency.core.records import THINKING, Extraction, FailureClass, Outcome, Re
 from fluency.core.shells import Shell, other_dialect
 from fluency.scoring import commands
 from fluency.scoring.checks import quoted
-from fluency.scoring.verdict import ExecutionVerdict
+from fluency.scoring.verdict import Judgement
 
 SIGXCPU, SIGXFSZ = 24, 25
 _LIMIT = re.compile(
@@ -63,12 +63,12 @@ class HeadlineRun(NamedTuple):
 
     seed: int
     result: Result
-    verdict: ExecutionVerdict
+    judgement: Judgement
 
     @property
     def passed(self) -> bool:
         """A command that stopped what the task set up never passes, whatever it printed."""
-        return self.verdict.passed and self.result.helpers_intact
+        return self.judgement.passed and self.result.helpers_intact
 
 
 class Classification(NamedTuple):
@@ -153,7 +153,7 @@ def _ended_badly(failing: list[HeadlineRun]) -> Classification | None:
         if limit := _limit(run.result):
             return Classification("resource-limit", f"World {run.seed}: {limit}.")
     for run in failing:
-        if not run.verdict.exit_ok:
+        if not run.judgement.exit_ok:
             why = _in_world(run, first_message(run.result))
             return Classification("non-zero-exit", why)
     return None
@@ -177,29 +177,29 @@ def _limit(result: Result) -> str | None:
 def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classification:
     first = failing[0]
     for run in failing:
-        if run.verdict.passed:
+        if run.judgement.passed:
             why = f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
             return Classification("side-effects", why)
     if some_passed:
         why = f"Right in another world, but in {_lower(_in_world(first))}"
         return Classification("one-world-only", why)
-    if all(run.verdict.table_noise for run in failing):
+    if all(run.judgement.table_noise for run in failing):
         return Classification("table-noise", _in_world(first))
-    if all(run.verdict.empty for run in failing):
+    if all(run.judgement.empty for run in failing):
         return Classification("no-output", _in_world(first))
     for run in failing:
-        if not run.verdict.structure_ok:
+        if not run.judgement.structure_ok:
             return Classification("wrong-structure", _in_world(run))
     for run in failing:
         if run.result.leftover or not run.result.helpers_intact:
             effects = ", ".join(side_effects(run.result))
-            why = f"World {run.seed}: {effects}; {_lower(run.verdict.why)}"
+            why = f"World {run.seed}: {effects}; {_lower(run.judgement.why)}"
             return Classification("side-effects", why)
     return Classification("silent-wrong", _in_world(first))
 
 
 def _in_world(run: HeadlineRun, more: str = "") -> str:
-    return f"World {run.seed}: {_lower(run.verdict.why).rstrip('.')}{more}."
+    return f"World {run.seed}: {_lower(run.judgement.why).rstrip('.')}{more}."
 
 
 def first_message(result: Result) -> str:

@@ -41,9 +41,9 @@ def score_cell(
     """
     _check(study, task, generation, execution)
     shell, command = SHELLS[generation.cell.shell], execution.extraction.strict
-    judged = [_judge(task, run, world_for) for run in execution.runs]
-    worlds = [world for _, world in judged]
-    headline = [run for run, world in judged if (world.condition, world.reading) == DECIDES]
+    scored = [_score_run(task, run, world_for) for run in execution.runs]
+    worlds = [world for _, world in scored]
+    headline = [run for run, world in scored if (world.condition, world.reading) == DECIDES]
 
     ran = bool(headline) and generation.answer.outcome == "ok"
     passed = ran and all(run.passed for run in headline)
@@ -56,13 +56,13 @@ def score_cell(
             return all(runs)
         return None if unknown else passed
 
-    verdicts = [run.verdict for run in headline]
+    judgements = [run.judgement for run in headline]
     loose = execution.extraction.lenient not in (None, command)
-    marks: dict[str, bool | None] = {
+    passes: dict[str, bool | None] = {
         "passed": passed,
-        "structural_pass": ran and all(verdict.structural for verdict in verdicts),
-        "exit_ok": ran and all(verdict.exit_ok for verdict in verdicts),
-        "content_ok": ran and all(one.structure_ok and one.content for one in verdicts),
+        "structural_pass": ran and all(one.structural for one in judgements),
+        "exit_ok": ran and all(one.exit_ok for one in judgements),
+        "content_ok": ran and all(one.structure_ok and one.content for one in judgements),
         "lenient_passed": settled(AS_DESIGNED.name, "lenient", loose),
     }
     under: dict[ConditionName, bool | None] = {}
@@ -72,7 +72,7 @@ def score_cell(
         under[condition.name] = settled(condition.name, "strict", applies or not asked)
     failure = classify(generation.answer.outcome, execution.extraction, shell, headline)
     if reason := execution.not_measured or execution.unmeasured:
-        marks, under = dict.fromkeys(marks), dict.fromkeys(under)
+        passes, under = dict.fromkeys(passes), dict.fromkeys(under)
         failure = Classification(None, f"Not measured: {reason}.")
     make_up = None
     if command is not None and shell.grammar is not None:
@@ -91,7 +91,7 @@ def score_cell(
             "check_sha256": task.check_sha256,
             "code_sha256": code_sha256,
         },
-        **marks,
+        **passes,
         passed_under=under,
         failure_class=failure.failure_class,
         why=failure.why,
@@ -119,7 +119,7 @@ def _check(study: Study, task: Task, generation: Generation, execution: Executio
         raise UserError(what, where=cell.path, hint=hint)
 
 
-def _judge(
+def _score_run(
     task: Task, run: Run, world_for: Callable[[Task, int], World]
 ) -> tuple[HeadlineRun, WorldScore]:
     world = world_for(task, run.seed)
@@ -130,18 +130,18 @@ def _judge(
             hint="execute again, or score with the version that executed it",
         )
     expected = task.expected(world, run.result.processes)
-    judged = HeadlineRun(run.seed, run.result, judge(task, run.result, expected))
-    verdict = judged.verdict
+    made = HeadlineRun(run.seed, run.result, judge(task, run.result, expected))
+    judgement = made.judgement
     stopped = "The output is right, but what the task had set up was stopped."
-    return judged, WorldScore(
+    return made, WorldScore(
         seed=run.seed,
         condition=run.condition,
         reading=run.reading,
-        exit_ok=verdict.exit_ok,
-        structural=verdict.structural,
-        content=verdict.content,
-        passed=judged.passed,
-        why=stopped if verdict.passed and not judged.passed else verdict.why,
+        exit_ok=judgement.exit_ok,
+        structural=judgement.structural,
+        content=judgement.content,
+        passed=made.passed,
+        why=stopped if judgement.passed and not made.passed else judgement.why,
         expected=expected,
         wall_s=run.result.wall_s,
     )

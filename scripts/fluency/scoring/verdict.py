@@ -16,7 +16,7 @@ _GROUP_LINE = re.compile(r"Directory: .*")
 
 
 @dataclass(frozen=True)
-class ExecutionVerdict:
+class Judgement:
     """How one result of a command in one world is judged.
 
     Attributes:
@@ -40,7 +40,7 @@ class ExecutionVerdict:
         return self.exit_ok and self.structure_ok and self.content
 
 
-def judge(task: Task, result: Result, expected: Any) -> ExecutionVerdict:
+def judge(task: Task, result: Result, expected: Any) -> Judgement:
     """The verdict on a result against the expected answer of its world.
 
     UserError if the answer's form is wrong.
@@ -50,14 +50,14 @@ def judge(task: Task, result: Result, expected: Any) -> ExecutionVerdict:
     raw = result.stdout.raw()
     if result.stdout.truncated:
         cut = f"standard output was cut after {len(raw)} of {result.stdout.bytes} bytes"
-        return ExecutionVerdict(ended, False, False, False, _sentence(ending, cut))
+        return Judgement(ended, False, False, False, _sentence(ending, cut))
     text = checks.clean(raw)
     lines = checks.output_lines(text)
     shape = checks.design_structure_problem(task.structure, text, lines)
     real = checks.structure_problem(task.structure, text, lines)
     wrong = checks.content_problem(task.content, expected, text, lines)
     noise = bool(wrong or real) and _is_table_noise(task, expected, lines)
-    return ExecutionVerdict(
+    return Judgement(
         exit_ok=ended,
         structural=ended and shape is None,
         structure_ok=real is None,
