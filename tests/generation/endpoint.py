@@ -220,12 +220,15 @@ STOPS_RUN = {
     "contract-cap": _limit("limit reached", "contract_spend_limit_reached"),
 }
 _ELSEWHERE = {"location": "https://elsewhere.example/v1/messages"}
-_TEMPERATURE = "temperature: provider-default"
+_TEMPERATURE = "`temperature` (`provider-default`"
 STOPS_MODEL = {
     "not-found": (error(404, "not_found_error", "model: no-such-model"), "check the model's `id`"),
     "redirect": (Reply(307, b"", _ELSEWHERE), "redirects (307) to https://elsewhere.example/v1/"),
     "refused-temperature": (_bad("`temperature` is deprecated for this model."), _TEMPERATURE),
     "extra-inputs": (_bad("temperature: Extra inputs are not permitted"), _TEMPERATURE),
+    "effort": (_bad("Unsupported value: 'reasoning_effort' does not support 'max'"), "`effort`"),
+    "tools": (_bad("Function tools are not supported for this model"), "`interface`"),
+    "thinks-always": (_bad('"thinking.type.disabled" is not supported'), "change `thinking`"),
     "thinks": (_bad("`temperature` may only be set to 1 when thinking is enabled"), _TEMPERATURE),
 }
 """Replies that end the asking of a model, and what the run says."""

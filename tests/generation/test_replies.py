@@ -271,11 +271,11 @@ def one_prompt(study, generator):
     return texts
 
 
-@pytest.mark.parametrize("second", ["ls", "ls -a"])
-def test_response_id_of_another_trial_is_no_answer_now_or_later(second, endpoint, store):
+@pytest.mark.parametrize("name", ["msg_1", 17])
+def test_response_id_of_another_trial_is_no_answer_now_or_later(name, endpoint, store):
     study = study_of()
-    endpoint.script(Reply(body=message("ls", id="msg_1")))
-    endpoint.always(Reply(body=message(second, id="msg_1")))
+    endpoint.script(Reply(body=message("ls", id=name)))
+    endpoint.always(Reply(body=message("ls", id=name, created=2)))
     found = one_prompt(study, generator_of(study, store, endpoint))
     assert found[0] == "ls" and all("caches replies" in text for text in found[1:])
     later = AnswerStore(store.folder)
@@ -283,6 +283,15 @@ def test_response_id_of_another_trial_is_no_answer_now_or_later(second, endpoint
     found = one_prompt(study, generator_of(study, later, endpoint))
     assert found[0] == "ls" and all("no-cache: true" in text for text in found[1:])
     assert verify(store)[0].total() == 1
+
+
+def test_server_with_one_response_id_for_all_is_asked_without_end(endpoint, store):
+    """Once its id came with two texts, the same text may come again."""
+    texts = ["ls", "ls -a", "ls"]
+    bodies = [message(text, id="fixed", created=n) for n, text in enumerate(texts)]
+    endpoint.script(*(Reply(body=body) for body in bodies))
+    study = study_of()
+    assert one_prompt(study, generator_of(study, store, endpoint)) == texts
 
 
 SAID = {

@@ -340,20 +340,20 @@ def test_an_error_in_a_reply_is_the_service_s_beside_an_answer_too(wire, choices
         PROVIDERS[wire].read(message() | choices | {"error": error}, None)
 
 
-ENDS = {"stop": "ok", "tool_calls": "ok", "length": "truncated", "content_filter": "refusal"}
-ENDS |= {"end_turn": "ok", "stop_sequence": "ok", "tool_use": "ok", "refusal": "refusal"}
-ENDS |= dict.fromkeys(["max_tokens", "model_context_window_exceeded"], "truncated")
+ENDED = {"STOP": "ok", "eos": "ok", "end_turn": "ok", "tool_use": "ok", "MAX_TOKENS": "truncated"}
+ENDED |= {"length": "truncated", "refusal": "refusal", "content_filter": "refusal"}
 
 
-@pytest.mark.parametrize("end", ENDS)
-def test_a_reply_that_the_model_ended_is_an_answer_on_the_wire_that_has_this_end(end):
-    """And on no other wire."""
+@pytest.mark.parametrize("end", [*ENDED, "error", "", None])
+def test_end_of_the_model_is_one_on_every_wire(end):
     choice = {"message": {"content": "ls"}, "finish_reason": end}
     reply = message("ls", stop_reason=end) | {"choices": [choice]}
-    own, other = ("chat", "messages") if end in list(ENDS)[:4] else ("messages", "chat")
-    assert PROVIDERS[own].read(reply, None).outcome == ENDS[end]
-    with pytest.raises(Failure, match="not the model"):
-        PROVIDERS[other].read(reply, None)
+    for wire in ("chat", "messages"):
+        if end in ENDED:
+            assert PROVIDERS[wire].read(reply, None).outcome == ENDED[end]
+        else:
+            with pytest.raises(Failure, match="not the model"):
+                PROVIDERS[wire].read(reply, None)
 
 
 def test_a_model_that_takes_no_temperature_is_sent_none_and_its_record_says_so(endpoint, store):

@@ -31,6 +31,15 @@ _PROMPT = re.compile(
 """What services say when their own filter refuses a prompt."""
 _KEY = re.compile(r"authenti|unauthori|permission|access.?denied|credential|api.?key|token")
 """What services say when a 403 is about the key."""
+_SETTINGS = {
+    "temperature": "`temperature` (`provider-default` sends none)",
+    "top_[pk]": "`extra_body`",
+    "effort": "`effort`",
+    "thinking|budget_tokens": "`thinking`",
+    "tool_choice|function tools|tools? (use|call|choice)": "`interface`",
+    "max_(completion_)?tokens": "`max_tokens`",
+}
+"""What services name when they refuse a setting -> where it is."""
 ERRORS = ("error", "errors", "base_resp")
 """Fields of a reply that hold its error; MiniMax has the last one in each reply."""
 THINKING_HINT = (
@@ -123,6 +132,8 @@ def from_reply(status: int, reply: Any, headers: Mapping[str, str]) -> Failure:
         or any(limit in words for limit in ("credit balance", "specified api usage limits"))
     )
     filtered = status in (200, 400, 403, 422, 451) and _PROMPT.search(said)
+    named = f"{error.get('param') or ''} {words}"
+    setting = next((key for pattern, key in _SETTINGS.items() if re.search(pattern, named)), "")
     unknown = kind in ("authentication_error", "permission_error")
     passing = status in RETRIED or status >= 500 or slow_down
     rows: tuple[tuple[object, str, Scope, str], ...] = (
@@ -138,8 +149,8 @@ def from_reply(status: int, reply: Any, headers: Mapping[str, str]) -> Failure:
          "if you trust it, set the model's `base_url` to it; redirects are not followed"),
         (status == 404, f"there is no such model or address: {entry}", "model",
          "check the model's `id` and `base_url`"),
-        (status == 400 and "temperature" in words, f"the model refuses the temperature: {entry}",
-         "model", "put `temperature: provider-default` into the model's entry, for all its cells"),
+        (setting and status in (400, 422), f"the model refuses a setting: {entry}", "model",
+         f"change {setting} in the model's entry, for all its cells"),
         (passing and again != "false", entry, "retry", ""),
         (status == 200, f"the reply is an error: {entry}", "retry", ""),
         (True, f"the request was refused: {entry}", "cell", "see the service's message above"),

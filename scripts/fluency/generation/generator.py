@@ -32,7 +32,7 @@ from fluency.generation.pace import Pace, starts_per_minute
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.providers import PROVIDERS, answer_to
 from fluency.generation.providers.sdk_provider import Provider
-from fluency.generation.reply import decode, text_or_none
+from fluency.generation.reply import decode
 from fluency.generation.request import request_key
 from fluency.generation.store import AnswerStore
 
@@ -50,7 +50,8 @@ class _Asked:
         provider: Opened by the first call, which runs alone.
         answered: Whether the model has answered a call of this run, or refused its prompt.
         lost: Cells in a row that got no answer, with their prompts; a refused prompt counts once.
-        seen: Prompts, hashes of replies, their prompts with their ids, and what was said of them.
+        seen: Prompts, hashes of replies, and what was said of them.
+        ids: Each reply's id -> its prompt and text; empty if it came with several.
     """
 
     model: ModelConfig
@@ -61,12 +62,20 @@ class _Asked:
     answered: bool = False
     lost: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
+    ids: dict[str, str] = field(default_factory=dict)
     first_call: threading.Lock = field(default_factory=threading.Lock)
     change: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def where(self) -> str:
         return f"models: {self.model.alias}"
+
+    def repeats(self, answer: Answer) -> bool:
+        """Whether the answer's id came before, always with this prompt and text; notes them."""
+        name, said = str(answer.raw.get("id")), answer.request.prompt + answer.text
+        before = self.ids.get(name)
+        self.ids[name] = said if before in (None, said) else ""
+        return before == said
 
 
 class Generator:
@@ -196,32 +205,31 @@ class Generator:
                 latency_s=round(reply.latency_s, 4),
                 request_id=reply.request_id,
             )
-            self._refuse_repeated(asked, request, text_or_none(answer.raw.get("id")), reply.body)
+            self._refuse_repeated(asked, answer, reply.body)
             self.budget.add(counted_usd(asked.policy, answer))
             answer = self.store.put(answer)
         asked.answered, asked.lost = True, {}
         self._warn(asked, answer)
         return answer
 
-    def _refuse_repeated(
-        self, asked: _Asked, request: Request, name: str | None, body: bytes
-    ) -> None:
-        """Failure for a reply that another call got: a body with an id, or an id for one prompt."""
-        if not name or asked.policy.seeded:
+    def _refuse_repeated(self, asked: _Asked, answer: Answer, body: bytes) -> None:
+        """Failure for a reply with an id that another call got, whole, or as prompt, id and text.
+
+        An id that came with several prompts or texts tells nothing: some servers have one for all.
+        """
+        request = answer.request
+        if answer.raw.get("id") is None or asked.policy.seeded:
             return
-        trials = [
-            request_key(request.model_copy(update={"trial": n + 1}))
-            for n in range(self.study.trials)
-        ]
-        marks = {sha256(body), request.prompt + name}
+        trials = (request.model_copy(update={"trial": n + 1}) for n in range(self.study.trials))
         with asked.change:
             if request.prompt not in asked.seen:  # its other trials that earlier runs got
-                ids = self.store.response_ids(trials)
-                asked.seen |= {request.prompt, *(request.prompt + known for known in ids)}
-            if marks & asked.seen:
+                asked.seen.add(request.prompt)
+                for one in self.store.known(map(request_key, trials)):
+                    asked.repeats(one)
+            if asked.repeats(answer) or sha256(body) in asked.seen:
                 what = "the service sent a reply again: something caches replies"
                 raise Failure(what, billed=True, hint=CACHE_HINT)
-            asked.seen |= marks
+            asked.seen.add(sha256(body))
 
     def _warn(self, asked: _Asked, answer: Answer) -> None:
         """Say once that another model than the requested one answered, and that it thinks aloud."""

@@ -23,8 +23,13 @@ THOUGHTS = (
     "reasoning_content", "reasoning", "reasoning_details", "reasoning_text", "thinking", "thoughts",
 )  # fmt: skip
 """Fields of a message, or of its parts, in which servers put thinking."""
-Ends = Mapping[str, Outcome]
-"""The ends of a wire that are the model's own -> what they mean, if the model said something."""
+ENDS: Mapping[str, Outcome] = {
+    "stop": "ok", "end_turn": "ok", "stop_sequence": "ok", "eos": "ok", "eos_token": "ok",
+    "complete": "ok", "completed": "ok", "tool_calls": "ok", "tool_use": "ok",
+    "length": "truncated", "max_tokens": "truncated", "model_context_window_exceeded": "truncated",
+    "content_filter": "refusal", "refusal": "refusal",
+}  # fmt: skip
+"""How models end on any wire, in any case -> what it means, if the model said something."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +57,17 @@ def decode(body: bytes) -> Any:
         raise unreadable(f"the reply is {kind}, not a message", body) from None
 
 
-def outcome_of(ends: Ends, end: str | None, text: str | None) -> Outcome:
+def outcome_of(end: str | None, text: str | None) -> Outcome:
     """How a reply ended; Failure for an end that is not among the model's own.
 
     `text` is null where the tool call that was asked for is missing or has another form.
     """
-    if end is None or end not in ends:
+    outcome = ENDS.get((end or "").lower())
+    if outcome is None:
         what = f"the service ended the reply, not the model: {end or 'it names no reason'}"
         raise Failure(what[:300], billed=True)
-    if ends[end] != "ok":
-        return ends[end]
+    if outcome != "ok":
+        return outcome
     if text is None:
         return "no-call"
     return "ok" if text.strip() else "empty"

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -65,14 +65,12 @@ class AnswerStore:
                 "delete it: while it is here, it is not asked for again",
             ) from None
 
-    def response_ids(self, keys: Iterable[str]) -> set[str]:
-        """The services' ids of those answers that are here."""
-        found = set()
+    def known(self, keys: Iterable[str]) -> Iterator[Answer]:
+        """Those answers that are here and whole."""
         for key in keys:
             with suppress(DamagedAnswer):
                 if answer := self.get(key):
-                    found.add(str(answer.raw.get("id")))
-        return found
+                    yield answer
 
     def put(self, answer: Answer) -> Answer:
         """Store an answer and return the stored one: this, or an earlier one.

@@ -8,7 +8,6 @@ from fluency.core.records import Request, ToolOffer
 from fluency.generation.failure import Failure, no_message, refuse_failed
 from fluency.generation.providers.sdk_provider import Provider, Reply
 from fluency.generation.reply import (
-    Ends,
     MessageParts,
     check_silence,
     command_of,
@@ -20,16 +19,6 @@ from fluency.generation.reply import (
     text_or_none,
 )
 
-_STOPPED: Ends = {
-    "stop": "ok",
-    "tool_calls": "ok",
-    "length": "truncated",
-    "content_filter": "refusal",
-}
-_NATIVE_ENDS = (
-    *_STOPPED, "end_turn", "stop_sequence", "max_tokens", "completed", "complete", "eos",
-)  # fmt: skip
-"""How models behind a gateway end where they say nothing."""
 _COUNTS = (
     "prompt_tokens", "completion_tokens", "completion_tokens_details", "reasoning_tokens",
 )  # fmt: skip
@@ -82,11 +71,10 @@ class ChatProvider(Provider):
         calls = calls if isinstance(calls, list) else []
         text = said if tool is None else command_of(list(map(_call, calls)), tool)
         refused = text_or_none(reply.get("refusal"))
-        outcome = "refusal" if refused else outcome_of(_STOPPED, finish, text)
+        outcome = "refusal" if refused else outcome_of(finish, text)
         parts = parts_of(raw, outcome, text, finish, _COUNTS)
         if outcome in ("empty", "no-call") and not said.strip() and not calls:
-            native = str(choice.get("native_finish_reason") or "stop")
-            outcome_of(_STOPPED, "stop" if native.lower() in _NATIVE_ENDS else native, said)
+            outcome_of(str(choice.get("native_finish_reason") or "stop"), said)
             check_silence(parts, reply, *blocks)
             if content is None:  # vLLM, where its parser lost an answer
                 raise Failure("the server sent `content: null`", billed=True)

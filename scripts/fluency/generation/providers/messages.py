@@ -10,7 +10,6 @@ from fluency.core.study import ModelConfig
 from fluency.generation.failure import no_message, refuse_failed
 from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import (
-    Ends,
     MessageParts,
     check_silence,
     command_of,
@@ -22,14 +21,6 @@ from fluency.generation.reply import (
     text_or_none,
 )
 
-_STOPPED: Ends = {
-    "end_turn": "ok",
-    "stop_sequence": "ok",
-    "tool_use": "ok",
-    "refusal": "refusal",
-    "max_tokens": "truncated",
-    "model_context_window_exceeded": "truncated",
-}
 _COUNTS = ("input_tokens", "output_tokens", "output_tokens_details", "thinking_tokens")
 NO_TRACES = {"open_telemetry": {"traces": False, "propagation": False}}
 """Else they follow the environment, and cost."""
@@ -58,7 +49,7 @@ class MessagesProvider(Provider):
         said = joined(blocks)
         calls = [(call.get("name"), call.get("input")) for call in used]
         text = said if tool is None else command_of(calls, tool)
-        outcome = outcome_of(_STOPPED, stop_reason, text)
+        outcome = outcome_of(stop_reason, text)
         parts = parts_of(raw, outcome, text, stop_reason, _COUNTS)
         if outcome in ("empty", "no-call") and not said.strip() and not used:
             check_silence(parts, *blocks)
