@@ -14,6 +14,7 @@ import itertools
 import json
 import re
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -257,6 +258,10 @@ class Endpoint(contextlib.AbstractContextManager):
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         serve = {"target": self._server.serve_forever, "args": (0.05,)}
         threading.Thread(**serve, daemon=True).start()
+
+    def wrap(self, context: ssl.SSLContext) -> None:
+        """Speak TLS from now on."""
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
 
     # ------------------------------------------------------------ script
 

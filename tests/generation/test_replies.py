@@ -2,6 +2,9 @@
 
 import gzip
 import re
+import shutil
+import ssl
+import subprocess
 import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -319,3 +322,24 @@ def test_only_the_services_own_address_keeps_connections_alive(endpoint):
         model = ModelConfig(alias="m", id="claude-sonnet-4-6", base_url=url)
         transport = PROVIDERS["messages"](model, url, {"$KEY": "k"})._client._client._transport
         assert min(1, transport._pool._max_keepalive_connections) == most
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="there is no openssl to make a certificate")
+def test_own_certificate_of_a_local_server_is_trusted_by_ssl_cert_file(
+    endpoint, store, tmp_path, monkeypatch
+):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = f"openssl req -x509 -newkey rsa:2048 -nodes -days 1 -keyout {key} -out {certificate}"
+    made += " -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    subprocess.run(made.split(), check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    endpoint.wrap(context)
+    urls = {"sonnet": f"https://localhost:{endpoint.url.rpartition(':')[2]}"}
+    for file, says in (("", "connection failed"), (str(key) + "x", "SSL_CERT_FILE cannot be used")):
+        monkeypatch.setenv("SSL_CERT_FILE", file)
+        with pytest.raises(StopRun, match=says):
+            ask(generator_of(study_of(), store, endpoint, urls))
+        store.release()
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert ask(generator_of(study_of(), store, endpoint, urls)).answer.text == "ls -la"

@@ -220,14 +220,19 @@ class Provider:
         url = urlsplit(address or "https:")
         # A gateway may get out of step and give a call the reply to another on its connection.
         kept = 0 if address else None
+        local, file = LOOPBACK.fullmatch(url.hostname or ""), os.environ.get("SSL_CERT_FILE")
         try:
+            own = ssl.create_default_context(cafile=file) if local and file else True
             return self._http.AsyncClient(
                 limits=self._http.Limits(max_keepalive_connections=kept),
-                verify=url.scheme == "https",  # else loading the authorities takes long
-                trust_env=not LOOPBACK.fullmatch(url.hostname or ""),
+                verify=url.scheme == "https" and own,  # else loading the authorities takes long
+                trust_env=not local,
                 headers={"accept-encoding": "gzip"},
                 event_hooks={"response": [self._refuse]},
             )
+        except OSError as error:
+            what, hint = f"SSL_CERT_FILE cannot be used: {error}", "name a file of certificates"
+            raise UserError(what, where=f"environment: {file}", hint=hint) from None
         except (ImportError, ValueError, self._http.InvalidURL):
             raise UserError(
                 "the proxy of the environment cannot be used",
