@@ -49,7 +49,7 @@ BOXES = [
     "<|START_RESPONSE|>ls<|END_RESPONSE|>",
 ]
 ENDS = ["</s>", "<|im_end|>", "<|eot_id|>", "<|return|>", "<|endoftext|>", "<end_of_turn>", "<eos>"]
-ENDS += ["<turn|>", "[/INST]", "<｜end▁of▁sentence｜>"]
+ENDS += ["[|endofturn|]", "<turn|>", "[/INST]", "<｜end▁of▁sentence｜>"]
 HERE = ["cat > a <<'EOF'\n```\nx\n```\nEOF", "@'\n```\nx\n```\n'@ | Set-Content a"]
 KEPT = ["grep -c '</think>' notes.md", 'curl -d \'{"command": "x"}\' http://a', "ls **/*.rs", *HERE]
 
