@@ -65,6 +65,18 @@ def test_run_command_is_lowered_and_its_runner_is_not(sandbox):
     assert niceness.stdout.data == "19\n0\nrefused\n"
 
 
+MAPS = r"""
+for i in 1 2 3 4; do plan+=$i$'\x1f\x1f60000\x1f0\x1f\x1fmaps\n'; done
+exec 3>/dev/null 4<&-; HELPER_KEY= HELPER_PLAN=$plan /opt/helper/helper; sleep 1000
+"""
+"""Four processes map one file 60,000 times, by the program of the world's processes."""
+
+
+def test_run_processes_that_outlive_their_kill(sandbox):
+    result = bash(sandbox, MAPS, timeout_s=20.0)
+    assert result.lost and "do not end when they are killed" in result.lost
+
+
 def test_canary_interrupted_stops_the_run(sandbox, monkeypatch):
     def interrupted(*_):
         raise MachineBusy("busy")

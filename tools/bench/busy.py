@@ -53,7 +53,6 @@ def main(small: bool = False) -> dict[str, object]:
                 for name in list(commands)[: 1 if small else None]:
                     key = f"{number} of weight {weight}, {shell}, {name}"
                     figures[key] = verdict(sandbox, shell, commands[name])
-                    print(f"  {key}: {figures[key]}", flush=True)
     return figures
 
 
