@@ -41,7 +41,10 @@ def tar_header(name: str, size: int = 0, **changes) -> bytes:
 
 def squeeze(path: Path, chunks: Iterable[bytes]) -> Path:
     """Bytes as one zstandard frame."""
-    with path.open("wb") as raw, ZstdCompressor(level=1).stream_writer(raw) as out:
+    with (
+        path.open("wb") as raw,
+        ZstdCompressor(level=1, write_checksum=True).stream_writer(raw) as out,
+    ):
         for chunk in chunks:
             out.write(chunk)
     return path

@@ -13,6 +13,7 @@ import pytest
 
 from fluency.archive import pack, verify
 from fluency.archive.decision import write_decision
+from fluency.archive.playback import FIELDS
 from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
 from fluency.common.errors import UserError
@@ -381,6 +382,12 @@ def test_honest_archive_is_proven_wherever_it_is_read(small_archive, at):
         at(place)
         report = verify_archive(small_archive)
         assert report.exit_code == 0, report.lines(100)
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_each_field_of_a_record_is_checked_in_one_way(kind):
+    named = [name for names in FIELDS[kind].values() for name in names.split()]
+    assert sorted(named) == sorted(kind.model_fields.keys() - {"schema_version"})
 
 
 def test_world_of_another_generator_is_not_proven(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """The outer form: the same bytes for the same files, and hostile headers are refused."""
 
+import re
 import tarfile
 import tracemalloc
 from pathlib import Path
@@ -127,3 +128,30 @@ def test_cut_archive_is_refused(keep, tmp_path):
     path.write_bytes(path.read_bytes()[:keep])
     said = refusal(path)
     assert "damaged" in said or "does not begin with a MANIFEST" in said
+
+
+def recompressed(data: bytes, more: bytes = b"", *, checksum: bool = True) -> bytes:
+    plain = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    return zstandard.ZstdCompressor(write_checksum=checksum).compress(plain + more)
+
+
+OTHER_BYTES = {
+    "last byte cut": lambda data: data[:-1],
+    "byte behind the frame": lambda data: data + b"x",
+    "second frame": lambda data: data + zstandard.compress(b"x"),
+    "checksum flipped": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+    "no checksum": lambda data: recompressed(data, checksum=False),
+    "byte behind the tar": lambda data: recompressed(data, b"x"),
+    "zeros behind the tar": lambda data: recompressed(data, bytes(tarfile.RECORDSIZE)),
+    "nothing": lambda data: b"",
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_BYTES)
+def test_file_that_is_not_one_whole_tar_in_one_frame_is_refused(kind, tmp_path):
+    path = ours({"a": b"x"}, tmp_path / "x.tar.zst")
+    path.write_bytes(recompressed(path.read_bytes()))
+    with unpacked(path) as sound:
+        assert sound.problems == []
+    path.write_bytes(OTHER_BYTES[kind](path.read_bytes()))
+    assert re.search("whole zstandard frame|behind the tar|cannot be unpacked", refusal(path))

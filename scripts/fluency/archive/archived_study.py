@@ -299,12 +299,13 @@ class ArchivedStudy:
             deviations = [one for one in deviations if not is_about_code(one)]
         return made.model_copy(update=blank | {"deviations": deviations})
 
-    def view(self) -> StudyView:
+    def view(self, heading: str = "") -> StudyView:
         """The study as the report reads it: recomputed, with nothing that the archive concludes."""
         records = cache(lambda cell: self.played(cell, self.records(cell)))
         collector = ProvenanceCollector(self.study, map(records, self.cells))
         control, provenance = self.played_control(), self.provenance(collector)
-        return StudyView(self.study, self.tasks, self.cells, records, provenance, control)
+        parts = self.study, self.tasks, self.cells, records, provenance, control
+        return StudyView(*parts, heading=heading)
 
 
 def load_world(read: Callable[[str], bytes], folder: str) -> World:

@@ -139,6 +139,12 @@ class VerifyReport:
     def exit_code(self) -> int:
         return EXIT_CODES[self.verdict()]
 
+    @property
+    def heading(self) -> str:
+        """What pages of the archive say first."""
+        said = "NOT CHECKED: these numbers are what this checkout recomputes."
+        return said if self.exit_code else ""
+
     def lines(self, most: int = 10) -> list[str]:
         """The report for a terminal, with at most `most` findings of each weight."""
         manifest, missing = self.manifest, self.missing
@@ -211,7 +217,7 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
         if archived is None or report.altered:
             return report.exit_code
         folder = into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst")
-        written = write_opened(archived.view(), folder)
+        written = write_opened(archived.view(report.heading), folder)
     print("Report:   {}\nExplorer: {}".format(*written))
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         for path in written:
@@ -260,7 +266,7 @@ def verified_view(archive: UnpackedArchive) -> tuple[StudyView, VerifyReport]:
             where=str(archive.path),
             hint="`make verify` lists everything that does not hold",
         )
-    return archived.view(), report
+    return archived.view(report.heading), report
 
 
 def check_day(report: VerifyReport) -> None:

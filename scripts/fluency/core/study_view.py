@@ -18,6 +18,7 @@ class StudyView:
 
     Attributes:
         records: gives a cell's records, each None until it is made.
+        heading: what a page of it says first.
     """
 
     study: Study
@@ -26,6 +27,7 @@ class StudyView:
     records: Callable[[Cell], CellRecords]
     provenance: Provenance = field(default_factory=Provenance)
     control: Control | None = None
+    heading: str = ""
 
     def row(self, cell: Cell) -> Row:
         """The cell's row of the table."""

@@ -37,10 +37,11 @@ def write_explorer(
     write_atomic(path, page(page_index(frame, view), page_details(frame, view), header))
 
 
-def page_header(analysis: Analysis) -> dict[str, Any]:
+def page_header(analysis: Analysis, heading: str = "") -> dict[str, Any]:
     """What the page says above its table: the numbers and claims as the report states them.
 
-    `verdict`: the report's first line. `rates`, `failures`: rows of cells, the headers first.
+    `heading`: before all else. `verdict`: the report's first line. `rates`, `failures`: rows of
+    cells, the headers first.
     """
     shells, total = analysis.study.shells, defaultdict[str, Counter[str]](Counter)
     for model in analysis.models:
@@ -53,7 +54,8 @@ def page_header(analysis: Analysis) -> dict[str, Any]:
         for name, (_, meaning) in FAILURES.items()
         if name in total
     ]
-    return {"verdict": decides(analysis), "rates": result_rows(analysis), "failures": failures}
+    header = {"heading": heading, "verdict": decides(analysis)}
+    return header | {"rates": result_rows(analysis), "failures": failures}
 
 
 def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:

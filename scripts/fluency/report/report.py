@@ -38,7 +38,7 @@ STATED_ELSEWHERE = {
 def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> None:
     """Write `report.md`, `figures/*.svg` and `explorer.html`; the same inputs, the same bytes."""
     analysis = write_report(folder / "report.md", frame, view)
-    write_explorer(folder / "explorer.html", frame, view, page_header(analysis))
+    write_explorer(folder / "explorer.html", frame, view, page_header(analysis, view.heading))
 
 
 def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> Analysis:
@@ -69,6 +69,7 @@ def page_values(
         "analysis": analysis,
         "study": view.study,
         "control": view.control,
+        "heading": view.heading,
         "verdict": sentences.decides(analysis),
         "question": f"Does a model write a working one-shot command more often in {challenger} "
         f"than in {baseline}?",
