@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 from fluency.archive.verify import verify_archive
 from fluency.common.paths import ROOT
@@ -20,24 +21,26 @@ from fluency.core.tasks import load_tasks
 from fluency.scoring.score_cell import score_cell
 from tests.archive.factory import Made, archived, make, make_study
 
-MODELS, TRIALS = 10, 5
+MODELS, TRIALS, PAIRS = 10, 5, 5
 
 
 def main(small: bool = False) -> dict[str, object]:
-    """Each step runs in its own process; its seconds include imports."""
+    """Each step runs in its own process; its seconds include imports. Ratios are of pairs."""
     models, trials = (1, 1) if small else (MODELS, TRIALS)
     with tempfile.TemporaryDirectory(prefix="fluency-bench-") as folder:
         made = make(Path(folder), make_study(PILOT, trials=trials, models=models))
-        steps = {}
-        for step in STEPS:
+        steps = dict[str, list[dict[str, float]]]()
+        for step in ("archive", *("verify", "bare judging") * (1 if small else PAIRS)):
             command = [sys.executable, "-m", __name__, step, folder, str(models), str(trials)]
             done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-            steps[step] = json.loads(done.stdout.splitlines()[-1])
+            steps.setdefault(step, []).append(json.loads(done.stdout.splitlines()[-1]))
     figures: dict[str, object] = {"cells": len(made.cells)}
     for step, measured in steps.items():
-        figures |= {f"{step}, {unit}": value for unit, value in measured.items()}
-    ratio = steps["verify"]["s"] / steps["bare judging"]["s"]
-    return figures | {"verify / bare judging": round(ratio, 2)}
+        for unit in measured[0]:
+            figures[f"{step}, {unit}"] = median(each[unit] for each in measured)
+    pairs = zip(steps["verify"], steps["bare judging"], strict=True)
+    ratios = [round(verified["cpu s"] / judged["cpu s"], 2) for verified, judged in pairs]
+    return figures | {"verify / bare judging": median(ratios), "of each pair": ratios}
 
 
 def _verify(made: Made) -> None:
@@ -63,10 +66,11 @@ STEPS: dict[str, Callable[[Made], object]] = {
 }
 
 if __name__ == "__main__":
-    began = time.monotonic()
+    began, used = time.monotonic(), time.process_time()
     study = make_study(PILOT, models=int(sys.argv[3]), trials=int(sys.argv[4]))
     STEPS[sys.argv[1]](Made(Path(sys.argv[2]), study, load_tasks(PILOT)))
     # Not getrusage: its peak is inherited from the process that started this one.
     status = Path("/proc/self/status").read_text(encoding="ascii")
     peak = int(status.split("VmHWM:")[1].split()[0]) / 1024
-    print(json.dumps({"s": round(time.monotonic() - began, 2), "MB": round(peak)}))
+    seconds = {"s": time.monotonic() - began, "cpu s": time.process_time() - used}
+    print(json.dumps({"MB": round(peak)} | {name: round(s, 2) for name, s in seconds.items()}))

@@ -161,6 +161,9 @@ class ModelConfig(StrictModel):
     in_flight: int = Field(4, ge=1, le=64)
     """Requests in flight at a time."""
 
+    def __hash__(self) -> int:
+        return hash(self.alias)
+
     @model_validator(mode="before")
     @classmethod
     def _defaults_of_the_wire(cls, values: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -89,6 +90,7 @@ class Policy:
         return "free" if price.is_free else f"{rates} a million tokens on {price.dated}"
 
 
+@cache  # it is asked for with every cell
 def resolve(model: ModelConfig) -> Policy:
     """The policy of a config entry.
 
