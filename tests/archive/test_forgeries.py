@@ -339,6 +339,7 @@ SHOWN = (
     "another model asked",
     "another wire",
     "tree",
+    "key of a world",
     "rigged sandbox",
     "rigged sandbox, commit invented",
     "file the sandbox lacks",

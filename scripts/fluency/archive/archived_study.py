@@ -54,6 +54,8 @@ MAX_VALUES_IN_ALL = 20_000_000
 """JSON values in all records and answers: what takes a quarter of a minute to read."""
 MAX_TABLE = 64 << 20
 """Characters of text in the rows of all cells."""
+ISOLATION = {"name", "seccomp", "seccomp_profile", "runtime"}
+"""What of the engine is the same for every cell; nodes of a cluster differ in the rest."""
 OF_THE_READER = ("commit", "dirty", "version", "versions", "lock_sha256", "config_files")
 """What a provenance says of the checkout that gathers it."""
 
@@ -254,10 +256,13 @@ class ArchivedStudy:
         """What a cell's records give by this checkout's code, as far as it can judge them."""
         if cell.task not in self.judged_here:
             records = records._replace(score=None)
-        file = self.image_file
-        if records.execution and not file:
-            raise ArchiveError("the archive does not hold it", where=IMAGE_FILE)
-        image = (file.image, file.engine) if file else None
+        image, file, execution = None, self.image_file, records.execution
+        if execution:
+            if not file:
+                raise ArchiveError("the archive does not hold it", where=IMAGE_FILE)
+            stated = {key: execution.engine[key] for key in execution.engine.keys() - ISOLATION}
+            same = {key: file.engine[key] for key in file.engine.keys() & ISOLATION}
+            image = file.image, stated | same
         return play(self.study, self.task_of[cell.task], cell, records, image, self.world, differ)
 
     def control_plan(self) -> list[ControlCommand]:

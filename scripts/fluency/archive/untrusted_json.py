@@ -42,7 +42,7 @@ def parse_untrusted(data: bytes, where: str) -> Any:
             UTF-8, more than MAX_VALUES values and keys, and more than 200 levels.
     """
     if sum(map(data.count, b",:[{")) > MAX_VALUES:  # those in strings included
-        unescaped = data.replace(b"\\", b"").replace(b'\"', b"")
+        unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
         if any(islice(_TO_NEXT_VALUE.finditer(unescaped), MAX_VALUES + 2, None)):
             raise ArchiveError(f"it holds more than {MAX_VALUES:,} values and keys", where=where)
     try:
