@@ -260,9 +260,10 @@ class ArchivedStudy:
         if execution:
             if not file:
                 raise ArchiveError("the archive does not hold it", where=IMAGE_FILE)
-            stated = {key: execution.engine[key] for key in execution.engine.keys() - ISOLATION}
-            same = {key: file.engine[key] for key in file.engine.keys() & ISOLATION}
-            image = file.image, stated | same
+            same = {key: value for key, value in file.engine.items() if key in ISOLATION}
+            stated = execution.engine.items()
+            kept = {key: value for key, value in stated if key not in ISOLATION or key in same}
+            image = file.image, kept | same
         return play(self.study, self.task_of[cell.task], cell, records, image, self.world, differ)
 
     def control_plan(self) -> list[ControlCommand]:
