@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import lzma
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -25,19 +24,12 @@ def is_known_command(name: str, grammar: Grammar) -> bool:
         return False  # a file of the project
     plain = path.name.removesuffix(".exe")
     low = plain.rpartition("\\")[2].lower() if grammar == POWERSHELL else plain
-    known = words_in("other_programs")
+    known = words_in("programs")
     if grammar == POWERSHELL:
         nouns = rows_of("elsewhere_cmdlets").items()
         known |= {f"{verb}-{noun}".lower() for noun, verbs in nouns for verb in verbs}
         known |= words_in("cmdlets") | rows_of("aliases").keys()
-    return low in known or plain in debian_programs()
-
-
-@cache
-def debian_programs() -> frozenset[str]:
-    """The programs of Debian's packages, by file name."""
-    with lzma.open(DATA / "debian_programs.txt.xz", "rt") as file:
-        return frozenset(file.read().split())
+    return low in known
 
 
 @cache
