@@ -9,9 +9,7 @@ from types import ModuleType
 from tree_sitter import Tree
 
 from fluency.core.dialects import bash, powershell, tree
-from fluency.core.dialects.tree import Call as Call
-from fluency.core.dialects.tree import Parsed as Parsed
-from fluency.core.dialects.tree import TooManySteps
+from fluency.core.dialects.tree import Parsed, TooManySteps
 from fluency.core.shells import Condition, Grammar, Shell
 
 MAX_BYTES = 8_000

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from fluency.core.grammar import BASH, POWERSHELL, Call, Parsed, parse
+from fluency.core.dialects.tree import Call, Parsed
+from fluency.core.grammar import BASH, POWERSHELL, parse
 from fluency.core.records import Composition, MadeOf, Result
 from fluency.core.shells import Grammar, Shell, other_dialect
 from fluency.scoring import checks
 
 
-def is_known_command(name: str, grammar: Grammar) -> bool:
+def is_known_command(name: str, grammar: Grammar | None) -> bool:
     """Whether other machines may have a command of this name.
 
     Of an absolute path the file's name counts.

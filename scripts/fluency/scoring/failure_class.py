@@ -37,7 +37,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fluency.core.grammar import BASH, Call, parse
+from fluency.core.dialects.tree import Call
+from fluency.core.grammar import parse
 from fluency.core.records import THINKING, Extraction, FailureClass, Outcome, Result, side_effects
 from fluency.core.shells import Shell, other_dialect
 from fluency.scoring import commands
@@ -141,7 +142,7 @@ def _unreadable(
         calls = parse(grammar, command).calls or [Call("", ())]
         *_, last = commands.calls_of(calls[-1], grammar)
         names = [last.name]
-    there = all(commands.is_known_command(name, grammar or BASH) for name in names)
+    there = all(commands.is_known_command(name, grammar) for name in names)
     return Classification("missing-program" if there else "invented-command", f"{problem}.")
 
 
