@@ -118,8 +118,8 @@ open: $(RUN) ## Verify an archive and open its report and explorer (ARCHIVE=file
 example: $(RUN) ## The example study: verified offline, its report and explorer opened (VERBOSE=1)
 	@fluency open example/*.tar.zst $(if $(VERBOSE),--verbose)
 
-replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|execute)
-	@fluency replay "$${ARCHIVE:-}" $(if $(STAGE),--stage $(STAGE))
+replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|execute; N=40: a random sample)
+	@fluency replay "$${ARCHIVE:-}" $(if $(STAGE),--stage $(STAGE)) $(if $(N),--sample $(N))
 
 decision: $(RUN) ## Write a decision record from an archive (ARCHIVE=file TITLE="...")
 	@fluency decision "$${ARCHIVE:-}" --title "$${TITLE:-}"

@@ -201,6 +201,9 @@ add(
         default="score",
         help="The first stage that is repeated.",
     ),
+    click.Option(
+        ["--sample"], type=click.IntRange(1), metavar="N", help="Execute N random cells only."
+    ),
 )
 add(
     "archive.decision:write_decision_record",
@@ -247,10 +250,11 @@ def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
     report = verify_archive(path)
     if report.exit_code:
         path.unlink()
-        what = f"the results do not fit this checkout: {next(iter(report.found[report.verdict()]))}"
+        verdict = report.verdict()
+        what = f"the archive would be {verdict}: {next(iter(report.found[verdict]))}"
         hint = "`make run` measures again what has changed, or check out the commit of the results"
         raise UserError(what, where="archive", hint=hint)
-    print(path)
+    print(f"{report.verdict()}\n{path}")
     return 0
 
 

@@ -61,6 +61,7 @@ def test_record_needs_a_title_and_is_never_written_over(record, archive):
     for title, said in (
         ("Which shell should prompts name", "record of this name"),
         (" ?! ", "needs a title"),
+        ("Über", "needs a title in ASCII"),
     ):
         with pytest.raises(UserError, match=said):
             write_decision(archive, title, record.parent, utc_date="2026-11-23")
@@ -87,8 +88,8 @@ def test_record_of_unchecked_archive_says_so(archive, tmp_path):
 def test_commands_of_a_record_work_as_written(archive, tmp_path):
     """From the project's folder, also if the record was written from another."""
     path = write_decision(archive, "it's done", tmp_path / "a folder")
-    line = next(line for line in path.read_text().splitlines() if "--record" in line)
-    verify, replay = re.findall(r"`+ ?((?:fluency verify|make replay) .*?) ?`", line)
+    line = next(line for line in path.read_text().splitlines() if "RECORD=" in line)
+    verify, replay = re.findall(r"`+ ?(make (?:verify|replay) .*?) ?`", line)
     verified, dry = (
         subprocess.run(
             ["bash", "-c", command], cwd=ROOT, capture_output=True, text=True,

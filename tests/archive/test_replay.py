@@ -19,6 +19,7 @@ from tests.archive.hostile import rewritten, text
 def test_nothing_differs_by_the_same_checks(archive, offline):
     found = replay_archive(archive)
     assert (found.differences, found.cells, found.before) == ([], 8, found.after)
+    assert found.exit_code == 0
     assert "0 of 8 cells pass or fail differently" in found.markdown()
     assert "unchanged" in found.markdown()
 
@@ -38,7 +39,7 @@ def test_replay_with_another_check_shows_differences(archive, monkeypatch, capsy
         f"qwen-0.5b/{shell}/stale-lockfiles/1" for shell in ("bash", "pwsh")
     ]
     assert found.before != found.after
-    assert replay(archive, "score") == 0
+    assert replay(archive, "score") == 1
     printed = capsys.readouterr().out
     assert printed == found.markdown()
     assert "\x1b" not in printed and "&#94;&#92;d+&#36;⏎" in printed
@@ -68,8 +69,22 @@ def test_replay_shows_changes_of_newer_image(archive, made):
     for words in ("passed: True, now False", "now missing-program", "worlds_passed: 2, now 0"):
         assert words in changed.what
     left = [one for one in found.differences if "the engine went away" in one.what]
-    assert len(left) == 4 and not any(one.pass_changed for one in left)
+    assert len(left) == 4 and {one.pass_changed for one in left} == {None}
+    assert replace(found, differences=left).exit_code == 3
     assert "pwsh: archived 7.6.5, now 7.7.0" in found.notes and found.before != found.after
+
+
+def test_sample_runs_some_cells_and_leaves_the_rest(archive, made, monkeypatch):
+    """An archive with an invented output, of which each cell that is drawn runs again."""
+    executor = Newer(made.tasks, ("bash", "pwsh"))
+    monkeypatch.setattr(Newer, "run", lambda *_: result_of(b"", exit_code=1))
+    found = replay_archive(archive, executor, sample=3)
+    passed = [one for one in found.differences if one.pass_changed]
+    assert found.cells == 3 and len(found.differences) == 3
+    assert found.exit_code == bool(passed)
+    whole = replay_archive(archive, executor, sample=40)
+    assert (whole.cells, whole.exit_code) == (8, 1)
+    assert {one.cell for one in passed} < {one.cell for one in whole.differences}
 
 
 LIMITS = SandboxConfig().limits.model_dump()

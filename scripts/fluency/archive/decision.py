@@ -40,10 +40,9 @@ def write_decision(
             when the archive is altered.
     """
     slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].strip("-")
-    if not slug:
-        raise UserError(
-            "a decision needs a title", where="title", hint='`make decision ARCHIVE=… TITLE="…"`'
-        )
+    if not (slug and title.isascii()):
+        what = "the record's file name needs a title in ASCII letters or digits"
+        raise UserError(what, where="title", hint='`make decision ARCHIVE=… TITLE="…"`')
     date = utc_date or clock.utc_date()
     path = out_folder / f"{date}-{slug}.md"
     if path.exists():

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import SystemRandom
 from typing import Literal
 
 from fluency.analysis.study_analysis import analyse
@@ -41,12 +42,12 @@ class CellDifference:
     """A cell whose row changed.
 
     Attributes:
-        pass_changed: whether it passes, and not only why it failed.
+        pass_changed: whether it passes, and not only why it failed; None if it was not replayed.
         what: the columns that differ, or why the cell was not replayed.
     """
 
     cell: str
-    pass_changed: bool
+    pass_changed: bool | None
     what: str
 
 
@@ -55,6 +56,7 @@ class Replay:
     """The outcome of a replay.
 
     Attributes:
+        cells: number of cells that were chosen.
         before, after: a headline for each model.
     """
 
@@ -70,21 +72,33 @@ class Replay:
         """The differences and the effect on the verdict."""
         return render("replay.md.j2", vars(self))
 
+    @property
+    def exit_code(self) -> int:
+        """1: a cell passes or fails differently; 3: a cell could not be replayed."""
+        changed = {one.pass_changed for one in self.differences}
+        return 1 if True in changed else 3 if None in changed else 0
 
-def replay(archive: Path, stage: Literal["score", "execute"]) -> int:
-    """Rescore or re-execute an archive with the present code and image; print the differences."""
-    sandbox = open_sandbox(SandboxConfig()) if stage == "execute" else None
-    print_lines(replay_archive(archive, sandbox).markdown().splitlines())
-    return 0
+
+def replay(archive: Path, stage: Literal["score", "execute"], sample: int | None = None) -> int:
+    """Rescore or re-execute an archive with the present code and image; print the differences.
+
+    Args:
+        sample: execute so many random cells only.
+    """
+    sandbox = open_sandbox(SandboxConfig()) if sample or stage == "execute" else None
+    found = replay_archive(archive, sandbox, sample)
+    print_lines(found.markdown().splitlines())
+    return found.exit_code
 
 
-def replay_archive(path: Path, sandbox: Sandbox | None = None) -> Replay:
+def replay_archive(path: Path, sandbox: Sandbox | None = None, sample: int | None = None) -> Replay:
     """Score an archive with this checkout's tasks and checks.
 
     A task that this checkout lacks is named, and its cells are left as archived.
 
     Args:
         sandbox: where its commands run again before they are scored.
+        sample: how many executed cells are chosen, at random; all if missing.
 
     Raises:
         UserError: for files that the manifest does not name, and for limits above config.yaml's.
@@ -100,9 +114,16 @@ def replay_archive(path: Path, sandbox: Sandbox | None = None) -> Replay:
         if sandbox:
             _check_limits(archived)
         tasks = present_tasks(archived.task_of)
-        replayed = []
+        chosen = [
+            cell
+            for cell in archived.cells
+            if f"results/executions/{cell.path}.json" in archive.places
+        ]
+        if sample:
+            chosen = SystemRandom().sample(chosen, min(sample, len(chosen)))
+        replayed, replay_one = [], partial(_replayed, archived, tasks, sandbox, {*chosen})
         with ThreadPoolExecutor(2) as pool:
-            for one in pool.map(partial(_replayed, archived, tasks, sandbox), archived.cells):
+            for one in pool.map(replay_one, archived.cells):
                 replayed.append(one)
                 if len(replayed) % 100 == 0:
                     log_line(f"replayed {len(replayed):,} of {len(archived.cells):,} cells")
@@ -111,8 +132,8 @@ def replay_archive(path: Path, sandbox: Sandbox | None = None) -> Replay:
         return Replay(
             heading=how,
             archive=path.name,
-            cells=len(after),
-            differences=list(filter(None, found)),
+            cells=len(chosen),
+            differences=sorted(filter(None, found), key=lambda one: not one.pass_changed),
             notes=list(_notes(archived, tasks, sandbox)),
             before=_headlines(archived, before),
             after=_headlines(archived, after),
@@ -143,14 +164,20 @@ def _limits(study: Study) -> dict[str, float]:
 
 
 def _replayed(
-    archived: ArchivedStudy, tasks: Mapping[str, Task], sandbox: Sandbox | None, cell: Cell
+    archived: ArchivedStudy,
+    tasks: Mapping[str, Task],
+    sandbox: Sandbox | None,
+    chosen: set[Cell],
+    cell: Cell,
 ) -> tuple[Row, Row, CellDifference | None]:
     """A cell's row before and after, and what differs; the archived row if it is not replayed."""
     records = archived.records(cell)
     generation, execution, _ = records
     old, task = archived.row(cell, records), tasks.get(cell.task)
-    if task is None or generation is None or execution is None:
+    if cell not in chosen or generation is None or execution is None:
         return old, old, None
+    if task is None:
+        return old, old, CellDifference(cell.path, None, "this checkout lacks its task")
     try:
         if sandbox:
             execution = execute_cell(
@@ -158,7 +185,7 @@ def _replayed(
             )
         score = play_score(archived.study, task, generation, execution, archived.world)
     except UserError as error:
-        return old, old, CellDifference(cell.path, False, f"not replayed: {error.what}")
+        return old, old, CellDifference(cell.path, None, error.what)
     new = archived.row(cell, CellRecords(generation, execution, score))
     was, now = old.model_dump(exclude=UNSTEADY), new.model_dump(exclude=UNSTEADY)
     parts = [f"{key}: {was[key]}, now {now[key]}" for key in was if was[key] != now[key]]
@@ -178,7 +205,6 @@ def _notes(
     for task in archived.tasks:
         mine = ours.get(task.id)
         if mine is None:
-            yield f"task {task.id} is not in this checkout; its cells are left as archived"
             continue
         if mine.check_sha256 != task.check_sha256:
             yield f"task {task.id} has another check than the archived one"
