@@ -166,7 +166,7 @@ add(
 )
 add("generation.audit:main", "List and verify the answer store.", "answers")
 add(
-    "archive.registration:register",
+    "registration:register",
     "Freeze tasks, seeds, models and analysis plan before a study.",
     'preregister --configfile config/study.yaml --decision "which shell our prompts name"',
     STUDY,

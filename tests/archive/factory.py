@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fluency.archive.pack import make_archive
-from fluency.archive.registration import preregister, with_registration
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.code_hashes import code_sha256
@@ -42,6 +41,7 @@ from fluency.generation.generator import Generator
 from fluency.generation.providers import answer_to as provided
 from fluency.generation.request import build_prompt, request_for
 from fluency.generation.store import AnswerStore
+from fluency.registration import preregister, with_registration
 from fluency.report.report import write_products
 from fluency.scoring.score_cell import score_cell
 from fluency.validation.control import run_control

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from fluency.archive import archived_study, unpack
-from fluency.archive import untrusted_json as parsing
 from fluency.archive.archived_study import (
     MAX_CELLS,
     MAX_WORLDS,
@@ -25,12 +24,13 @@ from fluency.archive.archived_study import (
 )
 from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.unpack import MAX_DOCUMENT, MAX_MANIFEST, unpacked
-from fluency.archive.untrusted_json import MAX_VALUES, parse_untrusted
 from fluency.archive.verify import verify_archive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
+from fluency.core import untrusted_json as parsing
 from fluency.core.config_files import read_yaml
+from fluency.core.untrusted_json import MAX_VALUES, parse_untrusted
 from tests.archive.hostile import FACTS, contents, replace_file, rewritten, squeeze, tar_header
 from tests.archive.test_hostile_contents import sparse
 

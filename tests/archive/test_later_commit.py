@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fluency.archive.registration import read_registration
 from fluency.common.clock import utc_date
 from fluency.common.paths import ROOT
 from fluency.core import tasks as bank
 from fluency.core.tasks import TaskSet
+from fluency.registration import read_registration
 from tests.archive.factory import archived, make_registered, make_study
 from tests.archive.hostile import contents
 from tests.workflow.project import Project

@@ -1,25 +1,31 @@
 """A frozen design shows its edits, and a study every way in which it is not the registered one."""
 
 import json
+import shutil
+import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 from types import SimpleNamespace
 
 import pytest
 
+from fluency import registration
 from fluency.analysis.decision_table import plan_for
-from fluency.archive import registration
-from fluency.archive.registration import design, preregister, read_registration
 from fluency.archive.verify import verify_archive
+from fluency.common import git
 from fluency.common.canonical import with_self_hash
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256_file
 from fluency.common.git import git_state
+from fluency.common.paths import ROOT
 from fluency.core.code_hashes import FROZEN, code_sha256
+from fluency.core.provenance import Provenance
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Limits, ModelConfig, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
+from fluency.registration import design, preregister, read_registration, with_registration
 from tests.archive.factory import archived, deviations, gather, make, make_study, products
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")
@@ -52,7 +58,7 @@ def test_registration_freezes_what_a_result_depends_on(path, study, tasks):
     assert frozen["models"]["qwen-0.5b"]["temperature_sent"] == 0.7
     assert frozen["code"] == {stage: code_sha256(stage) for stage in FROZEN}
     assert frozen["analysis"]["plan"]["bands"] == plan_for(DESIGN_SHELLS)["bands"]
-    assert frozen["exclusions"] and (frozen["commit"], frozen["dirty"]) == git_state()
+    assert frozen["exclusions"] and (frozen["commit"], frozen["dirty"]) == (None, None)
     harmless = study.model_copy(update={"confirm": "yes", "preregistration": str(path)})
     assert deviations(study, tasks, path) == deviations(harmless, tasks, path) == []
 
@@ -95,9 +101,13 @@ def test_registration_freezes_every_key_that_decides(path):
 
 
 def test_every_key_of_the_design_is_compared(study, tasks, path):
+    """Another value, no key and an unknown key are each a deviation, or refused with a sentence."""
     frozen = read_registration(path)
-    keys = [(key,) for key in design(study, tasks).keys() - {"tasks", "models", "code"}]
-    keys += [("code", stage) for stage in frozen["code"]]
+    keys = [(key,) for key in design(study, tasks)]
+    keys += [
+        (key, name) for key in ("code", "prompt", "analysis", "limits") for name in frozen[key]
+    ]
+    keys += [("analysis", "plan", name) for name in frozen["analysis"]["plan"]]
     keys += [
         (key, entry, name)
         for key in ("tasks", "models")
@@ -105,11 +115,35 @@ def test_every_key_of_the_design_is_compared(study, tasks, path):
         for name in frozen[key][entry]
     ]
     for *parents, last in keys:
-        edited = json.loads(json.dumps(frozen))
-        reduce(dict.__getitem__, parents, edited)[last] = ["something else"]
-        path.write_text(pretty_json(with_self_hash(edited)))
-        found = deviations(study, tasks, path)
-        assert len(found) == 1, (parents, last, found)
+        for change in (
+            lambda place, last: place.update({last: other(place[last])}),
+            lambda place, last: place.pop(last),
+            lambda place, last: place.update({f"{last}_too": None}),
+        ):
+            edited = json.loads(json.dumps(frozen))
+            change(reduce(dict.__getitem__, parents, edited), last)
+            path.write_text(pretty_json(with_self_hash(edited)))
+            try:
+                found = deviations(study, tasks, path)
+            except UserError as error:
+                assert "it does not fit the schema" in error.what, (last, error)
+            else:
+                assert len(found) == 1, (parents, last, found)
+
+
+def other(value):
+    """Another value of the same JSON type; of an object, another entry; 1 for true."""
+    match value:
+        case dict():
+            return {key: value[key] for key in list(value)[1:]} or {"another": None}
+        case str():
+            return value[:-1] + ("0" if value.endswith("f") else "f")
+        case bool() | None:
+            return int(bool(value))
+        case list():
+            return [*value, *value[:1]]
+        case _:
+            return value + 1
 
 
 @pytest.mark.parametrize(
@@ -148,6 +182,61 @@ def test_study_names_how_many_registrations_ask_the_same(tmp_path):
     assert verified.exit_code == 0, verified.lines()
 
 
+@pytest.fixture
+def repository(tmp_path, monkeypatch) -> Callable[..., str]:
+    """This checkout's code as a repository; commits all at a time and returns the commit."""
+    root = tmp_path / "repository"
+    for folder in ("scripts", "sandbox"):
+        shutil.copytree(ROOT / folder, root / folder)
+    for module in (git, registration):
+        monkeypatch.setattr(module, "ROOT", root)
+
+    def commit(utc: str) -> str:
+        monkeypatch.setenv("GIT_COMMITTER_DATE", utc)
+        identity = ("-c", "user.name=test", "-c", "user.email=test@example.org")
+        for command in (("init", "-q"), ("add", "-A"), (*identity, "commit", "-qm", "A commit")):
+            subprocess.run(["git", *command], cwd=root, check=True)
+        return git.git_state()[0]
+
+    return commit
+
+
+def test_git_refutes_or_proves_when_and_where_a_study_was_registered(repository, study, tasks):
+    first, file = "2026-11-25T00:00:00Z", git.ROOT / "scripts/fluency/core/study.py"
+    commit = repository("2026-11-20T00:00:00Z")
+    path = preregister(study, tasks, DECISION, git.ROOT / "pre", utc=UTC)
+    cited = study.model_copy(update={"preregistration": str(path.relative_to(git.ROOT))})
+
+    def found(first: str = first, **changes: object) -> tuple[list[str], list[str]]:
+        path.write_text(pretty_json(with_self_hash(read_registration(path) | changes)))
+        made = with_registration(Provenance(first_answer_utc=first), cited, tasks)
+        assert made.registration and {*made.registration.refuted} <= {*made.deviations}
+        return made.registration.refuted, made.registration.unproven
+
+    named = {"commit": commit, "dirty": False}
+    none = "order not proven: git here has no such file"
+    assert found() == ([], [none])
+    assert found(**named) == ([], [none])
+    assert found(registered_utc="2026-11-19T00:00:00Z", **named)[0] == [
+        "registered_utc: 2026-11-19T00:00:00Z is before its commit, which is of "
+        "2026-11-20T00:00:00Z"
+    ]
+    found(registered_utc=UTC, **named)
+    repository("2026-11-23T00:00:00Z")
+    assert found() == ([], [])
+    (late,) = found("2026-11-22T12:00:00Z")[1]
+    assert "order not proven: the first commit with it" in late
+    found(registered_utc="2026-11-24T00:00:00Z")
+    repository("2026-11-23T12:00:00Z")
+    ((after,), _) = found()
+    assert "is after the commit with its file, of 2026-11-23T12:00:00Z" in after
+    file.write_text(file.read_text() + "\n")
+    found(registered_utc=UTC)
+    (unclean,) = found()[0]
+    assert unclean == "dirty: its commit has no such scripts/fluency/core/study.py as it registers"
+    assert found(dirty=True)[0] == []
+
+
 def test_preregister_prints_how_to_prove_order(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(registration, "ROOT", tmp_path)
     study = make_study(TASKS)
@@ -175,20 +264,26 @@ def test_read_registration_refuses_damage_edits_and_future(study, tasks, path):
     frozen = json.loads(text)
     refused = [
         ("no json", "is not JSON"),
-        ("[]", "no such registration of schema 1"),
+        ("[]", "does not fit the schema"),
         (text.replace('  "trials": 2', '  "trials": 2,\n  "trials": 2'), "duplicate key"),
-        (text.replace('"schema_version": 1', '"schema_version": 2'), "no such registration of"),
+        (text.replace('"schema_version": 1', '"schema_version": 2'), "schema_version"),
     ]
-    for key in ("decision", "registered_utc", "analysis", "sha256"):
-        other = "0" * 64 if isinstance(frozen[key], str) else 99
-        refused.append((pretty_json(frozen | {key: other}), "edited after it was made"))
-    for made in ("2999-01-01T00:00:00Z", "2026-02-31T00:00:00Z", "2026-11-22", None, 20261122):
-        other = pretty_json(with_self_hash(frozen | {"registered_utc": made}))
-        refused.append((other, "is not a time in the past"))
+    for key in ("decision", "trials", "analysis", "sha256"):
+        refused.append(
+            (pretty_json(frozen | {key: other(frozen[key])}), "edited after it was made")
+        )
+    for made, said in {
+        "2999-01-01T00:00:00Z": "is not a time in the past",
+        "2026-02-31T00:00:00Z": "is not a time in the past",
+        "2026-11-22": "registered_utc",
+        None: "registered_utc",
+        20261122: "registered_utc",
+    }.items():
+        refused.append((pretty_json(with_self_hash(frozen | {"registered_utc": made})), said))
     for data, said in refused:
         path.write_text(data)
         with pytest.raises(UserError, match=said):
             deviations(study, tasks, path)
     path.unlink()
-    with pytest.raises(UserError, match="no such registration of schema 1"):
+    with pytest.raises(UserError, match="no such registration"):
         deviations(study, tasks, path)

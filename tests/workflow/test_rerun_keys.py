@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from fluency.archive.registration import preregister
 from fluency.common.paths import TASKS
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import load_tasks
 from fluency.execution import isolation
+from fluency.registration import preregister
 from fluency.workflow import rerun_keys
 from fluency.workflow.rerun_keys import WILDCARDS, RerunKeys
 from tests.workflow.project import TASKS as NAMES

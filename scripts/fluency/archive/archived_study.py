@@ -27,10 +27,8 @@ from fluency.archive.pack import (
     world_folder,
 )
 from fluency.archive.playback import Differ, play
-from fluency.archive.registration import is_about_code, with_registration
 from fluency.archive.stated_commit import StatedCommit
 from fluency.archive.unpack import UnpackedArchive
-from fluency.archive.untrusted_json import UNFORESEEN, parse_record, parse_untrusted
 from fluency.common.errors import ArchiveError, UserError
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import CONTROL_FILE, Control, ImageInfo
@@ -40,6 +38,8 @@ from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, CellRecords, Row, cell_row, to_frame, write_table
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task, read_task, task_folders
+from fluency.core.untrusted_json import UNFORESEEN, parse_record, parse_untrusted
+from fluency.registration import compared, design
 from fluency.report.report import write_products
 from fluency.scoring.control import ControlCommand, control_commands, judged_control
 from fluency.world.model import HelperSpec, Route, World
@@ -196,14 +196,6 @@ class ArchivedStudy:
     def control(self) -> Control | None:
         return self._record(Control, self.control_name) if self.study.control else None
 
-    @cached_property
-    def registration(self) -> Path | None:
-        """The study's registration."""
-        if self.study.preregistration is None:
-            return None
-        name = f"{REGISTRATIONS}/{Path(self.study.preregistration).name}"
-        return self.unpacked.extracted([name]) / name
-
     def world(self, task: Task, seed: int) -> World:
         """The archived world of a task: this checkout's if its files are the same bytes."""
         try:
@@ -293,17 +285,25 @@ class ArchivedStudy:
         start_up_s = self.image_file.start_up_s if self.image_file else {}
         try:
             made = collector.provenance(self.tasks, [], start_up_s)
-            made = with_registration(made, self.study, self.tasks, self.registration, self.world)
+            made = self._registered(made)
         except ValidationError as error:
             raise ArchiveError(first_problem(error), where="results") from None
         except UserError as error:
             raise ArchiveError(error.what, where=error.where) from None
         fields = Provenance.model_fields
         blank = {name: fields[name].get_default() for name in OF_THE_READER}
-        deviations = made.deviations
-        if not self.source.same_code:  # another checkout's code says nothing of the study's
-            deviations = [one for one in deviations if not is_about_code(one)]
-        return made.model_copy(update=blank | {"deviations": deviations})
+        return made.model_copy(update=blank)
+
+    def _registered(self, made: Provenance) -> Provenance:
+        """The provenance with the study's registration, among those of the stated commit."""
+        if (path := self.study.preregistration) is None:
+            return made
+        data = self.unpacked.read(f"{REGISTRATIONS}/{Path(path).name}")
+        now = design(self.study, self.tasks, self.world)
+        if self.image_file:  # the sandbox that ran, not the one of this checkout
+            now["sandbox_sha256"] = self.image_file.image.content_sha256
+        others = self.source.neighbours(path)
+        return compared(made, path, data, now, others, self.source.tree)
 
     def view(self, heading: str = "") -> StudyView:
         """The study as the report reads it: recomputed, with nothing that the archive concludes."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from fluency.archive.manifest import Manifest
 from fluency.archive.pack import LOCK_FILE
-from fluency.common.git import files_here, files_of_ancestor
+from fluency.common.git import below, files_here, files_of_ancestor, git
 
 CODE = "scripts/fluency/"
 
@@ -43,6 +44,15 @@ class StatedCommit:
         """Whether these are all files of a folder, in this checkout or in the commit."""
         return bool(files) and files in (below(self.here, folder), below(self.tree, folder))
 
+    def neighbours(self, path: str) -> dict[str, bytes]:
+        """The commit's other JSON files in the folder of a file, by their names."""
+        folder = PurePosixPath(path).parent
+        return {
+            other.name: git("cat-file", "blob", blob) or b""
+            for other, blob in ((PurePosixPath(name), blob) for name, blob in self.tree.items())
+            if (other.parent, other.suffix) == (folder, ".json") and str(other) != path
+        }
+
     @property
     def next_step(self) -> str:
         """How to check what this checkout cannot."""
@@ -51,8 +61,3 @@ class StatedCommit:
         if not self.tree:
             return f"Nobody here knows commit {self.name}: this checkout does not descend from it."
         return f"To check the rest: git checkout {self.name}, and verify again there"
-
-
-def below(files: Mapping[str, str], folder: str) -> dict[str, str]:
-    """The files whose paths begin so."""
-    return {path: blob for path, blob in files.items() if path.startswith(folder)}

@@ -17,10 +17,10 @@ import zstandard
 from jinja2 import TemplateError
 
 from fluency.archive.manifest import IMAGE, MANIFEST_NAME, WINDOW_LOG, ArchiveFinding, Manifest
-from fluency.archive.untrusted_json import UNFORESEEN, parse_record
 from fluency.common.canonical import has_valid_self_hash
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
+from fluency.core.untrusted_json import UNFORESEEN, parse_record
 
 CHUNK = 1 << 20
 MAX_MANIFEST = 32 << 20

@@ -31,7 +31,7 @@ from fluency.archive.unpack import UnpackedArchive, unpacked
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import ArchiveError, UserError
-from fluency.common.git import blob_name, day_of
+from fluency.common.git import blob_name, commit_utc
 from fluency.common.paths import ARCHIVES
 from fluency.common.terminal import print_lines
 from fluency.core.provenance import ProvenanceCollector
@@ -274,7 +274,7 @@ def check_day(report: VerifyReport) -> None:
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     what = f"its day, {day}, has not come yet"
     report.check(MANIFEST_NAME, parse_time(day) <= tomorrow, what)
-    known = (day_of(commit.name) or "") if commit.tree else ""
+    known = commit_utc(commit.name)[:10] if commit.tree else ""
     report.check(MANIFEST_NAME, known <= day, "its day is before its commit's")
 
 
@@ -369,7 +369,9 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:
                 check_answer(archived, report, records.generation, seen)
             if records.generation and records.execution:
                 check_execution(archived, report, records.generation, records.execution)
-    archived.provenance(collector)
+    if registration := archived.provenance(collector).registration:
+        for what in registration.refuted:
+            report.check(registration.path, False, what)
 
 
 def _differ(report: VerifyReport, cell: Cell, stage: str, kind: Kind, what: str) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime
 
+from fluency.common.clock import utc_text
 from fluency.common.files import plain_files
 from fluency.common.paths import ROOT
 
@@ -31,10 +34,21 @@ def git_state() -> tuple[str | None, bool | None]:
     return commit.decode().strip(), bool(changes or new)
 
 
-def day_of(commit: str) -> str | None:
-    """The UTC day of a commit, by its full name."""
-    made = git("show", "-s", "--format=%cd", "--date=format-local:%Y-%m-%d", commit)
-    return made.decode().strip() if made else None
+def commit_utc(commit: str) -> str:
+    """The UTC time of a commit that git knows, by its full name."""
+    made = git("show", "-s", "--format=%ct", commit) or b"0"
+    return utc_text(datetime.fromtimestamp(int(made), UTC), "seconds")
+
+
+def first_commit_with(data: bytes, path: str) -> str | None:
+    """The first commit before HEAD in which a file of this path has these bytes."""
+    listed = git("log", "--reverse", "--format=%H", f"--find-object={blob_name(data)}", "--", path)
+    return listed.decode().partition("\n")[0] if listed else None
+
+
+def below(files: Mapping[str, str], folder: str) -> dict[str, str]:
+    """The files whose paths begin so."""
+    return {path: blob for path, blob in files.items() if path.startswith(folder)}
 
 
 def files_of_ancestor(commit: str) -> dict[str, str]:

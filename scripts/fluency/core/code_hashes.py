@@ -57,7 +57,7 @@ STAGES: Mapping[str, Stage] = {
         ("fluency.report.report",),
         ("report/**/*", "tasks/sets.yaml"),
     ),
-    "archive": Stage(("fluency.archive.pack", "fluency.archive.registration")),
+    "archive": Stage(("fluency.archive.pack", "fluency.registration")),
 }
 FROZEN = ("generate", "execute", "score", "gather", "analyse")
 """The stages that decide a number; a registration freezes their hashes."""

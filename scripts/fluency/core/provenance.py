@@ -50,6 +50,10 @@ class Registered(FrozenModel):
     """The others in its folder with a model and half of the tasks of it -> SHA-256."""
     others_before: int = Field(0, exclude_if=not_)
     """Further ones whose hashes it holds, as made before it."""
+    refuted: list[str] = Field([], exclude_if=not_)
+    """What it says of its time and commit, and git knows better."""
+    unproven: list[str] = Field([], exclude_if=not_)
+    """What git here cannot tell."""
 
     @property
     def among(self) -> str:

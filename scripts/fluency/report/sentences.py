@@ -357,7 +357,8 @@ def _registration(study: Study, provenance: Provenance) -> str:
         return said + ("." if study.decision else ", and no decision named.")
     among = f" The registration is {made.among}." if made.among else ""
     count = len(provenance.deviations)
-    return f"{said}, {plural(count, 'deviation') if count else 'no deviations'}.{among}"
+    unproven = "".join(f"; {one}" for one in made.unproven)
+    return f"{said}, {plural(count, 'deviation') if count else 'no deviations'}{unproven}.{among}"
 
 
 def could_change(analysis: Analysis) -> dict[str, list[str]]:

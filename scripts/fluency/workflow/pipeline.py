@@ -15,7 +15,6 @@ from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import Any
 
-from fluency.archive.registration import with_registration
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_now
 from fluency.common.errors import ResultLost, RunEnded, UserError
@@ -45,6 +44,7 @@ from fluency.execution.execute import (
 from fluency.generation.cost_estimate import CostEstimate
 from fluency.generation.generator import Generator
 from fluency.generation.store import AnswerStore
+from fluency.registration import with_registration
 from fluency.scoring.score_cell import score_cell
 from fluency.workflow import progress, snakemake_internals
 from fluency.workflow.preflight import (

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
-from fluency.archive.registration import read_registration
 from fluency.common.errors import UserError
 from fluency.common.files import read_json
 from fluency.common.paths import ANSWERS, CACHE, RESULTS, ROOT
@@ -23,6 +22,7 @@ from fluency.generation.local_model.weights import find_weights
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.store import AnswerStore
+from fluency.registration import read_registration
 
 
 def check_models(loaded: LoadedStudy) -> None:

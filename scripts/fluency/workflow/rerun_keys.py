@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import cache, cached_property, partial
 from typing import Any
 
-from fluency.archive.registration import siblings
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file
+from fluency.common.git import first_commit_with
 from fluency.common.paths import ROOT
 from fluency.core.code_hashes import code_sha256
 from fluency.core.loaded_study import LoadedStudy
@@ -20,6 +20,7 @@ from fluency.execution.isolation import container_config, isolation
 from fluency.execution.powershell import powershell_source
 from fluency.execution.protocol import EMPTY_WORLD, Invocation, header
 from fluency.generation.request import requests_of
+from fluency.registration import others_of, read_registration, siblings
 
 WILDCARDS = {
     "generate": ("model", "shell", "task", "trial"),
@@ -119,11 +120,14 @@ class RerunKeys:
         }
 
     def gather(self) -> dict[str, Any]:
-        files = list(self.loaded.files)
-        if self.study.preregistration:
-            path = ROOT / self.study.preregistration
-            files += [path, *siblings(path)]
-        hashes = {file.name: sha256_file(file) for file in files}
+        hashes = {file.name: sha256_file(file) for file in self.loaded.files}
+        if name := self.study.preregistration:
+            path = ROOT / name
+            hashes |= siblings(read_registration(path), others_of(path))
+            hashes |= {
+                name: sha256_file(path),
+                "held": first_commit_with(path.read_bytes(), name) or "",
+            }
         return {"code": code_sha256("gather"), **self._stated, "files": hashes}
 
     def report(self) -> dict[str, Any]:
