@@ -16,8 +16,10 @@ from fluency.archive.decision import write_decision
 from fluency.archive.playback import FIELDS
 from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
+from fluency.common.canonical import with_self_hash
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
+from fluency.common.git import git_state
 from fluency.core.records import Request
 from fluency.core.schema import RECORD_SCHEMA
 from fluency.core.task_world import world_for
@@ -305,7 +307,7 @@ CONTRADICTORY: dict[str, Forgery] = {
     "a day of 2099": ({"utc_date": "2099-01-01"}, "has not come yet"),
 }
 CONCEDED: dict[str, Forgery] = {
-    "invented output": (result("stderr", value={"data": "x", "bytes": 1}), "as the archive states"),
+    "invented output": (result("stderr", value={"data": "x", "bytes": 1}), ""),
     "clock set back 12 minutes": (ran("2026-11-22T00:50:03Z"), ""),
     "an earlier task": (record(GENERATION, put("task_sha256", value="0" * 64)), ""),
     "trials left out": (
@@ -316,6 +318,11 @@ CONCEDED: dict[str, Forgery] = {
         record("study.json", put("control", value=False)), drop(CONTROL)), ""),
 }
 """What no archive can show, or what the report says."""
+REFUTED: dict[str, Forgery] = {
+    "registration dated before its commit": (
+        record(REGISTRATION, lambda value: value.update(
+            with_self_hash(value | {"commit": git_state()[0], "dirty": False}))), "before its commit"),
+}
 # fmt: on
 PLACES = ("own", "later", "without git", "shallow", "dirty")
 A, N, P = "ALTERED", "NOT CHECKED", "PROVEN"
@@ -324,6 +331,7 @@ GROUPS: dict[tuple[str, ...], dict[str, Forgery]] = {
     (A, P, N, N, P): WORDED,
     (N, N, N, N, N): UNKNOWN,
     (A, A, A, A, A): CONTRADICTORY,
+    (A, A, P, P, A): REFUTED,
     (P, P, P, P, P): CONCEDED,
 }
 """The verdict at the archive's commit, at a later one, without git, in a shallow clone of the
@@ -343,6 +351,7 @@ SHOWN = (
     "rigged sandbox",
     "rigged sandbox, commit invented",
     "file the sandbox lacks",
+    "registration dated before its commit",
     "control without PowerShell",
     "lost, and passed",
     "task that is called private",
@@ -366,6 +375,7 @@ def test_forgery_ends_as_promised(name, verdicts, forged, what, small_archive, a
     changes, facts = ((), forged) if isinstance(forged, dict) else ((forged,), {})
     if name in UNKNOWN:
         facts = {"commit": "f" * 40}
+    at("own")
     path = rewritten(small_archive, tmp_path, *changes, **facts)
     found = {}
     for place in PLACES if name in SHOWN else PLACES[::2]:
@@ -449,7 +459,7 @@ def test_wholly_forged_study_differs_by_hash(small_archive, tmp_path):
     study = make_study(("stale-lockfiles",), trials=1)
     forged = make(tmp_path / "forged", study, reply=lambda task, cell: task.wrong[cell.shell][0])
     report = verify_archive(archived(forged, tmp_path / "out"))
-    assert report.exit_code == 0 and "invented ones that fit" in report.lines()[-2]
+    assert report.exit_code == 0 and report.lines()[-1] == "PROVEN"
     assert report.sha256 != sha256(small_archive.read_bytes())
 
 

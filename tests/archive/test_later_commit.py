@@ -60,4 +60,4 @@ def test_archive_of_earlier_commit_is_proven_by_same_judge(checkout, tmp_path, m
     define(checkout, [*TWO, "tree-size-bytes"])
     git(checkout, "commit", "-qam", "A later commit")
     said = checkout.fluency("verify", str(archive)).stdout
-    assert said.splitlines()[-1] == "PROVEN", said
+    assert "\nPROVEN\n" in said, said

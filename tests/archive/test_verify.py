@@ -12,11 +12,16 @@ from fluency.archive import pack, verify
 from fluency.archive.manifest import MANIFEST_NAME, Manifest
 from fluency.archive.stated_commit import StatedCommit
 from fluency.archive.unpack import unpacked
-from fluency.archive.verify import LIMIT_NOTE, VerifyReport, verify_archive
+from fluency.archive.verify import VerifyReport, verify_archive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import sha256
+from fluency.core.records import Result
 from fluency.core.study import Study, read_study
-from tests.archive.factory import Made, archived, make, make_study
+from fluency.core.tasks import load_tasks
+from fluency.execution.protocol import Invocation
+from fluency.registration import preregister
+from tests.archive.conftest import DECISION, TASKS
+from tests.archive.factory import Executor, Made, archived, make, make_study, result_of
 from tests.archive.hostile import FACTS, contents, flip, ours, put, record, rewritten
 
 EXECUTION, SCORE = (
@@ -27,9 +32,50 @@ EXECUTION, SCORE = (
 def test_sound_archive_is_proven_offline(archive, offline):
     report = verify_archive(archive)
     lines = report.lines()
-    assert lines[-2:] == [LIMIT_NOTE, "PROVEN"] and report.exit_code == 0 and len(lines) < 12
+    assert lines[-1] == "PROVEN" and report.exit_code == 0 and len(lines) < 12
     assert report.sha256 == sha256(archive.read_bytes())
     assert report.checked > len(contents(archive))
+
+
+class Loses(Executor):
+    """A sandbox that loses every result of PowerShell."""
+
+    def run(self, invocation: Invocation) -> Result:
+        lost = invocation.shell == "pwsh"
+        change = {"exit_code": None, "lost": "the runner failed"}
+        return result_of(b"").model_copy(update=change) if lost else super().run(invocation)
+
+
+def test_screen_of_a_stranger_follows_the_verdict(tmp_path, at, capsys):
+    study = make_study(TASKS, trials=1, decision=DECISION)
+    tasks = load_tasks(study.tasks)
+    frozen = study.model_copy(update={"trials": 2})
+    path = preregister(frozen, tasks, DECISION, tmp_path, utc="2026-11-01T00:00:00Z")
+    study = study.model_copy(update={"preregistration": str(path)})
+    made = make(tmp_path, study, sandbox=Loses(tasks, ("bash", "pwsh")))
+    archive = archived(made, tmp_path / "out")
+    at("dirty")
+    assert verify.verify(archive) == 0
+    head, screen = capsys.readouterr().out.split("\nPROVEN\n")
+    assert "Conceded" not in head
+    for said in (
+        "qwen-0.5b: Bash 100.0 % (2/2), PowerShell 0.0 % (0/2), gap",
+        "lost: 0 in Bash and 2 in PowerShell; they could move the gap to anywhere from −100.0 to 0.0",
+        "2 tasks (no named set) × 2 shells × 1 trial",
+        "1 deviation; order not proven: git here has no such file; code: not known here.",
+        "- trials: registered 2, now 1",
+        "No control",
+        "This checkout is not clean",
+    ):
+        assert said in screen, screen
+    assert "invented ones" in screen.splitlines()[-2] and "replay N=40" in screen.splitlines()[-1]
+    at("own")
+    verify.verify(archive)
+    assert "not clean" not in capsys.readouterr().out
+    for change, repair, code in ((put("passed", value=True), True, 3), (None, False, 1)):
+        forged = record(SCORE, change) if change else flip("README.md")
+        assert verify.verify(rewritten(archive, tmp_path, forged, repair=repair)) == code
+        assert ("Recomputed:" in capsys.readouterr().out) == (code == 3)
 
 
 def test_every_altered_file_is_named_by_its_hash(archive, tmp_path):
@@ -61,6 +107,7 @@ def test_open_makes_the_reports_of_the_records(archive, made, offline, tmp_path,
         assert (tmp_path / name).read_bytes() == (own / name).read_bytes()
     report, ours = ((folder / "report.md").read_text() for folder in (tmp_path, own))
     of_the_reader = re.compile(r"- (commit|dirty|version|lock_sha256|config_files|versions)\b.*\n")
+    report = re.sub(r"; code: not known here| Code: not known here\.", "", report)
     assert report == of_the_reader.sub("", ours) != ours
     verify.open_archive(archive, tmp_path, verbose=True)
     assert "SHA-256" in capsys.readouterr().out
@@ -146,7 +193,8 @@ def test_results_that_do_not_fit_are_not_packed(made, tmp_path, monkeypatch, cap
     for name, place in places.items():
         monkeypatch.setattr(pack, name, place)
     cli.archive.callback(own, partial=False, image=False)
-    packed = Path(capsys.readouterr().out.strip())
+    verdict, packed = map(Path, capsys.readouterr().out.split())
+    assert verdict.name == "PROVEN"
     packed.unlink()
     score = own.results.parent / SCORE
     score.write_text(score.read_text().replace('"passed": true', '"passed": false'))

@@ -305,12 +305,17 @@ class ArchivedStudy:
         others = self.source.neighbours(path)
         return compared(made, path, data, now, others, self.source.tree)
 
-    def view(self, heading: str = "") -> StudyView:
-        """The study as the report reads it: recomputed, with nothing that the archive concludes."""
+    def view(self, heading: str = "", provenance: Provenance | None = None) -> StudyView:
+        """The study as the report reads it: recomputed, with nothing that the archive concludes.
+
+        Args:
+            provenance: if it was recomputed already.
+        """
         records = cache(lambda cell: self.played(cell, self.records(cell)))
-        collector = ProvenanceCollector(self.study, map(records, self.cells))
-        control, provenance = self.played_control(), self.provenance(collector)
-        parts = self.study, self.tasks, self.cells, records, provenance, control
+        if provenance is None:
+            collector = ProvenanceCollector(self.study, map(records, self.cells))
+            provenance = self.provenance(collector)
+        parts = self.study, self.tasks, self.cells, records, provenance, self.played_control()
         return StudyView(*parts, heading=heading)
 
 

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from fluency.analysis.study_analysis import analyse
 from fluency.archive.archived_study import ArchivedStudy, read_archived_study, write_opened
 from fluency.archive.manifest import MANIFEST_NAME, ArchiveFinding, Manifest
 from fluency.archive.pack import (
@@ -31,28 +32,41 @@ from fluency.archive.unpack import UnpackedArchive, unpacked
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import ArchiveError, UserError
-from fluency.common.git import blob_name, commit_utc
+from fluency.common.git import blob_name, commit_utc, git_state
 from fluency.common.paths import ARCHIVES
 from fluency.common.terminal import print_lines
-from fluency.core.provenance import ProvenanceCollector
+from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import Execution, Generation
 from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
-from fluency.core.table import Row
+from fluency.core.table import Row, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task
 from fluency.execution.execute import MAX_ATTEMPTS
 from fluency.execution.image_content import SOURCES, content_sha256
 from fluency.execution.powershell import NAME, archive_origin
 from fluency.generation.api_keys import is_embedded
+from fluency.report.numbers import signed
+from fluency.report.sentences import (
+    headline_of,
+    listed,
+    short_name,
+    study_sentences,
+    telling_first,
+    unexpected_controls,
+)
 
 ArchiveVerdict = Literal["ALTERED", "NOT CHECKED", "PROVEN"]
 EXIT_CODES: dict[ArchiveVerdict, int] = {"ALTERED": 1, "NOT CHECKED": 3, "PROVEN": 0}
 """The worst first. 2 is a user's mistake, such as a file that is not an archive."""
-LIMIT_NOTE = (
-    "note: answers, outputs and times are as the archive states them; invented ones that fit "
-    "together are PROVEN"
-)
+MOST = 20
+"""Deviations and controls that are printed."""
+CONCEDED = [
+    "Conceded: answers, outputs and times are as the archive states them; invented ones that fit "
+    "together are PROVEN.",
+    "`make replay N=40 ARCHIVE=…` executes a random sample again; its exit code says whether "
+    "verdicts differ.",
+]
 
 
 @dataclass
@@ -64,6 +78,8 @@ class VerifyReport:
         found: ALTERED: the archive contradicts itself, or what its own code gives; NOT CHECKED:
             this checkout recomputes something else, and is not that code.
         rows: the recomputed table.
+        provenance: recomputed, with the registration.
+        kept: the table in which runs whose result was lost are missing.
         reworded, older: records whose wording differs at a later commit, and those that state
             another version of code or task.
         checked: number of checks.
@@ -75,6 +91,8 @@ class VerifyReport:
     source: StatedCommit
     found: dict[str, dict[ArchiveFinding, None]] = field(default_factory=lambda: defaultdict(dict))
     rows: list[Row] = field(default_factory=list)
+    kept: list[Row] = field(default_factory=list)
+    provenance: Provenance = field(default_factory=Provenance)
     reworded: set[str] = field(default_factory=set)
     older: set[str] = field(default_factory=set)
     checked: int = 0
@@ -173,7 +191,6 @@ class VerifyReport:
             found = list(self.found[weight])
             lines += [f"{weight} {finding}" for finding in found[:most]]
             lines += [f"{weight} … and {len(found) - most:,} more"] * (len(found) > most)
-        lines.append(LIMIT_NOTE)
         if self.verdict() == "NOT CHECKED":
             lines.append(self.source.next_step)
         return [*lines, self.verdict()]
@@ -186,12 +203,46 @@ def verify(archive: Path, record: Path | None = None) -> int:
         record: the decision record that must name this very file.
     """
     named = _named_archive(record) if record else ""
-    report = verify_archive(archive)
-    if record:
-        what = f"it is not the archive that {record} is based on"
-        report.check(archive.name, report.sha256 == named, what)
-    print_lines(report.lines())
+    with unpacked(archive) as files:
+        report, archived = verify_unpacked(files)
+        if record:
+            what = f"it is not the archive that {record} is based on"
+            report.check(archive.name, report.sha256 == named, what)
+        print_lines([*report.lines(), *screen(report, archived)])
     return report.exit_code
+
+
+def screen(report: VerifyReport, archived: ArchivedStudy | None) -> Iterator[str]:
+    """The study as recomputed, unless it is altered; and what no verification shows."""
+    if archived and not report.altered:
+        yield from _recomputed(report, archived)
+    if git_state()[1] is not False:
+        yield "This checkout is not clean, or git does not know it: no commit has its code."
+    yield from CONCEDED
+
+
+def _recomputed(report: VerifyReport, archived: ArchivedStudy) -> Iterator[str]:
+    view = archived.view(provenance=report.provenance)
+    whole, kept = (
+        analyse(to_frame(rows), view.study, view.tasks) for rows in (report.rows, report.kept)
+    )
+    yield "Recomputed:"
+    yield from map(headline_of, telling_first(whole.contrasts))
+    for pair in kept.contrasts:
+        lacking = [f"{tally.missing} in {short_name(s)}" for s, tally in pair.tallies.items()]
+        if any(tally.missing for tally in pair.tallies.values()):
+            low, high = map(signed, pair.outcomes.bounds())
+            yield (
+                f"{pair.model}: runs missing, given up or lost: {listed(lacking)}; "
+                f"they could move the gap to anywhere from {low} to {high}."
+            )
+    yield " ".join(study_sentences(whole, view))
+    said = [*view.provenance.deviations, *unexpected_controls(view.control)]
+    yield from (f"- {one}" for one in said[:MOST])
+    if len(said) > MOST:
+        yield f"- … and {len(said) - MOST:,} more, which `make open` shows"
+    if not view.control:
+        yield "No control: no reference and no wrong command ran in this image."
 
 
 def _named_archive(record: Path) -> str:
@@ -212,7 +263,8 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
     """
     with unpacked(archive) as files:
         report, archived = verify_unpacked(files)
-        print_lines(report.lines() if verbose or report.exit_code else report.lines()[-1:])
+        whole = verbose or report.exit_code
+        print_lines([*report.lines(), *screen(report, archived)] if whole else [report.verdict()])
         if archived is None or report.altered:
             return report.exit_code
         folder = into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst")
@@ -363,13 +415,18 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:
             report.check(cell.path, held == sorted(held, reverse=True), what)
             report.checked += sum(held)
             made = archived.played(cell, records, partial(_differ, report, cell))
-            report.rows.append(archived.row(cell, made))
+            report.rows.append(row := archived.row(cell, made))
+            results = made.execution.runs if made.execution else []
+            lost = any(run.result.lost is not None for run in results)
+            missing = {"status": "missing", "passed": None} if lost else {}
+            report.kept.append(row.model_copy(update=missing))
             collector.add(made)
             if records.generation:
                 check_answer(archived, report, records.generation, seen)
             if records.generation and records.execution:
                 check_execution(archived, report, records.generation, records.execution)
-    if registration := archived.provenance(collector).registration:
+    report.provenance = archived.provenance(collector)
+    if registration := report.provenance.registration:
         for what in registration.refuted:
             report.check(registration.path, False, what)
 
