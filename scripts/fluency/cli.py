@@ -251,7 +251,8 @@ def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
     if report.exit_code:
         path.unlink()
         verdict = report.verdict()
-        what = f"the archive would be {verdict}: {next(iter(report.found[verdict]))}"
+        first = next(iter(report.found[verdict]))
+        what = f"the results do not fit this checkout, the archive would be {verdict}: {first}"
         hint = "`make run` measures again what has changed, or check out the commit of the results"
         raise UserError(what, where="archive", hint=hint)
     print(f"{report.verdict()}\n{path}")

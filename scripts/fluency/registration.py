@@ -50,6 +50,10 @@ DECIDING = ("common", "world", "core", "generation", "execution", "scoring", "an
 """The packages whose code decides a number."""
 
 
+MAX_BYTES = 1 << 20
+"""Of a registration; one of 20 tasks has 15,000."""
+
+
 class Moment(FrozenModel):
     """What a registration is, when and where it was made."""
 
@@ -127,6 +131,9 @@ def parse_registration(data: bytes, where: str) -> dict[str, Any]:
     Raises:
         UserError: for unknown and missing keys, an edit, and a time that has not passed.
     """
+    if len(data) > MAX_BYTES:
+        hint = "take the file back from version control"
+        raise UserError(f"it is larger than {MAX_BYTES:,} bytes", where=where, hint=hint)
     facts = parse_record(Registration, data, where).model_dump()
     try:
         passed = parse_time(facts["registered_utc"]) <= parse_time(utc_now())
