@@ -30,7 +30,7 @@ from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
 from fluency.core import untrusted_json as parsing
 from fluency.core.config_files import read_yaml
-from fluency.core.untrusted_json import MAX_VALUES, parse_untrusted
+from fluency.core.untrusted_json import MAX_ENTRIES, MAX_VALUES, parse_untrusted
 from tests.archive.hostile import FACTS, contents, replace_file, rewritten, squeeze, tar_header
 from tests.archive.test_hostile_contents import sparse
 
@@ -97,6 +97,10 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
     "keys": (
         edited(EXECUTIONS, b"{%s}" % b",".join(b'"%d":0' % n for n in range(MAX_VALUES // 2 + 1))),
         f"it holds more than {MAX_VALUES:,} values and keys"),
+    "errors": (edited(EXECUTIONS, b'{"runs":[' + b"{}," * 300_000 + b"{}]}"), "10,000 entries"),
+    "unknown keys": (
+        edited(EXECUTIONS, b'{"runs":[{%s}]}' % b",".join(b'"%d":0' % n for n in range(300_000))),
+        f"more than {MAX_ENTRIES:,} entries"),
     "values": (
         edited(EXECUTIONS, b"[" + b"[]," * MAX_VALUES + b"[]]\n"),
         f"it holds more than {MAX_VALUES:,} values"),

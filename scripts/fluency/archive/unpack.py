@@ -168,7 +168,7 @@ def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> Unpacked
             f"it does not begin with a {MANIFEST_NAME} of at most {MAX_MANIFEST:,} bytes",
             where=str(path),
         )
-    manifest = parse_record(Manifest, source.read(), f"{path}: {MANIFEST_NAME}")
+    manifest = parse_record(Manifest, source.read(), f"{path}: {MANIFEST_NAME}", MAX_FILES)
     archive = UnpackedArchive(path, sha256_file(path), manifest, contents, root)
     if len(manifest.files) > MAX_FILES:
         raise ArchiveError(f"it holds more than {MAX_FILES:,} files", where=str(path))

@@ -28,6 +28,8 @@ MAX_VALUES = 1_000_000
 
 A key counts, too: different ones take longer to read than values do.
 """
+MAX_ENTRIES = 10_000
+"""Of one list or object in a record: pydantic keeps each error, and one takes 7 kB."""
 _TO_NEXT_VALUE = re.compile(rb'[^"\[{:,]*+(?:"[^"]*+"?+[^"\[{:,]*+)*+(?:[\[{:,]|\Z)')
 """To the next comma, colon or bracket outside strings, or to the end; without going back."""
 _HUGE = re.compile(rb"\d[eE]\+?\d{3}|\d{200}")
@@ -56,12 +58,21 @@ def parse_untrusted(data: bytes, where: str) -> Any:
     return value
 
 
-def parse_record(kind: type[RecordType], data: bytes, where: str) -> RecordType:
+def parse_record(
+    kind: type[RecordType], data: bytes, where: str, most_entries: int = MAX_ENTRIES
+) -> RecordType:
     """Parse a record; ArchiveError if it is not one.
 
     No value is converted: `"passed": "no"` is damage.
     """
-    parse_untrusted(data, where)
+    ahead = [parse_untrusted(data, where)]
+    while ahead:
+        value = ahead.pop()
+        if isinstance(value, list | dict):
+            if len(value) > most_entries:
+                what = f"a list or an object in it has more than {most_entries:,} entries"
+                raise ArchiveError(what, where=where)
+            ahead += value.values() if isinstance(value, dict) else value
     try:
         return kind.model_validate_json(data, strict=True)
     except ValidationError as error:
