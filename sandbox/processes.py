@@ -189,7 +189,7 @@ def cgroup(*names: str) -> int | None:
 
 
 def processor_s() -> float | None:
-    """Processor time of the container in seconds; None where the control group hides it."""
+    """Processor time of the container in seconds; None if the control group hides it."""
     for name, unit in (("cpu.stat:usage_usec", 1e6), ("cpuacct/cpuacct.usage", 1e9)):
         if (used := cgroup(name)) is not None:
             return used / unit
@@ -199,8 +199,8 @@ def processor_s() -> float | None:
 def is_kept_waiting() -> bool:
     """Whether one thread outside the runner is seen twice running or waiting for a processor.
 
-    Between the looks the runner sleeps for a time that no command can know, so what seldom runs is
-    seldom seen twice, also if it waits for the processor on which the runner looks.
+    Between the looks the runner sleeps for a time that no command can know, so what rarely runs is
+    rarely seen twice, also if it waits for the processor on which the runner looks.
     """
     seen = list(_runnable(_threads()))
     time.sleep(PAUSE_S * os.urandom(1)[0] / 255 + PAUSE_S / 2)

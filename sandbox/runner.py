@@ -6,7 +6,7 @@ carries one line that says that the command starts now, then the document, and n
 command's own streams are pipes that end in the document. Both lines carry the header's nonce, which
 the command cannot know.
 
-An `error` in the document is the runner's own failure, `interrupted` that of a busy machine; what
+An `error` in the document is the runner's own failure, `interrupted` a busy machine's; what
 the command did wrong is in the other keys.
 """
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install Debian packages, after waiting for whoever installs some already.
+# Install Debian packages, after waiting for another apt-get.
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C
 # `update` has no option for this; other errors, as of one source of many, may not matter.
 tries=300

@@ -42,7 +42,7 @@ apt_install() {
 command -v python3 >/dev/null || apt_install python3 python3-venv ca-certificates || true
 python=$(find_python)
 if [ -z "$python" ]; then
-  found=$(python3 --version 2>/dev/null) || fail "Python 3.11 to 3.14 is needed, and here is no python3" "install it, for example: apt-get install python3 python3-venv"
+  found=$(python3 --version 2>/dev/null) || fail "Python 3.11 to 3.14 is needed, and python3 is missing" "install it, for example: apt-get install python3 python3-venv"
   fail "Python 3.11 to 3.14 is needed, and python3 here is ${found#Python }" "install one of them next to it (from your system's packages, or with conda or pyenv): it is found in PATH as python3.14, python3.13 and so on"
 fi
 if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then

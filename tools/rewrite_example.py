@@ -1,7 +1,7 @@
 """Write example/'s archive again in the present form, from its own answers and outputs.
 
 `python -m tools.rewrite_example`, after a change of what an archive holds. Nothing is measured
-anew: every record says what it said, and so does the manifest of the commit, whose sandbox ran the
+again: every record says what it said, and so does the manifest of the commit, whose sandbox ran the
 commands.
 """
 

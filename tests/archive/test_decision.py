@@ -75,7 +75,7 @@ def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
 
 
 def test_record_of_unchecked_archive_says_so(archive, tmp_path):
-    """Forged scores of a commit that nobody knows; the numbers are the recomputed ones."""
+    """Forged scores of an unknown commit; the numbers are the recomputed ones."""
     forged = rewritten(archive, tmp_path, edit_of(SCORE, put("passed", value=False)))
     text = write_decision(forged, "title", tmp_path / "d").read_text()
     top = text.split("## Context and Problem Statement")[0]

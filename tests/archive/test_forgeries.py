@@ -296,7 +296,7 @@ CONTRADICTORY: dict[str, Forgery] = {
     "control without PowerShell": (
         record(CONTROL, lambda value: value.update(
             runs=[run for run in value["runs"] if run["shell"] == "bash"],
-            not_measured={"pwsh": "none"})), "its shells are not those of the image"),
+            not_measured={"pwsh": "none"})), "its shells are not the image's"),
     "control without results": (
         record(CONTROL, put("runs", 0, "results", value={})), "its results contradict the study"),
     "control's hours": (
@@ -527,5 +527,5 @@ def test_record_must_rest_on_one_archive(small_archive, tmp_path):
     line = re.search(r"- SHA-256 of the archive: .*\n", record_)[0]
     for text_ in (record_ + line, record_.replace(line, f"<!--\n{line}-->\n"), ""):
         path.write_text(text_)
-        with pytest.raises(UserError, match="a decision rests on one"):
+        with pytest.raises(UserError, match="a decision is based on one"):
             verify.verify(small_archive, path)

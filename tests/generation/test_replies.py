@@ -324,7 +324,9 @@ def test_only_the_services_own_address_keeps_connections_alive(endpoint):
         assert min(1, transport._pool._max_keepalive_connections) == most
 
 
-@pytest.mark.skipif(not shutil.which("openssl"), reason="there is no openssl to make a certificate")
+@pytest.mark.skipif(
+    not shutil.which("openssl"), reason="openssl, which makes the certificate, is missing"
+)
 def test_own_certificate_of_a_local_server_is_trusted_by_ssl_cert_file(
     endpoint, store, tmp_path, monkeypatch
 ):

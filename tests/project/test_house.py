@@ -126,7 +126,7 @@ NEW = {"python3": "case $* in --version) echo Python 3.14.0;; *CC*) echo false;;
     ("programs", "says"),
     [
         ({"uname": "echo Darwin"}, "this runs on Linux, and here is Darwin"),
-        ({}, "Python 3.11 to 3.14 is needed, and here is no python3"),
+        ({}, "Python 3.11 to 3.14 is needed, and python3 is missing"),
         (OLD, "Python 3.11 to 3.14 is needed, and python3 here is 3.10.2"),
         (NEW, "Python 3.14.0 needs a C compiler and Python's header files"),
     ],

@@ -18,7 +18,7 @@ PATIENCE_S = 60.0
 
 
 def find_chromium() -> str | None:
-    """The browser's program, installed if need be; None where it cannot be had."""
+    """The browser's program, installed if need be; None if it cannot be had."""
     if not any(map(shutil.which, NAMES)):
         why_missing(["chromium"], ["chromium", "fonts-dejavu-core"])
     return next(filter(None, map(shutil.which, NAMES)), None)

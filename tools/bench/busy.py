@@ -1,4 +1,4 @@
-"""What is said of a command while busy containers share the processors: never that of a quiet one.
+"""What is said of a command while busy containers share the processors: never a quiet machine's.
 
 About ten minutes, in which nothing else can be measured on this machine.
 """
@@ -44,7 +44,7 @@ COMMANDS = {
 
 
 def main(small: bool = False) -> dict[str, object]:
-    """The verdict on each command, and its seconds, beside each number of busy containers."""
+    """The verdict on each command, and its seconds, next to each number of busy containers."""
     sandbox = open_sandbox(SandboxConfig())
     figures: dict[str, object] = {}
     for number, weight in OTHERS[:1] if small else OTHERS:

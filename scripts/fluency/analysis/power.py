@@ -77,7 +77,7 @@ def spread_of(
 
 
 def assumed_spread(rate: float, trials: int) -> Spread:
-    """The spread where both shells pass at one rate; above a half that of its mirror."""
+    """The spread where both shells pass at one rate; above a half its mirror's."""
     mean = min(rate, 1 - rate)
     return spread_of(partial(draw_rates, mean), 0.95 - mean, trials)
 

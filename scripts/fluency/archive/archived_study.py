@@ -295,7 +295,7 @@ class ArchivedStudy:
         return made.model_copy(update=blank)
 
     def _registered(self, made: Provenance) -> Provenance:
-        """The provenance with the study's registration, among those of the stated commit."""
+        """The provenance with the study's registration, among the stated commit's registrations."""
         if (path := self.study.preregistration) is None:
             return made
         data = self.unpacked.read(f"{REGISTRATIONS}/{Path(path).name}")

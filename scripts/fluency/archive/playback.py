@@ -1,6 +1,6 @@
 """Playback: an archive's answers and outputs through the functions that make a study. Pure.
 
-answer → generation, recorded results → execution → score. What comes out is compared with what is
+answer → generation, recorded results → execution → score. The result is compared with what is
 stored; `FIELDS` says how each field of a record is checked.
 """
 
@@ -134,7 +134,7 @@ class Player:
         return None if self.image.shells.get(shell) else self._missing
 
     def run(self, _: Invocation) -> Result:
-        """The next result; ArchiveError if there is none."""
+        """The next result; ArchiveError after the last."""
         if result := next(self._results, None):
             return result
         raise ArchiveError("it lacks runs that the study plans")
@@ -220,7 +220,7 @@ def play_score(
     execution: Execution,
     world_for: Callable[[Task, int], World],
 ) -> Score:
-    """The score of records; the UserError is of this checkout's task if that fails by itself."""
+    """The score of records; a UserError names this checkout's task if that fails."""
     try:
         code = code_sha256("score")
         return score_cell(study, task, generation, execution, world_for, code)

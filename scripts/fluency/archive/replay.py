@@ -83,7 +83,7 @@ def replay(archive: Path, stage: Literal["score", "execute"], sample: int | None
     """Rescore or re-execute an archive with the present code and image; print the differences.
 
     Args:
-        sample: execute so many random cells only.
+        sample: execute this number of random cells only.
     """
     sandbox = open_sandbox(SandboxConfig()) if sample or stage == "execute" else None
     found = replay_archive(archive, sandbox, sample)

@@ -233,7 +233,7 @@ def _recomputed(report: VerifyReport, archived: ArchivedStudy) -> Iterator[str]:
         if any(tally.missing for tally in pair.tallies.values()):
             low, high = map(signed, pair.outcomes.bounds())
             yield (
-                f"{pair.model}: runs missing, given up or lost: {listed(lacking)}; "
+                f"{pair.model}: runs missing, abandoned or lost: {listed(lacking)}; "
                 f"they could move the gap to anywhere from {low} to {high}."
             )
     yield " ".join(study_sentences(whole, view))
@@ -246,12 +246,12 @@ def _recomputed(report: VerifyReport, archived: ArchivedStudy) -> Iterator[str]:
 
 
 def _named_archive(record: Path) -> str:
-    """The SHA-256 of the archive that a decision record rests on."""
+    """The SHA-256 of the archive that a decision record is based on."""
     text = record.read_text(encoding="utf-8", errors="replace")
     shown = re.sub(r"<!--.*?(-->|\Z)", "", text, flags=re.DOTALL)
     found = re.findall(r"^- SHA-256 of the archive: `([0-9a-f]{64})`$", shown, re.MULTILINE)
     if len(found) != 1:
-        what = f"it names {len(found)} archives' SHA-256, and a decision rests on one"
+        what = f"it names {len(found)} archives' SHA-256, and a decision is based on one"
         raise UserError(what, where=str(record), hint="name a record that `make decision` wrote")
     return str(found[0])
 
@@ -321,7 +321,7 @@ def verified_view(archive: UnpackedArchive) -> tuple[StudyView, VerifyReport]:
 
 
 def check_day(report: VerifyReport) -> None:
-    """The archive's day has come, and is not before its commit's."""
+    """The archive's day is not in the future, and is not before its commit's."""
     day, commit = report.manifest.utc_date, report.source
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     what = f"its day, {day}, has not come yet"
@@ -501,8 +501,8 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
         return
     study, shells = archived.study, {run.shell for run in stored.runs}
     held = {shell for shell in study.shells if file.image.shells.get(shell)}
-    told = shells == held and {*stored.not_measured} == {*study.shells} - held
-    report.check(where, told, "its shells are not those of the image")
+    same = shells == held and {*stored.not_measured} == {*study.shells} - held
+    report.check(where, same, "its shells are not the image's")
     limits, seeds = study.sandbox.limits, set(map(str, study.seeds))
     for run in stored.runs:
         possible = run.results.keys() == seeds and all(

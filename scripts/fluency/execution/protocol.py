@@ -41,7 +41,7 @@ PATIENCE = 4
 
 
 def header(invocation: Invocation, nonce: str) -> dict[str, Any]:
-    """What the runner is told in addition to the world's tar."""
+    """What is sent to the runner in addition to the world's tar."""
     world, condition = invocation.world, CONDITIONS[invocation.condition]
     return {
         "protocol": RUNNER_PROTOCOL,

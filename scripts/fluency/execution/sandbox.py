@@ -141,7 +141,7 @@ class Sandbox:
             measures = isolation.isolation(limits, self.engine["name"], runtime)
             if self.refused:
                 del measures["seccomp"]
-            if self.engine.get("rootless"):  # its users are seldom given the processors' controller
+            if self.engine.get("rootless"):  # its users rarely have the processors' controller
                 del measures["more-weight"]
         config = isolation.container_config(self.image.image_id, LABELS, measures)
         sent = encode(invocation, nonce)

@@ -45,7 +45,7 @@ def open_secrets(fields: Any, named: str = "") -> Iterator[tuple[str, str]]:
 
 
 def variables_of(model: ModelConfig) -> dict[str, str]:
-    """What stands for a key in a model's entry -> the environment variable that holds it."""
+    """The placeholder of a key in a model's entry -> the environment variable that holds it."""
     texts = open_secrets([model.extra_headers, model.extra_body])
     named = {found[1] for _, text in texts if (found := VARIABLE.fullmatch(text))}
     own = {"$KEY": model.api_key_env} if needs_key(model) else {}
@@ -53,7 +53,7 @@ def variables_of(model: ModelConfig) -> dict[str, str]:
 
 
 def keys_of(model: ModelConfig, environ: Mapping[str, str]) -> dict[str, str]:
-    """What stands for a key in a model's entry -> the key; `$KEY` is NO_KEY where none is needed.
+    """The placeholder of a key in a model's entry -> the key; `$KEY` is NO_KEY if not needed.
 
     StopRun if one is missing or cannot be sent.
     """

@@ -102,8 +102,8 @@ def refuse_failed(*parts: Any) -> None:
 
 
 def _error_in(reply: Any) -> dict[str, Any]:
-    told = reply if isinstance(reply, dict) else {}
-    error = next((told[name] for name in ERRORS if told.get(name)), reply)
+    said = reply if isinstance(reply, dict) else {}
+    error = next((said[name] for name in ERRORS if said.get(name)), reply)
     error = error[0] if isinstance(error, list) and error else error
     return error if isinstance(error, dict) else {"message": error}
 

@@ -215,7 +215,7 @@ class Generator:
     def _refuse_repeated(self, asked: _Asked, answer: Answer, body: bytes) -> None:
         """Failure for a reply with an id that another call got, whole, or as prompt, id and text.
 
-        An id that came with several prompts or texts tells nothing: some servers have one for all.
+        An id that came with several prompts or texts shows nothing: some servers have one for all.
         """
         request = answer.request
         if answer.raw.get("id") is None or asked.policy.seeded:

@@ -45,7 +45,7 @@ RULE_EXCEPTION = "RuleException"
 """The class of what Snakemake raises when a rule's `run` block has raised."""
 LINE_EVERY_S = 15.0
 _LOGGER = getLogger("snakemake.logging")
-"""Snakemake makes the reporter, so the pipeline reaches it by events of its own in this logger."""
+"""Snakemake makes the reporter, so the pipeline reaches it by further events of this logger."""
 
 
 def log_study(study: str, cells: Sequence[Cell], spending: Callable[[], str]) -> None:

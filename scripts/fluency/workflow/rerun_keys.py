@@ -27,7 +27,7 @@ WILDCARDS = {
     "execute": ("shell", "task"),
     "score": ("task",),
 }
-"""What of a job's cell its params depend on; those of other rules depend on the study alone."""
+"""What of a job's cell its params depend on; other rules' params depend on the study alone."""
 HEX_DIGITS = 12
 """Of a hash: enough that no change is missed, and few enough to read."""
 
@@ -93,9 +93,11 @@ class RerunKeys:
         """What the engine and, under each condition, the runner are handed, but the world."""
         sandbox, limits = self.study.sandbox, self.study.sandbox.limits
         named = [AS_DESIGNED, *SHELLS[shell].conditions]
-        told = partial(Invocation, shell, "", EMPTY_WORLD, limits, limits.timeout_s[shell], ())
+        invocation = partial(
+            Invocation, shell, "", EMPTY_WORLD, limits, limits.timeout_s[shell], ()
+        )
         headers = {
-            one.name: header(told(one.name), nonce="")
+            one.name: header(invocation(one.name), nonce="")
             for one in named
             if one.name in self.study.conditions
         }

@@ -52,7 +52,7 @@ _GAPS = re.compile(
 
 
 def parse(source: bytes) -> Parsed:
-    """What PowerShell reads, but for texts that it rejects and the grammar accepts."""
+    """What PowerShell reads, except texts that it rejects and the grammar accepts."""
     tree = syntax_tree(LANGUAGE, source)
     parses = not tree.root_node.has_error
     if not parses:

@@ -28,7 +28,7 @@ class Parsed(NamedTuple):
     calls: tuple[Call, ...]  # in order
     functions: frozenset[str]  # that it defines
     has_dynamic_calls: bool = False  # calls something whose name is known only when it runs
-    # Runs a text, starts another shell or asks what a name stands for: more may be called.
+    # Runs a text, starts another shell or asks what a name means: more may be called.
     looks_up: bool = False
 
 

@@ -68,7 +68,7 @@ class Provider:
     def __init__(self, model: ModelConfig, url: str | None, keys: Mapping[str, str]) -> None:
         """`url` None: the service's own address, as the SDK knows it. UserError for a bad one.
 
-        `keys`: what stands for a key in the model's entry -> the key; `$KEY` is the model's.
+        `keys`: placeholder in the model's entry -> the key; `$KEY` is the model's.
         """
         address, note = self.address(model, url, f"models: {model.alias}: base_url")
         if note:
@@ -123,7 +123,7 @@ class Provider:
             "model": request.model_id,
             self.limit: request.max_tokens,
             "messages": [{"role": "user", "content": request.prompt}],
-            "stream": False,  # some servers stream unless told not to
+            "stream": False,  # some servers stream by default
             **request.extra_body,
             **{name: value for name, value in optional.items() if value is not None},
         }
@@ -165,7 +165,7 @@ class Provider:
         return Reply(bytes(body), time.monotonic() - began, request_id)
 
     def _call(self, request: Request, seconds: float) -> Any:
-        # The keys come in only here, so that no record holds them.
+        # The keys are filled in only here, so that no record holds them.
         body = self._with_keys(request.extra_body)
         fields = self.body(request.model_copy(update={"extra_body": body}))
         known = {name: fields.pop(name) for name in SDK_FIELDS if name in fields}
@@ -264,7 +264,7 @@ class Provider:
         return functools.reduce(redact, self.keys.values(), text)
 
     def _with_keys(self, value: Any) -> Any:
-        """A header or field of the entry with its keys in the place of what stands for them."""
+        """A header or field of the entry with its keys in place of the placeholders."""
         if isinstance(value, dict):
             return {name: self._with_keys(one) for name, one in value.items()}
         if isinstance(value, list):
