@@ -161,12 +161,12 @@ def reply_of(task: Task, cell: Cell) -> str:
     return (task.references if cell.trial == 1 else task.wrong)[cell.shell][0]
 
 
-def answer_to(request: Request, text: str, received_utc: str) -> Answer:
+def answer_to(request: Request, text: str, received_utc: str, end: str = "end_turn") -> Answer:
     """What the store would hold of a model that said this."""
     message = {
         "type": "message",
         "model": request.model_id,
-        "stop_reason": "end_turn",
+        "stop_reason": end,
         "usage": {"input_tokens": 120, "output_tokens": 30},
         "content": [{"type": "text", "text": text}],
     }

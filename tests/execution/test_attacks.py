@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from fluency.common.errors import MachineBusy
 from fluency.common.paths import TASKS
 from fluency.core.records import Extraction, Result
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits
 from fluency.core.tasks import load_task
+from fluency.execution.execute import MAX_ATTEMPTS
+from fluency.execution.protocol import PATIENCE
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring.failure_class import HeadlineRun, classify
 from fluency.scoring.verdict import judge
@@ -192,11 +195,16 @@ def outcomes(sandbox) -> dict[str, tuple[Result, float]]:
     """All attacks once, several at a time: id -> result and seconds."""
     crowded = Sandbox(sandbox._engine, sandbox.image, AT_ONCE)
 
-    def mount(given) -> tuple[str, tuple[Result, float]]:
+    def mount(given, attempts: int = MAX_ATTEMPTS) -> tuple[str, tuple[Result, float]]:
         run, attack = given.values
         began = time.monotonic()
         limits = {"timeout_s": within_s(run), "limits": attack.limits}
-        result = run(crowded, attack.command, *attack.needs, **limits)
+        try:
+            result = run(crowded, attack.command, *attack.needs, **limits)
+        except MachineBusy:  # as a run does, which measures the cell again
+            if attempts == 1:
+                raise
+            return mount(given, attempts - 1)
         return given.id, (result, time.monotonic() - began)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -208,7 +216,8 @@ def outcomes(sandbox) -> dict[str, tuple[Result, float]]:
 def test_the_attack_loses(outcomes, run, attack):
     result, took = outcomes[f"{run.__name__} {attack.name}"]
     assert attack.holds(result), result
-    assert took < within_s(run) + MARGIN_S and result.wall_s < within_s(run) + MARGIN_S / 2
+    most_s = PATIENCE * within_s(run)
+    assert took < most_s + MARGIN_S and result.wall_s < most_s + MARGIN_S / 2
 
 
 def test_sandbox_after_all_attacks_is_as_before(sandbox, outcomes):

@@ -14,7 +14,16 @@ from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords, load_records, record_path
 from fluency.core.task_world import world_for
 from fluency.execution.execute import execute_cell
-from tests.archive.factory import Executor, archived, gather, make, make_study, measure, put_cell
+from tests.archive.factory import (
+    Executor,
+    answer_to,
+    archived,
+    gather,
+    make,
+    make_study,
+    measure,
+    put_cell,
+)
 
 TASKS = ("stale-lockfiles", "tree-size-bytes")
 SPECIAL = [Cell("qwen-0.5b", "bash", TASKS[0], trial) for trial in (1, 2, 3, 4)]
@@ -34,7 +43,8 @@ def odd(tmp_path_factory):
     made = measure(tmp_path_factory.mktemp("odd"), make_study(TASKS, trials=4), shells=["bash"])
     task = next(task for task in made.tasks if task.id == TASKS[0])
     refused = load_records(made.results, REFUSED).generation
-    answer = refused.answer.model_copy(update={"outcome": "refusal"})
+    answer = refused.answer
+    answer = answer_to(answer.request, answer.text, answer.received_utc, end="refusal")
     again(made, task, refused.model_copy(update={"answer": answer}))
     again(made, task, load_records(made.results, FAILED).generation, ["the engine went away"] * 3)
     record_path(made.results, "scores", UNJUDGED).unlink()

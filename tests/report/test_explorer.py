@@ -125,6 +125,11 @@ def test_page_details_are_narrow_beyond_the_limit(monkeypatch) -> None:
 def test_page_escapes_its_header() -> None:
     """A study's name cannot hold such signs today; the page does not rely on that."""
     bad = "<b onclick='x'>"
-    header = {"verdict": bad, "rates": [[bad], [bad, bad]], "failures": [[bad], [bad, 1]]}
+    header = {
+        "heading": bad,
+        "verdict": bad,
+        "rates": [[bad], [bad, bad]],
+        "failures": [[bad], [bad, 1]],
+    }
     html = page({"study": bad, "models": [[bad, "x"]], "shells": []}, "[]", header)
     assert "<b onclick" not in html and "&lt;b onclick=" in html
