@@ -170,8 +170,6 @@ def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> Unpacked
         )
     manifest = parse_record(Manifest, source.read(), f"{path}: {MANIFEST_NAME}", MAX_FILES)
     archive = UnpackedArchive(path, sha256_file(path), manifest, contents, root)
-    if len(manifest.files) > MAX_FILES:
-        raise ArchiveError(f"it holds more than {MAX_FILES:,} files", where=str(path))
     if not has_valid_self_hash(manifest.model_dump()):
         what = "its own hash does not fit: it was edited after the archive was made"
         archive.problems.append(ArchiveFinding(MANIFEST_NAME, what))
