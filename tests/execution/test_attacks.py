@@ -301,7 +301,7 @@ SMALL_MEMORY = Limits(memory_mb=256, pids=256)
 
 def test_an_answer_that_kills_the_runner_has_failed(sandbox):
     """It leaves the head of the out-of-memory queue and fills the memory; the victim varies."""
-    for _ in range(4):
+    for _ in range(12):
         result = bash(sandbox, UNDOOMED, "processes", timeout_s=10, limits=SMALL_MEMORY)
         if result.lost is not None:
             break

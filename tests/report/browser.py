@@ -76,7 +76,9 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._buffer:
-            ready, _, _ = select.select([self._read], [], [], PATIENCE_S)
+            poll = select.poll()  # select() takes no file above 1024
+            poll.register(self._read, select.POLLIN | select.POLLHUP)
+            ready = poll.poll(PATIENCE_S * 1000)
             part = os.read(self._read, 1 << 20) if ready else b""
             if not part:
                 raise RuntimeError("the browser ended or does not answer")

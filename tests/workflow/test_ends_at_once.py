@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 
 import psutil
 import pytest
@@ -35,7 +36,10 @@ def sleeping() -> bool:
 def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tuple[float, str]:
     """Send a signal to a run when it is at a stage; the seconds to its end, and its output."""
     start = {"cwd": project.root, "env": project.environ(**env), "start_new_session": True}
-    run = subprocess.Popen(project.run_command(), stderr=subprocess.PIPE, text=True, **start)
+    # A run that `nohup` started ignores the end of its terminal, and so would its children.
+    heard = partial(signal.signal, number, signal.SIG_DFL)
+    piped = {"stderr": subprocess.PIPE, "text": True, "preexec_fn": heard}
+    run = subprocess.Popen(project.run_command(), **piped, **start)
     try:
         wait_for(at_stage, 120)
         signalled = time.monotonic()
