@@ -140,7 +140,8 @@ rule report:
         table=rules.gather.output.table,
         provenance=rules.gather.output.provenance,
     output:
-        report=report(f"{STUDY}/report.md", category=P.study.study),
+        report=f"{STUDY}/report.md",
+        page=report(f"{STUDY}/report.html", category=P.study.study),
         explorer=report(f"{STUDY}/explorer.html", category=P.study.study),
         figures=report(
             directory(f"{STUDY}/figures"),

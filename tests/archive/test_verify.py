@@ -117,7 +117,7 @@ def test_archived_words_cannot_steer_the_terminal(archive, tmp_path, capsys):
     change = record(EXECUTION, put("extraction", "strict", value="\u202e\u200b\x9b2J fine"))
     forged = rewritten(archive, tmp_path, change, made_by="\x9b2J")
     assert verify.verify(forged) == verify.open_archive(forged, tmp_path / "opened") == 3
-    for name in ("report.md", "explorer.html"):
+    for name in ("report.md", "report.html", "explorer.html"):
         assert "NOT CHECKED: these numbers are" in (tmp_path / "opened" / name).read_text()
     assert not set("".join(capsys.readouterr())) & {"\u202e", "\u200b", "\x9b"}
 

@@ -170,5 +170,5 @@ class Page:
                 found.append(f"log: {params['entry']['text'][:300]}")
             elif method == "Network.requestWillBeSent":
                 url = params["request"]["url"]
-                found += [] if url.startswith("file:") else [f"request: {url[:300]}"]
+                found += [] if url.startswith(("file:", "data:")) else [f"request: {url[:300]}"]
         return found

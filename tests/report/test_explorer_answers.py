@@ -45,7 +45,7 @@ SHOWN = {
             "fetch-top-crates-3", "worker-queues-2", "crate-versions-1", "stale-lockfiles-4", "stale-lockfiles-0",
         ],
         "texts('#cells .points').slice(5)": ["+100", "\u2212100", "\u221233", "0", "0"],
-        "all('a[href=\"report.md\"]').length": 1,
+        "all('a[href=\"report.html\"]').length": 1,
     },
     "?order=name": {"texts('#cells a.task').slice(0, 5)": sorted(PASSES)},
     "?text=crate-versions": {"[...CSS.highlights.get('hit')].map(String)": ["crate-versions"] * 2},

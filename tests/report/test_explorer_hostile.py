@@ -37,7 +37,7 @@ def test_explorer_shows_hostile_fields_as_text(write, new_page, state, view) -> 
     assert page.run(f"document.querySelectorAll('{active}').length") == 0
     links = page.run("[...document.querySelectorAll('[href]')].map((e) => e.getAttribute('href'))")
     neighbours = [PATHS[0], LINES[1]] if view == "cell" else [PATHS[0], PATHS[2]]
-    assert links == ["report.md", *(f"#{place}" for place in (*LINES, *neighbours))]
+    assert links == ["report.html", *(f"#{place}" for place in (*LINES, *neighbours))]
     assert page.run("document.querySelectorAll('script').length") == 3
     shown = page.run("document.getElementById('cell').textContent")
     # Command, its outcome, why, each stream, the expected answer, the notes, the provenance: all show it whole.

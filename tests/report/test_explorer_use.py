@@ -245,5 +245,5 @@ def test_explorer_names_no_other_host(write) -> None:
     html = write(make_explorer(1, 2, 1)).read_text(encoding="utf-8")
     outside = re.sub(r'<script type="application/json".*?</script>', "", html, flags=re.DOTALL)
     found = re.findall(r"(?:https?:)?//[\w.-]+\.\w+|url\(|@import|\bsrc=|\bhref=\S+", outside)
-    assert found == ['href="report.md">The']
+    assert found == ['href="report.html">The']
     assert json.loads(re.search(r'id="index">(.*?)</script>', html).group(1))["study"] == "made-up"

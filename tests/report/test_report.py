@@ -301,7 +301,7 @@ def test_report_is_deterministic(tmp_path: Path) -> None:
     table = read_table(tmp_path / "cells.csv")
     write_report(two / "report.md", table, view_of(study, TASKS, read))
     files = [path.relative_to(one) for path in one.rglob("*.*")]
-    assert len(files) == 3
+    assert len(files) == 4
     assert [file for file in files if (one / file).read_bytes() != (two / file).read_bytes()] == []
 
 

@@ -277,7 +277,7 @@ def test_printed_page_has_the_paths(tmp_path: Path) -> None:
     assert lines[1] == "PowerShell was not measured here: this report compares nothing."
     assert "Not compared: PowerShell 7 was not measured" in lines[3]
     assert "\x1b" not in "".join(lines)
-    assert lines[-2] == f"Report:   {tmp_path / 'report.md'}"
+    assert lines[-2] == f"Report:   {tmp_path / 'report.html'}"
     assert lines[-1] == f"Explorer: {tmp_path / 'explorer.html'}"
 
 

@@ -19,6 +19,6 @@ def test_snakemake_report_shows_report_table_explorer_and_figures(finished, tmp_
             for name in shown.namelist()
             if "/data/raw/" in name
         }
-    files = [folder / name for name in ("cells.csv", "report.md", "explorer.html")]
+    files = [folder / name for name in ("cells.csv", "report.html", "explorer.html")]
     files += (folder / "figures").glob("*.svg")
     assert found == {file.name: file.read_bytes() for file in files}

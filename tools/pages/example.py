@@ -30,7 +30,7 @@ def pages() -> dict[str, str]:
     with _opened() as folder:
         record = write_decision(archive(), TITLE, folder, utc_date=DATE)
         decision = record.read_text(encoding="utf-8").replace(str(record), "example/decision.md")
-        paths = [folder / "report.md", folder / "explorer.html", *(folder / "figures").iterdir()]
+        paths = [*folder.glob("report.*"), folder / "explorer.html", *folder.glob("figures/*")]
         names = {f"example/{path.relative_to(folder).as_posix()}": path for path in paths}
         made = {name: path.read_text(encoding="utf-8") for name, path in names.items()}
     found = re.search(r"^\| model +\|.*?\n\n", made["example/report.md"], re.M | re.S)

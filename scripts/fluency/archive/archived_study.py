@@ -366,4 +366,4 @@ def write_opened(view: StudyView, folder: Path) -> tuple[Path, Path]:
     rows = view.rows()
     write_table(folder / "cells.csv", rows)
     write_products(view, to_frame(rows), folder)
-    return folder / "report.md", folder / "explorer.html"
+    return folder / "report.html", folder / "explorer.html"

@@ -13,7 +13,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import ROOT
 
-_DISTRIBUTIONS = {"yaml": "pyyaml"}
+_DISTRIBUTIONS = {"yaml": "pyyaml", "markdown_it": "markdown-it-py"}
 """Module -> distribution, where the name differs by more than `_` and `-`."""
 
 

@@ -138,7 +138,7 @@ RECORD_TYPES: dict[str, type[FrozenModel]] = {
     "executions": Execution,
     "scores": Score,
 }
-PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
+PRODUCTS = ("cells.csv", "provenance.json", "report.md", "report.html", "explorer.html")
 """The files of any study's own folder."""
 
 

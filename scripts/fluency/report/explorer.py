@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Hashable
@@ -16,12 +14,12 @@ from markupsafe import Markup
 from fluency.analysis.outcomes import cells_in
 from fluency.analysis.study_analysis import Analysis
 from fluency.common.files import write_atomic
-from fluency.common.paths import REPORT
 from fluency.core.grammar import DIALECTS
 from fluency.core.shells import SHELLS, gap_shells
 from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, cell_view
 from fluency.report.marks import FAILURES, MARKS
+from fluency.report.page import held
 from fluency.report.sentences import attempt_note, decides
 from fluency.report.tables import result_rows
 from fluency.report.templates import render
@@ -113,9 +111,7 @@ def page(index: dict[str, Any], details: str, header: dict[str, Any]) -> str:
     values: dict[str, Any] = {"head": index, "header": header}
     values |= {"index": Markup(script_json(index)), "details": Markup(details)}
     for name, file in (("style", "style.css"), ("script", "script.js")):
-        text = (REPORT / "explorer" / file).read_bytes()
-        digest = base64.b64encode(hashlib.sha256(text).digest()).decode()
-        values |= {name: Markup(text.decode()), f"{name}_hash": f"sha256-{digest}"}
+        values[name], values[f"{name}_hash"] = held(f"explorer/{file}")
     return render("explorer.html.j2", values)
 
 

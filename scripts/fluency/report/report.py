@@ -1,4 +1,4 @@
-"""`report.md`, its figures and the explorer, from the cells table and a study's view."""
+"""The report with its figures, and the explorer, from the cells table and a study's view."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from fluency.report.facts import flat
 from fluency.report.figures import Drawing, draw_figures
 from fluency.report.markdown import text
 from fluency.report.marks import MARKS
+from fluency.report.page import html_page
 from fluency.report.templates import render
 
 STATED_ELSEWHERE = {
@@ -36,13 +37,16 @@ STATED_ELSEWHERE = {
 
 
 def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> None:
-    """Write `report.md`, `figures/*.svg` and `explorer.html`; the same inputs, the same bytes."""
+    """Write `report.md`, `report.html`, `figures/*.svg` and `explorer.html`.
+
+    The same inputs give the same bytes.
+    """
     analysis = write_report(folder / "report.md", frame, view)
     write_explorer(folder / "explorer.html", frame, view, page_header(analysis, view.heading))
 
 
 def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> Analysis:
-    """Write `path` and `figures/*.svg` next to it; figures of an earlier report are removed."""
+    """Write `path`, its page and `figures/*.svg`; figures of an earlier report are removed."""
     sets = {name: found.tasks for name, found in task_sets().items()}
     analysis = analyse(frame, view.study, view.tasks, sets)
     figures, folder = draw_figures(analysis), path.parent / "figures"
@@ -51,7 +55,10 @@ def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> Analysis:
         stale.unlink()
     for figure in figures:
         write_atomic(folder / figure.name, figure.svg)
-    write_atomic(path, render("report.md.j2", page_values(analysis, view, figures)))
+    markdown = render("report.md.j2", page_values(analysis, view, figures))
+    write_atomic(path, markdown)
+    svgs = {f"figures/{figure.name}": figure.svg for figure in figures}
+    write_atomic(path.with_suffix(".html"), html_page(markdown, svgs))
     return analysis
 
 

@@ -180,7 +180,7 @@ def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
     lines += [f"  {headline_of(pair)}" for pair in telling_first(analysis.contrasts)]
     lines += ["", " ".join(study_sentences(analysis, view))]
     lines += unexpected_controls(view.control)
-    lines += [f"Report:   {folder / 'report.md'}", f"Explorer: {folder / 'explorer.html'}"]
+    lines += [f"Report:   {folder / 'report.html'}", f"Explorer: {folder / 'explorer.html'}"]
     return escape_controls("\n".join(lines))
 
 
