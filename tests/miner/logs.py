@@ -1,4 +1,4 @@
-"""Transcripts of the four agents with the same requests, and a canary in every private place."""
+"""Transcripts of each agent with the same requests, and a canary in every private place."""
 
 import json
 import sqlite3
@@ -91,7 +91,7 @@ def gemini(folder: Path, requests=REQUESTS) -> Path:
         call = {"id": f"run_{number}", "name": "run_shell_command", "args": {"command": command}}
         call["status"] = "success" if ok else "error"
         asked = {"id": f"u{number}", "type": "user", "content": [{"text": text}]}
-        answered = {"id": f"g{number}", "type": "gemini", "content": "done", "toolCalls": [call]}
+        answered = {"id": f"g{number}", "type": "gemini", "content": "", "toolCalls": [call]}
         messages += [asked, answered]
     document = {"sessionId": "s", "projectHash": "h", "directories": [HOME], "messages": messages}
     return write_lines(folder / "gemini/h/chats/session-old.json", [document])
@@ -125,5 +125,66 @@ def opencode(folder: Path, requests=REQUESTS) -> Path:
     return path
 
 
+def codex_sentences(folder: Path, requests=REQUESTS) -> Path:
+    """One prompt, and before each call a sentence of the agent; each second call is JavaScript."""
+
+    def item(kind: str, **payload: Any) -> dict[str, Any]:
+        return {"timestamp": "2026-10-01T00:00:00Z", "type": kind, "payload": payload}
+
+    def message(role: str, text: str) -> dict[str, Any]:
+        content = [{"type": "output_text" if role == "assistant" else "input_text", "text": text}]
+        return item("response_item", type="message", role=role, content=content, id="msg")
+
+    records = [
+        item("session_meta", id="1", cwd=HOME, cli_version="0.153.4"),
+        message("user", "Look at the project and tidy it up"),
+        "[torn",
+    ]
+    for number, (text, command, ok) in enumerate(requests):
+        of_call, code = {"call_id": f"call_{number}"}, 0 if ok else 1
+        said = f"Some reasoning first.\n\n{text}"
+        records += [message("assistant", said), item("event_msg", type="agent_message", message=said)]
+        if number % 2:
+            script = f"const r = await tools.exec_command({{cmd:{json.dumps(command)}, workdir: '.'}});"
+            output = [{"type": "input_text", "text": "Script completed\nWall time 0.1\nOutput:\n"}]
+            run = {"type": "CommandExecution", "id": f"x{number}", "exit_code": code}
+            records += [
+                item("response_item", type="custom_tool_call", name="exec", input=script, **of_call),
+                item("event_msg", type="item_completed", item=run | {"command": command}),
+                item("response_item", type="custom_tool_call_output", output=output, **of_call),
+            ]
+        else:
+            call = {"name": "exec_command", "arguments": json.dumps({"cmd": command})}
+            output = f"Process exited with code {code}\nOutput:\n3"
+            records += [
+                item("response_item", type="function_call", **call, **of_call),
+                item("response_item", type="function_call_output", output=output, **of_call),
+            ]
+    return write_lines(folder / "codex-now/rollout-2.jsonl", records)
+
+
+def copilot(folder: Path, requests=REQUESTS) -> Path:
+    """A call is announced in the agent's message and again where it starts; it never fails itself."""
+
+    def event(kind: str, **data: Any) -> dict[str, Any]:
+        return {"type": kind, "data": data, "id": f"{len(records)}", "parentId": None}
+
+    records: list[Any] = []
+    records.append(event("session.start", sessionId="1", context={"cwd": HOME}))
+    records.append(event("user.message", content="Tidy up", transformedContent="<now>Tidy up"))
+    records.append("{torn")
+    for number, (text, command, ok) in enumerate(requests):
+        about, given = {"toolCallId": f"tool_{number}"}, {"command": command, "description": text}
+        asked = [about | {"name": "bash", "arguments": given, "type": "function"}]
+        end = f"3\n<exited with exit code {0 if ok else 1}>"
+        for kind, data in {
+            "assistant.message": {"messageId": "m", "content": "", "toolRequests": asked},
+            "tool.execution_start": about | {"toolName": "bash", "arguments": given},
+            "tool.execution_complete": about | {"success": True, "result": {"content": end}},
+        }.items():
+            records.append(event(kind, **data))
+    return write_lines(folder / ".copilot/session-state/1/events.jsonl", records)
+
+
 FORMATS = {"Claude Code": claude_code, "Codex CLI": codex, "Gemini CLI": gemini}
-FORMATS |= {"opencode": opencode}
+FORMATS |= {"opencode": opencode, "Codex with sentences": codex_sentences, "Copilot CLI": copilot}

@@ -1,6 +1,7 @@
 """The miner on transcripts of every agent: candidates, what they are for, what is redacted."""
 
 import json
+import re
 import string
 import subprocess
 import sys
@@ -15,71 +16,121 @@ from hypothesis import strategies as st
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.core.tasks import CATEGORIES, load_task
+from fluency.core.tasks import CATEGORIES
 from fluency.miner.intents import Intent, intent_of, without_cd
-from fluency.miner.mine import GENERIC_NAMES, default_places, main, mine, redact, user_names
+from fluency.miner.mine import (
+    GENERIC_NAMES,
+    Report,
+    default_places,
+    main,
+    mine,
+    redact,
+    user_names,
+)
 from fluency.miner.transcripts import requests_in
 from tests.miner import logs
 
-EXPECTED = dict.fromkeys(CATEGORIES, 1) | {"text-processing": 2}
-LEFT = dict.fromkeys(("failed", "more than one command", "runs something else"), 1)
-CANDIDATES = ["file-list-sort-take", "network-fetch", "process-processes"]
-CANDIDATES += ["text-search", "text-search-count"]
+LEFT = {"failed": 1}
+QUESTIONS = {
+    "Count TODO comments under src": ("text-processing", "yes"),
+    "List the five largest files": ("file-inspection", "yes"),
+    "Which processes does <name> run?": ("process-introspection", "yes"),
+    "Fetch the status page of <host> and mail it to <mail>": ("network-fetch", "yes"),
+    "Look for <ip> in the log": ("text-processing", "yes"),
+    "Remove the build folder": ("change", "yes, judged by the folder afterwards"),
+    "Run the tests and then list files": ("build", "no: it needs a toolchain, packages or a network"),
+}
+"""What becomes of the requests of `logs`: the question, its category, and what the bank can ask."""
+
+
+def questions(report: Report) -> dict[str, str]:
+    return {one["question"]: one["category"] for one in report.candidates}
 
 
 @pytest.mark.parametrize("name", logs.FORMATS)
-def test_mine_finds_same_candidates_in_each_format(name, tmp_path):
+def test_mine_finds_same_questions_in_each_format(name, tmp_path):
     logs.FORMATS[name](tmp_path / "logs")
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.tally["files"] == 1
-    assert report.tally["commands"] == len(logs.REQUESTS)
-    assert (dict(report.categories), dict(report.rejected)) == (EXPECTED, LEFT)
+    assert (report.tally["files"], report.tally["commands"]) == (1, len(logs.REQUESTS))
+    assert (questions(report), dict(report.rejected)) == (
+        {question: kind for question, (kind, _) in QUESTIONS.items()},
+        LEFT,
+    )
+    shells = [one["shells"] for one in report.candidates]
+    assert shells == [{"bash": 1}] * len(QUESTIONS), "a session's folder tells the shell"
+    assert report.errors == {"another": {"bash": 1}}
     assert report.tally["malformed lines"] == (name != "Gemini CLI")
-    drafts = sorted(path.parent.name for path in (tmp_path / "out").glob("*/task.yaml"))
-    assert sorted(intent.slug for intent in report.candidates) == drafts == CANDIDATES
     files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert sorted(path.name for path in files) == sorted(
+        ["README.md", *(one["file"] for one in report.candidates)]
+    )
     written = "\n".join(f"{path.name} {path.read_text()}" for path in files).lower()
     assert "grep -rn todo " in written and "| wc -l" in written, "public text is kept"
     for canary in logs.CANARIES:
         assert canary.lower() not in written, canary
 
 
-def test_mine_draft_is_refused_by_loader_and_stays_when_edited(tmp_path):
-    logs.claude_code(tmp_path / "logs")
-    mine([tmp_path / "logs"], tmp_path / "out")
-    folder = tmp_path / "out/file-list-sort-take"
-    draft = yaml.safe_load((folder / "task.yaml").read_text())
-    assert draft["draft"] is True and "expected" not in json.dumps(draft)
-    assert draft["prompt"] == "List the five largest files"
-    assert draft["seen"]["commands"] == {"bash": [logs.REQUESTS[1][1]]}
-    assert not (folder / "answer.py").exists()
-    with pytest.raises(UserError):
-        load_task(folder)
-    page = (tmp_path / "out/README.md").read_bytes()
-    (folder / "task.yaml").write_text("draft: true\nprompt: my own words\n")
-    mine([tmp_path / "logs"], tmp_path / "out")
-    assert "my own words" in (folder / "task.yaml").read_text()
-    assert (tmp_path / "out/README.md").read_bytes() == page
-
-
-def test_mine_table_counts_categories_and_candidates(tmp_path):
+def test_mine_table_has_row_for_each_question(tmp_path):
     often = [("Count lines", f"wc -l src/{n}.rs", True) for n in range(6)]
-    often += [("Size", "du -sb src", True)] * 2
     logs.claude_code(tmp_path / "logs", [*often, *logs.REQUESTS])
     mine([tmp_path / "logs"], tmp_path / "out")
     page = (tmp_path / "out/README.md").read_text()
-    assert "| text-processing | 8 | 62 % |" in page
-    assert "| [text-count](text-count/task.yaml) | 6 | 75 % | 6 | 0 | 0 | 6 |" in page
-    assert "| runs something else | 1 |" in page
+    row = r"| \[Count lines\]\((\d+-count-lines.yaml)\) \| `wc -l src/0.rs` \| 6 \| 6 \| 0 \| 0 \|"
+    assert re.search(row, page)
+    for _, asks in QUESTIONS.values():
+        assert f"| {asks} |" in page
+    assert "| &lt;name&gt;" not in page and "&lt;host&gt;" in page, "placeholders are shown as text"
+    assert "| failed | 1 |" in page and "this table does not compare the shells" in page
 
 
-def test_mine_merges_shells_of_one_intent(tmp_path):
-    logs.claude_code(tmp_path / "a", [("Count TODO", "grep -r TODO src | wc -l", True)])
-    powershell = [("Count TODO", "Select-String -Path *.rs TODO | Measure-Object", True)]
+def test_mine_makes_one_question_of_both_shells(tmp_path):
+    """By the same steps, or by the same sentence."""
+    bash = [("Count TODO", "grep -r TODO src | wc -l", True), ("Newest", "ls -t | head -1", True)]
+    powershell = [
+        ("Count them", "Select-String -Path *.rs TODO | Measure-Object", True),
+        ("newest", "(Get-ChildItem | Sort-Object LastWriteTime)[-1].Name", True),
+    ]
+    logs.claude_code(tmp_path / "a", bash)
     logs.claude_code(tmp_path / "b", powershell, shell="PowerShell")
-    mine([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
-    (path,) = (tmp_path / "out").glob("*/task.yaml")
-    assert set(yaml.safe_load(path.read_text())["seen"]["commands"]) == {"bash", "pwsh"}
+    report = mine([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
+    assert [(one["question"], one["shells"]) for one in report.candidates] == [
+        ("Newest", {"bash": 1, "pwsh": 1}),
+        ("Count TODO", {"bash": 1, "pwsh": 1}),
+    ]
+
+
+def test_mine_counts_failed_calls_by_shell_and_cause(tmp_path):
+    failed = [("one", "cargo build", False), ("two", "grep -x a b", False), ("3", "git pull", False)]
+    said = ["error: exit code 101", "grep: b: No such file or directory", "fatal: index.lock exists"]
+    path = logs.claude_code(tmp_path / "logs", failed)
+    text = path.read_text()
+    for output in said:
+        text = text.replace('"content": "out"', f'"content": "{output}"', 1)
+    path.write_text(text)
+    report = mine([path], tmp_path / "out")
+    causes = ("a build, test or package manager", "no such file or folder", "a lock")
+    assert report.errors == {cause: {"bash": 1} for cause in causes}
+
+
+STRANGE = {
+    "pointer.jsonl": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "Git LFS pointer"),
+    "page.html": (b"<!DOCTYPE html><html>", "saved web page"),
+    "run.zip": (b"PK\x03\x04rest", "zip archive"),
+    "old.json.gz": (b"\x1f\x8b\x08", "compressed file"),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_mine_names_what_is_not_a_transcript(name, tmp_path):
+    data, what = STRANGE[name]
+    logs.claude_code(tmp_path / "logs")
+    (tmp_path / "logs" / name).write_bytes(data)
+    with pytest.raises(UserError, match=what) as caught:
+        mine([tmp_path / "logs" / name], tmp_path / "out")
+    assert caught.value.hint
+    report = mine([tmp_path / "logs"], tmp_path / "out")
+    assert len(report.candidates) == len(QUESTIONS)
+    assert what in report.page and name in report.page
 
 
 def test_mine_leaves_out_prompt_with_several_commands(tmp_path):
@@ -88,8 +139,14 @@ def test_mine_leaves_out_prompt_with_several_commands(tmp_path):
     second = next(line for line in lines if '"call_1"' in line and "function_call" in line)
     logs.write_lines(path, [*lines, second.replace("call_1", "call_2").replace("-l a", "-l b")])
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert [intent.slug for intent in report.candidates] == ["file-list"]
+    assert questions(report) == {"Look around": "file-inspection"}
     assert dict(report.rejected) == {"one of several for its prompt": 2}
+
+
+def test_mine_keeps_first_lines_of_output(tmp_path):
+    logs.copilot(tmp_path / "logs")
+    report = mine([tmp_path / "logs"], tmp_path / "out")
+    assert [one["output"] for one in report.candidates] == [["3"]] * len(QUESTIONS)
 
 
 CALL = '{"payload": {"type": "function_call", "name": "shell", "arguments": ARGUMENTS}}'
@@ -122,7 +179,7 @@ def test_mine_skips_malformed_lines(make, tmp_path):
     (tmp_path / "logs/session-x.json").write_text("[")
     (tmp_path / "logs/loop.jsonl").symlink_to(tmp_path / "logs/loop.jsonl")
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.categories == EXPECTED
+    assert len(report.candidates) == len(QUESTIONS)
     assert report.tally["malformed lines"] > len(HOSTILE) and report.tally["unreadable files"] == 2
 
 
@@ -132,7 +189,7 @@ def test_mine_skips_overlong_line_and_copied_session(tmp_path):
     (path.parent / "copy.jsonl").write_bytes(data)
     path.write_bytes(b'{"junk": "' + b"x" * (9 << 20) + b'"}\n' + data)
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.tally["files"] == 1 and report.categories == EXPECTED
+    assert report.tally["files"] == 1 and len(report.candidates) == len(QUESTIONS)
 
 
 def test_mine_refuses_logs_without_commands(tmp_path):
@@ -146,18 +203,19 @@ def test_mine_refuses_logs_without_commands(tmp_path):
 
 def test_mine_reads_default_places_or_several_arguments(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     assert default_places() == []
     for make, place in {
         logs.claude_code: ".claude/projects/p/1.jsonl",
         logs.codex: ".codex/sessions/2026/rollout-1.jsonl",
+        logs.copilot: ".copilot/session-state/1/events.jsonl",
         logs.gemini: ".gemini/tmp/h/chats/session-1.json",
         logs.opencode: ".local/share/opencode/opencode.db",
     }.items():
         make(tmp_path / "x").rename(_folder((tmp_path / place).parent) / Path(place).name)
     assert main([Path("")], tmp_path / "out") == 0
-    assert "Files with shell commands: 4 " in capsys.readouterr().out
+    assert "Files with shell commands: 5 " in capsys.readouterr().out
     one, two = logs.claude_code(tmp_path / "a a").parent, logs.codex(tmp_path / "b").parent
     main([Path(f"'{one}' {two}")], tmp_path / "out")
     assert "Files with shell commands: 2 " in capsys.readouterr().out
@@ -203,28 +261,32 @@ def test_mine_memory_is_bounded_without_sockets_or_programs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("shell", "command", "slug"),
+    ("shell", "command", "category", "steps"),
     [
-        ("bash", "find crates -name '*.rs' | xargs grep -l TODO | sort", "text-list-search-sort"),
-        ("bash", "find . -name '*.rs' -exec wc -l {} +", "text-list-count"),
-        ("bash", "rg TODO src | wc -l", "text-search-count"),
-        ("pwsh", "Select-String TODO *.rs | Measure-Object", "text-search-count"),
-        ("bash", "du -sb crates/* | sort -n | tail -3", "file-measure-sort-take"),
-        ("bash", "sha256sum Cargo.lock", "file-hash"),
-        ("bash", "ps aux | grep node", "process-processes-search"),
-        ("bash", "curl -fsSL http://127.0.0.1/x | sha256sum", "network-fetch-hash"),
-        ("bash", "curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1/x", "network-fetch"),
-        ("bash", "wget -qO- http://127.0.0.1/x", "network-fetch"),
-        ("bash", "ls -la 2>/dev/null", "file-list"),
-        ("bash", "grep -c '=>' src/a.rs 2>&1", "text-search"),
-        ("pwsh", "Get-ChildItem -Recurse | Where-Object { $_.Length -gt 3 }", "file-list-filter"),
-        ("bash", "awk '$1 > 3 { print; print }' f", "text-reshape"),
-        ("bash", r"find . -exec grep 'a;b' {} \; 2>&1 | head", "text-list-search-take"),
+        ("bash", "find crates -name '*.rs' | xargs grep -l TODO | sort", 2, "list >search sort"),
+        ("bash", "find . -name '*.rs' -exec wc -l {} +", 2, "list >count"),
+        ("bash", "rg TODO src | wc -l", 2, "search count"),
+        ("pwsh", "Select-String TODO *.rs | Measure-Object", 2, "search count"),
+        ("bash", "du -sb crates/* | sort -n | tail -3", 1, "measure sort take"),
+        ("bash", "find . -type f | xargs sha256sum", 1, "list >hash"),
+        ("bash", "ps aux | grep node", 3, "processes search"),
+        ("bash", "curl -fsSL http://127.0.0.1/x | sha256sum", 4, "fetch hash"),
+        ("bash", "curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1/x", 4, "fetch"),
+        ("bash", "wget -qO- http://127.0.0.1/x", 4, "fetch"),
+        ("bash", "ls -la 2>/dev/null", 1, "list"),
+        ("bash", "grep -c '=>' src/a.rs 2>&1", 2, "search"),
+        ("pwsh", "Get-ChildItem -Recurse | Where-Object { $_.Length -gt 3 }", 1, "list filter"),
+        ("bash", "awk '$1 > 3 { print; print }' f", 2, "reshape"),
+        ("bash", r"find . -exec grep 'a;b' {} \; 2>&1 | head", 2, "list >search take"),
+        ("bash", "git -C x log --oneline | head", "git", "=git git log take"),
+        ("bash", "git add -A && git commit -m 'a; b'", "git", "=git git add =git git commit"),
+        ("bash", "cargo test --workspace", "build", "=build cargo test"),
+        ("bash", "sudo ls", "another program", "=? sudo ls >list"),
     ],
 )
-def test_intent_of_reading_command(shell, command, slug):
-    intent = intent_of(shell, command)
-    assert isinstance(intent, Intent) and intent.slug == slug and intent.category in CATEGORIES
+def test_intent_of_command(shell, command, category, steps):
+    kind = CATEGORIES[category - 1] if isinstance(category, int) else category
+    assert intent_of(shell, command) == Intent(kind, steps)
 
 
 CHANGES = [
@@ -233,27 +295,32 @@ CHANGES = [
     "sed --in-place s/a/b/ f", "ls > files.txt", "ls >> files.txt", "ls &> files.txt",
     "ls | tee files.txt", "curl -X POST http://h/x", "curl -d a=b http://h/x",
     "curl -o f http://h/x", "curl -sSLO http://h/x", "curl --upload-file f http://h/x",
-    "wget -O f http://h/x", "find . | xargs rm ls", "fd -x rm", "ss -K", 'awk \'{print > "f"}\' g',
-    "sed 's/a/b/w f' g", "uniq a b", "wget http://h/x", "git status", "python3 -c 'print(1)'",
-    "sudo ls",
+    "wget -O f http://h/x", "find . | xargs rm ls", 'awk \'{print > "f"}\' g', "ls; rm x",
+    "fd -x rm", "ss -K", "sed 's/a/b/w f' g", "uniq a b", "wget http://h/x", "ls && rm x", "ls\nrm x",
+    "echo $(rm x)", "ls `rm x`", "cat <(rm x)",
 ]  # fmt: skip
-SEVERAL = [
-    "ls; rm x", "ls && rm x", "ls || rm x", "sleep 9 & ls", "ls\nrm x", "echo $(rm x)", "ls `rm x`",
-    "cat <(rm x)",
+POWERSHELL = [
+    "ls | % { Remove-Item $_ }", "ls | % Delete", "Remove-Item x", "irm h -Method Post",
+    "iwr h -OutFile f",
 ]  # fmt: skip
 
-LEFT_OUT = [("bash", command) for command in (*CHANGES, *SEVERAL, "echo hello", "")]
-POWERSHELL = [
-    "ls | % { Remove-Item $_ }", "ls | % { $_.Delete() }", "ls | % Delete",
-    "ls | % { $_.IsReadOnly = $true }",
-    "[IO.File]::Delete('x')", "ls | % { & $x }", "Remove-Item x", "irm h -Method Post",
-    "iwr h -OutFile f", "ls; ls",
-]  # fmt: skip
-LEFT_OUT += [("pwsh", command) for command in POWERSHELL]
+
+@pytest.mark.parametrize(
+    ("shell", "command"),
+    [("bash", command) for command in CHANGES] + [("pwsh", command) for command in POWERSHELL],
+)
+def test_intent_of_change(shell, command):
+    assert intent_of(shell, command)[0] == "change"
+
+
+LEFT_OUT = [("bash", command) for command in ("ls; wc f", "ls && wc f", "ls\nwc f", "echo $(ls)")]
+LEFT_OUT += [("bash", command) for command in ("ls || wc f", "cat <(ls)", "echo hello", "")]
+LEFT_OUT += [("pwsh", "ls; ls"), ("pwsh", "ls | % { & $x }"), ("pwsh", "[IO.File]::Delete('x')")]
+LEFT_OUT += [("pwsh", "ls | % { $_.Delete() }"), ("pwsh", "ls | % { $_.IsReadOnly = $true }")]
 
 
 @pytest.mark.parametrize(("shell", "command"), LEFT_OUT)
-def test_intent_of_rejects_changes_and_several_commands(shell, command):
+def test_intent_of_what_cannot_be_said(shell, command):
     assert isinstance(intent_of(shell, command), str)
 
 
@@ -272,6 +339,10 @@ CALLS = [
     (call("exec", {"cmd": ["grep", "a b", "f"]}), "unknown", "grep 'a b' f"),
     (call("run_in_terminal", '{"command": "ls"}'), "unknown", "ls"),
     (call("bash", {"command": "Get-Item x"}), "pwsh", "Get-Item x"),
+    (call("Bash", {"command": "pwsh -NoProfile -Command 'gci | measure'"}), "pwsh", "gci | measure"),
+    (call("Bash", {"command": "pwsh -c gci | head -3"}), "pwsh", "pwsh -c gci | head -3"),
+    (call("shell", {"command": ["zsh", "-lc", "ls"]}), "bash", "ls"),
+    (call("exec", "await tools.exec_command({cmd: 'ls', workdir: '/'})"), "unknown", "ls"),
     ({"id": "1", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}, "bash", "ls"),
     ({"id": "1", "type": "command_execution", "command": "bash x"}, "unknown", "bash x"),
     ({"type": "local_shell_call", "call_id": "1", "action": {"command": ["ls"]}}, "unknown", "ls"),
@@ -310,7 +381,7 @@ def test_requests_in_result_found_by_id(result, ok):
 SESSIONS = {
     "cc_opening": ({"bash": 1, "pwsh": 1}, {}),
     "cc_summaries": ({"bash": 1, "pwsh": 1}, {}),
-    "codex_deletes": ({}, {"runs something else": 4}),
+    "codex_deletes": ({"pwsh": 4}, {}),
     "codex_windows": ({"pwsh": 4}, {}),
     "gemini_exit": ({}, {"failed": 1}),
     "gemini_windows": ({"pwsh": 4}, {}),
@@ -321,10 +392,7 @@ SESSIONS = {
 @pytest.mark.parametrize("name", SESSIONS)
 def test_mine_session_of_current_agents(name, tmp_path):
     report = mine([ROOT / "tests/data/miner" / f"{name}.jsonl"], tmp_path)
-    shells = Counter[str]()
-    for path in tmp_path.glob("*/task.yaml"):
-        seen = yaml.safe_load(path.read_text())["seen"]["commands"]
-        shells.update({shell: len(commands) for shell, commands in seen.items()})
+    shells = sum((Counter(one["shells"]) for one in report.candidates), Counter[str]())
     assert (shells, dict(report.rejected)) == SESSIONS[name]
 
 

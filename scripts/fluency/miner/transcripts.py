@@ -2,7 +2,8 @@
 
 Agents change their formats often, so no format is read as such. One walk visits every object, with
 the ids and the tool that the objects around it name. One that has a shell's tool and a command is a
-call, and every object with its id may be its result. What does not fit is skipped.
+call, and every object with its id may be its result. What does not fit is skipped. `formats.yaml`
+has the names of all this.
 """
 
 from __future__ import annotations
@@ -18,27 +19,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from fluency.common.errors import UserError
+
 Json = dict[str, Any]
 
 LONGEST_LINE = 4 << 20
 LARGEST_DOCUMENT = 32 << 20
+OUTPUT = 800
+"""Characters of a result that are kept."""
 UNKNOWN = "unknown"
-"""The shell of a command if neither its tool nor its program nor its session names one."""
-
-_RESULT_IDS = ("tool_use_id", "tool_call_id", "call_id", "callID")
-_IDS = (*_RESULT_IDS, "id")
-_ARGUMENTS = ("input", "args", "arguments", "action", "parameters")
-_COMMANDS = ("command", "cmd", "script")
-_SHELL_TOOL = re.compile(r"(?i)bash|shell|pwsh|exec|terminal|command|cmd")
-_SHELL = re.compile(r"(?i)(pwsh|powershell)|bash|zsh|\bsh\b")
-_STATED_SHELL = re.compile(r"<shell>\s*([\w.]+)\s*</shell>")
-_CMDLET = re.compile(r"(?:^|[|({;=])\s*[A-Z][A-Za-z]{1,20}-[A-Z][A-Za-z]{1,30}\b")
-_SCAFFOLDING = re.compile(r"\s*(<[a-z][\w-]*>|# AGENTS\.md|\[Request interrupted|Caveat: )")
-_EXIT = re.compile(r"(?i)(?:exit(?:ed with)? code:?|\"exit_code\":)\s*(-?\d+)")
-_EXIT_KEYS = ("is_error", "exit_code", "exitCode", "exit", "returncode")
-"""Keys whose value is false or 0 if a call succeeded."""
-_FAILED = {"error", "failed", "cancelled", "canceled", "declined", "interrupted"}
-_SUCCEEDED = {"success", "succeeded", "completed"}
+"""The shell of a command if nothing in its session names one."""
+RULES = yaml.safe_load(Path(__file__).with_name("formats.yaml").read_text(encoding="utf-8"))
+_IDS = [*RULES["result_ids"], "id"]
 _OPENCODE = """
     SELECT CASE WHEN json_valid(part.data) AND json_valid(message.data)
     THEN json_set(message.data, '$.content', json(part.data)) ELSE part.data END
@@ -54,10 +48,12 @@ class ShellRequest:
 
     Attributes:
         call_id: the call's id in its transcript.
-        text: the agent's description of the call, or the user's prompt if it led to this call only.
+        text: the agent's description of the call or its sentence before it, or the user's prompt if
+            it led to this call only.
         shell: the shell's name, or `UNKNOWN`.
         folder: the folder that the session worked in.
         ok: whether it succeeded; None if the transcript does not say.
+        output: the beginning and the end of what its result says.
     """
 
     call_id: str
@@ -66,106 +62,131 @@ class ShellRequest:
     shell: str
     folder: str
     ok: bool | None = None
+    output: str = ""
 
 
 def requests_in(documents: Iterable[Json]) -> Iterator[ShellRequest]:
-    """Yield the shell requests in a session's documents, in the order of their prompts."""
-    calls, results = dict[str, ShellRequest](), dict[str, bool]()
-    turns = [("", calls, results)]
-    folder, shell = "", UNKNOWN
+    """Yield the shell requests in a session's documents, the last turn first."""
+    known: dict[str, ShellRequest] = {}
+    # Who said what, and the calls after it.
+    turns: list[tuple[str, str, list[ShellRequest]]] = [("", "", [])]
+    folder = ""
     for document in documents:
         nodes = list(_objects(document))
-        interrupted = any(node.get("interrupted") is True for node in nodes)
         for node in nodes:
             folders = [node.get("cwd"), *_list(node.get("directories")), folder]
             folder = next(one for one in folders if isinstance(one, str))
-            prompt = _prompt(node)
-            if stated := _STATED_SHELL.search(prompt):
-                shell = _shell_of(stated[1]) or UNKNOWN
-            if call := _call(node, shell, folder):
-                known = calls.setdefault(call.call_id, call)
-                known.shell = known.shell if call.shell == UNKNOWN else call.shell
-            elif prompt and not document.get("isMeta") and not _SCAFFOLDING.match(prompt):
-                calls, results = {}, {}
-                turns.append((prompt, calls, results))
-            ok = False if interrupted else _succeeded(node)
-            if ok is not None:  # what one place calls failed has failed
-                results[_id(node)] = ok and results.get(_id(node), True)
-    for prompt, calls, results in turns:
-        for call in calls.values():
-            if len(calls) == 1:  # a prompt with several calls was not one-shot
-                call.text = call.text or prompt
-            call.ok = results.get(call.call_id)
+            speaker, text = _said(node)
+            if call := _call(node, folder):
+                same = known.get(call.command if node["tool"] == RULES["repeats"] else call.call_id)
+                if not same:
+                    turns[-1][2].append(call)
+                elif call.shell != UNKNOWN:
+                    same.shell = call.shell
+                known |= dict.fromkeys((call.call_id, call.command), same or call)
+            elif text and not document.get("isMeta") and not re.match(RULES["scaffolding"], text):
+                turns.append((speaker, text.splitlines()[-1] if speaker == "agent" else text, []))
+        interrupted = any(node.get("interrupted") is True for node in nodes)
+        for node in nodes:
+            if request := known.get(_id(node)):
+                result = _text(next(filter(None, map(node.get, RULES["outputs"])), ""))
+                if len(result) > OUTPUT:
+                    result = f"{result[: OUTPUT // 2]}\n{result[-OUTPUT // 2 :]}"
+                request.output = request.output or result
+                ok = False if interrupted else _succeeded(node, request.output)
+                if ok is not None:  # what one place calls failed has failed
+                    request.ok = ok and request.ok is not False
+    more = False
+    for speaker, text, calls in reversed(turns):
+        for call in calls:
+            # A prompt with several calls was not one-shot.
+            if len(calls) == 1 and not (speaker == "user" and more):
+                call.text = call.text or text
             yield call
+        more = speaker == "agent" and (more or bool(calls))
 
 
 def _objects(document: Json) -> Iterator[Json]:
     """Yield every object in a document, in the order of the text; without recursion.
 
-    Each has the ids of the objects around it, and as `tool` the tool that it or they name.
+    Each has the ids of the objects around it, and as `tool` the tool that it or they name. What an
+    event holds as its data counts as the event's own.
     """
     stack: list[tuple[Any, Json]] = [(document, {})]
     while stack:
         value, around = stack.pop()
         if isinstance(value, dict):
+            if isinstance(data := value.get("data"), dict):
+                value = {**value, **data, "data": None}
             node = around | value
-            names = [value.get("name"), value.get("tool"), _id(node) and value.get("type")]
-            node["tool"] = next(filter(None, names), around.get("tool", ""))
+            kind = _id(node) and value.get("type")
+            names = (*map(value.get, RULES["tools"]), kind, around.get("tool"))
+            node["tool"] = next(filter(None, names), "")
             yield node
             around = {key: node[key] for key in ("tool", *_IDS) if key in node}
             value = [
-                _parse(part) if key in _ARGUMENTS and isinstance(part, str) else part
+                _parse(part) or {"cmd": "\n".join(map(_literal, re.findall(RULES["code"], part)))}
+                if key in RULES["arguments"] and isinstance(part, str)
+                else part
                 for key, part in value.items()
             ]
         stack += [(part, around) for part in reversed(_list(value))]
 
 
-def _prompt(node: Json) -> str:
-    """The text of a user's message; empty for anything else, also for a tool's result."""
-    content = node.get("content")
-    parts = [
-        part if isinstance(part, dict) else {"text": part} for part in _list(content) or [content]
-    ]
-    is_user = "user" in (node.get("role"), node.get("type"))
-    if not is_user or any(key in part for part in parts for key in _RESULT_IDS):
-        return ""
-    texts = [part.get("text") for part in parts if not part.get("synthetic")]
-    return "\n".join(text for text in texts if isinstance(text, str)).strip()
+def _literal(text: str) -> str:
+    """The value of a string in JavaScript, as far as JSON knows it."""
+    return str(_parse(text) or text[1:-1])
 
 
-def _call(node: Json, shell: str, folder: str) -> ShellRequest | None:
-    """The call that an object makes in a session with this shell and folder, if any."""
-    tool, command = str(node["tool"]), next(filter(None, map(node.get, _COMMANDS)), None)
+def _said(node: Json) -> tuple[str, str]:
+    """Who speaks, and the text; empty for anything else, also for a tool's result."""
+    kinds = (str(node.get("role")), str(node.get("type")).split(".")[0])
+    if speaker := next(filter(None, map(RULES["speakers"].get, kinds)), ""):
+        return speaker, _text(next(filter(None, map(node.get, RULES["texts"])), "")).strip()
+    return "", ""
+
+
+def _text(content: object) -> str:
+    """What a content says: a text, an object with one, or a list of both."""
+    texts = []
+    for part in _list(content) or [content]:
+        if isinstance(part, dict):
+            of_text = str(part.get("type", "text")).endswith("text") and not part.get("synthetic")
+            part = part.get("text") if of_text else None
+        texts += [part] * isinstance(part, str)
+    return "\n".join(texts)
+
+
+def _call(node: Json, folder: str) -> ShellRequest | None:
+    """The call that an object makes in a session with this folder, if any."""
+    tool, command = str(node["tool"]), next(filter(None, map(node.get, RULES["commands"])), None)
     words = _list(command) or [command]
-    if not _SHELL_TOOL.search(tool) or not all(isinstance(word, str) for word in words):
+    if not re.search(RULES["tool"], tool) or not all(isinstance(word, str) for word in words):
         return None
-    *before, text = words
-    program = ""
-    if before and before[-1].lower() in ("-c", "-lc", "-command"):
-        program = _shell_of(before[0])  # which runs the text
-    if before and not program:
-        text = shlex.join(words)
-    shell = program or _shell_of("pwsh" if _CMDLET.search(text) else tool) or shell
+    text = shlex.join(words) if len(words) > 1 else words[0]
+    if re.match(RULES["runs_text"], text):
+        try:
+            words = shlex.split(text)
+        except ValueError:  # quotes of another shell
+            words = text.split()
+        tool = words[0]
+        if re.match(RULES["runs_text"], shlex.join([tool, *words[-2:]])):
+            text = words[-1]
+    named = "pwsh" if re.search(RULES["cmdlet"], text) else str(node.get("shell") or tool)
+    shell = first(RULES["shells"], named) or first(RULES["folders"], folder) or UNKNOWN
     described = str(node.get("description") or "").strip()
     return ShellRequest(_id(node) or text, text.strip(), described, shell, folder)
 
 
-def _shell_of(name: str) -> str:
-    """The shell that the name of a tool or the path of a program names, if any."""
-    found = _SHELL.search(name)
-    return ("pwsh" if found[1] else "bash") if found else ""
+def first(rules: Iterable[tuple[str, Any]], *texts: str) -> Any:
+    """What the first rule says whose pattern is found in a text; None if none is."""
+    return next((by for rule, by in rules if any(re.search(rule, text) for text in texts)), None)
 
 
-def _succeeded(node: Json) -> bool | None:
-    """Whether a call succeeded: by its status, its exit code, or the words around its output."""
-    status = str(node.get("status"))
-    signs = [False] * (status in _FAILED)
-    signs += [not node[key] for key in _EXIT_KEYS if isinstance(node.get(key), int)]
-    for text in (node.get("output"), node.get("content")):
-        if isinstance(text, str):
-            signs += [code == "0" for code in _EXIT.findall(f"{text[:400]}\n{text[-400:]}")]
-    signs += [True] * (node.get("type") == "tool_result" or status in _SUCCEEDED)
-    return signs[0] if signs else None
+def _succeeded(node: Json, output: str) -> bool | None:
+    """Whether a call succeeded, as far as an object or its output says it."""
+    facts = (f"{key}={value}" for key, value in node.items() if isinstance(value, str | int))
+    return first(RULES["results"], *(fact for fact in facts if len(fact) < 40), output)
 
 
 def _id(node: Json) -> str:
@@ -177,8 +198,16 @@ def _list(value: object) -> list[Any]:
 
 
 def documents_of(path: Path, tally: Counter[str]) -> Iterator[Json]:
-    """Yield the objects in a file, and count in `tally` what was skipped."""
+    """Yield the objects in a file, and count in `tally` what was skipped.
+
+    Raises:
+        UserError: the file is something else that people take for a transcript.
+    """
     try:
+        with path.open("rb") as stream:
+            head = stream.read(200).decode("latin-1")
+        if strange := first(RULES["strange"], head):
+            raise UserError(strange[0], where=str(path), hint=strange[1])
         for text in _database(path) if path.suffix == ".db" else _texts(path):
             document = _parse(text)
             if isinstance(document, dict | list):
