@@ -85,6 +85,9 @@ doctor: $(RUN) ## What this machine has, lacks, and what that prevents
 validate: $(RUN) ## Prove the tasks fair in the sandbox (TASK=id, SEEDS=11,24)
 	@fluency validate $(if $(TASK),--task $(TASK)) $(if $(SEEDS),--seeds $(SEEDS))
 
+new-task: $(RUN) ## Begin a task, or list what it still lacks (FROM=candidate NAME=id SNAPSHOT=1)
+	@fluency new-task $(if $(FROM),--from "$${FROM}") $(if $(NAME),--name "$${NAME}") $(if $(SNAPSHOT),--snapshot)
+
 mutants: $(RUN) ## Mutate the reference commands and see what the checks kill (TASK=id); writes tools/command_mutants_*.md
 	@python -m tools.command_mutants $(TASK)
 

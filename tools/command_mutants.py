@@ -362,12 +362,12 @@ def main(names: Sequence[str] = ()) -> int:
     study, kinds = read_study(), read_kinds()
     shells = [name for name in names if name in SHELLS] or SHELLS
     wanted = [name for name in names if name not in SHELLS]
-    published = [task for task in load_tasks(wanted or ALL) if not task.private]
+    tasks = [task for task in load_tasks(wanted or ALL) if wanted or not task.private]
     sandbox = open_sandbox(study.sandbox)
-    prober = Prober(sandbox, published, study.sandbox.limits, CACHE / "mutants")
+    prober = Prober(sandbox, tasks, study.sandbox.limits, CACHE / "mutants")
     left: list[Mutant] = []
     for shell in filter(sandbox.image.shells.get, shells):
-        planned = plan_of(published, [shell])
+        planned = plan_of(tasks, [shell])
         survivors = survivors_of(planned, prober, study.seeds)
         if not wanted:
             write_atomic(page_path(shell), page_of(planned, set(survivors), kinds, study.seeds))

@@ -151,6 +151,16 @@ add(
     ),
 )
 add(
+    "validation.new_task:main",
+    "Begin a task, from a candidate or empty, and list what it still lacks.",
+    "new-task --name my-task --snapshot",
+    click.Option(
+        ["--from", "candidate"], type=Path, metavar="FILE", help="A candidate of `make mine`."
+    ),
+    click.Option(["--name"], default="", metavar="ID", help="The task's id."),
+    click.Option(["--snapshot"], is_flag=True, help="Folders of files in place of Python."),
+)
+add(
     "report.compare:main",
     "Compare two studies task by task, each a study's name, its folder or a cells.csv.",
     "compare demo default > difference.md",

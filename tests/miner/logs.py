@@ -143,13 +143,20 @@ def codex_sentences(folder: Path, requests=REQUESTS) -> Path:
     for number, (text, command, ok) in enumerate(requests):
         of_call, code = {"call_id": f"call_{number}"}, 0 if ok else 1
         said = f"Some reasoning first.\n\n{text}"
-        records += [message("assistant", said), item("event_msg", type="agent_message", message=said)]
+        records += [
+            message("assistant", said),
+            item("event_msg", type="agent_message", message=said),
+        ]
         if number % 2:
-            script = f"const r = await tools.exec_command({{cmd:{json.dumps(command)}, workdir: '.'}});"
+            script = (
+                f"const r = await tools.exec_command({{cmd:{json.dumps(command)}, workdir: '.'}});"
+            )
             output = [{"type": "input_text", "text": "Script completed\nWall time 0.1\nOutput:\n"}]
             run = {"type": "CommandExecution", "id": f"x{number}", "exit_code": code}
             records += [
-                item("response_item", type="custom_tool_call", name="exec", input=script, **of_call),
+                item(
+                    "response_item", type="custom_tool_call", name="exec", input=script, **of_call
+                ),
                 item("event_msg", type="item_completed", item=run | {"command": command}),
                 item("response_item", type="custom_tool_call_output", output=output, **of_call),
             ]

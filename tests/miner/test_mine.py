@@ -10,7 +10,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -38,7 +37,10 @@ QUESTIONS = {
     "Fetch the status page of <host> and mail it to <mail>": ("network-fetch", "yes"),
     "Look for <ip> in the log": ("text-processing", "yes"),
     "Remove the build folder": ("change", "yes, judged by the folder afterwards"),
-    "Run the tests and then list files": ("build", "no: it needs a toolchain, packages or a network"),
+    "Run the tests and then list files": (
+        "build",
+        "no: it needs a toolchain, packages or a network",
+    ),
 }
 """What becomes of the requests of `logs`: the question, its category, and what the bank can ask."""
 
@@ -100,8 +102,16 @@ def test_mine_makes_one_question_of_both_shells(tmp_path):
 
 
 def test_mine_counts_failed_calls_by_shell_and_cause(tmp_path):
-    failed = [("one", "cargo build", False), ("two", "grep -x a b", False), ("3", "git pull", False)]
-    said = ["error: exit code 101", "grep: b: No such file or directory", "fatal: index.lock exists"]
+    failed = [
+        ("one", "cargo build", False),
+        ("two", "grep -x a b", False),
+        ("3", "git pull", False),
+    ]
+    said = [
+        "error: exit code 101",
+        "grep: b: No such file or directory",
+        "fatal: index.lock exists",
+    ]
     path = logs.claude_code(tmp_path / "logs", failed)
     text = path.read_text()
     for output in said:
@@ -113,7 +123,10 @@ def test_mine_counts_failed_calls_by_shell_and_cause(tmp_path):
 
 
 STRANGE = {
-    "pointer.jsonl": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "Git LFS pointer"),
+    "pointer.jsonl": (
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:0",
+        "Git LFS pointer",
+    ),
     "page.html": (b"<!DOCTYPE html><html>", "saved web page"),
     "run.zip": (b"PK\x03\x04rest", "zip archive"),
     "old.json.gz": (b"\x1f\x8b\x08", "compressed file"),
@@ -339,7 +352,11 @@ CALLS = [
     (call("exec", {"cmd": ["grep", "a b", "f"]}), "unknown", "grep 'a b' f"),
     (call("run_in_terminal", '{"command": "ls"}'), "unknown", "ls"),
     (call("bash", {"command": "Get-Item x"}), "pwsh", "Get-Item x"),
-    (call("Bash", {"command": "pwsh -NoProfile -Command 'gci | measure'"}), "pwsh", "gci | measure"),
+    (
+        call("Bash", {"command": "pwsh -NoProfile -Command 'gci | measure'"}),
+        "pwsh",
+        "gci | measure",
+    ),
     (call("Bash", {"command": "pwsh -c gci | head -3"}), "pwsh", "pwsh -c gci | head -3"),
     (call("shell", {"command": ["zsh", "-lc", "ls"]}), "bash", "ls"),
     (call("exec", "await tools.exec_command({cmd: 'ls', workdir: '/'})"), "unknown", "ls"),

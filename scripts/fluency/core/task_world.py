@@ -11,16 +11,32 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256_file
 from fluency.core.records import ProcessFact
-from fluency.core.tasks import Task, author_code, run_python_file
+from fluency.core.tasks import SNAPSHOT_ANSWERS, Task, author_code, run_python_file
 from fluency.world import Builder, HelperSpec, World, WorldError, build_world
 
 
 def world_for(task: Task, seed: int) -> World:
-    """UserError for a `fixture.py` that raises."""
+    """UserError for a `fixture.py` that raises, and for files that a world cannot have."""
+    if task.is_snapshot:
+        return _snapshot(task, seed)
     fixture = task.folder / "fixture.py"
     if not fixture.is_file():
         return build_world(seed)
     return _extended(task.id, fixture, sha256_file(fixture), seed)
+
+
+def _snapshot(task: Task, seed: int) -> World:
+    """The world of exactly the files that the task has for this parity of seeds."""
+    builder = Builder(World(seed), task.id)
+    folder = task.folder / list(SNAPSHOT_ANSWERS)[seed % 2]
+    with author_code(folder, seed, "a world of plain files"):
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder).as_posix()
+            builder.require(not path.is_symlink(), f"{name}: a snapshot has no links")
+            if path.is_file():
+                data = path.read_bytes()
+                builder.file(name, data, age_days=10, crlf=b"\r\n" in data, any_name=True)
+        return builder.finish()
 
 
 @lru_cache(maxsize=256)

@@ -1,10 +1,11 @@
-"""The task bank: a folder a task, with `task.yaml` and `answer.py`; and sets of tasks.
+"""The task bank: a folder a task, with `task.yaml` and its answers; and sets of tasks.
 
 Private tasks are in a folder outside the project.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -39,6 +40,8 @@ PRIVATE_TASKS_VARIABLE = "TASKS_PRIVATE"
 """Environment variable that names the folder of private tasks."""
 PAGE = "docs/adding-a-task.md"
 """For hints."""
+MISSING = "MISSING:"
+"""Begins what a new task's author is still to write."""
 
 
 def task_folders(root: Path = TASKS) -> dict[str, Path]:
@@ -139,6 +142,10 @@ NEUTRAL = "neutral"
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
+SNAPSHOT_ANSWERS = {"world-even": "expected-even.txt", "world-odd": "expected-odd.txt"}
+"""The folders and files of a snapshot task, by the parity of a world's seed."""
+
+
 class Structure(FrozenModel):
     """The structural check: every line matches, or the output is JSON of a shape."""
 
@@ -160,7 +167,7 @@ class Task(FrozenModel):
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
     version: int = Field(1, ge=1)
     category: Category
-    provenance: Literal["design", "allowlist", "written"]
+    provenance: Literal["design", "allowlist", "written", "transcript"]
     provenance_note: str
     needs: list[Literal["processes", "http"]] = []
     """Beside the tree."""
@@ -204,17 +211,30 @@ class Task(FrozenModel):
     def check_sha256(self) -> str:
         """Of what decides a verdict."""
         rule = canonical_json({"structure": self.structure.model_dump(), "content": self.content})
-        return sha256(rule.encode() + (self.folder / "answer.py").read_bytes())
+        return sha256(rule.encode() + self._answers)
 
     @cached_property
     def sha256(self) -> str:
-        """Of the task's two files."""
-        files = [(self.folder / name).read_bytes() for name in ("task.yaml", "answer.py")]
-        return sha256(b"\0".join(files))
+        """Of the task's files, except its worlds."""
+        return sha256((self.folder / "task.yaml").read_bytes() + b"\0" + self._answers)
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether its worlds and answers are files, not code."""
+        return not (self.folder / "answer.py").exists()
+
+    @property
+    def _answers(self) -> bytes:
+        names = SNAPSHOT_ANSWERS.values() if self.is_snapshot else ["answer.py"]
+        return b"\0".join((self.folder / name).read_bytes() for name in names)
 
     @cached_property
     def _answer(self) -> Any:
-        return run_python_file(self.folder / "answer.py").expected
+        if not self.is_snapshot:
+            return run_python_file(self.folder / "answer.py").expected
+        texts = [(self.folder / name).read_text("utf-8") for name in SNAPSHOT_ANSWERS.values()]
+        read = json.loads if self.content.startswith("json") else str.splitlines
+        return lambda world, _: read(texts[world.seed % 2])
 
     def expected(self, world: World, processes: Sequence[ProcessFact] = ()) -> Any:
         """The right answer in a world, as JSON data in the form of the content rule.
@@ -245,6 +265,9 @@ def load_task(folder: Path) -> Task:
 def read_task(folder: Path) -> Task:
     """A task as `load_task` reads it, but with any pattern: compiling one may take minutes."""
     path = folder / "task.yaml"
+    if path.is_file() and MISSING in path.read_text(encoding="utf-8", errors="replace"):
+        hint = f"`make new-task NAME={folder.name}` lists what is missing"
+        raise UserError("the task is not finished", where=str(path), hint=hint)
     try:
         task = Task.model_validate(read_yaml(path))
     except ValidationError as error:
@@ -255,8 +278,11 @@ def read_task(folder: Path) -> Task:
             where=f"{path}: id",
             hint="give the folder the task's id",
         )
-    if not (folder / "answer.py").is_file():
-        raise UserError("the task has no answer", where=str(folder), hint=f"see {PAGE}")
+    needed = [*SNAPSHOT_ANSWERS, *SNAPSHOT_ANSWERS.values()]
+    lacking = [name for name in needed if not (folder / name).exists()]
+    if not (folder / "answer.py").is_file() and lacking:
+        what = f"the task has no answer: neither answer.py nor {', '.join(lacking)}"
+        raise UserError(what, where=str(folder), hint=f"see {PAGE}")
     task._folder = folder
     return task
 
@@ -281,5 +307,7 @@ def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Ta
     for name in wanted:
         if name not in folders:
             hint = did_you_mean(name, folders)
+            if not os.environ.get(PRIVATE_TASKS_VARIABLE):
+                hint += f"; a private task needs {PRIVATE_TASKS_VARIABLE}=its folder's folder"
             raise UserError("there is no such task", where=f"{where}: {name}", hint=hint)
     return [load_task(folder) for name, folder in folders.items() if name in wanted]

@@ -139,9 +139,13 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield all files that could be transcripts, in a fixed order; links are not followed."""
     for path in paths:
         if not path.exists():
-            raise UserError("no such file or folder", where=str(path), hint="check LOGS=…, and quote a path with blanks")
+            raise UserError(
+                "no such file or folder",
+                where=str(path),
+                hint="check LOGS=…, and quote a path with blanks",
+            )
         for file in [path, *sorted(path.rglob("*.*"))]:
-            could_be = path == file or file.suffix in RULES["suffixes"] and not file.is_symlink()
+            could_be = path == file or (file.suffix in RULES["suffixes"] and not file.is_symlink())
             if could_be and file.is_file():
                 yield file
 
@@ -173,7 +177,8 @@ def candidate(intent: Intent, requests: Sequence[ShellRequest], names: set[str])
         for name, private in said.items():
             if text := redact(private, names, request.folder):
                 found[name][text] = None
-    (question, *others), (*outputs, _) = found.pop("text"), (*found.pop("output", ()), "")
+    question, *others = found.pop("text")
+    outputs = list(found.pop("output", {}))
     return {
         "question": question,
         "category": intent.category,

@@ -186,7 +186,8 @@ def first(rules: Iterable[tuple[str, Any]], *texts: str) -> Any:
 def _succeeded(node: Json, output: str) -> bool | None:
     """Whether a call succeeded, as far as an object or its output says it."""
     facts = (f"{key}={value}" for key, value in node.items() if isinstance(value, str | int))
-    return first(RULES["results"], *(fact for fact in facts if len(fact) < 40), output)
+    ok: bool | None = first(RULES["results"], *(fact for fact in facts if len(fact) < 40), output)
+    return ok
 
 
 def _id(node: Json) -> str:
