@@ -29,7 +29,7 @@ from fluency.export import FORMATS, export_archive
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), ROOT / "config/README.md"])
 OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml", "study.json"}
-OWN |= {"prices/policies.yaml"}
+OWN |= {"prices/policies.yaml", "candidates/01-which-files-set-a-timeout.yaml"}
 """Examples of a reader's own files, and a file of archives."""
 CODE = ("code_inline", "fence", "code_block")
 PYTHONS = ["3.11", "3.14"]
