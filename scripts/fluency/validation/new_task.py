@@ -72,7 +72,9 @@ def main(candidate: Path | None, name: str, snapshot: bool) -> None:
     task = load_task(folder)
     check_world_pair(SEEDS, [task])
     for seed in SEEDS:
-        print_lines([f"world {seed}: {json.dumps(expected_in(task, seed))}"])
+        answer = expected_in(task, seed)
+        in_order = sorted(answer) if task.content in ("set", "paths") else answer
+        print_lines([f"world {seed}: {json.dumps(in_order)}"])
     given = f"{PRIVATE_TASKS_VARIABLE}={bank} " if bank != TASKS else ""
     print_lines([f"Nothing is missing. Prove it: {given}make validate TASK={name}"])
 
