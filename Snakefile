@@ -123,7 +123,11 @@ rule gather:
     input:
         lambda wildcards: P.loaded.record_paths(),
     output:
-        table=report(f"{STUDY}/cells.csv", category=P.study.study),
+        table=report(
+            f"{STUDY}/cells.csv",
+            category=P.study.study,
+            labels={"result": "4 Table", "what it holds": "a row for each run"},
+        ),
         provenance=f"{STUDY}/provenance.json",
     log:
         f"{LOGS}/gather.log",
@@ -141,12 +145,27 @@ rule report:
         provenance=rules.gather.output.provenance,
     output:
         report=f"{STUDY}/report.md",
-        page=report(f"{STUDY}/report.html", category=P.study.study),
-        explorer=report(f"{STUDY}/explorer.html", category=P.study.study),
+        page=report(
+            f"{STUDY}/report.html",
+            category=P.study.study,
+            labels={
+                "result": "1 Report",
+                "what it holds": "each model's gap, and how sure it is",
+            },
+        ),
+        explorer=report(
+            f"{STUDY}/explorer.html",
+            category=P.study.study,
+            labels={
+                "result": "2 Explorer",
+                "what it holds": "every run: prompt, reply, outputs",
+            },
+        ),
         figures=report(
             directory(f"{STUDY}/figures"),
             patterns=["{figure}.svg"],
             category=P.study.study,
+            labels={"result": "3 Figure", "what it holds": "{figure}"},
         ),
     log:
         f"{LOGS}/report.log",
