@@ -7,7 +7,14 @@ import pytest
 from fluency.generation.generator import Generator
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
-from tests.generation.studies import generator_of, study_of
+from tests.generation.studies import OPENED, generator_of, study_of
+
+
+@pytest.fixture(autouse=True)
+def close_generators() -> Iterator[None]:
+    yield
+    while OPENED:
+        OPENED.pop().close()
 
 
 @pytest.fixture

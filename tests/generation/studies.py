@@ -14,6 +14,8 @@ KEY = "sk-ant-canary-0123456789abcdef0123456789"
 NAMES = "ANTHROPIC_API_KEY OPENAI_API_KEY AWS_BEARER_TOKEN_BEDROCK VERTEX_ACCESS_TOKEN"
 ENVIRON = dict.fromkeys(NAMES.split(), KEY)
 WAITS = {"first_wait_s": 0.001, "longest_wait_s": 0.002}
+OPENED: list[Generator] = []
+"""Closed after each test."""
 QUICK = RetryPolicy(attempt_s=5.0, deadline_s=20.0, attempts=4, **WAITS)
 
 
@@ -33,7 +35,8 @@ def generator_of(study: Study, store: AnswerStore, endpoint: Endpoint, base_urls
     urls = {model.alias: endpoint.url for model in study.models} if base_urls is None else base_urls
     options = {"environ": ENVIRON, "retry_policy": QUICK} | over
     options.setdefault("address_of", lambda model: urls.get(model.alias) or model.base_url)
-    return Generator(study, store=store, **options)
+    OPENED.append(Generator(study, store=store, **options))
+    return OPENED[-1]
 
 
 def ask(generator: Generator, cell: Cell | None = None, prompt: str | None = None) -> Generation:

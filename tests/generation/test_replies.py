@@ -8,6 +8,7 @@ import subprocess
 import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
@@ -189,7 +190,8 @@ def test_a_proxy_is_for_other_machines_an_odd_one_a_sentence(proxy, endpoint, st
     monkeypatch.setenv("NO_PROXY", "")
     other = ModelConfig(alias="m", id="claude-sonnet-4-6", base_url="https://192.0.2.1")
     if proxy == "http://127.0.0.1:1":
-        assert PROVIDERS["messages"](other, other.base_url, {"$KEY": "k"})._client._client._mounts
+        with closing(PROVIDERS["messages"](other, other.base_url, {"$KEY": "k"})) as provider:
+            assert provider._http._mounts
     if proxy not in ODD_PROXIES:
         return
     with pytest.raises(UserError, match="the proxy of the environment cannot be used") as caught:
@@ -320,8 +322,9 @@ def test_run_says_once_what_is_odd_and_keeps_the_answers(says, endpoint, store, 
 def test_only_the_services_own_address_keeps_connections_alive(endpoint):
     for url, most in ((endpoint.url, 0), (None, 1)):
         model = ModelConfig(alias="m", id="claude-sonnet-4-6", base_url=url)
-        transport = PROVIDERS["messages"](model, url, {"$KEY": "k"})._client._client._transport
-        assert min(1, transport._pool._max_keepalive_connections) == most
+        with closing(PROVIDERS["messages"](model, url, {"$KEY": "k"})) as provider:
+            pool = provider._http._transport._pool
+        assert min(1, pool._max_keepalive_connections) == most
 
 
 @pytest.mark.skipif(

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
 import fluency
@@ -103,11 +104,12 @@ class Generator:
             StopRun: Another run has locked the store.
         """
         store.hold()
+        self._open = ExitStack()
+        self._open.callback(store.release)
         self.study, self.store = study, store
         self.budget = Budget(study.budget.stop_usd, spent_usd)
         self._address_of = address_of
-        # A copy, because opening a connection clears part of the environment.
-        self._environ = dict(os.environ if environ is None else environ)
+        self._environ = os.environ if environ is None else environ
         self._models: dict[str, _Asked] = {}
         for model in study.models:
             retry = retry_policy or retry_policy_for(model)
@@ -132,10 +134,7 @@ class Generator:
 
     def close(self) -> None:
         """Close all connections and release the store."""
-        for asked in self._models.values():
-            if asked.provider is not None:
-                asked.provider.close()
-        self.store.release()
+        self._open.close()
 
     # ------------------------------------------------------------ one cell
 
@@ -273,9 +272,10 @@ class Generator:
     def _open_provider(self, model: ModelConfig) -> Provider:
         keys = keys_of(model, self._environ)
         try:
-            return PROVIDERS[model.wire](model, self._address_of(model), keys)
+            provider = PROVIDERS[model.wire](model, self._address_of(model), keys)
         except UserError as error:
             raise ModelStop(error.what, where=error.where, hint=error.hint) from error
+        return self._open.enter_context(closing(provider))
 
 
 def generation_of(cell: Cell, policy: Policy, answer: Answer, task_sha256: str) -> Generation:

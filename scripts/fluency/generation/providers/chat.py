@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fluency.core.records import Request, ToolOffer
+from fluency.core.study import ModelConfig
 from fluency.generation.failure import Failure, no_message, refuse_failed
 from fluency.generation.providers.sdk_provider import Provider, Reply
 from fluency.generation.reply import (
@@ -28,10 +29,19 @@ OTHER_LIMIT = "max_completion_tokens"
 class ChatProvider(Provider):
     """Any server with POST …/chat/completions: vLLM, Ollama, llama.cpp and most gateways."""
 
-    sdk_name, client, asks = "openai", "AsyncOpenAI", "chat.completions"
+    sdk = "openai"
     adds = "/chat/completions"
     endings = ("/completions", "/chat")
     root = "/v1"
+
+    def connect(self, **options: Any) -> Any:
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(api_key=self.key, **options).chat.completions
+
+    @classmethod
+    def home(cls, model: ModelConfig) -> str:
+        return "https://api.openai.com/v1"
 
     def body(self, request: Request) -> dict[str, Any]:
         body = super().body(request)

@@ -22,16 +22,25 @@ from fluency.generation.reply import (
 )
 
 _COUNTS = ("input_tokens", "output_tokens", "output_tokens_details", "thinking_tokens")
-NO_TRACES = {"open_telemetry": {"traces": False, "propagation": False}}
+NO_TRACES: dict[str, Any] = {"open_telemetry": {"traces": False, "propagation": False}}
 """Else they follow the environment, and cost."""
 
 
 class MessagesProvider(Provider):
     """The provider's own service, gateways, and any other server with POST /v1/messages."""
 
-    sdk_name, client, asks = "anthropic", "AsyncAnthropic", "messages"
+    sdk = "anthropic"
     adds = "/v1/messages"
     endings: tuple[str, ...] = ("/messages", "/v1")
+
+    def connect(self, **options: Any) -> Any:
+        from anthropic import AsyncAnthropic
+
+        return AsyncAnthropic(api_key=self.key, **NO_TRACES, **options).messages
+
+    @classmethod
+    def home(cls, model: ModelConfig) -> str:
+        return "https://api.anthropic.com"
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> MessageParts:
@@ -70,9 +79,6 @@ class MessagesProvider(Provider):
             }
         return body
 
-    def access(self) -> dict[str, Any]:
-        return super().access() | NO_TRACES
-
 
 class CloudProvider(MessagesProvider):
     """Claude in a cloud by a bearer key. The version of the API is in the body."""
@@ -82,7 +88,7 @@ class CloudProvider(MessagesProvider):
     """The keys that a model's entry must have."""
 
     @classmethod
-    def address(cls, model: ModelConfig, url: str | None, where: str) -> tuple[str | None, str]:
+    def address(cls, model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
         for key in cls.needs:
             if not getattr(model, key):
                 what, entry = f"the wire {model.wire} needs a {key}", f"models: {model.alias}"
@@ -99,17 +105,30 @@ class CloudProvider(MessagesProvider):
 class BedrockProvider(CloudProvider):
     """Amazon Bedrock: POST /model/{id}/invoke with a Bedrock API key."""
 
-    client = "AsyncAnthropicBedrock"
+    def connect(self, **options: Any) -> Any:
+        from anthropic import AsyncAnthropicBedrock
 
-    def access(self) -> dict[str, Any]:
-        return super().access() | {"aws_region": self.model.region}
+        place: dict[str, Any] = {"aws_region": self.model.region}
+        return AsyncAnthropicBedrock(api_key=self.key, **place, **NO_TRACES, **options).messages
+
+    @classmethod
+    def home(cls, model: ModelConfig) -> str:
+        return f"https://bedrock-runtime.{model.region}.amazonaws.com"
 
 
 class VertexProvider(CloudProvider):
     """Google Vertex AI: POST …/models/{id}:rawPredict with an access token, valid for an hour."""
 
-    client, needs = "AsyncAnthropicVertex", ("region", "project")
+    needs = ("region", "project")
 
-    def access(self) -> dict[str, Any]:
-        place = {"region": self.model.region, "project_id": self.model.project}
-        return {"access_token": self.key, **place, **NO_TRACES}
+    def connect(self, **options: Any) -> Any:
+        from anthropic import AsyncAnthropicVertex
+
+        place: dict[str, Any] = {"region": self.model.region, "project_id": self.model.project}
+        return AsyncAnthropicVertex(access_token=self.key, **place, **NO_TRACES, **options).messages
+
+    @classmethod
+    def home(cls, model: ModelConfig) -> str:
+        area = {"global": "aiplatform", "us": "aiplatform.us.rep", "eu": "aiplatform.eu.rep"}
+        host = area.get(model.region or "", f"{model.region}-aiplatform")
+        return f"https://{host}.googleapis.com/v1"

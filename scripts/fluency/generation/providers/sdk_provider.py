@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import gc
-import importlib
 import logging
 import os
 import socket
@@ -15,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from operator import attrgetter
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -34,6 +32,10 @@ ERROR_BODY_S, ERROR_BYTES = 5.0, 1 << 16
 MOST_BYTES = 4 * 1024 * 1024
 SDK_FIELDS = ("model", "max_tokens", "messages", "stream")
 """Fields of a body that the SDKs want by name."""
+OF_TRANSPORT = frozenset({"connection", "content-length", "host", "x-stainless-raw-response"})
+"""Headers that HTTP and the SDK need."""
+LOGGERS = ("anthropic", "openai", "httpx2", "httpcore2")
+"""What logs headers, in which a service may echo the key."""
 NEW_KEY = "make a new key and revoke this one, which others may have seen; or use another server"
 REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid")
 
@@ -48,15 +50,13 @@ class Reply:
 
 
 class Provider:
-    """A connection for one model with one key; safe for threads. A subclass for each wire.
+    """A connection for one model with one key, until `close`; safe for threads.
 
-    Its calls run in a separate event loop, where a deadline can end them at any point.
+    A subclass for each wire. Its calls run in a separate event loop, where a deadline can end them
+    at any point. Of the environment only a proxy and SSL_CERT_FILE count.
     """
 
-    sdk_name: str
-    client: str
-    """The SDK's class, and `asks`: its part whose `create` asks."""
-    asks: str
+    sdk: str
     adds: str
     """The path that the SDK adds to an address; `endings` are its parts that users write."""
     endings: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Provider:
     """What the service calls it."""
 
     def __init__(self, model: ModelConfig, url: str | None, keys: Mapping[str, str]) -> None:
-        """`url` None: the service's own address, as the SDK knows it. UserError for a bad one.
+        """`url` None: the service's own address. UserError for a bad one.
 
         `keys`: placeholder in the model's entry -> the key; `$KEY` is the model's.
         """
@@ -74,32 +74,48 @@ class Provider:
         if note:
             log_line(note)
         self.model, self.keys, self.key = model, keys, keys["$KEY"]
-        # The SDKs would read headers, tokens, addresses and logging from it.
-        for name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "OPENAI_"))]:
-            del os.environ[name]
-        self._sdk, self._http = load_sdk(self.sdk_name)
-        self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        self._reached = False
-        self._client = getattr(self._sdk, self.client)(
-            base_url=address,
-            max_retries=0,
-            http_client=self._http_client(address),
-            **self.access(),
-        )
-        self.name = f"{self.sdk_name} {self._sdk.__version__}"
-        """The SDK and its version, as answers record it."""
-        self.server = self._client.base_url.host
+        self.server = urlsplit(address).hostname or ""
         """The host, as answers record it."""
+        self._reached = False
+        # A gateway may get out of step and give a call the reply to another on its connection.
+        self._http = self._http_client(address, keep_alive=url is None)
+        self.name = f"{self.sdk} {version(self.sdk)}"
+        """The SDK and its version, as answers record it."""
+        self._asks = self.connect(
+            base_url=address, max_retries=0, timeout=self._http.timeout, http_client=self._http
+        )
+        for logger in LOGGERS:
+            logging.getLogger(logger).setLevel(logging.WARNING)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Close the connections and end the event loop."""
+        asyncio.run_coroutine_threadsafe(self._http.aclose(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    # ------------------------------------------------------------ what a wire says
+
+    def connect(self, **options: Any) -> Any:
+        """The part of the SDK's client whose `create` asks, with these options of the client."""
+        raise NotImplementedError
 
     @classmethod
-    def address(cls, model: ModelConfig, url: str | None, where: str) -> tuple[str | None, str]:
-        """The address as the SDK wants it (None: the service's own), and a note on a correction.
+    def home(cls, model: ModelConfig) -> str:
+        """The service's own address."""
+        raise NotImplementedError
+
+    @classmethod
+    def address(cls, model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
+        """The address as the SDK wants it, and a note on a correction.
 
         UserError if it is not an address.
         """
         if url is None:
-            return None, ""
+            return cls.home(model), ""
         bare = given = check_address(url, where)
         for ending in cls.endings:
             bare = bare.removesuffix(ending)
@@ -132,6 +148,8 @@ class Provider:
         """The headers of a request, besides the key's."""
         return request.headers
 
+    # ------------------------------------------------------------ one call
+
     def send(self, request: Request, seconds: float) -> Reply:
         """Ask; Failure unless a complete reply comes within the time.
 
@@ -143,7 +161,7 @@ class Provider:
         began, body, headers = time.monotonic(), bytearray(), None
         failure: Failure | None = None
         try:
-            async with asyncio.timeout(seconds), self._call(request, seconds) as response:
+            async with asyncio.timeout(seconds), self._call(request) as response:
                 self._reached = True
                 headers = self._plain(response.http_response.headers)
                 async for chunk in bounded(response.http_response):
@@ -164,76 +182,78 @@ class Provider:
         request_id = next(filter(None, map(headers.get, REQUEST_IDS)), None)
         return Reply(bytes(body), time.monotonic() - began, request_id)
 
-    def _call(self, request: Request, seconds: float) -> Any:
+    def _call(self, request: Request) -> Any:
         # The keys are filled in only here, so that no record holds them.
         body = self._with_keys(request.extra_body)
         fields = self.body(request.model_copy(update={"extra_body": body}))
         known = {name: fields.pop(name) for name in SDK_FIELDS if name in fields}
-        return attrgetter(self.asks)(self._client).with_streaming_response.create(
+        return self._asks.with_streaming_response.create(
             **known,
             extra_body=fields,
-            extra_headers=self._with_keys(self.headers(request)),
-            timeout=self._http.Timeout(None, connect=min(CONNECT_S, seconds)),
+            extra_headers=self._own_headers() | self._with_keys(self.headers(request)),
         )
 
-    def close(self) -> None:
-        """Close the connections."""
-        asyncio.run_coroutine_threadsafe(self._client.close(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
+    def _own_headers(self) -> dict[str, str]:
+        return {
+            "accept": "application/json",
+            "accept-encoding": "gzip",
+            "authorization": f"Bearer {self.key}",
+            "content-type": "application/json",
+            "user-agent": self.name,
+        }
 
-    # ------------------------------------------------------------ for the wires
-
-    def access(self) -> dict[str, Any]:
-        """The arguments of the client's class that say who asks."""
-        return {"api_key": self.key}
+    async def _keep_own(self, request: Any) -> None:
+        """Take off the headers that the SDK adds by itself and from the environment."""
+        own = {"anthropic-version", *self._own_headers(), *map(str.lower, self.model.extra_headers)}
+        for name in request.headers.keys() - own - OF_TRANSPORT:
+            del request.headers[name]
 
     def _failure(self, error: Exception) -> Failure:
         """What the SDK, its transport or `bounded` raised, without the key in its message."""
+        import httpx2
+
         causes = list(_causes(error))
         for cause in causes:
             if isinstance(cause, Failure):
                 return cause
+        if isinstance(error, TimeoutError):  # the service may have answered and billed it
+            return Failure("no complete reply came in time", billed=True)
         words = self._redact(f"{type(causes[-1]).__name__}: {causes[-1]}")[:300]
-        if isinstance(error, TimeoutError | self._sdk.APITimeoutError):
-            # Once connected, the request was sent, so the service may have answered and billed it.
-            billed = isinstance(error, TimeoutError)
-            return Failure("no complete reply came in time", billed=billed)
-        if isinstance(error, self._sdk.APIConnectionError | self._http.HTTPError):
+        if any(isinstance(cause, httpx2.HTTPError) for cause in causes):
             what = f"the connection failed: {words}"
             lasting = any(isinstance(cause, socket.gaierror | ssl.SSLError) for cause in causes)
             if lasting and not self._reached:
                 hint = "check the name in the model's `base_url`, its certificate and the network"
                 return Failure(what, scope="model", hint=hint)
             return Failure(what)
-        return Failure(
-            f"the request could not be sent: {words}", scope="cell", hint="check the model's entry"
-        )
+        what = f"the request could not be sent: {words}"
+        return Failure(what, scope="cell", hint="check the model's entry")
 
     # ------------------------------------------------------------ the transport
 
-    def _http_client(self, address: str | None) -> Any:
+    def _http_client(self, address: str, keep_alive: bool) -> Any:
         """A client that follows no redirect, since the key is for one address.
 
         Another machine is reached through the environment's proxy, this one is not. UserError if
         that proxy cannot be used.
         """
-        url = urlsplit(address or "https:")
-        # A gateway may get out of step and give a call the reply to another on its connection.
-        kept = 0 if address else None
-        local, file = LOOPBACK.fullmatch(url.hostname or ""), os.environ.get("SSL_CERT_FILE")
+        import httpx2
+
+        url, file = urlsplit(address), os.environ.get("SSL_CERT_FILE")
+        local = LOOPBACK.fullmatch(self.server)
         try:
             own = ssl.create_default_context(cafile=file) if local and file else True
-            return self._http.AsyncClient(
-                limits=self._http.Limits(max_keepalive_connections=kept),
+            return httpx2.AsyncClient(
+                limits=httpx2.Limits(max_keepalive_connections=None if keep_alive else 0),
+                timeout=httpx2.Timeout(None, connect=CONNECT_S),
                 verify=url.scheme == "https" and own,  # else loading the authorities takes long
                 trust_env=not local,
-                headers={"accept-encoding": "gzip"},
-                event_hooks={"response": [self._refuse]},
+                event_hooks={"request": [self._keep_own], "response": [self._refuse]},
             )
         except OSError as error:
             what, hint = f"SSL_CERT_FILE cannot be used: {error}", "name a file of certificates"
             raise UserError(what, where=f"environment: {file}", hint=hint) from None
-        except (ImportError, ValueError, self._http.InvalidURL):
+        except (ImportError, ValueError, httpx2.InvalidURL):
             raise UserError(
                 "the proxy of the environment cannot be used",
                 where="environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY",
@@ -246,8 +266,7 @@ class Provider:
         if response.is_success:
             return
         body = bytearray()
-        # A part of the body is enough.
-        with suppress(Failure, self._http.HTTPError, TimeoutError):
+        with suppress(Exception):  # a part of the body is enough
             async with asyncio.timeout(ERROR_BODY_S):
                 async for chunk in bounded(response):
                     body += chunk
@@ -289,18 +308,6 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-
-
-@functools.cache
-def load_sdk(name: str) -> tuple[Any, Any]:
-    """An SDK and its transport, imported once, which takes seconds."""
-    sdk, http = importlib.import_module(name), importlib.import_module("httpx2")
-    # They log headers, in which a service may echo the key.
-    for logger in (name, "httpx2", "httpcore2"):
-        logging.getLogger(logger).setLevel(logging.WARNING)
-    # Else each garbage collection visits 150,000 objects, which delays all running calls by 0.1 s.
-    gc.freeze()
-    return sdk, http
 
 
 def check_address(url: str, where: str) -> str:
