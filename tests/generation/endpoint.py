@@ -55,7 +55,7 @@ class Seen:
     @property
     def prompt(self) -> str:
         with contextlib.suppress(KeyError, TypeError, IndexError):
-            return self.body["messages"][-1]["content"]
+            return self.body["messages"][0]["content"]
         return ""
 
 

@@ -16,6 +16,7 @@ from fluency.generation.budget import upper_bound_usd
 from fluency.generation.failure import Failure, RetryPolicy
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS
+from fluency.generation.request import request_for
 from tests.generation import studies
 from tests.generation.endpoint import ANSWERS, BILLED, SLOW, TROUBLES, Reply, error, message
 from tests.generation.studies import KEY, MODELS, SUFFIX, ask, cells_of, generator_of
@@ -239,6 +240,42 @@ def test_the_prompt_is_the_same_to_the_letter_and_one_tool_must_be_called(wire, 
     shells = {"bash": "Runs a Bash command.", "powershell": "Runs a PowerShell 7 command."}
     tools = [{"name": name, "description": text} for name, text in shells.items()]
     assert sent == [[tool | {"input_schema": schema}] for tool in tools]
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+USE = {"type": "tool_use", "id": "c1", "name": "bash", "input": {}}
+THOUGHT = {"type": "thinking", "thinking": "Hm", "signature": "s"}
+RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": "Exit status: 1."}
+CHAT_SAID = {"role": "assistant", "reasoning_content": "Hm", "content": None, "tool_calls": [CALL]}
+FOLLOW_UPS = {
+    ("chat", "reply"): [{"role": "assistant", "content": "ls"}, {"role": "user", "content": "No."}],
+    ("chat", "tool"): [CHAT_SAID, {"role": "tool", "tool_call_id": "c1", "content": "No."}],
+    ("messages", "reply"): [
+        {"role": "assistant", "content": [THOUGHT, {"type": "text", "text": "ls"}]},
+        {"role": "user", "content": "No."},
+    ],
+    ("messages", "tool"): [
+        {"role": "assistant", "content": [THOUGHT, USE]},
+        {"role": "user", "content": [RESULT]},
+    ],
+}
+
+
+@every_wire
+@pytest.mark.parametrize("interface", ["reply", "tool"])
+def test_request_carries_what_was_said_after_the_prompt(wire, interface, endpoint, store):
+    study, generator = on(wire, store, endpoint, interface=interface)
+    cell = cells_of(study)[0]
+    first = request_for(study, cell, "List.")
+    assert "follow_up" not in first.model_dump(mode="json")
+    kind = "chat" if wire == "chat" else "messages"
+    request = first.model_copy(update={"follow_up": FOLLOW_UPS[kind, interface]})
+    answers = [generator.generate(cell, one, "0" * 64).answer for one in (first, request)]
+    user = {"role": "user", "content": "List."}
+    sent = [seen.body["messages"] for seen in endpoint.requests]
+    assert sent == [[user], [user, *request.follow_up]]
+    assert [store.get(answer.request_key).request for answer in answers] == [first, request]
+    assert most_usd(study, cell) < upper_bound_usd(resolve(study.models[0]), request.text)
 
 
 TWICE = json.dumps(json.dumps({"command": "ls"}))

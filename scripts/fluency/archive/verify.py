@@ -458,7 +458,7 @@ def check_answer(
     name = answer.raw.get("id")
     if not name or is_embedded(model):
         return
-    for mark in (f"{name} {answer.request.prompt}", canonical_json(answer.raw)):
+    for mark in (f"{name} {answer.request.text}", canonical_json(answer.raw)):
         key = seen.setdefault((model.id, mark), answer.request_key)
         what = f"the message {name} answers another request, too"
         report.compare(where, key == answer.request_key, what)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import base64
 import builtins
+from operator import not_
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from fluency.common.canonical import canonical_json
 from fluency.core.schema import (
     Count,
     Digest,
@@ -46,6 +48,9 @@ class Request(FrozenModel):
     """The protocol that it is sent by."""
     model_id: str
     prompt: str
+    """The first message, which is the user's."""
+    follow_up: list[dict[str, Any]] = Field([], exclude_if=not_)
+    """The messages after it in the wire's own form: replies as received, what was said to them."""
     max_tokens: int
     temperature: float | None
     """As sent; null: the provider's default."""
@@ -59,6 +64,16 @@ class Request(FrozenModel):
     """The tool whose call is forced; null: a reply in text."""
     trial: int
     protocol: int
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """All messages as they are sent."""
+        return [{"role": "user", "content": self.prompt}, *self.follow_up]
+
+    @property
+    def text(self) -> str:
+        """What the model reads, to measure it and to tell prompts apart."""
+        return self.prompt + "".join(map(canonical_json, self.follow_up))
 
     @property
     def temperature_text(self) -> str:

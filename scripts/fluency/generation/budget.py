@@ -95,10 +95,10 @@ def _dollars(value: object) -> float:
 def counted_usd(policy: Policy, answer: Answer) -> float:
     """What an answer counts for the budget in dollars: its cost, else the most it can cost."""
     cost = cost_of(policy, answer)
-    return upper_bound_usd(policy, answer.request.prompt) if cost is None else cost
+    return upper_bound_usd(policy, answer.request.text) if cost is None else cost
 
 
-def upper_bound_usd(policy: Policy, prompt: str) -> float:
+def upper_bound_usd(policy: Policy, text: str) -> float:
     """The most a call can cost in dollars, with max_tokens out; 0 where no price is known."""
     # No tokenizer in use has less than two bytes a token.
-    return policy.cost(len(prompt.encode()) // 2 + 32, policy.max_tokens) or 0.0
+    return policy.cost(len(text.encode()) // 2 + 32, policy.max_tokens) or 0.0

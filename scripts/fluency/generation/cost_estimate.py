@@ -86,7 +86,7 @@ def _model_estimate(
         if answer := store.get(request_key(request)):
             answers.append(answer)
         else:
-            to_ask.append(request.prompt)
+            to_ask.append(request.text)
     output = _mean([a.usage.output_tokens for a in answers], policy.expected_output_tokens)
     likely_input = sum(math.ceil(len(prompt.encode()) / BYTES_A_TOKEN) for prompt in to_ask)
     latency = _mean([answer.latency_s for answer in answers], LATENCY_S)

@@ -73,7 +73,7 @@ class _Asked:
 
     def repeats(self, answer: Answer) -> bool:
         """Whether the answer's id came before, always with this prompt and text; notes them."""
-        name, said = str(answer.raw.get("id")), answer.request.prompt + answer.text
+        name, said = str(answer.raw.get("id")), answer.request.text + answer.text
         before = self.ids.get(name)
         self.ids[name] = said if before in (None, said) else ""
         return before == said
@@ -175,7 +175,7 @@ class Generator:
                 most = retry.billed_attempts if failure.billed else retry.attempts
                 late = time.monotonic() + wait > deadline
                 if failure.scope != "retry" or attempt >= most or late:
-                    raise self._given_up(asked, failure, attempt, cell, request.prompt) from None
+                    raise self._given_up(asked, failure, attempt, cell, request.text) from None
                 asked.pace.sleep(wait)
 
     def _call(
@@ -189,7 +189,7 @@ class Generator:
     ) -> Answer:
         """One call; its answer is in the store when this returns. Failure if it got none."""
         self.store.check_room()
-        most = upper_bound_usd(asked.policy, request.prompt)
+        most = upper_bound_usd(asked.policy, request.text)
         with asked.pace.slot(priority), self.budget.call(most):
             asked.pace.raise_if_stopped()  # while it waited
             seconds = min(asked.retry.attempt_s, max(1.0, deadline - time.monotonic()))
@@ -221,8 +221,8 @@ class Generator:
             return
         trials = (request.model_copy(update={"trial": n + 1}) for n in range(self.study.trials))
         with asked.change:
-            if request.prompt not in asked.seen:  # its other trials that earlier runs got
-                asked.seen.add(request.prompt)
+            if request.text not in asked.seen:  # its other trials that earlier runs got
+                asked.seen.add(request.text)
                 for one in self.store.known(map(request_key, trials)):
                     asked.repeats(one)
             if asked.repeats(answer) or sha256(body) in asked.seen:

@@ -138,7 +138,7 @@ class Provider:
         return {
             "model": request.model_id,
             self.limit: request.max_tokens,
-            "messages": [{"role": "user", "content": request.prompt}],
+            "messages": request.messages,
             "stream": False,  # some servers stream by default
             **request.extra_body,
             **{name: value for name, value in optional.items() if value is not None},
