@@ -10,43 +10,20 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
+
+import yaml
 
 from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
 from fluency.generation.api_keys import needs_key
 
 Scope = Literal["retry", "cell", "prompt", "model", "run"]
-SPEND_CODES = frozenset({
-    "enforced_spend_limit_reached", "contract_spend_limit_reached",
-    "linked_organization_spend_limit_reached", "linked_organization_billing_unavailable",
-    "insufficient_quota", "billing_hard_limit_reached",
-})  # fmt: skip
-RETRIED = frozenset({408, 409, 425, 429, 499})
-_PROMPT = re.compile(
-    r"content.?(filter|policy|manag|moderat|exists.risk)|flagged|moderation|guardrail|violat|unsafe"
-    r"|sensitive|inappropriate|prohibited|data.?inspection|responsible.?ai|invalid.prompt|high.risk"
-    r"|injection|request blocked"
-)
-"""What services say when their own filter refuses a prompt."""
-_KEY = re.compile(r"authenti|unauthori|permission|access.?denied|credential|api.?key|token")
-"""What services say when a 403 is about the key."""
-_SETTINGS = {
-    "temperature": "`temperature` (`provider-default` sends none)",
-    "top_[pk]": "`extra_body`",
-    "effort": "`effort`",
-    "thinking|budget_tokens": "`thinking`",
-    "tool_choice|function tools|tools? (use|call|choice)": "`interface`",
-    "max_(completion_)?tokens": "`max_tokens`",
-}
-"""What services name when they refuse a setting -> where it is."""
 ERRORS = ("error", "errors", "base_resp")
 """Fields of a reply that hold its error; MiniMax has the last one in each reply."""
-THINKING_HINT = (
-    "switch the model's thinking off, or give the server its reasoning parser (vLLM: "
-    "`--reasoning-parser`, llama.cpp: `--reasoning-format`, Ollama: `wire: messages` and "
-    "`thinking: {type: disabled}`); see docs/models-and-servers.md"
-)
+_TABLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+THINKING_HINT: str = _TABLE["thinking_hint"]
 
 
 class ModelStop(StopRun):
@@ -109,7 +86,7 @@ def _error_in(reply: Any) -> dict[str, Any]:
 
 
 def from_reply(status: int, reply: Any, headers: Mapping[str, str]) -> Failure:
-    """What an error reply means: the first row that applies.
+    """What an error reply means by the table of failures.
 
     `reply` is its JSON value, else its text, which is shown where it has no message.
     """
@@ -121,42 +98,16 @@ def from_reply(status: int, reply: Any, headers: Mapping[str, str]) -> Failure:
         status = code
     kind = str(error.get("type") or headers.get("x-amzn-errortype") or error.get("status") or "")
     message = str(error.get("message") or error.get("status_msg") or reply or "no message").strip()
-    entry, words = f"{status}{f' {kind}' if kind else ''}: {message[:300]}", message.lower()
-    said = f"{code} {kind} {words}".lower()
-    slow_down = status in (429, 503, 529) or kind in ("overloaded_error", "rate_limit_error")
-    again = headers.get("x-should-retry")
-    target = headers.get("location", "an address that it does not name")[:300]
-    spent = (
-        str(code) in SPEND_CODES
-        or kind == "billing_error"
-        or any(limit in words for limit in ("credit balance", "specified api usage limits"))
+    again, param = headers.get("x-should-retry"), error.get("param") or ""
+    line = f"{status} again={again} type={kind} code={code} param={param}: {message}".lower()
+    row = next(row for row in _TABLE["rows"] if re.search(row["when"], line, re.DOTALL))
+    what = row["what"].format(
+        entry=f"{status}{f' {kind}' if kind else ''}: {message[:300]}",
+        status=status,
+        target=headers.get("location", "an address that it does not name")[:300],
     )
-    filtered = status in (200, 400, 403, 422, 451) and _PROMPT.search(said)
-    named = f"{error.get('param') or ''} {words}"
-    setting = next((key for pattern, key in _SETTINGS.items() if re.search(pattern, named)), "")
-    unknown = kind in ("authentication_error", "permission_error")
-    passing = status in RETRIED or status >= 500 or slow_down
-    rows: tuple[tuple[object, str, Scope, str], ...] = (
-        (spent or status == 402, f"the account's money is spent: {entry}", "run",
-         "raise the limit or buy credit with the provider; then run again, nothing is lost"),
-        (filtered, f"the service's filter refuses this prompt: {entry}", "prompt",
-         "the cell stays missing; change the filter at the service, or leave the task out"),
-        (unknown or status == 401 or (status == 403 and _KEY.search(said)),
-         f"the key was not accepted: {entry}", "run",
-         "check the key in the environment and what it may do, or leave the model out"),
-        (again == "true", entry, "retry", ""),
-        (300 <= status < 400, f"the address redirects ({status}) to {target}", "model",
-         "if you trust it, set the model's `base_url` to it; redirects are not followed"),
-        (status == 404, f"there is no such model or address: {entry}", "model",
-         "check the model's `id` and `base_url`"),
-        (setting and status in (400, 422), f"the model refuses a setting: {entry}", "model",
-         f"change {setting} in the model's entry, for all its cells"),
-        (passing and again != "false", entry, "retry", ""),
-        (status == 200, f"the reply is an error: {entry}", "retry", ""),
-        (True, f"the request was refused: {entry}", "cell", "see the service's message above"),
-    )  # fmt: skip
-    what, scope, hint = next(row[1:] for row in rows if row[0])
-    return Failure(what, scope, hint, retry_after(headers), slow_down, billed, status)
+    slow_down = bool(re.search(_TABLE["slow_down"], line))
+    return Failure(what, row["scope"], row["hint"], retry_after(headers), slow_down, billed, status)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
