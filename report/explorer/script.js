@@ -279,7 +279,7 @@
     return write(node, text.slice(from));
   };
 
-  const size = (bytes) => (bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : bytes >= 1e3 ? `${(bytes / 1e3).toFixed(1)} kB` : `${bytes} bytes`);
+  const size = (bytes) => (bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : bytes >= 1e3 ? `${(bytes / 1e3).toFixed(1)} kB` : `${bytes} byte${bytes === 1 ? "" : "s"}`);
   const textBlock = (title, part, draw = write, extra = "") => {
     const block = make("pre", { tabindex: "0", role: "region", "aria-label": title, class: extra || null });
     draw(block, part.head);

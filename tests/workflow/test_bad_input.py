@@ -105,7 +105,16 @@ def test_unfinished_study_has_report(fresh, flawless):
     report = fresh.root / "results/test/partial/report.md"
     assert "no generation yet" in report.read_text()
     first_line = report.read_text().splitlines()[2].strip("*")
-    assert first_line in done.stdout and f"Report:   {report}" in done.stdout, done.stdout
+    assert (
+        first_line in done.stdout and f"Report:   {report.with_suffix('.html')}" in done.stdout
+    ), done.stdout
+
+
+def test_report_of_finished_study_is_its_own(finished, tmp_path):
+    project = finished.clone(tmp_path / "project")
+    folder = project.root / "results/test"
+    assert f"Report:   {folder / 'report.html'}" in project.fluency("report").stdout
+    assert not (folder / "partial").exists()
 
 
 LOCKED = """

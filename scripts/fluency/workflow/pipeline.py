@@ -33,7 +33,7 @@ from fluency.core.provenance import (
 )
 from fluency.core.records import Execution, Generation
 from fluency.core.schema import read_record, write_record
-from fluency.core.table import read_table, to_frame, write_table
+from fluency.core.table import fixed_products, read_table, to_frame, write_table
 from fluency.core.task_world import world_for
 from fluency.execution.execute import (
     MAX_ATTEMPTS,
@@ -275,16 +275,17 @@ def provenance_of(loaded: LoadedStudy) -> Provenance:
 
 
 def write_partial_report(loaded: LoadedStudy) -> int:
-    """Write results/<study>/partial/ of an unfinished study and print its first page."""
+    """Print a study's first page, after writing results/<study>/partial/ if it is unfinished."""
     from fluency.report.report import write_products
     from fluency.report.sentences import printed
 
-    folder, view = RESULTS / loaded.study.study / "partial", loaded.view(provenance_of(loaded))
+    folder, view = RESULTS / loaded.study.study, loaded.view(provenance_of(loaded))
     rows = view.rows()
-    write_table(folder / "cells.csv", rows)
-    frame = to_frame(rows)
-    write_products(view, frame, folder)
-    missing = sum(row.status == "missing" for row in rows)
+    frame, missing = to_frame(rows), sum(row.status == "missing" for row in rows)
+    if missing or not all((folder / name).exists() for name in fixed_products(loaded.study)):
+        folder /= "partial"
+        write_table(folder / "cells.csv", rows)
+        write_products(view, frame, folder)
     log_line(f"{missing} of {plural(len(rows), 'cell')} missing.")
     print(printed(frame, view, folder))
     return 0
