@@ -30,7 +30,7 @@ from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
 from fluency.core import untrusted_json as parsing
 from fluency.core.config_files import read_yaml
-from fluency.core.untrusted_json import MAX_ENTRIES, MAX_VALUES, parse_untrusted
+from fluency.core.untrusted_json import MAX_KEYS, MAX_VALUES, parse_untrusted
 from tests.archive.hostile import FACTS, contents, replace_file, rewritten, squeeze, tar_header
 from tests.archive.test_hostile_contents import sparse
 
@@ -63,12 +63,23 @@ def models(count: int, trials: int = 1) -> Callable[[Path, Path], Path]:
     return change
 
 
+def manifest_alone(data: bytes, out: Path) -> Path:
+    header = tar_header(MANIFEST_NAME, len(data))
+    return squeeze(out / "x.tar.zst", [header, data, bytes(-len(data) % 512 + 1024)])
+
+
 def many_names(small_archive: Path, out: Path) -> Path:
     """A manifest, one byte too long, of names that are not there."""
     named = {f"absent{number}": {"bytes": 0, "sha256": "0" * 64} for number in range(1000)}
-    data = json.dumps(FACTS | {"files": named}).encode().ljust(MAX_MANIFEST + 1)
-    header = tar_header(MANIFEST_NAME, len(data))
-    return squeeze(out / "x.tar.zst", [header, data, bytes(-len(data) % 512 + 1024)])
+    return manifest_alone(
+        json.dumps(FACTS | {"files": named}).encode().ljust(MAX_MANIFEST + 1), out
+    )
+
+
+def many_facts(small_archive: Path, out: Path) -> Path:
+    """A manifest in which no file has a hash."""
+    named = {f"a{number}": {} for number in range(200_000)}
+    return manifest_alone(json.dumps(FACTS | {"files": named}).encode(), out)
 
 
 def edited(name: str, data: bytes) -> Callable[[Path, Path], Path]:
@@ -97,10 +108,16 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
     "keys": (
         edited(EXECUTIONS, b"{%s}" % b",".join(b'"%d":0' % n for n in range(MAX_VALUES // 2 + 1))),
         f"it holds more than {MAX_VALUES:,} values and keys"),
-    "errors": (edited(EXECUTIONS, b'{"runs":[' + b"{}," * 300_000 + b"{}]}"), "10,000 entries"),
+    "errors": (edited(EXECUTIONS, b'{"runs":[' + b"{}," * 300_000 + b"{}]}"), "0.seed: Field req"),
+    "errors in parts": (
+        edited(EXECUTIONS, b'{"runs":[%s{}]}' % (b'{%s},' % b",".join(
+            b'"%d":0' % n for n in range(90)) * 4_000)), "0.seed: Field required"),
+    "errors in a list": (
+        edited(EXECUTIONS, b'{"extraction":{"notes":[%s1]}}' % (b"1," * 300_000)), "a valid string"),
+    "facts": (many_facts, "a0.sha256: Field required"),
     "unknown keys": (
         edited(EXECUTIONS, b'{"runs":[{%s}]}' % b",".join(b'"%d":0' % n for n in range(300_000))),
-        f"more than {MAX_ENTRIES:,} entries"),
+        f"more than {MAX_KEYS} keys"),
     "values": (
         edited(EXECUTIONS, b"[" + b"[]," * MAX_VALUES + b"[]]\n"),
         f"it holds more than {MAX_VALUES:,} values"),
@@ -125,8 +142,8 @@ def test_hostile_archive_ends_at_declared_limit(kind, small_archive, tmp_path, m
 
 def test_page_states_the_limits():
     gib, more = unpack.MAX_DOCUMENTS >> 30, unpack.MAX_IMAGE >> 30
-    said = f"{gib} GiB of documents, {gib + more} GiB with the image, {unpack.MAX_FILES:,} files, "
-    said += f"{MAX_CELLS:,} cells, {archived_study.MAX_TASKS} tasks, "
+    said = f"{gib} GiB of documents, {gib + more} GiB with the image, {MAX_CELLS:,} cells, "
+    said += f"{archived_study.MAX_TASKS} tasks, "
     said += f"{archived_study.MAX_VALUES_IN_ALL // 10**6} million values"
     assert said in " ".join((ROOT / "docs" / "archive.md").read_text().split())
 

@@ -288,6 +288,10 @@ CONTRADICTORY: dict[str, Forgery] = {
     "executed some time": (ran("x"), "or never"),
     "schema": (execution("schema_version", value=RECORD_SCHEMA + 1), "does not fit the schema"),
     "a key given twice": (text(EXECUTION, "{", '{"cell": 0,'), "duplicate key"),
+    "a further key of the engine": (
+        record(IMAGE, lambda value: value["engine"].update(mode="fast")), "should match pattern"),
+    "a further key of a cell's engine": (
+        record(EXECUTION, lambda value: value["engine"].update(x=1)), "engine.x"),
     "a further key": (record(EXECUTION, lambda value: value.update(x=1)), "does not fit the schema"),
     "score as a text": (
         record(SCORE, put("passed", value="no")), "passed: Input should be a valid boolean"),

@@ -115,9 +115,6 @@ def test_limits_of_files_and_bytes_hold(tmp_path, monkeypatch):
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()
     monkeypatch.setattr(unpack, "MAX_IMAGE", 1 << 20)
-    monkeypatch.setattr(unpack, "MAX_FILES", 20)
-    many = ours({f"f{n:03}": b"" for n in range(50)}, tmp_path / "y")
-    assert "more than 20 entries" in refusal(many)
     said = refusal(bomb(tmp_path / "z", 1 << 22, IMAGE))
     assert "its image holds more than 1,048,576 bytes" in said
 

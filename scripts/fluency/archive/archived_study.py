@@ -31,8 +31,9 @@ from fluency.archive.stated_commit import StatedCommit
 from fluency.archive.unpack import UnpackedArchive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.core.provenance import Provenance, ProvenanceCollector
-from fluency.core.records import CONTROL_FILE, Control, ImageInfo
+from fluency.core.records import CONTROL_FILE, Control, Engine, ImageInfo
 from fluency.core.schema import FrozenModel, RecordType, first_problem
+from fluency.core.shells import ShellName
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, CellRecords, Row, cell_row, to_frame, write_table
@@ -64,8 +65,8 @@ class ImageFile(FrozenModel):
     """`results/image.json`."""
 
     image: ImageInfo
-    engine: dict[str, Any] = Field(default_factory=dict)
-    start_up_s: dict[str, float | None] = Field(default_factory=dict)
+    engine: Engine
+    start_up_s: dict[ShellName, float | None] = Field(default_factory=dict)
 
 
 def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:

@@ -24,7 +24,6 @@ from fluency.core.untrusted_json import UNFORESEEN, parse_record
 
 CHUNK = 1 << 20
 MAX_MANIFEST = 32 << 20
-MAX_FILES = 200_000
 MAX_DOCUMENT = 64 << 20
 """Bytes of a file that is read into memory."""
 MAX_DOCUMENTS = 1 << 30
@@ -168,7 +167,7 @@ def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> Unpacked
             f"it does not begin with a {MANIFEST_NAME} of at most {MAX_MANIFEST:,} bytes",
             where=str(path),
         )
-    manifest = parse_record(Manifest, source.read(), f"{path}: {MANIFEST_NAME}", MAX_FILES)
+    manifest = parse_record(Manifest, source.read(), f"{path}: {MANIFEST_NAME}")
     archive = UnpackedArchive(path, sha256_file(path), manifest, contents, root)
     if not has_valid_self_hash(manifest.model_dump()):
         what = "its own hash does not fit: it was edited after the archive was made"

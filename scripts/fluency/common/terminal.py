@@ -8,6 +8,9 @@ from contextlib import suppress
 
 from fluency.common.words import escape_controls
 
+LONGEST = 4_000
+"""Characters of a printed line."""
+
 
 def log_line(text: str) -> None:
     """A message on standard error."""
@@ -21,5 +24,6 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def one_line(text: str) -> str:
-    """A text from anywhere as one line without control characters."""
+    """A text from anywhere as one line without control characters, cut where it is endless."""
+    text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
     return escape_controls(text).replace("\n", "\\n").replace("\t", "\\t")

@@ -9,7 +9,7 @@ import base64
 import builtins
 from operator import not_
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -299,6 +299,17 @@ class ImageInfo(FrozenModel):
     """Shells whose archive is not the pinned official release."""
 
 
+EngineFact = Annotated[
+    str,
+    Field(
+        pattern="^(name|version|os|architecture|kernel|storage|cgroup|seccomp|seccomp_profile"
+        "|runtime|rootless|cpus|memory_bytes)$"
+    ),
+]
+Engine = dict[EngineFact, str | int | bool | None]
+"""The container engine and its machine."""
+
+
 class Execution(CellRecord):
     """`results/executions/{cell}.json`."""
 
@@ -315,7 +326,7 @@ class Execution(CellRecord):
     image: ImageInfo
     limits: Limits
     timeout_s: float
-    engine: dict[str, Any]
+    engine: Engine
 
 
 # fmt: off

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import jiter
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from fluency.common.errors import ArchiveError
-from fluency.core.schema import RecordType, first_problem
+from fluency.core.schema import FrozenModel, RecordType, first_problem
 
 UNFORESEEN = (
     MemoryError,
@@ -28,8 +29,10 @@ MAX_VALUES = 1_000_000
 
 A key counts, too: different ones take longer to read than values do.
 """
-MAX_ENTRIES = 10_000
-"""Of one list or object in a record: pydantic keeps each error, and one takes 7 kB."""
+MAX_KEYS = 100
+"""Of an object with named fields: pydantic keeps each error, and one takes two kilobytes."""
+FEW = 10_000
+"""Values of a record that may all be wrong."""
 _TO_NEXT_VALUE = re.compile(rb'[^"\[{:,]*+(?:"[^"]*+"?+[^"\[{:,]*+)*+(?:[\[{:,]|\Z)')
 """To the next comma, colon or bracket outside strings, or to the end; without going back."""
 _HUGE = re.compile(rb"\d[eE]\+?\d{3}|\d{200}")
@@ -58,22 +61,15 @@ def parse_untrusted(data: bytes, where: str) -> Any:
     return value
 
 
-def parse_record(
-    kind: type[RecordType], data: bytes, where: str, most_entries: int = MAX_ENTRIES
-) -> RecordType:
+def parse_record(kind: type[RecordType], data: bytes, where: str) -> RecordType:
     """Parse a record; ArchiveError if it is not one.
 
     No value is converted: `"passed": "no"` is damage.
     """
-    ahead = [parse_untrusted(data, where)]
-    while ahead:
-        value = ahead.pop()
-        if isinstance(value, list | dict):
-            if len(value) > most_entries:
-                what = f"a list or an object in it has more than {most_entries:,} entries"
-                raise ArchiveError(what, where=where)
-            ahead += value.values() if isinstance(value, dict) else value
+    value = parse_untrusted(data, where)
     try:
+        if data.count(b",") > FEW:
+            _check_parts(kind, value, where)
         return kind.model_validate_json(data, strict=True)
     except ValidationError as error:
         raise ArchiveError(
@@ -81,3 +77,36 @@ def parse_record(
             where=where,
             hint="if a newer version made it, update this project",
         ) from None
+
+
+def _check_parts(kind: type[FrozenModel], value: Any, where: str) -> None:
+    """Validate each entry of what a record lists, from inside: the first wrong one ends it."""
+    if not isinstance(value, dict):
+        return
+    if len(value) > MAX_KEYS:
+        raise ArchiveError(f"an object in it has more than {MAX_KEYS} keys", where=where)
+    for name, part, entries in _parts(kind):
+        held = value.get(name)
+        if not entries:
+            _check_parts(part, held, where)
+        elif isinstance(held, dict | list):
+            pairs = held.items() if isinstance(held, dict) else enumerate(held)
+            for key, entry in pairs:
+                if part:
+                    _check_parts(part, entry, where)
+                alone = {key: entry} if isinstance(held, dict) else [entry]
+                entries.validate_json(json.dumps(alone), strict=True)
+
+
+@cache
+def _parts(kind: type[FrozenModel]) -> list[tuple[str, Any, Any]]:
+    """Each field that holds models or lists: its name, the model, and what validates a list."""
+    found = []
+    for name, field in kind.model_fields.items():
+        form: Any = field.annotation
+        types = get_args(form) or [form]
+        models = [one for one in types if isinstance(one, type) and issubclass(one, FrozenModel)]
+        adapter = TypeAdapter(form) if get_origin(form) in (dict, list) else None
+        if adapter or models:
+            found.append((name, next(iter(models), None), adapter))
+    return found
