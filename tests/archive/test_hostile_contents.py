@@ -80,7 +80,7 @@ def decided(path: Path) -> str:
 
 
 def replayed(path: Path) -> str:
-    return replay_archive(path).markdown()
+    return "\n".join(replay_archive(path).lines())
 
 
 def end_of(work, path: Path) -> str:

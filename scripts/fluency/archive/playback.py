@@ -87,20 +87,20 @@ def stated(record: FrozenModel) -> dict[str, Any]:
     return {name: getattr(record, name) for name in FIELDS[type(record)].get("stated", "").split()}
 
 
-def differences(made: FrozenModel, stored: FrozenModel) -> Iterator[tuple[Kind, str]]:
-    """How each field is checked that was made differently from what is stored, and a sentence."""
+def differences(made: FrozenModel, stored: FrozenModel) -> Iterator[tuple[Kind, str, str]]:
+    """How each field is checked that was made differently, its name, and a sentence."""
     for kind, names in FIELDS[type(made)].items():
         for name in names.split():
             ours, theirs = getattr(made, name), getattr(stored, name)
             if ours == theirs:
                 continue
-            pairs = list(zip(_records(ours), _records(theirs), strict=False))
-            if not pairs or len(_records(ours)) != len(_records(theirs)):
-                yield kind, f"`{name}` is {_short(theirs)}, recomputed {_short(ours)}"
-            for pair in pairs:
+            mine, found = _records(ours), _records(theirs)
+            if not mine or len(mine) != len(found):
+                yield kind, name, f"`{name}` is {_short(theirs)}, recomputed {_short(ours)}"
+            for pair in zip(mine, found, strict=False):
                 yield from differences(*pair)
             if kind == "code" and isinstance(ours, dict) and ours.keys() != theirs.keys():
-                yield "recomputed", f"`{name}` has other keys"
+                yield "recomputed", name, f"`{name}` has other keys"
 
 
 def _short(value: object) -> str:
@@ -162,7 +162,7 @@ def play(
 
     def keep(stage: str, played: FrozenModel, record: FrozenModel) -> None:
         made.append(played)
-        for kind, what in differences(played, record):
+        for kind, _, what in differences(played, record):
             differ(stage, kind, what)
 
     try:

@@ -1,8 +1,8 @@
-"""Rescore or rerun an archive; differences as Markdown."""
+"""Rescore or rerun an archive, and print what differs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -11,12 +11,8 @@ from random import SystemRandom
 from typing import Literal
 
 from fluency.analysis.study_analysis import analyse
-from fluency.archive.archived_study import (
-    ArchivedStudy,
-    present_tasks,
-    read_archived_study,
-)
-from fluency.archive.playback import play_score
+from fluency.archive.archived_study import ArchivedStudy, read_archived_study
+from fluency.archive.playback import differences, play_score
 from fluency.archive.unpack import unpacked
 from fluency.common.clock import utc_now
 from fluency.common.errors import ArchiveError, UserError
@@ -24,26 +20,22 @@ from fluency.common.terminal import log_line, print_lines
 from fluency.core.study import Cell, SandboxConfig, Study, read_study
 from fluency.core.table import CellRecords, Row, to_frame
 from fluency.core.task_world import world_for
-from fluency.core.tasks import Task
 from fluency.execution.execute import execute_cell
 from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.report.sentences import headline_of
 from fluency.report.templates import render
 
-UNSTEADY = {
-    *("t_exec_s", "cpu_s", "attempts"),
-    *("peak_memory_bytes", "peak_processes", "written_bytes"),
-}
-"""Columns of a row that differ whenever a command runs again."""
+UNSTEADY = {"wall_s", "why", "expected"}
+"""Of a score: differ with the day, the time and the processes' ids that a command prints."""
 
 
 @dataclass(frozen=True)
 class CellDifference:
-    """A cell whose row changed.
+    """A cell that is judged differently.
 
     Attributes:
-        pass_changed: whether it passes, and not only why it failed; None if it was not replayed.
-        what: the columns that differ, or why the cell was not replayed.
+        pass_changed: whether it passes, and not only how it failed; None if it was not replayed.
+        what: what differs, or why the cell was not replayed.
     """
 
     cell: str
@@ -68,9 +60,9 @@ class Replay:
     before: dict[str, str]
     after: dict[str, str]
 
-    def markdown(self) -> str:
+    def lines(self) -> list[str]:
         """The differences and the effect on the verdict."""
-        return render("replay.md.j2", vars(self))
+        return render("replay.txt.j2", vars(self)).splitlines()
 
     @property
     def exit_code(self) -> int:
@@ -87,7 +79,7 @@ def replay(archive: Path, stage: Literal["score", "execute"], sample: int | None
     """
     sandbox = open_sandbox(SandboxConfig()) if sample or stage == "execute" else None
     found = replay_archive(archive, sandbox, sample)
-    print_lines(found.markdown().splitlines())
+    print_lines(found.lines())
     return found.exit_code
 
 
@@ -113,19 +105,17 @@ def replay_archive(path: Path, sandbox: Sandbox | None = None, sample: int | Non
         archived = read_archived_study(archive)
         if sandbox:
             _check_limits(archived)
-        tasks = present_tasks(archived.task_of)
-        chosen = [
+        cells = [
             cell
             for cell in archived.cells
             if f"results/executions/{cell.path}.json" in archive.places
         ]
-        if sample:
-            chosen = SystemRandom().sample(chosen, min(sample, len(chosen)))
-        replayed, replay_one = [], partial(_replayed, archived, tasks, sandbox, {*chosen})
+        chosen = SystemRandom().sample(cells, min(sample, len(cells))) if sample else cells
+        replayed, replay_one = [], partial(_replayed, archived, sandbox, {*chosen})
         with ThreadPoolExecutor(2) as pool:
             for one in pool.map(replay_one, archived.cells):
                 replayed.append(one)
-                if len(replayed) % 100 == 0:
+                if not sample and len(replayed) % 100 == 0:
                     log_line(f"replayed {len(replayed):,} of {len(archived.cells):,} cells")
         before, after, found = zip(*replayed, strict=True)
         how = "Run again in the present image" if sandbox else "Scored again by the present checks"
@@ -134,7 +124,7 @@ def replay_archive(path: Path, sandbox: Sandbox | None = None, sample: int | Non
             archive=path.name,
             cells=len(chosen),
             differences=sorted(filter(None, found), key=lambda one: not one.pass_changed),
-            notes=list(_notes(archived, tasks, sandbox)),
+            notes=list(_notes(archived, sandbox)),
             before=_headlines(archived, before),
             after=_headlines(archived, after),
         )
@@ -164,34 +154,30 @@ def _limits(study: Study) -> dict[str, float]:
 
 
 def _replayed(
-    archived: ArchivedStudy,
-    tasks: Mapping[str, Task],
-    sandbox: Sandbox | None,
-    chosen: set[Cell],
-    cell: Cell,
+    archived: ArchivedStudy, sandbox: Sandbox | None, chosen: set[Cell], cell: Cell
 ) -> tuple[Row, Row, CellDifference | None]:
     """A cell's row before and after, and what differs; the archived row if it is not replayed."""
     records = archived.records(cell)
-    generation, execution, _ = records
-    old, task = archived.row(cell, records), tasks.get(cell.task)
+    generation, execution, was = records
+    old, task, made = archived.row(cell, records), archived.ours.get(cell.task), None
     if cell not in chosen or generation is None or execution is None:
         return old, old, None
-    if task is None:
-        return old, old, CellDifference(cell.path, None, "this checkout lacks its task")
     try:
+        if task is None:
+            raise UserError("this checkout lacks its task")
         if sandbox:
             execution = execute_cell(
                 archived.study, task, generation, sandbox, archived.world, utc_now()
             )
-        score = play_score(archived.study, task, generation, execution, archived.world)
+        made = play_score(archived.study, task, generation, execution, archived.world)
     except UserError as error:
         return old, old, CellDifference(cell.path, None, error.what)
-    new = archived.row(cell, CellRecords(generation, execution, score))
-    was, now = old.model_dump(exclude=UNSTEADY), new.model_dump(exclude=UNSTEADY)
-    parts = [f"{key}: {was[key]}, now {now[key]}" for key in was if was[key] != now[key]]
-    if not parts:
-        return old, new, None
-    return old, new, CellDifference(cell.path, old.passed != new.passed, "; ".join(parts))
+    new = archived.row(cell, CellRecords(generation, execution, made))
+    found = differences(made, was) if was else [("recomputed", "", "it was not scored")]
+    what = [text for kind, name, text in found if kind != "code" and name not in UNSTEADY]
+    changed = old.passed != new.passed
+    said = "; ".join(dict.fromkeys([*what, *[made.why] * changed]))
+    return old, new, CellDifference(cell.path, changed, said) if said else None
 
 
 def _headlines(archived: ArchivedStudy, rows: Iterable[Row]) -> dict[str, str]:
@@ -199,11 +185,9 @@ def _headlines(archived: ArchivedStudy, rows: Iterable[Row]) -> dict[str, str]:
     return {contrast.model: headline_of(contrast) for contrast in found}
 
 
-def _notes(
-    archived: ArchivedStudy, ours: Mapping[str, Task], sandbox: Sandbox | None
-) -> Iterator[str]:
+def _notes(archived: ArchivedStudy, sandbox: Sandbox | None) -> Iterator[str]:
     for task in archived.tasks:
-        mine = ours.get(task.id)
+        mine = archived.ours.get(task.id)
         if mine is None:
             continue
         if mine.check_sha256 != task.check_sha256:

@@ -518,5 +518,5 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
     plan = [(task.id, *rest) for task, *rest in archived.control_plan()]
     report.compare(where, ran == plan, "its runs are not the tasks' first commands")
     assert made
-    for kind, what in differences(made, stored.model_copy(update={"runs": runs})):
+    for kind, _, what in differences(made, stored.model_copy(update={"runs": runs})):
         report.differ(where, kind, what)
