@@ -10,6 +10,7 @@ from fluency.archive.replay import replay_archive
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import VerifyReport, verify_archive
 from fluency.common.errors import UserError
+from fluency.core.provenance import Provenance
 from tests.archive.hostile import find, rewritten
 
 VALUES = (
@@ -69,14 +70,16 @@ def verified(path: Path) -> str:
 def opened(path: Path) -> str:
     """Past the verification, which refuses most: what reads the archive after it holds out too."""
     with unpacked(path) as files:
-        return str(write_opened(read_archived_study(files).view(), path.parent / "opened"))
+        return str(
+            write_opened(read_archived_study(files).view(Provenance()), path.parent / "opened")
+        )
 
 
 def decided(path: Path) -> str:
     with unpacked(path) as files:
         archived = read_archived_study(files)
         report = VerifyReport(path, files.sha256, files.manifest, archived.source)
-        return decision._text(archived.view(), "t", "2026-11-23", report, path)
+        return decision._text(archived.view(Provenance()), "t", "2026-11-23", report, path)
 
 
 def replayed(path: Path) -> str:

@@ -92,7 +92,7 @@ def test_long_list_says_how_many_more():
     for found, more in ((3, []), (1003, ["ALTERED … and 1,000 more"])):
         report = VerifyReport(Path("x"), "", manifest, StatedCommit.of(manifest))
         for number in [*range(found), 0]:
-            report.add("ALTERED", f"file {number}", "it was altered")
+            report.check(f"file {number}", False, "it was altered")
         lines = [line for line in report.lines(3) if line.startswith("ALTERED ")]
         assert lines == [*(f"ALTERED file {n}: it was altered" for n in range(3)), *more]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries
 
-from fluency.archive.archived_study import read_archived_study
 from fluency.archive.unpack import unpacked
+from fluency.archive.verify import verified_view
 from fluency.common.errors import UserError
 from fluency.core.table import CellRecords
 from fluency_inspect import logs
@@ -62,7 +62,7 @@ if __name__ == "__main__":
         names = [info.name for info in list_eval_logs(str(into))]
         answer[archive.name] = {Path(name).stem: found(name) for name in names}
     with unpacked(archives[-1]) as files:
-        view = read_archived_study(files).view()
+        view = verified_view(files)[0]
         try:
             unasked = replace(view, records=lambda cell: CellRecords(None, None, None))
             logs.write_logs(unasked, "unasked", "a test", folder / "unasked")

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from fluency.archive.archived_study import read_archived_study
 from fluency.archive.unpack import unpacked
+from fluency.archive.verify import verified_view
 from fluency.common.paths import ROOT
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords, load_records, record_path
@@ -76,7 +76,7 @@ def found(interop, packed, odd, tmp_path_factory):
 def example(packed):
     """The archive's rows and records, read without Inspect."""
     with unpacked(packed) as files:
-        view = read_archived_study(files).view()
+        view = verified_view(files)[0]
         yield view.rows(), {cell.path: view.records(cell) for cell in view.cells}
 
 

@@ -306,16 +306,9 @@ class ArchivedStudy:
         others = self.source.neighbours(path)
         return compared(made, path, data, now, others, self.source.tree)
 
-    def view(self, heading: str = "", provenance: Provenance | None = None) -> StudyView:
-        """The study as the report reads it: recomputed, with nothing that the archive concludes.
-
-        Args:
-            provenance: if it was recomputed already.
-        """
+    def view(self, provenance: Provenance, heading: str = "") -> StudyView:
+        """The study as the report reads it: recomputed, with nothing that the archive concludes."""
         records = cache(lambda cell: self.played(cell, self.records(cell)))
-        if provenance is None:
-            collector = ProvenanceCollector(self.study, map(records, self.cells))
-            provenance = self.provenance(collector)
         parts = self.study, self.tasks, self.cells, records, provenance, self.played_control()
         return StudyView(*parts, heading=heading)
 

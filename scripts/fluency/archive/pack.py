@@ -48,6 +48,7 @@ Source = bytes | Path
 STUDY_FILE = "study.json"
 README_FILE = "README.md"
 REGISTRATIONS = "preregistrations"
+SANDBOX_FILES = "sandbox/"
 LOCK_FILE = "envs/requirements.lock"
 PROJECT_FILES = {
     LOCK_FILE: LOCK_FILE,

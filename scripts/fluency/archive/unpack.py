@@ -20,6 +20,7 @@ from fluency.archive.manifest import IMAGE, MANIFEST_NAME, WINDOW_LOG, ArchiveFi
 from fluency.common.canonical import has_valid_self_hash
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
+from fluency.common.git import blob_name
 from fluency.core.untrusted_json import UNFORESEEN, parse_record
 
 CHUNK = 1 << 20
@@ -120,6 +121,10 @@ class UnpackedArchive:
         if size > MAX_DOCUMENT:
             raise ArchiveError(f"it is larger than {MAX_DOCUMENT:,} bytes", where=name)
         return os.pread(self.contents.fileno(), size, start)
+
+    def blobs(self, start: str) -> dict[str, str]:
+        """The files whose names begin so -> what git calls such a file."""
+        return {name: blob_name(self.read(name)) for name in self.places if name.startswith(start)}
 
     def extracted(self, names: Iterable[str]) -> Path:
         """Write these files below `root`, which is returned."""

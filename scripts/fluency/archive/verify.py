@@ -15,13 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from fluency.analysis.study_analysis import analyse
+from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.archive.archived_study import ArchivedStudy, read_archived_study, write_opened
 from fluency.archive.manifest import MANIFEST_NAME, ArchiveFinding, Manifest
 from fluency.archive.pack import (
     IMAGE_FILE,
     PROJECT_FILES,
     README_FILE,
+    SANDBOX_FILES,
     WORLD_INDEX,
     missing_cells,
     world_folder,
@@ -32,7 +33,7 @@ from fluency.archive.unpack import UnpackedArchive, unpacked
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import ArchiveError, UserError
-from fluency.common.git import blob_name, commit_utc, git_state
+from fluency.common.git import commit_utc, git_state
 from fluency.common.paths import ARCHIVES
 from fluency.common.terminal import print_lines
 from fluency.core.provenance import Provenance, ProvenanceCollector
@@ -56,8 +57,8 @@ from fluency.report.sentences import (
     unexpected_controls,
 )
 
-ArchiveVerdict = Literal["ALTERED", "NOT CHECKED", "PROVEN"]
-EXIT_CODES: dict[ArchiveVerdict, int] = {"ALTERED": 1, "NOT CHECKED": 3, "PROVEN": 0}
+Weight = Literal["ALTERED", "NOT CHECKED"]
+EXIT_CODES = {"ALTERED": 1, "NOT CHECKED": 3, "PROVEN": 0}
 """The worst first. 2 is a user's mistake, such as a file that is not an archive."""
 MOST = 20
 """Deviations and controls that are printed."""
@@ -107,38 +108,29 @@ class VerifyReport:
         return missing_cells(self.rows)
 
     @property
-    def weight(self) -> Literal["ALTERED", "NOT CHECKED"]:
+    def weight(self) -> Weight:
         """What a difference from this checkout means."""
         return "ALTERED" if self.source.same_code else "NOT CHECKED"
 
-    def add(self, weight: Literal["ALTERED", "NOT CHECKED"], where: str, what: str) -> None:
-        """Add a finding, unless it is there already."""
-        self.found[weight].setdefault(ArchiveFinding(where, what))
-
-    def check(self, where: str, holds: bool, what: str) -> bool:
+    def check(self, where: str, holds: object, what: str, weight: Weight = "ALTERED") -> bool:
         """Count a check of the archive against itself; if it fails, the archive is ALTERED."""
         self.checked += 1
         if not holds:
-            self.add("ALTERED", where, what)
-        return holds
+            self.found[weight].setdefault(ArchiveFinding(where, what))
+        return bool(holds)
 
-    def compare(self, where: str, holds: bool, what: str) -> bool:
+    def compare(self, where: str, holds: object, what: str) -> bool:
         """Count a check against this checkout; the stated commit decides what a failure means."""
-        self.checked += 1
-        if not holds:
-            self.add(self.weight, where, what)
-        return holds
+        return self.check(where, holds, what, self.weight)
 
     def differ(self, where: str, kind: Kind, what: str) -> None:
-        """Add a difference between a record and what its playback gives."""
+        """Take in a difference between a record and what its playback gives."""
         if kind == "code":
             self.older.add(where)
-        elif kind == "equal":
-            self.check(where, False, what)
         elif kind == "worded" and self.source.tree and not self.source.same_code:
             self.reworded.add(where)
         else:
-            self.compare(where, False, what)
+            self.check(where, False, what, "ALTERED" if kind == "equal" else self.weight)
 
     @contextmanager
     def collecting_errors(self, where: str = "") -> Iterator[None]:
@@ -146,9 +138,9 @@ class VerifyReport:
         try:
             yield
         except ArchiveError as error:
-            self.add("ALTERED", error.where or where, error.what)
+            self.check(error.where or where, False, error.what)
 
-    def verdict(self) -> ArchiveVerdict:
+    def verdict(self) -> str:
         """The verdict on the archive."""
         return next((verdict for verdict in EXIT_CODES if self.found[verdict]), "PROVEN")
 
@@ -164,36 +156,33 @@ class VerifyReport:
 
     def lines(self, most: int = 10) -> list[str]:
         """The report for a terminal, with at most `most` findings of each weight."""
-        manifest, missing = self.manifest, self.missing
-        state = "uncommitted changes" if manifest.dirty else "no uncommitted changes"
-        lines = [
-            f"{self.path.name}, {self.checked:,} checks in {self.seconds:.1f} s",
-            f"SHA-256 {self.sha256}",
-            f"stated: version {manifest.made_by}, {manifest.utc_date}, commit {manifest.commit}, "
-            f"{state}",
-        ]
+        return [*self._lines(most), self.verdict()]
+
+    def _lines(self, most: int) -> Iterator[str]:
+        stated, missing = self.manifest, self.missing
+        yield f"{self.path.name}, {self.checked:,} checks in {self.seconds:.1f} s"
+        yield f"SHA-256 {self.sha256}"
+        state = "uncommitted changes" if stated.dirty else "no uncommitted changes"
+        made = f"version {stated.made_by}, {stated.utc_date}"
+        yield f"stated: {made}, commit {stated.commit}, {state}"
         if missing:
-            lines.append(f"PARTIAL: {len(missing)} of {len(self.rows)} cells are missing")
-        if manifest.private_tasks:
-            lines.append(f"It holds private tasks in full: {', '.join(manifest.private_tasks)}")
-        lines += sorted(
-            {
-                f"not measured: {row.model}/{row.shell}: {row.reason}"
-                for row in self.rows
-                if row.status == "not_measured"
-            }
+            yield f"PARTIAL: {len(missing)} of {len(self.rows)} cells are missing"
+        if stated.private_tasks:
+            yield f"It holds private tasks in full: {', '.join(stated.private_tasks)}"
+        unmeasured = (row for row in self.rows if row.status == "not_measured")
+        yield from sorted(
+            {f"not measured: {row.model}/{row.shell}: {row.reason}" for row in unmeasured}
         )
         if self.reworded:
-            lines.append(f"{len(self.reworded)} reasons are worded differently")
+            yield f"{len(self.reworded)} reasons are worded differently"
         if self.older and self.source.same_code:
-            lines.append(f"{len(self.older)} records name another version of code or task")
-        for weight in EXIT_CODES:
-            found = list(self.found[weight])
-            lines += [f"{weight} {finding}" for finding in found[:most]]
-            lines += [f"{weight} … and {len(found) - most:,} more"] * (len(found) > most)
+            yield f"{len(self.older)} records name another version of code or task"
+        for weight, found in self.found.items():
+            yield from (f"{weight} {finding}" for finding in [*found][:most])
+            if len(found) > most:
+                yield f"{weight} … and {len(found) - most:,} more"
         if self.verdict() == "NOT CHECKED":
-            lines.append(self.source.next_step)
-        return [*lines, self.verdict()]
+            yield self.source.next_step
 
 
 def verify(archive: Path, record: Path | None = None) -> int:
@@ -215,17 +204,17 @@ def verify(archive: Path, record: Path | None = None) -> int:
 def screen(report: VerifyReport, archived: ArchivedStudy | None) -> Iterator[str]:
     """The study as recomputed, unless it is altered; and what no verification shows."""
     if archived and not report.altered:
-        yield from _recomputed(report, archived)
+        view = archived.view(report.provenance)
+        analysed = (
+            analyse(to_frame(rows), view.study, view.tasks) for rows in (report.rows, report.kept)
+        )
+        yield from _recomputed(view, *analysed)
     if git_state()[1] is not False:
         yield "This checkout is not clean, or git does not know it: no commit has its code."
     yield from CONCEDED
 
 
-def _recomputed(report: VerifyReport, archived: ArchivedStudy) -> Iterator[str]:
-    view = archived.view(provenance=report.provenance)
-    whole, kept = (
-        analyse(to_frame(rows), view.study, view.tasks) for rows in (report.rows, report.kept)
-    )
+def _recomputed(view: StudyView, whole: Analysis, kept: Analysis) -> Iterator[str]:
     yield "Recomputed:"
     yield from map(headline_of, telling_first(whole.contrasts))
     for pair in kept.contrasts:
@@ -268,7 +257,7 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
         if archived is None or report.altered:
             return report.exit_code
         folder = into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst")
-        written = write_opened(archived.view(report.heading), folder)
+        written = write_opened(archived.view(report.provenance, report.heading), folder)
     print("Report:   {}\nExplorer: {}".format(*written))
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         for path in written:
@@ -288,20 +277,18 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
     Starts no process but git, and opens no socket.
     """
     start, manifest = time.monotonic(), archive.manifest
-    source = StatedCommit.of(manifest)
-    report = VerifyReport(archive.path, archive.sha256, manifest, source)
+    report = VerifyReport(archive.path, archive.sha256, manifest, StatedCommit.of(manifest))
     for finding in archive.problems:
-        report.add("ALTERED", finding.where, finding.what)
+        report.check(finding.where, False, finding.what)
     report.checked = len(manifest.files) + 1
     archived = None
     with report.collecting_errors():
         archived = read_archived_study(archive)
-        check_day(report)
-        check_sources(archived, report)
-        check_tasks(archived, report)
-        check_worlds(archived, report)
-        check_cells(archived, report)
-        check_control(archived, report)
+        for check in (
+            *(check_day, check_sources, check_tasks),
+            *(check_worlds, check_cells, check_control),
+        ):
+            check(archived, report)
         for name in sorted(archive.unread - {README_FILE}):
             report.check(name, False, "nothing in the study names it")
     report.seconds = time.monotonic() - start
@@ -317,68 +304,58 @@ def verified_view(archive: UnpackedArchive) -> tuple[StudyView, VerifyReport]:
             where=str(archive.path),
             hint="`make verify` lists everything that does not hold",
         )
-    return archived.view(report.heading), report
+    return archived.view(report.provenance, report.heading), report
 
 
-def check_day(report: VerifyReport) -> None:
+def check_day(_: ArchivedStudy, report: VerifyReport) -> None:
     """The archive's day is not in the future, and is not before its commit's."""
     day, commit = report.manifest.utc_date, report.source
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    what = f"its day, {day}, has not come yet"
-    report.check(MANIFEST_NAME, parse_time(day) <= tomorrow, what)
+    report.check(MANIFEST_NAME, parse_time(day) <= tomorrow, f"its day, {day}, has not come yet")
     known = commit_utc(commit.name)[:10] if commit.tree else ""
     report.check(MANIFEST_NAME, known <= day, "its day is before its commit's")
 
 
 def check_sources(archived: ArchivedStudy, report: VerifyReport) -> None:
     """Sandbox, lock and policies are this checkout's or the commit's; they gave the image."""
-    blobs = {
-        PROJECT_FILES.get(name, name): blob_name(archived.unpacked.read(name))
-        for name in archived.unpacked.places
-        if name in PROJECT_FILES or name.startswith("sandbox/")
-    }
-    for folder in ("sandbox/", *PROJECT_FILES.values()):
-        held = {path: blob for path, blob in blobs.items() if path.startswith(folder)}
+    files = archived.unpacked
+    for name, path in {SANDBOX_FILES: SANDBOX_FILES, **PROJECT_FILES}.items():
+        held = {each.replace(name, path): blob for each, blob in files.blobs(name).items()}
         what = "neither this checkout nor the stated commit, as far as it is known here, has it so"
-        report.compare(folder, report.source.has(folder, held), what)
+        report.compare(path, report.source.has(path, held), what)
     if file := archived.image_file:
-        image, where = file.image, IMAGE_FILE
-        names = [f"sandbox/{name}" for name in SOURCES]
-        root = archived.unpacked.extracted(name for name in names if name in blobs)
+        names, image = {f"{SANDBOX_FILES}{name}" for name in SOURCES}, file.image
+        root = files.extracted(names & files.places.keys()) / SANDBOX_FILES
         built = (
-            blobs.keys() >= {*names}
-            and content_sha256.__wrapped__(root / "sandbox") == image.content_sha256
+            names <= files.places.keys()
+            and content_sha256.__wrapped__(root) == image.content_sha256
         )
-        report.compare(where, built, "it was not built from the archived sandbox")
+        report.compare(IMAGE_FILE, built, "it was not built from the archived sandbox")
         origin = archive_origin(image.archives.get(NAME, "none"), image.architecture)
         said = origin == (image.archives, image.unofficial)
-        report.compare(where, said, "what is official in it is not what its archives say")
+        report.compare(IMAGE_FILE, said, "what is official in it is not what its archives say")
 
 
 def check_tasks(archived: ArchivedStudy, report: VerifyReport) -> None:
-    """Each task is this checkout's, and each world is what the generator makes."""
-    private = report.manifest.private_tasks
+    """Each task is this checkout's."""
     for task in archived.tasks:
         where, ours = f"tasks/{task.id}", archived.ours.get(task.id)
+        is_private = task.id in report.manifest.private_tasks
         if ours is None:
             what = "this checkout has no such task, so its cells were not judged"
-            if task.id in private:
+            if is_private:
                 what += f"; {PRIVATE_TASKS_VARIABLE} names the folder of private tasks"
-            weight = report.weight if task.id not in private else "NOT CHECKED"
-            report.add(weight, where, what)
+            report.check(where, False, what, "NOT CHECKED" if is_private else report.weight)
             continue
-        listed = (task.id in private) == ours.private
-        report.compare(MANIFEST_NAME, listed, f"whether {task.id} is private is not as stated")
-        files = archived.unpacked.places
-        blobs = {
-            name: blob_name(archived.unpacked.read(name))
-            for name in files
-            if ours is not task and name.startswith(f"{where}/")
-        }
-        if ours is not task and not report.source.has(f"{where}/", blobs):
-            report.compare(where, ours.private, "neither this checkout nor the commit has it so")
-        if task.id not in archived.judged_here or _asked(task) != _asked(ours):
-            report.add("NOT CHECKED", where, "this checkout's prompt, check or commands differ")
+        what = f"whether {task.id} is private is not as stated"
+        report.compare(MANIFEST_NAME, is_private == ours.private, what)
+        if ours is not task:
+            blobs = archived.unpacked.blobs(f"{where}/")
+            known = report.source.has(f"{where}/", blobs) or ours.private
+            report.compare(where, known, "neither this checkout nor the commit has it so")
+        same = task.id in archived.judged_here and _asked(task) == _asked(ours)
+        what = "this checkout's prompt, check or commands differ"
+        report.check(where, same, what, "NOT CHECKED")
 
 
 def check_worlds(archived: ArchivedStudy, report: VerifyReport) -> None:
@@ -455,13 +432,10 @@ def check_answer(
     report.check(where, timely, "it came after the archive's day, or at no time")
     served = (answer.server == "embedded") == is_embedded(model)
     report.check(where, served, "its server is not the study's")
-    name = answer.raw.get("id")
-    if not name or is_embedded(model):
-        return
-    for mark in (f"{name} {answer.request.text}", canonical_json(answer.raw)):
-        key = seen.setdefault((model.id, mark), answer.request_key)
-        what = f"the message {name} answers another request, too"
-        report.compare(where, key == answer.request_key, what)
+    if (name := answer.raw.get("id")) and not is_embedded(model):
+        for mark in (f"{name} {answer.request.text}", canonical_json(answer.raw)):
+            same = seen.setdefault((model.id, mark), answer.request_key) == answer.request_key
+            report.compare(where, same, f"the message {name} answers another request, too")
 
 
 def check_execution(
@@ -470,11 +444,9 @@ def check_execution(
     """What is stated of an execution is possible, and agrees with the limits."""
     where, limits = f"results/executions/{execution.cell.path}.json", archived.study.sandbox.limits
     ran, answered = _time(execution.provenance.get("utc")), _time(generation.answer.received_utc)
-    report.check(
-        where,
-        answered - timedelta(days=1) <= ran < _end_of_day(report),
-        "it ran more than a day before its answer, after the archive's day, or never",
-    )
+    timely = answered - timedelta(days=1) <= ran < _end_of_day(report)
+    what = "it ran more than a day before its answer, after the archive's day, or never"
+    report.check(where, timely, what)
     least = MAX_ATTEMPTS if execution.unmeasured else bool(execution.runs)
     possible = least <= execution.attempts <= MAX_ATTEMPTS and all(
         is_result_possible(run.result, execution.timeout_s, limits) for run in execution.runs
