@@ -6,12 +6,13 @@
   const $ = (id) => document.getElementById(id);
   const data = JSON.parse($("index").textContent);
 
-  // The details are parsed when they are first needed, or when the table has been drawn.
+  // The details are unpacked when they are first needed, or when the table has been drawn.
   let details = null;
-  const loadDetails = async () => {
-    details ??= JSON.parse($("details").textContent);
-    return details;
+  const unpackDetails = async () => {
+    const packed = Uint8Array.from(atob($("details").textContent), (character) => character.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
   };
+  const loadDetails = () => (details ??= unpackDetails());
   const make = (tag, attributes = {}, ...children) => {
     const node = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(name, value);

@@ -1,9 +1,13 @@
 """Studies made up for the explorer: valid records of realistic sizes, the same for the same arguments."""
 
+import base64
 import itertools
 import random
+import re
+import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, get_args
 
 import pandas as pd
@@ -186,3 +190,9 @@ def make_explorer(
         records[cell], row = make_cell(cell, by_id[cell.task], state, text, scale)
         rows.append(row)
     return Made(to_frame(rows), study, bank, records.__getitem__)
+
+
+def details_of(explorer: Path) -> str:
+    """The JSON of the cells' views that a page holds packed."""
+    (packed,) = re.findall(r'id="details">([^<]*)<', explorer.read_text())
+    return zlib.decompress(base64.b64decode(packed)).decode()

@@ -13,7 +13,7 @@ from fluency.report.difference import MOST, difference
 from fluency.report.explorer import page, page_details, script_json
 from fluency.scoring import checks
 from fluency.scoring.checks import content_problem as check
-from tests.report.explorer_factory import make_explorer, make_task
+from tests.report.explorer_factory import details_of, make_explorer, make_task
 
 
 @pytest.mark.parametrize(
@@ -120,6 +120,13 @@ def test_page_details_are_narrow_beyond_the_limit(monkeypatch) -> None:
     assert start not in shown()
     monkeypatch.setattr(explorer, "WIDE_LIMIT", 10_000)
     assert start in shown()
+
+
+def test_page_holds_its_details_packed(tmp_path, write) -> None:
+    made = make_explorer(1, 2, 2, text="word " * 1_000)
+    path = write(made)
+    assert details_of(path) == page_details(made.frame, made.view)
+    assert path.stat().st_size < len(details_of(path)), "most of it is said again and again"
 
 
 def test_page_escapes_its_header() -> None:

@@ -13,6 +13,7 @@ from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks
 from fluency.execution.powershell import NAME
 from tests.generation.endpoint import Endpoint
+from tests.report.explorer_factory import details_of
 from tests.workflow.project import Project, model, reference_answer
 
 pytestmark = [pytest.mark.engine, pytest.mark.pwsh]
@@ -72,8 +73,8 @@ def test_answers_that_call_alias_run_again_with_aliases(measured):
     assert (measured.root / "results/test/figures/gaps.svg").exists()
     aliases = r"with Windows aliases: the aliases of Windows for PowerShell \(Bash as designed\)"
     assert re.search(rf"\| {aliases} +\|.*\| +0\.0 \|", report), "next to −6.7 as designed"
-    page = (measured.root / "results/test/explorer.html").read_text()
-    assert "with Windows aliases, strict reading" in page
+    page = measured.root / "results/test/explorer.html"
+    assert "with Windows aliases, strict reading" in details_of(page)
 
 
 def test_archive_of_both_shells_verifies_and_replays(measured):

@@ -8,6 +8,7 @@ import pytest
 
 from fluency.core.table import read_table
 from tests.generation.endpoint import Endpoint
+from tests.report.explorer_factory import details_of
 from tests.workflow.project import TASKS, Project, bank, model, reference_answer
 
 pytestmark = pytest.mark.engine
@@ -89,4 +90,4 @@ def test_third_shell_is_measured_and_reported(studied):
     report = (studied.root / "results/test/report.md").read_text()
     assert "more often in PowerShell 7 than in Bash?" in report
     assert re.search(r"\| 100\.0 % \(3/3\) .*\| 66\.7 % \(2/3\) ", report)
-    assert LINE in (studied.root / "results/test/explorer.html").read_text()
+    assert LINE in details_of(studied.root / "results/test/explorer.html")

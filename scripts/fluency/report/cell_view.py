@@ -34,6 +34,11 @@ SHOWN_ABOVE: dict[str, Any] = {
     "worlds": True,
     "why": True,
     "make_up": True,
+    # The same for all cells of a run: the report's provenance has them.
+    "image": True,
+    "limits": True,
+    "engine": True,
+    "provenance": {"code_sha256"},
 }
 """What of the records the provenance leaves out."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Hashable
 from pathlib import Path
@@ -107,9 +109,15 @@ def _details(frame: pd.DataFrame, view: StudyView, size: int, limit: float) -> s
 
 
 def page(index: dict[str, Any], details: str, header: dict[str, Any]) -> str:
-    """The page's HTML. Style and script are allowed by their hashes, and nothing else is."""
+    """The page's HTML. Style and script are allowed by their hashes, and nothing else is.
+
+    `details` is JSON in ASCII, which the page holds as Base64 of zlib's format.
+    """
     values: dict[str, Any] = {"head": index, "header": header}
-    values |= {"index": Markup(script_json(index)), "details": Markup(details)}
+    values |= {
+        "index": Markup(script_json(index)),
+        "details": base64.b64encode(zlib.compress(details.encode(), 9)).decode(),
+    }
     for name, file in (("style", "style.css"), ("script", "script.js")):
         values[name], values[f"{name}_hash"] = held(f"explorer/{file}")
     return render("explorer.html.j2", values)
