@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -20,8 +21,8 @@ PINNED = json.loads((DATA / "pilot.json").read_text(encoding="utf-8"))
 """Hashes of the twenty's texts and worlds, and their answers; only a new version changes them."""
 PROMPTS = {
     "easy-20": "f453f2a6f3f3e3b801caf73611c10a6cc70ab20b232815ef305b1b3776847593",
-    "full-60": "53926a606a540cae7d70cda6ba666e637cf7765edbf8b5046569f0c101996f31",
-    "demanding": "f9062c94e7470dd5c957ec97c781b5c74e9fe0e60341a6e66bd61ce67f466d12",
+    "full-60": "251d2751983dd369115347095c378b35fd57f1ebf631cd00f1ae4f6101c27bb8",
+    "demanding": "5b4431d6d34fac1d839d75759f8611d87a8ecba5382c20a41ad2f39be30c64df",
 }
 """What models are asked, by set. With another prompt raise the task's version."""
 
@@ -69,6 +70,23 @@ def test_pilot_prompts_name_no_shell_and_no_program() -> None:
 def test_prompts_of_a_set_are_those_of_its_versions(name: str) -> None:
     asked = {task.id: [task.version, task.prompt] for task in load_tasks(name)}
     assert sha256(canonical_json(asked)) == PROMPTS[name]
+
+
+@pytest.mark.parametrize("seed", (11, 24))
+def test_hidden_files_do_not_decide_where_the_prompt_is_silent(seed: int) -> None:
+    """`find` sees them and Get-ChildItem does not: a prompt says which counts, or neither does."""
+    for task in load_tasks():
+        silent = "hidden" not in task.prompt and "processes" not in task.needs
+        if not silent or task.id == "link-targets":  # whose links are followed, not searched for
+            continue
+        world = world_for(task, seed)
+
+        def shown(path: str, prompt: str = task.prompt) -> bool:
+            return not any(name[0] == "." and name not in prompt for name in path.split("/"))
+
+        files = {path: data for path, data in world.files.items() if shown(path)}
+        seen = replace(world, files=files, dirs=tuple(filter(shown, world.dirs)))
+        assert task.expected(seen) == task.expected(world), task.id
 
 
 @pytest.mark.parametrize("task", load_tasks("full"), ids=lambda task: task.id)
