@@ -39,8 +39,8 @@
 
   const titles = Object.fromEntries(data.shells);
   const tokens = Object.fromEntries(data.shells.map(([shell, , source]) => [shell, source && new RegExp(source, "g")]));
-  const cells = data.cells.map(([model, shell, task, trial, state, failure, made, attempt, reason], index) => (
-    { index, path: [model, shell, task, trial].join("/"), model, shell, task, trial, state, failure, made, attempt, reason }));
+  const cells = data.cells.map(([model, shell, task, trial, state, failure, made, attempt, reason, silent], index) => (
+    { index, path: [model, shell, task, trial].join("/"), model, shell, task, trial, state, failure, made, attempt, reason, silent }));
   const categories = Object.fromEntries(data.tasks);
   // What an address can name: a cell by model/shell/task/trial, a line of the table by model/task.
   const places = new Map(cells.map((cell) => [cell.path, cell]));
@@ -101,6 +101,7 @@
         for (const [shell, title] of data.shells) {
           const trials = groups.get(JSON.stringify([alias, task, shell])) || [];
           line.cells.push(...trials);
+          for (const cell of trials) cell.line = line;
           const scored = trials.filter((cell) => cell.state === "passed" || cell.state === "failed").length;
           const passes = trials.filter((cell) => cell.state === "passed").length;
           line.passes += passes;
@@ -149,6 +150,11 @@
   const option = (value, title, count) => make("option", { value }, count === undefined ? title : `${title} (${count})`);
   const tally = (values) => values.reduce((counts, value) => counts.set(value, (counts.get(value) || 0) + 1), new Map());
 
+  const KINDS = {
+    silent: ["failed with status 0", (cell) => cell.silent],
+    differ: ["where the shells differ", (cell) => cell.line?.gap],
+    again: ["tried again", (cell) => cell.attempt],
+  };
   const drawFilters = () => {
     const states = tally(cells.map((cell) => cell.state));
     for (const state of ["passed", "failed", "missing", "not_measured"]) {
@@ -158,26 +164,29 @@
     const group = make("optgroup", { label: "failed with" });
     group.append(...[...classes].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([name, n]) => option(`class:${name}`, words(name), n)));
     if (classes.size) $("result").append(group);
-    const again = cells.filter((cell) => cell.attempt).length;
-    if (again) $("result").append(option("again", "tried again", again));
+    for (const [name, [title, holds]] of Object.entries(KINDS)) {
+      const n = cells.filter(holds).length;
+      if (n) $("result").append(option(name, title, n));
+    }
     const made = tally(cells.filter((cell) => cell.made).map((cell) => cell.made));
     $("made").append(...[...made].sort().map(([name, n]) => option(name, words(name), n)));
     $("category").append(...[...new Set(data.tasks.map(([, category]) => category))].map((name) => option(name, words(name))));
     $("model").append(...data.models.map(([alias]) => option(alias, alias)));
+    $("shell").append(...data.shells.map(([shell, title]) => option(shell, title)));
   };
 
-  const FILTERS = ["text", "result", "made", "category", "model", "order"];
+  const FILTERS = ["text", "result", "made", "category", "model", "shell", "order"];
   const labelOf = (id) => $(id).labels[0].firstChild.data.trim();
   const tell = (text) => { if ($("count").textContent !== text) $("count").textContent = text; }; // it is read aloud
   const chosen = () => FILTERS.map((id) => [id, $(id).value.trim()]).filter(([, value]) => value);
   const applyFilters = async () => {
     const text = $("text").value.trim().toLowerCase();
     if (text && !searchTexts) await prepareSearch();
-    const [result, made, category, model] = ["result", "made", "category", "model"].map((id) => $(id).value);
+    const [result, made, category, model, shell] = ["result", "made", "category", "model", "shell"].map((id) => $(id).value);
     const fits = (cell) =>
-      (!result || (result === "again" ? cell.attempt : result.startsWith("class:") ? cell.failure === result.slice(6) : cell.state === result)) &&
+      (!result || (Object.hasOwn(KINDS, result) ? KINDS[result][1](cell) : result.startsWith("class:") ? cell.failure === result.slice(6) : cell.state === result)) &&
       (!made || cell.made === made) && (!category || categories[cell.task] === category) &&
-      (!model || cell.model === model) && (!text || searchTexts[cell.index].includes(text));
+      (!model || cell.model === model) && (!shell || cell.shell === shell) && (!text || searchTexts[cell.index].includes(text));
     const fitting = new Set(cells.filter(fits));
     for (const cell of cells) {
       const button = buttons[cell.index];
@@ -566,8 +575,8 @@
   addEventListener("beforeprint", () => onPaper(true));
   addEventListener("afterprint", () => onPaper(false));
 
-  drawFilters();
   drawTable();
+  drawFilters();
   const followed = follow();
   document.documentElement.dataset.drawnMs = String(Math.round(performance.now()));
   followed.then(() => { document.documentElement.dataset.readyMs = String(Math.round(performance.now())); });

@@ -159,7 +159,7 @@ def make_cell(
     why = text or ("both worlds as expected" if passed else "world 24: 3 of 9 lines missing")
     score = Score(
         cell=cell, request_key=stored, why=why, worlds=worlds, not_measured=None,
-        passed=passed, structural_pass=passed, exit_ok=passed, content_ok=passed,
+        passed=passed, structural_pass=passed, exit_ok=passed or state == "silent-wrong", content_ok=passed,
         lenient_passed=passed, passed_under={"no_unix_tools": passed if cell.shell == "pwsh" else None},
         failure_class=None if passed else state,
         make_up=Composition(made_of=made, commands=[text or "find"]),

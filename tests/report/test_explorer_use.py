@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from fluency.core.shells import SHELLS
@@ -32,7 +33,7 @@ def test_explorer_by_keyboard(write, new_page) -> None:
     made = make_explorer(2, 4, 3, states={f"{first}/{n}": "passed" for n in (1, 2, 3)})
     page.open(write(made), "?order=name")
     # The report, six fields, Clear, CSV, the keys, then ONE stop for all the marks.
-    page.press(*["Tab"] * 11)
+    page.press(*["Tab"] * 12)
     assert page.run(FOCUSED) == "qwen-0.5b, Bash, crate-versions-1, trial 1: passed"
     page.press("ArrowRight", "ArrowRight", "ArrowRight")
     assert page.run(FOCUSED).startswith("qwen-0.5b, PowerShell 7, crate-versions-1, trial 1")
@@ -71,7 +72,7 @@ def test_explorer_is_accessible(write, new_page) -> None:
     assert {("searchbox", "Find"), ("search", "Filter the cells")} < named
     assert ("grid", "Cells by model, task and shell") in named
     fields = {name for role, name in named if role == "combobox"}
-    assert fields == {"Result", "Made of", "Category", "Model", "Order"}
+    assert fields == {"Result", "Made of", "Category", "Model", "Shell", "Order"}
     marks = {name for role, name in named if role == "button" and "trial" in name}
     assert len(marks) == 24
     assert "qwen-0.5b, Bash, stale-lockfiles-0, trial 1: failed: silent wrong" in marks
@@ -135,6 +136,9 @@ def test_explorer_filters_count_cells(write, new_page) -> None:
     total = len(frame)
     assert page.run("document.getElementById('count').textContent") == f"{total} cells"
     failure = frame["failure_class"].value_counts().index[0]
+    rates = frame.groupby(["model", "task", "shell"])["passed"].mean().unstack()
+    apart = rates.index[rates["bash"] != rates["pwsh"]]
+    differs = pd.MultiIndex.from_frame(frame[["model", "task"]]).isin(apart)
     for field, value, chosen in (
         ("result", "passed", frame["passed"]),
         ("result", "failed", ~frame["passed"]),
@@ -142,6 +146,9 @@ def test_explorer_filters_count_cells(write, new_page) -> None:
         ("made", "mixed", frame["made_of"] == "mixed"),
         ("category", "network-fetch", frame["category"] == "network-fetch"),
         ("model", "qwen-3b", frame["model"] == "qwen-3b"),
+        ("shell", "pwsh", frame["shell"] == "pwsh"),
+        ("result", "silent", frame["exit_ok"].astype(bool) & ~frame["passed"].astype(bool)),
+        ("result", "differ", differs),
         ("text", "get-childitem", frame["command"].str.contains("Get-ChildItem")),
     ):
         expected = int(chosen.sum())

@@ -86,7 +86,7 @@ def test_explorer_task_shows_both_shells(write, new_page) -> None:
     made = make_explorer(2, 3, 3, states=states)
     page = new_page()
     page.open(write(made), "?order=name")
-    page.press(*["Tab"] * 11, "ArrowDown", "b")
+    page.press(*["Tab"] * 12, "ArrowDown", "b")
     page.wait(f"{DIALOG}.open")
     assert page.run("location.hash") == f"#{LINE}?order=name"
     assert "stale-lockfiles-0, both shellsBash 1 of 3 passed, PowerShell 7 " in page.run(TITLE)

@@ -62,7 +62,8 @@ def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
     """What the page draws and filters its table with; small, so that it is there at once.
 
     `cells`: in the table's order; model, shell, task,
-    trial, state, failure class, make-up, attempt, and why it was not measured.
+    trial, state, failure class, make-up, attempt, why it was not measured, and whether it failed
+    with status 0.
     """
     study = view.study
     return {
@@ -89,7 +90,8 @@ def _entry(row: dict[Hashable, Any]) -> list[Any]:
     state = ("passed" if known["passed"] else "failed") if measured else known["status"]
     labels = [known["failure_class"], known["made_of"], attempt_note(known["attempts"], measured)]
     where = [known[name] for name in ("model", "shell", "task", "trial")]
-    return [*where, state, *labels, known["reason"]]
+    silent = state == "failed" and known["exit_ok"] is True and known["t_exec_s"] is not None
+    return [*where, state, *labels, known["reason"], int(silent)]
 
 
 def page_details(frame: pd.DataFrame, view: StudyView) -> str:
