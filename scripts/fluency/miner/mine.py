@@ -128,11 +128,11 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
 
 def default_places() -> list[Path]:
     """The existing places where agents keep their transcripts."""
-    places = [
-        Path(os.environ.get(variable) or folder).expanduser() / below
+    return [
+        place
         for variable, folder, below in RULES["places"]
+        if (place := Path(os.environ.get(variable) or folder).expanduser() / below).exists()
     ]
-    return [place for place in places if place.exists()]
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:

@@ -93,7 +93,9 @@ def requests_in(documents: Iterable[Json]) -> Iterator[ShellRequest]:
                 if len(result) > OUTPUT:
                     result = f"{result[: OUTPUT // 2]}\n{result[-OUTPUT // 2 :]}"
                 request.output = request.output or result
-                ok = False if interrupted else _succeeded(node, request.output)
+                said = ((key, one) for key, one in node.items() if isinstance(one, str | int))
+                facts = [f"{key}={one}" for key, one in said if len(str(one)) < 40]
+                ok = not interrupted and first(RULES["results"], request.output, *facts)
                 if ok is not None:  # what one place calls failed has failed
                     request.ok = ok and request.ok is not False
     more = False
@@ -125,17 +127,14 @@ def _objects(document: Json) -> Iterator[Json]:
             yield node
             around = {key: node[key] for key in ("tool", *_IDS) if key in node}
             value = [
-                _parse(part) or {"cmd": "\n".join(map(_literal, re.findall(RULES["code"], part)))}
+                _parse(part)
+                # JavaScript with strings, as far as JSON knows them
+                or {"cmd": "\n".join(_parse(x) or x[1:-1] for x in re.findall(RULES["code"], part))}
                 if key in RULES["arguments"] and isinstance(part, str)
                 else part
                 for key, part in value.items()
             ]
         stack += [(part, around) for part in reversed(_list(value))]
-
-
-def _literal(text: str) -> str:
-    """The value of a string in JavaScript, as far as JSON knows it."""
-    return str(_parse(text) or text[1:-1])
 
 
 def _said(node: Json) -> tuple[str, str]:
@@ -164,14 +163,9 @@ def _call(node: Json, folder: str) -> ShellRequest | None:
     if not re.search(RULES["tool"], tool) or not all(isinstance(word, str) for word in words):
         return None
     text = shlex.join(words) if len(words) > 1 else words[0]
-    if re.match(RULES["runs_text"], text):
-        try:
-            words = shlex.split(text)
-        except ValueError:  # quotes of another shell
-            words = text.split()
-        tool = words[0]
-        if re.match(RULES["runs_text"], shlex.join([tool, *words[-2:]])):
-            text = words[-1]
+    if found := re.match(RULES["runs_text"], text):
+        tool = found[1]
+        text = (found["quoted"] or found["word"] or text).replace("'\"'\"'", "'")
     named = "pwsh" if re.search(RULES["cmdlet"], text) else str(node.get("shell") or tool)
     shell = first(RULES["shells"], named) or first(RULES["folders"], folder) or UNKNOWN
     described = str(node.get("description") or "").strip()
@@ -181,13 +175,6 @@ def _call(node: Json, folder: str) -> ShellRequest | None:
 def first(rules: Iterable[tuple[str, Any]], *texts: str) -> Any:
     """What the first rule says whose pattern is found in a text; None if none is."""
     return next((by for rule, by in rules if any(re.search(rule, text) for text in texts)), None)
-
-
-def _succeeded(node: Json, output: str) -> bool | None:
-    """Whether a call succeeded, as far as an object or its output says it."""
-    facts = (f"{key}={value}" for key, value in node.items() if isinstance(value, str | int))
-    ok: bool | None = first(RULES["results"], *(fact for fact in facts if len(fact) < 40), output)
-    return ok
 
 
 def _id(node: Json) -> str:
