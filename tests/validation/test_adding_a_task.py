@@ -1,16 +1,20 @@
 """docs/adding-a-task.md, followed command by command: its files make tasks that are proven sound."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.task_world import world_for
-from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, load_tasks
+from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, load_task, load_tasks
+from fluency.miner.mine import mine
 from fluency.validation.new_task import main
 from fluency.world import build_world
+from tests.miner import logs
 
 PAGE = (ROOT / "docs" / "adding-a-task.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r'^```(\w+)(?: title="(\S+)")?\n(.*?)^```$', re.M | re.S)
@@ -56,6 +60,92 @@ def test_further_task_leaves_other_worlds_alone(followed: Path) -> None:
         assert not brought.items() & world_for(task, 11).files.items(), task.id
 
 
+def test_new_task_lists_what_is_missing_until_nothing_is(tmp_path, monkeypatch, capsys) -> None:
+    """From what the miner writes; the loader refuses the task until then, and says how to go on."""
+    monkeypatch.setenv(PRIVATE_TASKS_VARIABLE, str(tmp_path / "bank"))
+    (tmp_path / "bank").mkdir()
+    mine([logs.copilot(tmp_path / "logs")], tmp_path / "candidates")
+    (candidate,) = (tmp_path / "candidates").glob("*-list-the-five-largest-files.yaml")
+    main(candidate, "", snapshot=False)
+    folder = tmp_path / "bank/list-the-five-largest-files"
+    made = {path.name: path.read_text() for path in folder.iterdir()}
+    listed = capsys.readouterr().out.splitlines()[1:-1]
+    assert sorted(made) == ["answer.py", "fixture.py", "task.yaml"]
+    assert [line.split(":")[0] for line in listed] == [
+        "answer.py",
+        "fixture.py",
+        *["task.yaml"] * 7,
+    ]
+    assert "List the five largest files" in made["task.yaml"]
+    assert logs.REQUESTS[1][1].split("|")[1] in made["task.yaml"], "its command is a reference"
+    with pytest.raises(UserError, match="not finished") as caught:
+        load_tasks([folder.name])
+    assert f"make new-task NAME={folder.name}" in caught.value.hint
+    (folder / "task.yaml").write_text(made["task.yaml"] + "# mine\n")
+    main(candidate, "", snapshot=False)
+    assert capsys.readouterr().out.splitlines()[:-1] == listed, "an existing folder stays"
+    assert "# mine" in (folder / "task.yaml").read_text()
+
+
+def test_new_task_needs_a_candidate_or_a_name(tmp_path) -> None:
+    (tmp_path / "01-other.yaml").write_text("a: 1\n")
+    for candidate in (None, tmp_path / "01-other.yaml"):
+        with pytest.raises(UserError, match="nothing to begin a task with"):
+            main(candidate, "", snapshot=False)
+
+
+def test_unknown_task_hints_at_private_ones_unless_they_are_named(tmp_path, monkeypatch) -> None:
+    with pytest.raises(UserError) as caught:
+        load_tasks(["my-task"])
+    assert PRIVATE_TASKS_VARIABLE in caught.value.hint
+    monkeypatch.setenv(PRIVATE_TASKS_VARIABLE, str(tmp_path))
+    with pytest.raises(UserError) as caught:
+        load_tasks(["my-task"])
+    assert PRIVATE_TASKS_VARIABLE not in caught.value.hint
+
+
+@pytest.fixture
+def snapshot(followed, tmp_path) -> Path:
+    """A snapshot task of the page's text, with other files."""
+    folder = tmp_path / SNAPSHOT
+    shutil.copytree(followed / "tasks" / SNAPSHOT, folder)
+    for parity, name in {"odd": "conf/a.ini", "even": "conf/.b c.ini"}.items():
+        path = folder / f"world-{parity}" / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"timeout = 1\r\n")
+        (folder / f"expected-{parity}.txt").write_text(f"{name}\n")
+    return folder
+
+
+def test_snapshot_world_is_its_files_and_its_answer_a_text(snapshot) -> None:
+    task = load_task(snapshot)
+    for seed, name in {3: "conf/a.ini", 11: "conf/a.ini", 24: "conf/.b c.ini"}.items():
+        world = world_for(task, seed)
+        assert dict(world.files) == {name: b"timeout = 1\r\n"}
+        assert task.expected(world) == [name]
+    before = task.sha256, task.check_sha256, world_for(task, 3).sha256
+    (snapshot / "expected-even.txt").write_text("other\n")
+    (snapshot / "world-odd/new.txt").write_text("x\n")
+    task = load_task(snapshot)
+    after = task.sha256, task.check_sha256, world_for(task, 3).sha256
+    assert not set(before) & set(after), "a changed answer or world is measured again"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda folder: (folder / "expected-odd.txt").unlink(), "expected-odd.txt"),
+        (lambda folder: shutil.rmtree(folder / "world-even"), "world-even"),
+        (lambda folder: (folder / "world-odd/x").symlink_to("y"), "no links"),
+        (lambda folder: (folder / "world-odd/ü.txt").write_text("x"), "ASCII names only"),
+    ],
+)
+def test_snapshot_that_cannot_be_is_a_sentence(snapshot, change, says) -> None:
+    change(snapshot)
+    with pytest.raises(UserError, match=says):
+        world_for(load_task(snapshot), 11)
+
+
 @pytest.mark.slow
 @pytest.mark.engine
 def test_page_followed_in_fresh_clone(tmp_path: Path, sandbox) -> None:
@@ -71,4 +161,4 @@ def test_page_followed_in_fresh_clone(tmp_path: Path, sandbox) -> None:
         assert not re.search(rf"^{task} .*UNSOUND", printed, re.M), printed
     assert (clone / "answers.txt").read_text() in printed
     assert "mutants" in printed and "0 mutants" not in printed
-    assert "report.md" in printed
+    assert (clone / "results/mine/report.md").is_file()
