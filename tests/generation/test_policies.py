@@ -100,7 +100,6 @@ THINKS = {"type": "enabled", "budget_tokens": 1024}
         ("temperature", {"thinking": THINKS, "max_tokens": 2048}),
         ("temperature", {"id": "claude-opus-4-7", "temperature": 0.7}),
         ("temperature", {"temperature": 1.5}),
-        ("thinking", {"thinking": THINKS, "temperature": 1}),
         ("thinking", {"id": "claude-opus-5-5", "thinking": {"type": "disabled"}}),
         ("effort", {"id": "claude-haiku-4-5", "effort": "low"}),
         ("interface", {"interface": "tool", "temperature": 1.0, "thinking": {"type": "adaptive"}}),

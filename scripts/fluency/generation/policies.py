@@ -21,6 +21,7 @@ from fluency.generation.api_keys import (
     open_secrets,
     variables_of,
 )
+from fluency.generation.reply import dict_or_empty
 
 Temperature = float | Literal["provider-default"]
 TABLE: dict[str, Any] = yaml.safe_load(
@@ -28,18 +29,6 @@ TABLE: dict[str, Any] = yaml.safe_load(
 )
 OVERLAID = ("temperature", "max_tokens", "price", "thinking", "effort")
 """What the config may say instead of the table; the first three are needed."""
-RESERVED_BODY = frozenset({
-    "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "thinking",
-    "output_config", "reasoning_effort", "stream", "seed", "system", "tools", "tool_choice", "n",
-})  # fmt: skip
-IN_ENTRY = {"budget_tokens": "thinking", "top_p": "extra_body", "top_k": "extra_body"}
-"""A rule's setting -> the key of an entry in which it is, if that has another name."""
-UNKNOWN = {
-    "temperature": "0.7  # or provider-default",
-    "max_tokens": "8192  # room for a model that always thinks; others need 1024",
-    "price": '{input_usd_per_mtok: 5, output_usd_per_mtok: 25, dated: "2026-09-30"}  # its own',
-}
-"""What a user can paste for a model that the table does not know; the price is Opus's."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +88,10 @@ def resolve(model: ModelConfig) -> Policy:
     """
     embedded = is_embedded(model)
     entry = TABLE["embedded"] if embedded else TABLE["models"].get(model.id, {})
-    said = {name: value for name in OVERLAID if (value := getattr(model, name)) is not None}
-    said = entry | said
-    if model.wire == "chat" and model.thinking is None:  # it has no such field
-        said.pop("thinking", None)
+    own = {name: value for name in OVERLAID if (value := getattr(model, name)) is not None}
+    said = entry | own
+    if model.wire == "chat":  # it has no such field
+        said["thinking"] = None
     needed = OVERLAID[: 3 if model.key_required else 2]
     if missing := [name for name in needed if name not in said]:
         what = "is not in the policy table, and the config does not give its"
@@ -110,15 +99,15 @@ def resolve(model: ModelConfig) -> Policy:
             f"the model {model.id} {what} {', '.join(missing)}",
             where=f"models: {model.alias}",
             hint="write into its entry:",
-            paste=(f"{name}: {UNKNOWN[name]}" for name in missing),
+            paste=(f"{name}: {TABLE['unknown'][name]}" for name in missing),
         )
-    _check(model, said)
-    url = urlsplit(model.base_url or "")
-    warned = [*_check_rules(model, said)]
-    if url.scheme == "http" and variables_of(model) and not LOOPBACK.fullmatch(url.hostname or ""):
-        warned.append(f"its key is sent to {url.hostname} without encryption: use https://")
+    _check(model)
     temperature: Temperature = said["temperature"]
     sent = None if temperature == "provider-default" else temperature
+    warned = [*_check_rules(model, said | {"temperature": sent})]
+    url = urlsplit(model.base_url or "")
+    if url.scheme == "http" and variables_of(model) and not LOOPBACK.fullmatch(url.hostname or ""):
+        warned.append(f"its key is sent to {url.hostname} without encryption: use https://")
     samples = sent is not None or {"top_p", "top_k"} & model.extra_body.keys()
     versions = TABLE["version_with_temperature" if samples else "version_without"]
     pinned = {"anthropic-version": versions[model.wire]} if model.wire in versions else {}
@@ -129,92 +118,83 @@ def resolve(model: ModelConfig) -> Policy:
         max_tokens=said["max_tokens"],
         thinking=said.get("thinking"),
         effort=said.get("effort"),
-        effort_default=entry.get("effort_default"),
+        effort_default=said.get("effort_default"),
         headers=pinned | {name.lower(): value for name, value in model.extra_headers.items()},
         extra_body=model.extra_body,
         price=Price.model_validate(said["price"]) if "price" in said else None,
-        expected_output_tokens=entry.get("expected_output_tokens", 60),
+        expected_output_tokens=said.get("expected_output_tokens", 60),
         seeded=embedded,
-        note="; ".join([*filter(None, [entry.get("note")]), *warned]),
+        note="; ".join([*filter(None, [said.get("note")]), *warned]),
         source=source if entry else "config",
     )
 
 
-def _check(model: ModelConfig, said: dict[str, Any]) -> None:
-    """UserError for the first row that applies; `said` is the entry overlaid by the config."""
-    max_tokens, thinking = said["max_tokens"], said.get("thinking", {})
-    budget, chat = thinking.get("budget_tokens"), model.wire == "chat"
-    allowed = {"thinking", *([] if model.effort else ["reasoning_effort"])} if chat else set()
-    if model.extra_body.get("stream") is False:  # as it is sent
-        allowed.add("stream")
-    taken = ", ".join(sorted((RESERVED_BODY & model.extra_body.keys()) - allowed))
+def _check(model: ModelConfig) -> None:
+    """UserError for an entry that cannot be sent, holds a key, or makes the record untrue."""
+    chat, body = model.wire == "chat", model.extra_body
+    taken = {*TABLE["reserved_body"]} & body.keys()
+    if chat:
+        taken -= {"thinking", "" if model.effort else "reasoning_effort"}
+    if body.get("stream") is False:  # as it is sent
+        taken.discard("stream")
     keys = {
-        key: ", ".join(
-            name for name, text in open_secrets(getattr(model, key)) if not VARIABLE.fullmatch(text)
-        )
-        for key in ("extra_headers", "extra_body")
+        key: {name for name, text in open_secrets(value) if not VARIABLE.fullmatch(text)}
+        for key, value in {"extra_headers": model.extra_headers, "extra_body": body}.items()
     }
-    odd = ", ".join(
+    odd = {
         name
         for name, value in model.extra_headers.items()
         if not re.fullmatch(r"[a-zA-Z0-9_-]+", name) or not value.isprintable()
-    )
-    rows = (
-        (taken, f"{taken} cannot be set here: the record would not show what was sent",
-         "extra_body", "use the model's own keys (temperature, max_tokens, thinking, effort)"),
-        *((names, f"a key must not be in the config: {names}", key,
+    }
+    rows = [
+        ("extra_body", taken, "cannot be set here: the record would not show what was sent",
+         "use the model's own keys (temperature, max_tokens, thinking, effort)"),
+        *((key, names, "must not hold a key in the config",
            f"put it into the environment and write `$NAME` of its variable, or `$KEY` for "
            f"that of {model.api_key_env}") for key, names in keys.items()),
-        (odd, f"this is not a header: {odd}", "extra_headers", "write `name: text` on one line"),
-        (chat and thinking, "Chat Completions has no `thinking`", "thinking",
+        ("extra_headers", odd, "is not a header", "write `name: text` on one line"),
+        ("thinking", {"thinking"} if chat and model.thinking else (),
+         "is not in Chat Completions",
          "set `effort`, sent as reasoning_effort, or put the server's field into `extra_body`"),
-        (model.interface == "tool" and is_embedded(model),
-         "the embedded model takes no tool call", "interface",
-         "ask it with `interface: reply`, or serve a larger model"),
-        (isinstance(budget, int) and budget >= max_tokens,
-         f"budget_tokens must be below max_tokens ({max_tokens})", "thinking",
-         "raise `max_tokens`"),
-    )  # fmt: skip
-    for applies, what, key, hint in rows:
-        if applies:
-            raise UserError(what, where=f"models: {model.alias}: {key}", hint=hint)
+    ]  # fmt: skip
+    for key, names, what, hint in rows:
+        if names:
+            named = ", ".join(sorted(names))
+            raise UserError(f"{named} {what}", where=f"models: {model.alias}: {key}", hint=hint)
 
 
 def _check_rules(model: ModelConfig, said: dict[str, Any]) -> Iterator[str]:
     """What rules of the table that are not sure exclude; UserError for what a sure one excludes."""
-    body, thinking = model.extra_body, said.get("thinking") or model.extra_body.get("thinking")
-    thinking = thinking if isinstance(thinking, dict) else {}
-    settings = {
-        "effort": said.get("effort") or body.get("reasoning_effort"),
-        "thinking": thinking.get("type"),
-        "budget_tokens": thinking.get("budget_tokens"),
-        "interface": model.interface,
-        "temperature": None if said["temperature"] == "provider-default" else said["temperature"],
-        "top_p": body.get("top_p"),
-        "top_k": body.get("top_k"),
-    }
-    name = plain_id(model.id)
+    body, name = model.extra_body, plain_id(model.id)
+    settings = vars(model) | said
+    settings["thinking"] = said.get("thinking") or body.get("thinking")
+    settings["effort"] = said.get("effort") or body.get("reasoning_effort")
+
+    def setting(path: str) -> Any:
+        first, _, part = path.partition(".")
+        return dict_or_empty(settings[first]).get(part) if part else settings[first]
+
     for row in TABLE["rules"]:
-        when = {key: settings[key] for key in row.get("when", {})}
+        key, when = row["setting"], {path: setting(path) for path in row.get("when", {})}
+        value, unsure = setting(key), row.get("unsure")
         if (
             not re.fullmatch(row["models"], name)
             or model.wire not in row.get("wires", (model.wire,))
-            or any(not _fits(value, row["when"][key]) for key, value in when.items())
+            or not all(_fits(given, row["when"][path]) for path, given in when.items())
+            or _fits(value, row["takes"])
+            or (value is None and not row.get("required"))
         ):
             continue
-        key, value = row["setting"], settings[row["setting"]]
-        if _fits(value, row["takes"]) or (value is None and not row.get("required")):
-            continue
-        refuses = "needs a" if value is None else "may refuse" if row.get("unsure") else "refuses"
-        with_ = "".join(f" with {name} {value}" for name, value in when.items())
+        refuses = "needs a" if value is None else "may refuse" if unsure else "refuses"
+        with_ = "".join(f" with {path} {given}" for path, given in when.items())
         what = f"{model.id} {refuses} {key} {'' if value is None else value}{with_}"
         default = ["provider-default"] if key == "temperature" else []
         takes = " | ".join(map(str, [*row["takes"], *default])) or "none"
         hint = f"it takes {takes} ({row['source']}, {row['read']})"
-        if row.get("unsure"):
-            yield f"{what}: {hint}"
-            continue
-        raise UserError(what, where=f"models: {model.alias}: {IN_ENTRY.get(key, key)}", hint=hint)
+        if not unsure:
+            where = f"models: {model.alias}: {key.partition('.')[0]}"
+            raise UserError(what, where=where, hint=hint)
+        yield f"{what}: {hint}"
 
 
 def _fits(value: Any, takes: list[Any]) -> bool:
