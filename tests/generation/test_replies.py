@@ -341,7 +341,10 @@ def test_own_certificate_of_a_local_server_is_trusted_by_ssl_cert_file(
     context.load_cert_chain(certificate, key)
     endpoint.wrap(context)
     urls = {"sonnet": f"https://localhost:{endpoint.url.rpartition(':')[2]}"}
-    for file, says in (("", "connection failed"), (str(key) + "x", "SSL_CERT_FILE cannot be used")):
+    for file, says in (
+        ("", "connection failed"),
+        (str(key) + "x", "SSL_CERT_FILE of the environment cannot be used"),
+    ):
         monkeypatch.setenv("SSL_CERT_FILE", file)
         with pytest.raises(StopRun, match=says):
             ask(generator_of(study_of(), store, endpoint, urls))

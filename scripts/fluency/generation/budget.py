@@ -67,18 +67,14 @@ class Budget:
 def cost_of(policy: Policy, answer: Answer) -> float | None:
     """An answer's cost in dollars: as the service states it, else by the tokens it counted.
 
-    OpenRouter states it; the bill of a user's own key for a provider is added. None without a
-    price, without a count (0 is none: every request and every text has tokens), and where a cache
-    was used, whose tokens have other prices.
+    OpenRouter states it, unless a user's own key for a provider pays. None without a price, without
+    a count (0 is none: every request and every text has tokens), and where a cache was used, whose
+    tokens have other prices.
     """
     usage, stated = answer.usage, dict_or_empty(answer.raw.get("usage"))
-    charged = _dollars(stated.get("cost"))
-    if stated.get("is_byok") is True:
-        charged += _dollars(
-            dict_or_empty(stated.get("cost_details")).get("upstream_inference_cost")
-        )
-    if charged:
-        return charged
+    cost = stated.get("cost")
+    if isinstance(cost, int | float) and cost > 0 and stated.get("is_byok") is not True:
+        return cost
     if policy.price and policy.price.is_free:
         return 0.0
     if usage.output_tokens is None or (answer.text and not usage.output_tokens):
@@ -86,10 +82,6 @@ def cost_of(policy: Policy, answer: Answer) -> float | None:
     if not usage.input_tokens or any(map(stated.get, CACHED)):
         return None
     return policy.cost(usage.input_tokens, usage.output_tokens)
-
-
-def _dollars(value: object) -> float:
-    return max(0.0, value) if isinstance(value, int | float) else 0.0
 
 
 def counted_usd(policy: Policy, answer: Answer) -> float:

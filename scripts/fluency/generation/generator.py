@@ -52,7 +52,7 @@ class _Asked:
         answered: Whether the model has answered a call of this run, or refused its prompt.
         lost: Cells in a row that got no answer, with their prompts; a refused prompt counts once.
         seen: Prompts, hashes of replies, and what was said of them.
-        ids: Each reply's id -> its prompt and text; empty if it came with several.
+        ids: Each reply's id -> the prompts and texts that it came with.
     """
 
     model: ModelConfig
@@ -63,7 +63,7 @@ class _Asked:
     answered: bool = False
     lost: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
-    ids: dict[str, str] = field(default_factory=dict)
+    ids: dict[str, set[str]] = field(default_factory=dict)
     first_call: threading.Lock = field(default_factory=threading.Lock)
     change: threading.Lock = field(default_factory=threading.Lock)
 
@@ -73,10 +73,11 @@ class _Asked:
 
     def repeats(self, answer: Answer) -> bool:
         """Whether the answer's id came before, always with this prompt and text; notes them."""
-        name, said = str(answer.raw.get("id")), answer.request.text + answer.text
-        before = self.ids.get(name)
-        self.ids[name] = said if before in (None, said) else ""
-        return before == said
+        said = answer.request.text + answer.text
+        known = self.ids.setdefault(str(answer.raw.get("id")), set())
+        repeated = known == {said}
+        known.add(said)
+        return repeated
 
 
 class Generator:
@@ -144,30 +145,47 @@ class Generator:
         Until the model has answered, one call runs at a time: a bad key or address costs one call.
         """
         key = request_key(request)
-        with self.store.lock(key):
+        with self.store.lock(key), ExitStack() as alone:
             if answer := self.store.get(key):
                 return answer
-            with asked.first_call:
-                if not asked.answered:
-                    return self._attempts(asked, request, cell)
-            return self._attempts(asked, request, cell)
-
-    def _attempts(self, asked: _Asked, request: Request, cell: Cell) -> Answer:
-        try:
-            return self._ask(asked, request, cell)
-        except StopRun as stop:  # before the next cell may ask
-            (asked.pace if isinstance(stop, ModelStop) else self).stop(stop)
-            raise
+            alone.enter_context(asked.first_call)
+            if asked.answered:
+                alone.close()
+            try:
+                return self._ask(asked, request, cell)
+            except StopRun as stop:  # before the next cell may ask
+                (asked.pace if isinstance(stop, ModelStop) else self).stop(stop)
+                raise
 
     def _ask(self, asked: _Asked, request: Request, cell: Cell) -> Answer:
         asked.pace.raise_if_stopped()  # before a model is served for nothing
         provider = asked.provider = asked.provider or self._open_provider(asked.model)
-        retry, priority, attempt = asked.retry, self.study.priority(cell), 0
+        retry, attempt = asked.retry, 0
         deadline = time.monotonic() + retry.deadline_s
         while True:
             attempt += 1
+            self.store.check_room()
             try:
-                return self._call(asked, provider, request, attempt, deadline, priority)
+                with (
+                    asked.pace.slot(self.study.priority(cell)),
+                    self.budget.call(upper_bound_usd(asked.policy, request.text)),
+                ):
+                    asked.pace.raise_if_stopped()  # while it waited
+                    seconds = min(retry.attempt_s, max(1.0, deadline - time.monotonic()))
+                    reply = provider.send(request, seconds)
+                    answer = answer_to(
+                        request,
+                        decode(reply.body),
+                        received_utc=utc_now("milliseconds"),
+                        server="embedded" if is_embedded(asked.model) else provider.server,
+                        client=provider.name,
+                        attempts=attempt,
+                        latency_s=round(reply.latency_s, 4),
+                        request_id=reply.request_id,
+                    )
+                    self._refuse_repeated(asked, answer, reply.body)
+                    self.budget.add(counted_usd(asked.policy, answer))
+                    answer = self.store.put(answer)
             except Failure as failure:
                 wait = wait_s(retry, failure, attempt)
                 if failure.slow_down:
@@ -177,39 +195,10 @@ class Generator:
                 if failure.scope != "retry" or attempt >= most or late:
                     raise self._given_up(asked, failure, attempt, cell, request.text) from None
                 asked.pace.sleep(wait)
-
-    def _call(
-        self,
-        asked: _Asked,
-        provider: Provider,
-        request: Request,
-        attempt: int,
-        deadline: float,
-        priority: int,
-    ) -> Answer:
-        """One call; its answer is in the store when this returns. Failure if it got none."""
-        self.store.check_room()
-        most = upper_bound_usd(asked.policy, request.text)
-        with asked.pace.slot(priority), self.budget.call(most):
-            asked.pace.raise_if_stopped()  # while it waited
-            seconds = min(asked.retry.attempt_s, max(1.0, deadline - time.monotonic()))
-            reply = provider.send(request, seconds)
-            answer = answer_to(
-                request,
-                decode(reply.body),
-                received_utc=utc_now("milliseconds"),
-                server="embedded" if is_embedded(asked.model) else provider.server,
-                client=provider.name,
-                attempts=attempt,
-                latency_s=round(reply.latency_s, 4),
-                request_id=reply.request_id,
-            )
-            self._refuse_repeated(asked, answer, reply.body)
-            self.budget.add(counted_usd(asked.policy, answer))
-            answer = self.store.put(answer)
-        asked.answered, asked.lost = True, {}
-        self._warn(asked, answer)
-        return answer
+            else:
+                asked.answered, asked.lost = True, {}
+                self._warn(asked, answer)
+                return answer
 
     def _refuse_repeated(self, asked: _Asked, answer: Answer, body: bytes) -> None:
         """Failure for a reply with an id that another call got, whole, or as prompt, id and text.

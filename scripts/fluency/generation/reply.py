@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from fluency.common.canonical import EXACT
 from fluency.core.records import Outcome, ToolOffer, Usage
@@ -19,17 +22,8 @@ ARGUMENT = "command"
 MOST_LEVELS = 64
 DEEPER = f"[nested more than {MOST_LEVELS} levels deep]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-THOUGHTS = (
-    "reasoning_content", "reasoning", "reasoning_details", "reasoning_text", "thinking", "thoughts",
-)  # fmt: skip
-"""Fields of a message, or of its parts, in which servers put thinking."""
-ENDS: Mapping[str, Outcome] = {
-    "stop": "ok", "end_turn": "ok", "stop_sequence": "ok", "eos": "ok", "eos_token": "ok",
-    "complete": "ok", "completed": "ok", "tool_calls": "ok", "tool_use": "ok",
-    "length": "truncated", "max_tokens": "truncated", "model_context_window_exceeded": "truncated",
-    "content_filter": "refusal", "refusal": "refusal",
-}  # fmt: skip
-"""How models end on any wire, in any case -> what it means, if the model said something."""
+_TABLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+ENDS: dict[str, Outcome] = {end: kind for kind, ends in _TABLE["ends"].items() for end in ends}
 
 
 @dataclass(frozen=True)
@@ -89,38 +83,34 @@ def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
     return text_or_none(arguments[ARGUMENT]) if list(arguments) == [ARGUMENT] else None
 
 
-def check_silence(parts: MessageParts, *said: Any) -> None:
-    """Failure for a reply without text and call, unless its silence is the model's own.
+@dataclass(frozen=True)
+class Said:
+    """What a wire finds in a reply.
 
-    `said`: the message and the parts of its content.
+    Attributes:
+        parts: The message and the parts of its content, as far as they may hold thinking.
+        text: Its texts, joined.
+        calls: Names and arguments of its calls.
+        end: How it ended, in the service's word.
+        refused: Whether the model refuses in words.
     """
-    for part in said:
-        for name in THOUGHTS:
-            told = dict_or_empty(part)
-            if told.get(name) or (told.get("type") == name and told.get("text")):
-                what = f"the server put the whole reply into `{name}` and left the answer empty"
-                raise Failure(what, scope="cell", billed=True, hint=THINKING_HINT)
-    usage = parts.usage
-    if (usage.output_tokens or 0) <= (usage.thinking_tokens or 0):
-        what = "the reply is empty, and the service counted no tokens of an answer"
-        raise Failure(what, billed=True)
 
-
-def joined(parts: Sequence[Any]) -> str:
-    """The texts in the parts of a message."""
-    texts = (
-        part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"
-    )
-    return "".join(text for text in texts if isinstance(text, str))
+    parts: list[Any]
+    text: str
+    calls: list[tuple[Any, Any]]
+    end: str | None
+    refused: bool = False
 
 
 def parts_of(
-    raw: dict[str, Any], outcome: Outcome, text: str | None, end: str | None, counts: Sequence[str]
+    raw: dict[str, Any], said: Said, tool: ToolOffer | None, counts: Sequence[str]
 ) -> MessageParts:
-    """The parts of an answer.
+    """The parts of an answer; Failure for silence that is not the model's own.
 
     `counts`: what the wire calls the tokens in and out, their details, and the thinking in these.
     """
+    text = said.text if tool is None else command_of(said.calls, tool)
+    outcome = "refusal" if said.refused else outcome_of(said.end, text)
     usage = dict_or_empty(raw.get("usage"))
     sent, received, details, thinking = counts
     thought = _count_or_none(dict_or_empty(usage.get(details)).get(thinking))
@@ -128,8 +118,29 @@ def parts_of(
     if made is not None:  # some services count thinking only in the total, or next to the answer
         made = max(made, total - given) if total and given else made
         made += thought if thought and thought > made else 0
+    if outcome in ("empty", "no-call") and not said.text.strip() and not said.calls:
+        _check_silence(said.parts, (made or 0) - (thought or 0))
     tokens = Usage(input_tokens=given, output_tokens=made, thinking_tokens=thought)
-    return MessageParts(outcome, text or "", raw, end, text_or_none(raw.get("model")), tokens)
+    return MessageParts(outcome, text or "", raw, said.end, text_or_none(raw.get("model")), tokens)
+
+
+def _check_silence(parts: Sequence[Any], tokens: int) -> None:
+    for part in map(dict_or_empty, parts):
+        for name in _TABLE["thoughts"]:
+            if part.get(name) or (part.get("type") == name and part.get("text")):
+                what = f"the server put the whole reply into `{name}` and left the answer empty"
+                raise Failure(what, scope="cell", billed=True, hint=THINKING_HINT)
+    if tokens <= 0:
+        what = "the reply is empty, and the service counted no tokens of an answer"
+        raise Failure(what, billed=True)
+    if any(dict_or_empty(part).get("content", "") is None for part in parts):
+        raise Failure("the server sent `content: null`", billed=True)  # vLLM's parser lost it
+
+
+def joined(parts: Sequence[Any]) -> str:
+    """The texts in the parts of a message."""
+    blocks = [part for part in map(dict_or_empty, parts) if part.get("type") == "text"]
+    return "".join(text_or_none(block.get("text")) or "" for block in blocks)
 
 
 def _count_or_none(value: Any) -> int | None:
@@ -139,6 +150,11 @@ def _count_or_none(value: Any) -> int | None:
 def dict_or_empty(value: Any) -> dict[str, Any]:
     """An object; empty for anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def list_or_empty(value: Any) -> list[Any]:
+    """A list; empty for anything else."""
+    return value if isinstance(value, list) else []
 
 
 def text_or_none(value: Any) -> str | None:

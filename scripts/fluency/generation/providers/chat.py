@@ -10,10 +10,10 @@ from fluency.generation.failure import Failure, no_message, refuse_failed
 from fluency.generation.providers.sdk_provider import Provider, Reply
 from fluency.generation.reply import (
     MessageParts,
-    check_silence,
-    command_of,
+    Said,
     dict_or_empty,
     joined,
+    list_or_empty,
     outcome_of,
     parts_of,
     storable,
@@ -67,31 +67,22 @@ class ChatProvider(Provider):
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> MessageParts:
         raw = storable(message)
-        choices = dict_or_empty(raw).get("choices")
-        choice = dict_or_empty(choices[0]) if isinstance(choices, list) and choices else {}
+        choice = dict_or_empty(next(iter(list_or_empty(dict_or_empty(raw).get("choices"))), None))
         reply = choice.get("message")
         refuse_failed(raw, choice, reply)
         if not isinstance(reply, dict):
             raise no_message(raw)
-        finish = text_or_none(choice.get("finish_reason"))
-        content = reply.get("content")  # some gateways answer in parts
-        blocks = content if isinstance(content, list) else []
-        said = joined(blocks) if blocks else text_or_none(content) or ""
-        calls = reply.get("tool_calls")
-        calls = calls if isinstance(calls, list) else []
-        text = said if tool is None else command_of(list(map(_call, calls)), tool)
-        refused = text_or_none(reply.get("refusal"))
-        outcome = "refusal" if refused else outcome_of(finish, text)
-        parts = parts_of(raw, outcome, text, finish, _COUNTS)
-        if outcome in ("empty", "no-call") and not said.strip() and not calls:
-            outcome_of(str(choice.get("native_finish_reason") or "stop"), said)
-            check_silence(parts, reply, *blocks)
-            if content is None:  # vLLM, where its parser lost an answer
-                raise Failure("the server sent `content: null`", billed=True)
-        return parts
-
-
-def _call(call: Any) -> tuple[Any, Any]:
-    """Name and arguments of a call."""
-    called = dict_or_empty(dict_or_empty(call).get("function"))
-    return called.get("name"), called.get("arguments")
+        content = reply.get("content")
+        blocks = list_or_empty(content)  # some gateways answer in parts
+        text = joined(blocks) or text_or_none(content) or ""
+        called = [
+            dict_or_empty(dict_or_empty(call).get("function"))
+            for call in list_or_empty(reply.get("tool_calls"))
+        ]
+        calls = [(call.get("name"), call.get("arguments")) for call in called]
+        end = text_or_none(choice.get("finish_reason"))
+        if end == "stop" and not text.strip() and not calls:
+            outcome_of(str(choice.get("native_finish_reason") or end), text)
+        refused = bool(text_or_none(reply.get("refusal")))
+        said = Said([reply, *blocks], text, calls, end, refused)
+        return parts_of(raw, said, tool, _COUNTS)

@@ -11,11 +11,9 @@ from fluency.generation.failure import no_message, refuse_failed
 from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import (
     MessageParts,
-    check_silence,
-    command_of,
+    Said,
     dict_or_empty,
     joined,
-    outcome_of,
     parts_of,
     storable,
     text_or_none,
@@ -47,22 +45,15 @@ class MessagesProvider(Provider):
         value = storable(message)
         raw = dict_or_empty(value)
         refuse_failed(raw)
-        stop_reason = text_or_none(raw.get("stop_reason"))
-        content = raw.get("content")
-        if content is None and stop_reason == "refusal":
+        end, content = text_or_none(raw.get("stop_reason")), raw.get("content")
+        if content is None and end == "refusal":
             content = []
         if not isinstance(content, list) or raw.get("type", "message") != "message":
             raise no_message(value)
         blocks = [block for block in content if isinstance(block, dict)]
         used = [block for block in blocks if block.get("type") == "tool_use"]
-        said = joined(blocks)
         calls = [(call.get("name"), call.get("input")) for call in used]
-        text = said if tool is None else command_of(calls, tool)
-        outcome = outcome_of(stop_reason, text)
-        parts = parts_of(raw, outcome, text, stop_reason, _COUNTS)
-        if outcome in ("empty", "no-call") and not said.strip() and not used:
-            check_silence(parts, *blocks)
-        return parts
+        return parts_of(raw, Said(blocks, joined(blocks), calls, end), tool, _COUNTS)
 
     def body(self, request: Request) -> dict[str, Any]:
         body = super().body(request)

@@ -37,6 +37,10 @@ OF_TRANSPORT = frozenset({"connection", "content-length", "host", "x-stainless-r
 LOGGERS = ("anthropic", "openai", "httpx2", "httpcore2")
 """What logs headers, in which a service may echo the key."""
 NEW_KEY = "make a new key and revoke this one, which others may have seen; or use another server"
+ENVIRONMENT_HINT = (
+    "write a proxy as http://host:port (SOCKS is not supported) or put the model's host into "
+    "NO_PROXY; SSL_CERT_FILE names a file of certificates"
+)
 REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid")
 
 
@@ -235,7 +239,7 @@ class Provider:
         """A client that follows no redirect, since the key is for one address.
 
         Another machine is reached through the environment's proxy, this one is not. UserError if
-        that proxy cannot be used.
+        the environment names what cannot be used.
         """
         import httpx2
 
@@ -250,15 +254,11 @@ class Provider:
                 trust_env=not local,
                 event_hooks={"request": [self._keep_own], "response": [self._refuse]},
             )
-        except OSError as error:
-            what, hint = f"SSL_CERT_FILE cannot be used: {error}", "name a file of certificates"
-            raise UserError(what, where=f"environment: {file}", hint=hint) from None
-        except (ImportError, ValueError, httpx2.InvalidURL):
+        except (OSError, ImportError, ValueError, httpx2.InvalidURL) as error:
+            key = "SSL_CERT_FILE" if isinstance(error, OSError) else "proxy"
+            where = "environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE"
             raise UserError(
-                "the proxy of the environment cannot be used",
-                where="environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY",
-                hint="write http://host:port (SOCKS is not supported), unset them, or put the "
-                "model's host into NO_PROXY",
+                f"the {key} of the environment cannot be used", where=where, hint=ENVIRONMENT_HINT
             ) from None
 
     async def _refuse(self, response: Any) -> None:
