@@ -21,6 +21,8 @@ DRESSED += [f"{FENCED[0]}{end}" for end in ("\u200b", " It lists.")]
 DRESSED += [f"{thinks}\n{said}" for said in ("ls", FENCED[0], "$ ls") for thinks in THINKING]
 DRESSED += [f"````\n{FENCED[0]}\n````", "```bash\nls```", "```bash\nls```\nIt lists."]
 DRESSED += [f"{before}{FENCED[0]}" for before in ("> ", "- ", "1. ", "Answer: ")]
+DRESSED += [f"{before}{FENCED[0]}" for before in ("\u200b", "**Bash:** ", "**PowerShell 7**: ")]
+DRESSED += ["ls\nExplanation: it lists.", "ls\n\n**How it works**:\n- lists"]
 DRESSED += ["Command: ls", "**Command:** ls", "The bash command: `ls`"]
 DRESSED += ["ls\n\nThis lists all files.", "ls\n\n**Note:** it lists all."]
 DRESSED += [f"<{tag}>\nls\n</{tag}>" for tag in ("answer", "response", "bash", "powershell")]
@@ -51,7 +53,13 @@ BOXES = [
 ENDS = ["</s>", "<|im_end|>", "<|eot_id|>", "<|return|>", "<|endoftext|>", "<end_of_turn>", "<eos>"]
 ENDS += ["[|endofturn|]", "<turn|>", "[/INST]", "<｜end▁of▁sentence｜>"]
 HERE = ["cat > a <<'EOF'\n```\nx\n```\nEOF", "@'\n```\nx\n```\n'@ | Set-Content a"]
-KEPT = ["grep -c '</think>' notes.md", 'curl -d \'{"command": "x"}\' http://a', "ls **/*.rs", *HERE]
+KEPT = [
+    "printf 'a\\n' Explanation: > a\necho b",
+    "grep -c '</think>' notes.md",
+    'curl -d \'{"command": "x"}\' http://a',
+    "ls **/*.rs",
+    *HERE,
+]
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,14 @@ _BLOCK = (
     r"(?P<text>.*?)(?:^(?P<close> {0,3}(?P=mark)(?:(?<=`)`*|(?<=~)~*))%s\r?$|\Z)"
 )
 _FENCE = re.compile(_BLOCK % r"[ \t]*", re.MULTILINE | re.DOTALL)
-# Before the opening fence a list or a label may stand; anything may follow the closing one but the
-# language of an opening fence: prose, a hidden character.
+# A list, a label or a hidden character may precede the opening fence; anything may follow the
+# closing one but the language of an opening fence: prose, a hidden character.
 _LOOSE_FENCE = re.compile(
-    _BLOCK.replace(" {0,3}", r"(?:[ \t>*\d.):-]{0,12}|[A-Za-z ]{1,30}:[ *]{0,4})", 1)
+    _BLOCK.replace(
+        " {0,3}",
+        r"(?:[ \t>*\d.):\u200b-\u200d\u2060\ufeff-]{0,12}|\**[A-Za-z\d ]{1,30}\**:[ *]{0,4})",
+        1,
+    )
     % r"(?!`|[\w+-]+[ \t]*\r?$)[^\n]*",
     re.MULTILINE | re.DOTALL,
 )
