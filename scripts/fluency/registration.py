@@ -187,7 +187,7 @@ def design(
         },
         "analysis": {"version": plan["version"], "sha256": plan_sha256(plan), "plan": plan},
         "code": {stage: code_sha256(stage) for stage in FROZEN},
-        "sandbox_sha256": content_sha256(),
+        "sandbox_sha256": content_sha256(study.shells),
         "protocol": ANSWER_PROTOCOL,
         "exclusions": EXCLUSIONS,
     }

@@ -37,6 +37,12 @@ def test_sound_archive_is_proven_offline(archive, offline):
     assert report.checked > len(contents(archive))
 
 
+@pytest.mark.usefixtures("zsh")
+def test_archive_without_a_further_shell_is_proven(archive):
+    """Neither limits nor image are those of a shell that the study does not ask."""
+    assert verify_archive(archive).lines()[-1] == "PROVEN"
+
+
 class Loses(Executor):
     """A sandbox that loses every result of PowerShell."""
 

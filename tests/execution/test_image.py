@@ -26,14 +26,14 @@ FIRST = SHELLS[DESIGN_SHELLS[0]]
 
 
 def test_content_hash_covers_shells(monkeypatch):
-    current_hash = content_sha256.__wrapped__
-    before = current_hash()
+    before = content_sha256()
+    other = content_sha256(["pwsh"])
     changed = ({"argv": ("/usr/bin/bash", "-c")}, {"version_command": "echo 5"}, {"packages": ()})
     for fact in changed:
         monkeypatch.setitem(SHELLS, FIRST.name, replace(FIRST, **fact))
-        assert current_hash() != before
+        assert content_sha256() != before and content_sha256(["pwsh"]) == other
     monkeypatch.setitem(SHELLS, FIRST.name, FIRST)
-    assert current_hash() == before
+    assert content_sha256() == before
 
 
 def test_dockerfile_defaults_are_the_shells():

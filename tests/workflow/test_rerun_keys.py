@@ -84,7 +84,7 @@ def registered(loaded: Loaded, monkeypatch: Any) -> None:
 
 
 def content(loaded: Loaded, monkeypatch: Any) -> None:
-    monkeypatch.setattr(rerun_keys, "content_sha256", lambda: "f" * 64)
+    monkeypatch.setattr(rerun_keys, "content_sha256", lambda *_: "f" * 64)
 
 
 def seccomp(loaded: Loaded, monkeypatch: Any) -> None:
@@ -102,6 +102,10 @@ def argv(loaded: Loaded, monkeypatch: Any, name: str = "bash") -> None:
 
 def other_argv(loaded: Loaded, monkeypatch: Any) -> None:
     argv(loaded, monkeypatch, "pwsh")
+
+
+def third_shell(loaded: Loaded, monkeypatch: Any) -> None:
+    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh"))
 
 
 def code(*stages: str) -> Callable[[Loaded, Any], None]:
@@ -152,8 +156,9 @@ ROWS = {
     "the code that executes": (code("execute"), of_both("execute")),
     "the seccomp profile": (seccomp, of_both("execute")),
     "a measure of isolation": (masked, of_both("execute")),
-    "how the shell is started": (argv, of_both("execute")),
-    "how another shell is started": (other_argv, set()),
+    "how the shell is started": (argv, {"image", *of_both("execute")}),
+    "how another shell is started": (other_argv, {"image"}),
+    "a third shell": (third_shell, {"image"}),
 }
 
 

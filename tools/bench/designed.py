@@ -62,7 +62,7 @@ def back_to_back(tasks: list[Task]) -> float:
     seeds = Study.model_fields["seeds"].get_default(call_default_factory=True)
     invocations = []
     for task in tasks:
-        command, timeout_s = WORK + task.references["bash"][0], limits.timeout_s["bash"]
+        command, timeout_s = WORK + task.references["bash"][0], limits.deadline_s("bash")
         for seed in seeds:
             world = world_for(task, seed)
             invocations.append(Invocation("bash", command, world, limits, timeout_s, task.needs))

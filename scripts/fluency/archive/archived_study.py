@@ -40,6 +40,7 @@ from fluency.core.table import RECORD_TYPES, CellRecords, Row, cell_row, to_fram
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task, read_task, task_folders
 from fluency.core.untrusted_json import UNFORESEEN, parse_record, parse_untrusted
+from fluency.execution.image_content import SOURCES, content_sha256
 from fluency.registration import compared, design
 from fluency.report.report import write_products
 from fluency.scoring.control import ControlCommand, control_commands, judged_control
@@ -189,6 +190,13 @@ class ArchivedStudy:
     def image_file(self) -> ImageFile | None:
         return self._record(ImageFile, IMAGE_FILE)
 
+    def sandbox_sha256(self, shells: Iterable[str]) -> str | None:
+        """The content of an image of these shells; None if the archive lacks a source."""
+        names = [f"sandbox/{name}" for name in SOURCES]
+        if not {*names} <= {*self.unpacked.places}:
+            return None
+        return content_sha256(shells, self.unpacked.extracted(names) / "sandbox")
+
     @property
     def control_name(self) -> str:
         return f"results/{self.study.study}/{CONTROL_FILE}"
@@ -302,7 +310,7 @@ class ArchivedStudy:
         data = self.unpacked.read(f"{REGISTRATIONS}/{Path(path).name}")
         now = design(self.study, self.tasks, self.world)
         if self.image_file:  # the sandbox that ran, not the one of this checkout
-            now["sandbox_sha256"] = self.image_file.image.content_sha256
+            now["sandbox_sha256"] = self.sandbox_sha256(self.study.shells)
         others = self.source.neighbours(path)
         return compared(made, path, data, now, others, self.source.tree)
 

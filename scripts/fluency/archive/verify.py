@@ -44,7 +44,6 @@ from fluency.core.table import Row, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task
 from fluency.execution.execute import MAX_ATTEMPTS
-from fluency.execution.image_content import SOURCES, content_sha256
 from fluency.execution.powershell import NAME, archive_origin
 from fluency.generation.api_keys import is_embedded
 from fluency.report.numbers import signed
@@ -324,16 +323,12 @@ def check_sources(archived: ArchivedStudy, report: VerifyReport) -> None:
         what = "neither this checkout nor the stated commit, as far as it is known here, has it so"
         report.compare(path, report.source.has(path, held), what)
     if file := archived.image_file:
-        names, image = {f"{SANDBOX_FILES}{name}" for name in SOURCES}, file.image
-        root = files.extracted(names & files.places.keys()) / SANDBOX_FILES
-        built = (
-            names <= files.places.keys()
-            and content_sha256.__wrapped__(root) == image.content_sha256
-        )
-        report.compare(IMAGE_FILE, built, "it was not built from the archived sandbox")
+        image, where = file.image, IMAGE_FILE
+        built = archived.sandbox_sha256(image.shells) == image.content_sha256
+        report.compare(where, built, "it was not built from the archived sandbox")
         origin = archive_origin(image.archives.get(NAME, "none"), image.architecture)
         said = origin == (image.archives, image.unofficial)
-        report.compare(IMAGE_FILE, said, "what is official in it is not what its archives say")
+        report.compare(where, said, "what is official in it is not what its archives say")
 
 
 def check_tasks(archived: ArchivedStudy, report: VerifyReport) -> None:
@@ -478,7 +473,7 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
     limits, seeds = study.sandbox.limits, set(map(str, study.seeds))
     for run in stored.runs:
         possible = run.results.keys() == seeds and all(
-            not result.lost and is_result_possible(result, limits.timeout_s[run.shell], limits)
+            not result.lost and is_result_possible(result, limits.deadline_s(run.shell), limits)
             for result in run.results.values()
         )
         what = f"{run.task}, {run.shell}: its results contradict the study"

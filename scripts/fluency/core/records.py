@@ -290,7 +290,7 @@ class ImageInfo(FrozenModel):
     """Of everything the image is built from."""
     base: str
     architecture: str
-    shells: dict[str, str | None]
+    shells: dict[ShellName, str | None]
     """Version of each shell; null: not in the image."""
     packages_sha256: Digest
     archives: dict[str, Digest] = {}

@@ -202,10 +202,10 @@ class Limits(StrictModel):
     """What one execution may use; the same for every shell."""
 
     timeout_s: dict[ShellName, Annotated[float, Field(ge=1, le=600)]] = Field(
-        dict.fromkeys(SHELLS, MIN_DEADLINE_S)
+        dict.fromkeys(DESIGN_SHELLS, MIN_DEADLINE_S)
     )
-    """Deadline of a command in seconds; at least max(30, 10 x slowest reference), see
-    docs/method.md."""
+    """Deadline of a command in seconds, 30 unless set; at least max(30, 10 x slowest reference),
+    see docs/method.md."""
     memory_mb: int = Field(1024, ge=256)
     """Memory of the whole container, helpers included; no swap."""
     pids: int = Field(256, ge=64)
@@ -221,8 +221,12 @@ class Limits(StrictModel):
 
     @field_validator("timeout_s")
     @classmethod
-    def _both_shells(cls, value: dict[str, float]) -> dict[str, float]:
-        return dict.fromkeys(SHELLS, MIN_DEADLINE_S) | value
+    def _of_the_design(cls, value: dict[str, float]) -> dict[str, float]:
+        return dict.fromkeys(DESIGN_SHELLS, MIN_DEADLINE_S) | value
+
+    def deadline_s(self, shell: str) -> float:
+        """The deadline of a command of any shell, whether it is named or not."""
+        return self.timeout_s.get(shell, MIN_DEADLINE_S)
 
 
 class SandboxConfig(StrictModel):

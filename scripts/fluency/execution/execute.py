@@ -84,7 +84,7 @@ def execute_cell(
         () if not_measured or unmeasured else planned_runs(study, shell, extraction)
     ):
         for seed in study.seeds:
-            world, deadline_s = world_for(task, seed), limits.timeout_s[shell]
+            world, deadline_s = world_for(task, seed), limits.deadline_s(shell)
             result = sandbox.run(
                 Invocation(shell, command, world, limits, deadline_s, task.needs, condition)
             )
@@ -103,7 +103,7 @@ def execute_cell(
         extraction=extraction,
         image=sandbox.image,
         limits=limits,
-        timeout_s=limits.timeout_s[shell],
+        timeout_s=limits.deadline_s(shell),
         engine=sandbox.engine,
         provenance={"utc": utc, "version": __version__},
         runs=runs,

@@ -5,7 +5,7 @@ Imports no engine client: rerun keys need it at every start.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterable
 from pathlib import Path
 
 from fluency.common.canonical import canonical_json
@@ -21,10 +21,12 @@ SOURCES = (
 )
 
 
-@cache
-def content_sha256(folder: Path = SANDBOX) -> str:
-    """SHA-256 of the source files in a folder, the shells with their conditions, the protocol."""
-    shells = {
+def content_sha256(shells: Iterable[str] = SHELLS, folder: Path = SANDBOX) -> str:
+    """SHA-256 of the source files in a folder, of these shells with conditions, and the protocol.
+
+    By default of all shells, which one image holds; a cell and a study depend on their own alone.
+    """
+    entries = {
         shell.name: [
             *(shell.argv, shell.packages, shell.version_command),
             {
@@ -32,10 +34,10 @@ def content_sha256(folder: Path = SANDBOX) -> str:
                 for one in shell.conditions
             },
         ]
-        for shell in SHELLS.values()
+        for shell in map(SHELLS.__getitem__, shells)
     }
     files = {name: sha256_file(folder / name) for name in SOURCES}
-    return sha256(canonical_json({"protocol": RUNNER_PROTOCOL, "shells": shells} | files))
+    return sha256(canonical_json({"protocol": RUNNER_PROTOCOL, "shells": entries} | files))
 
 
 def image_tag(powershell: str | None) -> str:

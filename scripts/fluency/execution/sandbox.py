@@ -192,6 +192,6 @@ def startup_times(sandbox: Sandbox, world: World, limits: Limits) -> dict[str, f
     times = {}
     for name, shell in SHELLS.items():
         if sandbox.image.shells.get(name):
-            empty = Invocation(name, shell.empty_command, world, limits, limits.timeout_s[name])
+            empty = Invocation(name, shell.empty_command, world, limits, limits.deadline_s(name))
             times[name] = round(median(sandbox.run(empty).wall_s for _ in range(REPEATS)), 4)
     return times

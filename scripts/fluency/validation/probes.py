@@ -159,7 +159,7 @@ class Prober:
 
         A result that the sandbox lost says nothing of the command: it is not kept.
         """
-        timeout_s = self._limits.timeout_s[probe.shell]
+        timeout_s = self._limits.deadline_s(probe.shell)
         invocation = Invocation(
             probe.shell, probe.command, world, self._limits, timeout_s, needs, probe.condition
         )

@@ -222,7 +222,7 @@ def validate(
             continue
         found = [f for f in findings if f.probe.shell == shell]
         if (slow := slowest_s(found)) is not None:
-            report.notes.append(deadline_sentence(title, limits.timeout_s[shell], slow))
+            report.notes.append(deadline_sentence(title, limits.deadline_s(shell), slow))
         for task in referenced:
             add_row(report, task.id, shell, [f for f in found if f.probe.task == task.id])
     report.executions, report.seconds = prober.executions, time.monotonic() - started

@@ -78,23 +78,22 @@ class RerunKeys:
         return {"prompt": request.prompt, "settings": settings}
 
     def execute(self, shell: str, task: str) -> dict[str, Any]:
-        """What engine and runner are handed, and the code that reads reply and result.
-
-        With the sandbox's sources, although the image is an input: a node takes it as it is.
-        """
+        """What engine and runner are handed, and the code that reads reply and result."""
         return {
             "code": code_sha256("execute"),
-            "sandbox": content_sha256(),
             "worlds": [self._world_keys[task], self.loaded.task_of[task].needs],
             **self._handed_to(shell),
         }
 
     def _handed(self, shell: str) -> dict[str, str]:
-        """What the engine and, under each condition, the runner are handed, but the world."""
+        """What the engine and, under each condition, the runner are handed, but the world.
+
+        With the sandbox's sources, although the image is an input: a node takes it as it is.
+        """
         sandbox, limits = self.study.sandbox, self.study.sandbox.limits
         named = [AS_DESIGNED, *SHELLS[shell].conditions]
         invocation = partial(
-            Invocation, shell, "", EMPTY_WORLD, limits, limits.timeout_s[shell], ()
+            Invocation, shell, "", EMPTY_WORLD, limits, limits.deadline_s(shell), ()
         )
         headers = {
             one.name: header(invocation(one.name), nonce="")
@@ -102,7 +101,11 @@ class RerunKeys:
             if one.name in self.study.conditions
         }
         container = container_config("", {}, isolation(limits, runtime=sandbox.runtime))
-        return {"limits": sha256(canonical_json(container)), "conditions": canonical_json(headers)}
+        return {
+            "sandbox": content_sha256([shell]),
+            "limits": sha256(canonical_json(container)),
+            "conditions": canonical_json(headers),
+        }
 
     def score(self, task: str) -> dict[str, Any]:
         return {
@@ -115,7 +118,7 @@ class RerunKeys:
     def control(self) -> dict[str, Any]:
         return {
             "code": code_sha256("control"),
-            "sandbox": content_sha256(),
+            "sandbox": content_sha256(self.study.shells),
             "limits": self.study.sandbox.limits.model_dump(),
             "tasks": {task.id: [task.sha256, self._world_keys[task.id]] for task in self.tasks},
             "shells": self.study.shells,

@@ -110,7 +110,7 @@ def config(task: Task, shell: Shell, study: Study) -> str:
         },
         "agent": {"timeout_sec": 900.0, "user": "root"},
         "verifier": {
-            "timeout_sec": 120.0 + len(study.seeds) * (limits.timeout_s[shell.name] + 30.0),
+            "timeout_sec": 120.0 + len(study.seeds) * (limits.deadline_s(shell.name) + 30.0),
             "environment_mode": "separate",
             "user": "root",
         },
@@ -183,7 +183,7 @@ def verifier(
 def _packed(task: Task, shell: Shell, study: Study, seed: int) -> bytes:
     """A world as the sandbox's runner reads it, without a command."""
     limits = study.sandbox.limits
-    timeout_s = limits.timeout_s[shell.name]
+    timeout_s = limits.deadline_s(shell.name)
     invocation = Invocation(shell.name, "", world_for(task, seed), limits, timeout_s, task.needs)
     return gzip.compress(encode(invocation, ""), mtime=0)
 
