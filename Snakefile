@@ -9,8 +9,8 @@ older than what was made of it.
 
 import re
 
+from fluency.core.study import Cell
 from fluency.workflow.pipeline import open_pipeline
-from fluency.workflow.rerun_keys import cell_of
 from fluency.workflow.snakemake_internals import model_resources
 
 
@@ -61,7 +61,7 @@ rule generate:
         f"results/generations/{CELL}.json",
     log:
         f"{LOGS}/generations/{CELL}.log",
-    priority: lambda wildcards: P.study.priority(cell_of(wildcards))
+    priority: lambda wildcards: P.study.priority(Cell(*wildcards))
     resources:
         **model_resources(P.study),
     params:

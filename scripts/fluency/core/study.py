@@ -41,7 +41,6 @@ from fluency.core.shells import (
     AS_DESIGNED,
     CONDITIONS,
     DESIGN_SHELLS,
-    SHELLS,
     ConditionName,
     ShellName,
 )
@@ -81,14 +80,12 @@ class Cell:
     @classmethod
     def parse(cls, path: str) -> Cell:
         """UserError if the path is not `model/shell/task/trial`."""
-        parts = path.strip("/").split("/")
-        if len(parts) != 4 or parts[1] not in SHELLS or not parts[3].isdecimal():
-            raise UserError(
-                "this is not a cell",
-                where=path,
-                hint="write model/shell/task/trial, for example qwen-0.5b/bash/tree-size-bytes/1",
-            )
-        return cls(parts[0], parts[1], parts[2], int(parts[3]))
+        parts: Any = path.strip("/").split("/")
+        try:
+            return cls(*parts)
+        except ValueError:  # pydantic's ValidationError is one
+            hint = "write model/shell/task/trial, for example qwen-0.5b/bash/tree-size-bytes/1"
+            raise UserError("this is not a cell", where=path, hint=hint) from None
 
 
 def _yaml_1_1(value: object) -> object:

@@ -42,10 +42,7 @@ class Runner(Protocol):
 
 
 def failed_attempts(path: Path, key: str) -> list[str]:
-    """Why each earlier attempt at a cell failed.
-
-    None if the file is missing or of another `key`.
-    """
+    """Why each earlier attempt at a cell failed; empty if the file is missing or of another key."""
     kept = read_json(path) if path.exists() else {}
     return kept["failed"] if kept.get("key") == key else []
 

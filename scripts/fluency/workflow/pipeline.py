@@ -33,6 +33,7 @@ from fluency.core.provenance import (
 )
 from fluency.core.records import Execution, Generation
 from fluency.core.schema import read_record, write_record
+from fluency.core.study import Cell
 from fluency.core.table import fixed_products, read_table, to_frame, write_table
 from fluency.core.task_world import world_for
 from fluency.execution.execute import (
@@ -54,7 +55,7 @@ from fluency.workflow.preflight import (
     confirm_price,
     estimate_of,
 )
-from fluency.workflow.rerun_keys import RerunKeys, cell_of
+from fluency.workflow.rerun_keys import RerunKeys
 from fluency.workflow.snakemake_process import hold_run_lock, node_name
 from fluency.world import build_world
 
@@ -168,18 +169,19 @@ class Pipeline:
 
     @logged
     def generate(self, wildcards: Any, input: Any, output: Any) -> None:
-        cell = cell_of(wildcards)
+        cell = Cell(*wildcards)
         task, request = self.loaded.task_of[cell.task], self.keys.requests[cell]
         write_record(Path(output[0]), self.generator().generate(cell, request, task.sha256))
 
     @logged
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
         """Run the answer's command in every world; after several failed attempts say so instead."""
-        study, sandbox, task = self.study, self.sandbox(), self.loaded.task_of[wildcards.task]
+        cell, study, sandbox = Cell(*wildcards), self.study, self.sandbox()
+        task = self.loaded.task_of[cell.task]
         generation = read_record(Generation, Path(input.generation[0]))
-        attempts = RESULTS / "attempts" / f"{cell_of(wildcards).path}.json"
+        attempts = RESULTS / "attempts" / f"{cell.path}.json"
         image, request_key = sandbox.image.model_dump(), generation.answer.request_key
-        tags = self.keys.tags("execute", wildcards.shell, wildcards.task)
+        tags = self.keys.tags("execute", cell.shell, cell.task)
         key = sha256(canonical_json([tags, image, request_key]))
         execute = partial(execute_cell, study, task, generation, sandbox, world_for, utc_now())
         try:

@@ -16,7 +16,7 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import SHELLS
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
-from fluency.generation.api_keys import keys_of, variables_of
+from fluency.generation.api_keys import is_embedded, keys_of, variables_of
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate, estimate_cost
 from fluency.generation.local_model.weights import find_weights
 from fluency.generation.policies import resolve
@@ -30,7 +30,7 @@ def check_models(loaded: LoadedStudy) -> None:
     try:
         for model in loaded.study.models:
             resolve(model)
-            if model.served_by == "embedded":
+            if is_embedded(model):
                 find_weights(model.id)
             else:
                 where = f"models: {model.alias}: base_url"

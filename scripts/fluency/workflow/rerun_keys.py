@@ -72,8 +72,8 @@ class RerunKeys:
     def image(self) -> dict[str, Any]:
         return {"sandbox": content_sha256(), "powershell": powershell_source()}
 
-    def generate(self, model: str, shell: str, task: str, trial: int | str) -> dict[str, Any]:
-        request = self.requests[Cell(model, shell, task, int(trial))]
+    def generate(self, *cell: Any) -> dict[str, Any]:
+        request = self.requests[Cell(*cell)]
         settings = request.model_dump(mode="json", exclude={"prompt"})
         return {"prompt": request.prompt, "settings": settings}
 
@@ -143,8 +143,3 @@ class RerunKeys:
         """The study and its tasks, without `confirm`, which changes no measurement."""
         stated = self.study.model_dump(mode="json", exclude={"confirm", "tasks"})
         return {"study": stated, "tasks": {task.id: task.sha256 for task in self.tasks}}
-
-
-def cell_of(wildcards: Any) -> Cell:
-    """The cell of a rule's wildcards."""
-    return Cell(wildcards.model, wildcards.shell, wildcards.task, int(wildcards.trial))

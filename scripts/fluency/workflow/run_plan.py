@@ -12,7 +12,6 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import NamedTuple
 
 from fluency.analysis.power import outlook_lines
@@ -30,7 +29,6 @@ from fluency.workflow.preflight import (
     missing_keys,
     missing_shells,
 )
-from fluency.workflow.rerun_keys import cell_of
 from fluency.workflow.snakemake_process import snakemake_command
 
 CHANGED = re.compile(r"'(\w+):[0-9a-f]+'")
@@ -54,7 +52,7 @@ def jobs_to_run(loaded: LoadedStudy) -> Iterator[Job]:
         raise UserError("the dry run failed", where="snakemake -n", hint="see the lines above")
     for rule, reason, cell in map(json.loads, done.stdout.splitlines()):
         if rule != "all":
-            yield Job(rule, _shortened(reason), cell_of(SimpleNamespace(**cell)) if cell else None)
+            yield Job(rule, _shortened(reason), Cell(**cell) if cell else None)
 
 
 def _shortened(reason: str) -> str:

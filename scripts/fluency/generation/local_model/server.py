@@ -21,6 +21,7 @@ import psutil
 
 from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig
+from fluency.generation.api_keys import is_embedded
 from fluency.generation.local_model.weights import ensure_weights
 
 START_S = 180.0
@@ -88,7 +89,7 @@ def address_of(model: ModelConfig) -> str | None:
 
     It starts the server of an embedded model; safe for threads. UserError if that fails.
     """
-    if model.base_url or model.served_by != "embedded":
+    if model.base_url or not is_embedded(model):
         return model.base_url
     with _starting:
         if model.id not in _servers:
