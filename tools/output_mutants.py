@@ -16,7 +16,7 @@ from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.scoring import checks
 from fluency.scoring.checks import WORLD_ROOT
-from fluency.scoring.verdict import judge
+from fluency.scoring.judgement import judge
 from tools.pages import filled
 
 Named = tuple[str, bytes]

@@ -23,7 +23,7 @@ from fluency.core.task_world import expected_in, world_for
 from fluency.core.tasks import Task, load_tasks, task_sets
 from fluency.execution.sandbox import open_sandbox
 from fluency.scoring.failure_class import HeadlineRun, classify
-from fluency.scoring.verdict import judge
+from fluency.scoring.judgement import judge
 from fluency.validation.probes import Kind, Probe, Prober, ProbeResult
 from fluency.validation.validate import KEPT
 

@@ -20,7 +20,7 @@ from fluency.execution.execute import MAX_ATTEMPTS
 from fluency.execution.protocol import PATIENCE
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring.failure_class import HeadlineRun, classify
-from fluency.scoring.verdict import judge
+from fluency.scoring.judgement import judge
 from tests.execution.run_it import LIMITS, SMALL, bash, own_containers, pwsh
 from tests.waiting import wait_for
 

@@ -11,7 +11,7 @@ from fluency.core.study import Limits
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.protocol import Invocation
-from fluency.scoring.verdict import judge
+from fluency.scoring.judgement import judge
 from tests.execution.run_it import LIMITS, SMALL, bash, packed, text
 
 pytestmark = pytest.mark.engine

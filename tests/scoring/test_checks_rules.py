@@ -12,7 +12,7 @@ from fluency.core.records import Result, Stream
 from fluency.core.tasks import Structure
 from fluency.scoring import checks
 from fluency.scoring.checks import JSON_RULES
-from fluency.scoring.verdict import Judgement, judge
+from fluency.scoring.judgement import Judgement, judge
 from tests.scoring.recordings import HANGING_S, result, task_with
 
 WORD = st.text(alphabet="abcXYZ019-_.", min_size=1, max_size=8)

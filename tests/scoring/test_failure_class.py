@@ -10,7 +10,7 @@ from fluency.core.records import FailureClass, Result, Stream
 from fluency.core.shells import SHELLS
 from fluency.execution.extract import extract
 from fluency.scoring.failure_class import HeadlineRun, classify
-from fluency.scoring.verdict import judge
+from fluency.scoring.judgement import judge
 from tests.scoring.recordings import HANGING_S, recorded, result, task_with
 
 TASK = task_with("set", r"^[a-z]+ \d+$")

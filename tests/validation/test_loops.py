@@ -17,7 +17,7 @@ from fluency.core.study import Limits
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
 from fluency.execution.protocol import Invocation
-from fluency.scoring.verdict import judge
+from fluency.scoring.judgement import judge
 from tests.scoring.recordings import DATA, result
 
 LOOPS = read_yaml(DATA / "loops.yaml")

@@ -8,7 +8,7 @@ import pytest
 from fluency.core.study import PILOT
 from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Structure, load_tasks
-from fluency.scoring.verdict import judge
+from fluency.scoring.judgement import judge
 from tools import output_mutants
 from tools.output_mutants import PAGE, SEEDS, page_of, tally, variants
 

@@ -44,7 +44,7 @@ def test_validate_names_unsound(tmp_path: Path, sandbox) -> None:
     assert not report.sound and "a reference fails in world 11: du -sb" in problems
     assert f"a wrong command passes in an odd and an even world: {right}" in problems
     assert "echo 1" not in problems.replace("else echo 1", "")
-    assert "a reference gives different verdicts when repeated: [ -e /tmp ]" in problems
+    assert "a reference is judged differently when repeated: [ -e /tmp ]" in problems
     assert report.rows[0][-1] == "UNSOUND"
 
 

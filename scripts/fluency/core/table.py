@@ -35,7 +35,7 @@ OfRun = TypeVar("OfRun", Run, WorldScore)
 Status = Literal["measured", "not_measured", "missing"]
 
 
-Mark = bool | None
+Flag = bool | None
 Number = int | None
 Amount = float | None
 Text = str | None
@@ -59,20 +59,20 @@ class _Passed(FrozenModel):
     """missing: not measured yet, or abandoned; not_measured: the image lacks the shell."""
     reason: Text = None
     """Why a cell is missing or not_measured."""
-    passed: Mark = None
+    passed: Flag = None
     """Exit code 0 and the right output in every world: the headline. Empty: not measured."""
-    structural_pass: Mark = None
+    structural_pass: Flag = None
     """Exit code 0 and the structural check alone, in every world."""
-    exit_ok: Mark = None
+    exit_ok: Flag = None
     """Exit code 0 in every world."""
-    content_ok: Mark = None
+    content_ok: Flag = None
     """The right output in every world, with any exit code."""
-    lenient_passed: Mark = None
+    lenient_passed: Flag = None
     """As `passed`, with the command also taken out of prose and fences."""
 
 
 _COLUMNS: dict[str, Any] = {
-    each.column: (Mark, Field(None, description=f"As `passed`, {each.title}; empty: not run so."))
+    each.column: (Flag, Field(None, description=f"As `passed`, {each.title}; empty: not run so."))
     for each in EXTRA_CONDITIONS
 }
 _WithConditions = create_model("_WithConditions", __base__=_Passed, **_COLUMNS)
@@ -88,7 +88,7 @@ class Row(_WithConditions):
     failure_class: Text = None
     """Why it failed, one of a closed set. Empty: it passed, or is not measured."""
     why: Text = None
-    """The reason for the verdict, in a sentence."""
+    """Why it passed or failed, in a sentence."""
     made_of: Text = None
     """What the answer consists of: cmdlets-only, mixed, unix-only and others."""
     commands: Text = None
@@ -113,7 +113,7 @@ class Row(_WithConditions):
     """Seconds from request to last byte; empty where it is not known."""
     t_exec_s: Amount = None
     """Seconds of the command alone, mean over the headline's worlds."""
-    timed_out: Mark = None
+    timed_out: Flag = None
     """Whether a run of the headline reached its deadline."""
     peak_memory_bytes: Number = None
     """Memory of the whole container, largest over the headline's worlds."""
@@ -123,7 +123,7 @@ class Row(_WithConditions):
     """Processes at a time, largest over the headline's worlds."""
     written_bytes: Number = None
     """Bytes written in /tmp and HOME, largest over the headline's worlds."""
-    output_truncated: Mark = None
+    output_truncated: Flag = None
     """Whether a stream was longer than what is kept of it."""
     side_effects: Text = None
     """What the command left behind, separated by semicolons; not judged."""
@@ -251,7 +251,7 @@ def side_effects_of(execution: Execution) -> list[str]:
     return list(dict.fromkeys(effect for run in runs for effect in side_effects(run.result)))
 
 
-_KINDS: dict[Any, str] = {Mark: "boolean", int: "Int64", Number: "Int64", Amount: "Float64"}
+_KINDS: dict[Any, str] = {Flag: "boolean", int: "Int64", Number: "Int64", Amount: "Float64"}
 DTYPES = {name: _KINDS.get(field.annotation, "string") for name, field in Row.model_fields.items()}
 """Column -> its pandas type; all are nullable."""
 COLUMNS = list(DTYPES)

@@ -188,7 +188,7 @@ class Task(FrozenModel):
 
     @field_validator("references", "wrong")
     @classmethod
-    def _both_shells(cls, value: dict[str, list[str]]) -> dict[str, list[str]]:
+    def _design_shells(cls, value: dict[str, list[str]]) -> dict[str, list[str]]:
         for shell in DESIGN_SHELLS:
             if not value.get(shell):
                 raise ValueError(f"at least one command for {shell} is needed")
@@ -209,7 +209,7 @@ class Task(FrozenModel):
 
     @cached_property
     def check_sha256(self) -> str:
-        """Of what decides a verdict."""
+        """Of what judges an output."""
         rule = canonical_json({"structure": self.structure.model_dump(), "content": self.content})
         return sha256(rule.encode() + self._answers)
 

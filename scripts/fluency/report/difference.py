@@ -1,6 +1,6 @@
 """Expected against printed, line by line, as the task's content rule reads them.
 
-The verdict is the check's alone.
+The judgement is the check's alone.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Scoring: a result and the expected answer in, a verdict out."""
+"""Scoring: a result and the expected answer in, a judgement out."""

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from fluency.core.records import ControlRun, Result
 from fluency.core.tasks import Task
-from fluency.scoring.verdict import judge
+from fluency.scoring.judgement import judge
 from fluency.world import World
 
 

@@ -43,7 +43,7 @@ from fluency.core.records import THINKING, Extraction, FailureClass, Outcome, Re
 from fluency.core.shells import Shell, other_dialect
 from fluency.scoring import commands
 from fluency.scoring.checks import quoted
-from fluency.scoring.verdict import Judgement
+from fluency.scoring.judgement import Judgement
 
 SIGXCPU, SIGXFSZ = 24, 25
 _LIMIT = re.compile(

@@ -18,7 +18,7 @@ from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.scoring.commands import composition_of, is_syntax_error
 from fluency.scoring.failure_class import Classification, HeadlineRun, classify
-from fluency.scoring.verdict import judge
+from fluency.scoring.judgement import judge
 from fluency.world import World
 
 

@@ -27,7 +27,7 @@ from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring import checks
 from fluency.scoring.checks import JSON_RULES
-from fluency.scoring.verdict import judge
+from fluency.scoring.judgement import judge
 from fluency.world import World, build_world
 
 BASE_SEED = 1
@@ -107,7 +107,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """The verdict on one execution.
+    """The judgement of one execution.
 
     Attributes:
         why: the first thing that is wrong, or why the execution was not measured.
@@ -139,7 +139,7 @@ class Prober:
         self._printed: dict[tuple[str, str], Result] = {}
 
     def run(self, probe: Probe) -> ProbeResult:
-        """The verdict on one probe; SandboxError if three attempts failed."""
+        """The judgement of one probe; SandboxError if three attempts failed."""
         task = self.tasks[probe.task]
         if probe.kind in ("trivial", "hard-coded"):  # it prints the same in every world
             command = (probe.shell, probe.command)
@@ -151,8 +151,8 @@ class Prober:
             world = world_for(task, probe.seed)
             result = self._result(probe, world, task.needs)
             expected = task.expected(world, result.processes)
-        verdict = judge(task, result, expected)
-        return ProbeResult(probe, verdict.passed, verdict.why, result)
+        found = judge(task, result, expected)
+        return ProbeResult(probe, found.passed, found.why, result)
 
     def _result(self, probe: Probe, world: World, needs: Sequence[str]) -> Result:
         """The result of a command: kept, or executed in up to three attempts.
@@ -193,7 +193,7 @@ class Prober:
         return sha256(canonical_json(parts))
 
     def all(self, probes: Sequence[Probe], *, go_on: bool = False) -> list[ProbeResult]:
-        """The verdicts on probes, in their order.
+        """The judgements of probes, in their order.
 
         With `go_on`, a probe that could not be measured is a finding, not a SandboxError.
         """

@@ -86,7 +86,7 @@ def add_row(
     first = [f for f in references if f.probe.repeat == 1]
     problems += _failures(first, "a reference fails in world")
     flaky = _flaky(references)
-    problems += [f"a reference gives different verdicts when repeated: {one}" for one in flaky]
+    problems += [f"a reference is judged differently when repeated: {one}" for one in flaky]
     cells = [_share(first)]
     for kind, what, slipped_through in (
         ("wrong", "a wrong command passes in an odd and an even world", passes_some_seed_pair),
@@ -157,10 +157,8 @@ def _share(findings: Sequence[ProbeResult]) -> str:
 
 
 def _flaky(findings: Sequence[ProbeResult]) -> list[str]:
-    verdicts = {(f.probe.command, f.probe.seed, f.passed) for f in findings}
-    return sorted(
-        {command for command, seed, ok in verdicts if (command, seed, not ok) in verdicts}
-    )
+    seen = {(f.probe.command, f.probe.seed, f.passed) for f in findings}
+    return sorted({command for command, seed, ok in seen if (command, seed, not ok) in seen})
 
 
 def validate(

@@ -1,4 +1,4 @@
-"""The verdict on one result."""
+"""The judgement of one result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Judgement:
 
 
 def judge(task: Task, result: Result, expected: Any) -> Judgement:
-    """The verdict on a result against the expected answer of its world.
+    """The judgement of a result against the expected answer of its world.
 
     UserError if the answer's form is wrong.
     """
