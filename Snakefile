@@ -43,11 +43,11 @@ rule all:
 
 
 rule image:
-    """Build the sandbox image, or find it, and record which shells it holds."""
+    """Build the sandbox image of a shell, or find it, and record what it holds."""
     output:
-        "results/image.json",
+        "results/images/{shell}.json",
     log:
-        f"{LOGS}/image.log",
+        f"{LOGS}/images/{{shell}}.log",
     priority: 1 << 42
     params:
         **P.keys.params("image"),
@@ -107,7 +107,7 @@ rule score:
 rule control:
     """Run commands known to be right and wrong, and judge them like answers."""
     input:
-        rules.image.output,
+        P.loaded.images(),
     output:
         f"{STUDY}/control.json",
     log:

@@ -24,7 +24,7 @@ rule nodes:
     """Everything that needs a container engine."""
     default_target: True
     input:
-        rules.image.output,
+        P.loaded.images(),
         rules.control.output if P.study.control else [],
         expand(".cache/slices/{slice}.done", slice=SLICES),
 
@@ -35,7 +35,7 @@ rule slice:
     One process works on a slice at a time: a node that Slurm took for dead may still do it.
     """
     input:
-        rules.image.output,
+        P.loaded.images(),
         cells=".cache/slices/{slice}.txt",
     output:
         touch(".cache/slices/{slice}.done"),

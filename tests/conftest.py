@@ -58,8 +58,8 @@ def _engine(request: pytest.FixtureRequest) -> None:
     sandbox = request.getfixturevalue("sandbox")
     if why := sandbox.why_missing(NAME):
         pytest.skip(why)
-    pinned = "" if NAME not in sandbox.image.unofficial else " (not the pinned release)"
-    setattr(request.node, PWSH, f"{sandbox.image.shells[NAME]}{pinned}")
+    pinned = "" if NAME not in sandbox.images[NAME].unofficial else " (not the pinned release)"
+    setattr(request.node, PWSH, f"{sandbox.images[NAME].shells[NAME]}{pinned}")
 
 
 @pytest.fixture

@@ -366,7 +366,7 @@ def main(names: Sequence[str] = ()) -> int:
     sandbox = open_sandbox(study.sandbox)
     prober = Prober(sandbox, tasks, study.sandbox.limits, CACHE / "mutants")
     left: list[Mutant] = []
-    for shell in filter(sandbox.image.shells.get, shells):
+    for shell in itertools.filterfalse(sandbox.why_missing, shells):
         planned = plan_of(tasks, [shell])
         survivors = survivors_of(planned, prober, study.seeds)
         if not wanted:

@@ -11,7 +11,7 @@ import json
 import sys
 
 from fluency.archive.manifest import MANIFEST_NAME, MANIFEST_SCHEMA, Manifest
-from fluency.archive.pack import IMAGE_FILE, README, README_FILE, Source, write_archive
+from fluency.archive.pack import IMAGES, README, README_FILE, Source, write_archive
 from fluency.archive.unpack import read_tar
 from fluency.archive.verify import verify_archive
 from fluency.common.files import pretty_json
@@ -20,7 +20,7 @@ from fluency.core.table import RECORD_TYPES
 from tools.pages.example import archive
 
 EVIDENCE = ("study.json", "tasks", "worlds", "sandbox", "envs", "prices", "preregistrations")
-KEPT = (*EVIDENCE, IMAGE_FILE, *(f"results/{stage}" for stage in RECORD_TYPES))
+KEPT = (*EVIDENCE, IMAGES, *(f"results/{stage}" for stage in RECORD_TYPES))
 
 
 def main() -> int:

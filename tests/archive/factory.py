@@ -4,7 +4,7 @@ Only two things are made up: the models' replies, and what the sandbox would hav
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,11 +31,18 @@ from fluency.core.schema import write_record
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import RECORD_TYPES, load_records, read_table, record_path, write_table
+from fluency.core.table import (
+    RECORD_TYPES,
+    image_path,
+    load_records,
+    read_table,
+    record_path,
+    write_table,
+)
 from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.execute import execute_cell
-from fluency.execution.image_content import content_sha256
+from fluency.execution.image_content import content_sha256, shells_in
 from fluency.execution.protocol import Invocation
 from fluency.generation.generator import Generator
 from fluency.generation.providers import answer_to as provided
@@ -117,17 +124,29 @@ class Executor:
             for group in task.references.values()
             for command in group
         }
-        self.image = ImageInfo(
-            image_id="sha256:" + "1f" * 32,
-            content_sha256=content_sha256(),
-            base="debian",
-            architecture="amd64",
-            shells={"bash": "5.2.15", "pwsh": "7.6.5" if "pwsh" in shells else None},
-            packages_sha256="3d" * 32,
-        )
+        versions = {"bash": "5.2.15", "pwsh": "7.6.5"}
+        self.images = {
+            shell: ImageInfo(
+                image_id="sha256:" + "1f" * 32,
+                content_sha256=content_sha256(shells_in(shell)),
+                base="debian",
+                architecture="amd64",
+                shells={
+                    name: versions[name] if name in shells else None for name in shells_in(shell)
+                },
+                packages_sha256="3d" * 32,
+            )
+            for shell in versions
+        }
+
+    def change_images(self, shells: Mapping[str, str | None] | None = None, **facts: Any) -> None:
+        """Give each image other facts, and its shells other versions."""
+        for name, image in self.images.items():
+            held = {shell: (shells or image.shells)[shell] for shell in image.shells}
+            self.images[name] = image.model_copy(update={**facts, "shells": held})
 
     def why_missing(self, shell: str) -> str | None:
-        if self.image.shells[shell]:
+        if self.images[shell].shells[shell]:
             return None
         return f"the sandbox image holds no {SHELLS[shell].title}: made up without one"
 
@@ -221,8 +240,9 @@ def measure(
         execution = execute_cell(study, task, generation, executor, worlds, utc)
         put_cell(made, task, generation, execution, worlds)
     generator.close()
-    image = {"image": executor.image.model_dump(), "engine": executor.engine}
-    write_atomic(made.results / "image.json", pretty_json(image))
+    for shell in study.shells:
+        image = {"image": executor.images[shell].model_dump(), "engine": executor.engine}
+        write_atomic(image_path(made.results, shell), pretty_json(image | {"start_up_s": {}}))
     if study.control:
         control = run_control(study, made.tasks, executor)
         write_record(made.results / study.study / "control.json", control)
@@ -243,7 +263,9 @@ def gather(made: Made) -> Provenance:
     folder, view = made.results / made.study.study, made.view()
     write_table(folder / "cells.csv", view.rows())
     collector = ProvenanceCollector(made.study, map(view.records, made.cells))
-    collected = collector.provenance(made.tasks, [CONFIG], read_startup_times(made.results))
+    collected = collector.provenance(
+        made.tasks, [CONFIG], read_startup_times(made.results, made.study.shells)
+    )
     collected = collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
     provenance = with_registration(collected, made.study, made.tasks)
     write_record(folder / "provenance.json", provenance)

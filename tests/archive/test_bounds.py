@@ -141,8 +141,8 @@ def test_hostile_archive_ends_at_declared_limit(kind, small_archive, tmp_path, m
 
 
 def test_page_states_the_limits():
-    gib, more = unpack.MAX_DOCUMENTS >> 30, unpack.MAX_IMAGE >> 30
-    said = f"{gib} GiB of documents, {gib + more} GiB with the image, {MAX_CELLS:,} cells, "
+    gib, more = unpack.MAX_DOCUMENTS >> 30, unpack.MAX_IMAGES >> 30
+    said = f"{gib} GiB of documents, {gib + more} GiB with the images, {MAX_CELLS:,} cells, "
     said += f"{archived_study.MAX_TASKS} tasks, "
     said += f"{archived_study.MAX_VALUES_IN_ALL // 10**6} million values"
     assert said in " ".join((ROOT / "docs" / "archive.md").read_text().split())

@@ -44,7 +44,7 @@ GENERATION, EXECUTION, SCORE = (
 )
 CONTROL, IMAGE, REGISTRATION = (
     "results/made-up/control.json",
-    "results/image.json",
+    "results/images/bash.json",
     "preregistrations/.*",
 )
 TASK = "tasks/stale-lockfiles"
@@ -140,11 +140,11 @@ def pattern(files: dict[str, bytes]) -> None:
 def rigged(files: dict[str, bytes]) -> None:
     """The runner is another, and the image's hash, in each record, is of it."""
     files["sandbox/runner.py"] += b"# rigged\n"
-    old = content_sha256()
+    old = content_sha256(["bash"])
     with TemporaryDirectory() as folder:
         for name in SOURCES:
             (Path(folder) / name).write_bytes(files[f"sandbox/{name}"])
-        new = content_sha256(folder=Path(folder))
+        new = content_sha256(["bash"], Path(folder))
     for name, data in files.items():
         if name.startswith("results/"):
             files[name] = data.replace(old.encode(), new.encode())
@@ -153,10 +153,10 @@ def rigged(files: dict[str, bytes]) -> None:
 def official(files: dict[str, bytes]) -> None:
     """PowerShell's archive is not the official release's, and every record says that it is."""
     given = {"archives": {"pwsh": "0" * 64}, "unofficial": []}
-    in_all("results/(image|made-up/control).json", lambda value: value["image"].update(given))(
-        files
-    )
-    in_all("results/executions/.*", lambda value: value["image"].update(given))(files)
+    in_all(
+        "results/(images/pwsh.json|executions/.*/pwsh/.*)",
+        lambda value: value["image"].update(given),
+    )(files)
 
 
 def failed(value: dict[str, Any]) -> None:
@@ -218,7 +218,6 @@ DIFFERENT: dict[str, Forgery] = {
     "run left out": (record(EXECUTION, lambda value: value["runs"].pop()), "it lacks runs"),
     "shell that was there": (execution("not_measured", value="no shell"), "`not_measured` is"),
     "further key": (record(EXECUTION, lambda value: value["provenance"].update(x=1)), "`provenance` has other keys"),
-    "cells swapped": (swap, "`cell` is"),
     "control right in one world": (
         record(CONTROL, put("runs", 0, "results", "24", "exit_code", value=1)), "`passed` is True"),
     "control cut": (record(CONTROL, lambda value: value["runs"].pop()), "the tasks' first commands"),
@@ -242,6 +241,7 @@ WORDED: dict[str, Forgery] = {
 }
 """Allowed of another version of the code that git knows: pages show the recomputed ones."""
 CONTRADICTORY: dict[str, Forgery] = {
+    "cells swapped": (swap, "`cell` is"),
     "a set with tasks left out": (
         record("study.json", put("tasks", value=["sql-files"])), "the archived tasks are not"),
     "another study": (record("study.json", put("study", value="other")), "it is not the study"),
@@ -266,7 +266,7 @@ CONTRADICTORY: dict[str, Forgery] = {
     "answer of another server": (answer("server", value="x"), "its server is not the study's"),
     "generation left out": (drop(GENERATION), f"{CELL}: it has a record without"),
     "execution left out": (drop(EXECUTION), f"{CELL}: it has a record without"),
-    "image of a cell": (execution("image", "shells", "pwsh", value="7.4.0"), "`image` is"),
+    "image of a cell": (execution("image", "shells", "bash", value="4.4.0"), "`image` is"),
     "engine of a cell": (execution("engine", "name", value="none"), "`engine` is"),
     "image left out": (drop(IMAGE), "the archive does not hold it"),
     "limits": (execution("timeout_s", value=600.0), "`timeout_s` is 600.0"),
@@ -300,14 +300,13 @@ CONTRADICTORY: dict[str, Forgery] = {
     "control without PowerShell": (
         record(CONTROL, lambda value: value.update(
             runs=[run for run in value["runs"] if run["shell"] == "bash"],
-            not_measured={"pwsh": "none"})), "its shells are not the image's"),
+            not_measured={"pwsh": "none"})), "its shells are not the images'"),
     "control without results": (
         record(CONTROL, put("runs", 0, "results", value={})), "its results contradict the study"),
     "control's hours": (
         record(CONTROL, put("runs", 0, "results", "11", "wall_s", value=5000.0)), "contradict the"),
     "control that is not base64": (
         record(CONTROL, put("runs", 0, "results", "11", "stdout", value=NO_BASE64)), "contradict"),
-    "control in another image": (record(CONTROL, put("image", "base", value="x")), "`image` is"),
     "a day of 2099": ({"utc_date": "2099-01-01"}, "has not come yet"),
 }
 CONCEDED: dict[str, Forgery] = {

@@ -32,12 +32,12 @@ GENERATION, EXECUTION, SCORE = (
 )
 CONTROL = "results/made-up/control.json"
 PLACES: dict[str, tuple[str | None, ...]] = {
-    "results/image.json": ("image", "start_up_s", "engine"),
+    "results/images/bash.json": ("image", "start_up_s", "engine"),
     "study.json": ("models", "trials", None),
     "worlds/index.json": ("stale-lockfiles",),
     "worlds/.*/world.json": ("ages", "service", "processes", "seed"),
     "preregistrations/.*": ("registered_utc", "tasks", "code"),
-    CONTROL: ("image", "runs", "not_measured"),
+    CONTROL: ("runs", None),
     GENERATION: ("answer",),
     EXECUTION: ("provenance", "engine", None),
     SCORE: ("provenance",),

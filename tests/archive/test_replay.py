@@ -73,7 +73,7 @@ class Newer(Executor):
 def test_replay_shows_changes_of_newer_image(archive, made):
     executor = Newer(made.tasks, ("bash", "pwsh"))
     shells = {"bash": "5.3.0", "pwsh": "7.7.0"}
-    executor.image = executor.image.model_copy(update={"shells": shells, "image_id": "sha256:new"})
+    executor.change_images(shells=shells, image_id="sha256:new")
     found = replay_archive(archive, executor)
     (changed,) = (one for one in found.differences if one.pass_changed)
     assert changed.cell == "qwen-0.5b/bash/fetch-top-crates/1"
@@ -130,7 +130,7 @@ def test_no_altered_file_is_replayed(archive, tmp_path):
 
 @pytest.mark.engine
 def test_replay_in_real_sandbox_repeats_results(sandbox, offline, tmp_path):
-    held = [shell for shell in ("bash", "pwsh") if sandbox.image.shells.get(shell)]
+    held = [shell for shell in ("bash", "pwsh") if not sandbox.why_missing(shell)]
     study = make_study(("stale-lockfiles", "tree-size-bytes"), trials=1, shells=held)
     path = archived(make(tmp_path / "s", study, sandbox=sandbox), tmp_path / "out")
     report = verify_archive(path)

@@ -114,9 +114,9 @@ def test_limits_of_files_and_bytes_hold(tmp_path, monkeypatch):
     assert "its other files together more than 1,073,741,824" in refusal(path)
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()
-    monkeypatch.setattr(unpack, "MAX_IMAGE", 1 << 20)
-    said = refusal(bomb(tmp_path / "z", 1 << 22, IMAGE))
-    assert "its image holds more than 1,048,576 bytes" in said
+    monkeypatch.setattr(unpack, "MAX_IMAGES", 1 << 20)
+    said = refusal(bomb(tmp_path / "z", 1 << 22, f"{IMAGE}bash.tar"))
+    assert "its images hold more than 1,048,576 bytes" in said
 
 
 @pytest.mark.parametrize("keep", [0, 3, 20, 200, -20])

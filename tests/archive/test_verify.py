@@ -17,6 +17,7 @@ from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import sha256
 from fluency.core.records import Result
 from fluency.core.study import Study, read_study
+from fluency.core.table import image_path
 from fluency.core.tasks import load_tasks
 from fluency.execution.protocol import Invocation
 from fluency.registration import preregister
@@ -166,10 +167,10 @@ def test_archived_study_is_a_configuration_file(small_archive, tmp_path):
 
 def test_incomplete_study_needs_partial(tmp_path):
     study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1))
-    kept = (study.results / "image.json").rename(tmp_path / "kept")
-    with pytest.raises(UserError, match=r"image\.json has not been made"):
+    kept = image_path(study.results, "bash").rename(tmp_path / "kept")
+    with pytest.raises(UserError, match=r"images/bash\.json has not been made"):
         archived(study, tmp_path / "out", partial=True)
-    kept.rename(study.results / "image.json")
+    kept.rename(image_path(study.results, "bash"))
     cell = "qwen-0.5b/bash/stale-lockfiles/1"
     (study.results / f"scores/{cell}.json").unlink()
     with pytest.raises(UserError, match="1 of 2 cells are missing") as error:
@@ -216,4 +217,4 @@ def test_the_image_goes_in_when_asked(made, tmp_path):
         path.write_bytes(image_id.encode() * 1000)
 
     report = verify_archive(archived(made, tmp_path, save_image=save))
-    assert report.exit_code == 0 and "image/image.tar" in report.manifest.files
+    assert report.exit_code == 0 and {"image/bash.tar", "image/pwsh.tar"} < {*report.manifest.files}

@@ -32,7 +32,8 @@ def test_provenance_states_what_was_measured(made):
     provenance = collected(made, start_up_s={"bash": 0.5})
     records = [load_records(made.results, cell) for cell in made.cells]
     execution, answer = records[0].execution, records[0].generation.answer
-    assert provenance.images == [execution.image] and provenance.engines == [execution.engine]
+    assert execution.image in provenance.images and provenance.engines == [execution.engine]
+    assert [[*image.shells] for image in provenance.images] == [["bash", "pwsh"], ["bash"]]
     assert provenance.limits == [made.study.sandbox.limits]
     assert provenance.conditions == ["as_designed", "no_unix_tools"]
     assert provenance.worlds == {str(run.seed): [run.world_sha256] for run in execution.runs}
@@ -71,7 +72,7 @@ def test_provenance_lists_differing_runs(made):
         return CellRecords(paid, execution.model_copy(update=other), records.score)
 
     provenance = collected(made, change)
-    assert [image.image_id for image in provenance.images] == ["sha256:" + "1f" * 32, "sha256:22"]
+    assert {image.image_id for image in provenance.images} == {"sha256:" + "1f" * 32, "sha256:22"}
     assert [engine["name"] for engine in provenance.engines] == ["another", "made up"]
     assert sorted(limits.pids for limits in provenance.limits) == [64, 256]
     assert (provenance.first_answer_utc, provenance.spent_usd) == ("2026-11-21T00:00:00Z", 2.0)

@@ -193,7 +193,7 @@ def within_s(run: Callable[..., Result]) -> float:
 @pytest.fixture(scope="module")
 def outcomes(sandbox) -> dict[str, tuple[Result, float]]:
     """All attacks once, several at a time: id -> result and seconds."""
-    crowded = Sandbox(sandbox._engine, sandbox.image, AT_ONCE)
+    crowded = Sandbox(sandbox._engine, sandbox.images, AT_ONCE)
 
     def mount(given, attempts: int = MAX_ATTEMPTS) -> tuple[str, tuple[Result, float]]:
         run, attack = given.values
@@ -208,7 +208,7 @@ def outcomes(sandbox) -> dict[str, tuple[Result, float]]:
         return given.id, (result, time.monotonic() - began)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        runs = MOUNTED if sandbox.image.shells["pwsh"] else MOUNTED[: len(BASH)]
+        runs = MOUNTED if sandbox.images["pwsh"].shells["pwsh"] else MOUNTED[: len(BASH)]
         return dict(pool.map(mount, runs))
 
 

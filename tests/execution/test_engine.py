@@ -67,7 +67,9 @@ def test_run_build_without_the_helper_of_a_credential_store(sandbox, docker_conf
     docker_config.write_text('{"credsStore": "missing"}')
     engine = find_engine()
     tag = f"{REPOSITORY}-test:credentials"
-    run_build(engine, tag=tag, fileobj=io.BytesIO(f"FROM {sandbox.image.image_id}\n".encode()))
+    run_build(
+        engine, tag=tag, fileobj=io.BytesIO(f"FROM {sandbox.images['bash'].image_id}\n".encode())
+    )
     engine.client().remove_image(tag, noprune=True)
 
 

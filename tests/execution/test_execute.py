@@ -1,9 +1,7 @@
 """What is executed of an answer, and how often a cell is tried to be measured."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -77,10 +75,9 @@ class OneCell:
     def execute(self, *errors: SandboxError) -> Execution:
         self.sandbox.errors = errors
         generation = self.made.results / "generations" / f"{self.cell.path}.json"
-        cell = {name: str(value) for name, value in asdict(self.cell).items()}
         files = Rule([str(generation)]), [str(self.output)]
         log = [str(self.made.root / "log")]
-        self.pipeline.execute(SimpleNamespace(**cell), *files, log=log)
+        self.pipeline.execute(self.cell.path.split("/"), *files, log=log)
         return read_record(Execution, self.output)
 
 
@@ -123,6 +120,5 @@ def test_execute_gives_up_after_three_attempts(one):
     one.output.unlink()
     assert one.execute().unmeasured == record.unmeasured
     assert one.sandbox.ran == ran, "not tried again"
-    image = one.sandbox.image
-    one.sandbox.image = image.model_copy(update={"content_sha256": "e" * 64})
+    one.sandbox.change_images(content_sha256="e" * 64)
     assert (one.execute().attempts, one.execute().unmeasured) == (1, None), "counted anew"

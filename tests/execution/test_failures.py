@@ -19,7 +19,7 @@ from fluency.common.paths import ROOT
 from fluency.core.records import Result
 from fluency.execution import container, image
 from fluency.execution.container import ContainerSession, read_result, run_container
-from fluency.execution.engine import BUILD_S, find_engine
+from fluency.execution.engine import BUILD_S, ensure_engine, find_engine
 from fluency.execution.image import ensure_image
 from fluency.execution.isolation import container_config, isolation
 from fluency.execution.protocol import RUNNER_PROTOCOL, Invocation
@@ -38,7 +38,7 @@ STARTS = f"echo '{json.dumps(HEAD | {'processes': []})}';"
 def session_of(sandbox, script: str, within_s=20.0, most_bytes=1 << 20) -> ContainerSession:
     """A container whose runner is replaced by a script."""
     measures = isolation(LIMITS, sandbox.engine["name"])
-    config = container_config(sandbox.image.image_id, container.LABELS, measures)
+    config = container_config(sandbox.images["bash"].image_id, container.LABELS, measures)
     config["Entrypoint"] = ["/usr/bin/bash", "-c", script]
     return run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s)
 
@@ -132,10 +132,11 @@ def test_run_lost_result_needs_sane_canary(sandbox, monkeypatch):
 
 def test_a_deleted_image(sandbox):
     client, tag = sandbox._engine.client(), "agent-shell-sandbox:to-be-deleted"
-    source = io.BytesIO(f"FROM {sandbox.image.image_id}\nLABEL x=y\n".encode())
+    source = io.BytesIO(f"FROM {sandbox.images['bash'].image_id}\nLABEL x=y\n".encode())
     list(client.build(fileobj=source, tag=tag, rm=True))
     image_id = client.inspect_image(tag)["Id"]
-    other = Sandbox(sandbox._engine, sandbox.image.model_copy(update={"image_id": image_id}), 1)
+    image = sandbox.images["bash"].model_copy(update={"image_id": image_id})
+    other = Sandbox(sandbox._engine, {"bash": image}, 1)
     assert bash(other, "echo there").stdout.data == "there\n"
     wait_for(lambda: not own_containers(sandbox._engine))
     client.remove_image(tag, force=True)
@@ -155,9 +156,9 @@ def test_run_daemon_that_hangs_and_dies(sandbox, tmp_path, monkeypatch):
 
     with own_daemon(tmp_path) as daemon:
         engine = find_engine()
-        tar = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
+        tar = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.images["bash"].image_id)
         engine.client(timeout=BUILD_S).load_image(b"".join(tar))
-        other = Sandbox(engine, sandbox.image, 2)
+        other = Sandbox(engine, sandbox.images, 2)
         assert bash(other, "echo there").stdout.data == "there\n"
         wait_for(lambda: not own_containers(engine, all=True))
         engine.client().timeout = 2
@@ -214,7 +215,7 @@ def test_container_after_sigkill_ends_at_its_deadline(sandbox):
 def test_probe_program_that_never_ends(sandbox, monkeypatch):
     monkeypatch.setattr(image, "PROBE_S", 2)
     with pytest.raises(SandboxError, match=r"sleep does not run in the image: .*timed out"):
-        image._probe(sandbox._engine, sandbox.image.image_id, "/usr/bin/sleep", "600")
+        image._probe(sandbox._engine, sandbox.images["bash"].image_id, "/usr/bin/sleep", "600")
     assert not own_containers(sandbox._engine, all=True)
 
 
@@ -252,7 +253,7 @@ def test_ensure_image_on_full_disk(tmp_path, monkeypatch):
     try:
         with own_daemon(tmp_path), pytest.raises(SandboxError, match="the disk is full") as caught:
             monkeypatch.setenv("PATH", f"{maker.parent}:/usr/sbin:/usr/bin:/sbin:/bin")
-            ensure_image()
+            ensure_image(ensure_engine(), "bash")
     finally:
         subprocess.run(["umount", "-l", str(data)], check=True)
     assert "docker system prune" in caught.value.hint and caught.value.where == "sandbox image"

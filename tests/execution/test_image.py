@@ -26,21 +26,20 @@ FIRST = SHELLS[DESIGN_SHELLS[0]]
 
 
 def test_content_hash_covers_shells(monkeypatch):
-    before = content_sha256()
-    other = content_sha256(["pwsh"])
+    before, other = content_sha256(["bash"]), content_sha256(["pwsh"])
     changed = ({"argv": ("/usr/bin/bash", "-c")}, {"version_command": "echo 5"}, {"packages": ()})
     for fact in changed:
         monkeypatch.setitem(SHELLS, FIRST.name, replace(FIRST, **fact))
-        assert content_sha256() != before and content_sha256(["pwsh"]) == other
+        assert content_sha256(["bash"]) != before and content_sha256(["pwsh"]) == other
     monkeypatch.setitem(SHELLS, FIRST.name, FIRST)
-    assert content_sha256() == before
+    assert content_sha256(["bash"]) == before
 
 
 def test_dockerfile_defaults_are_the_shells():
     text = (SANDBOX / "Dockerfile").read_text()
-    assert (
-        dict(re.findall(r'^ARG (SHELL\w+)="(.*)"$', text, re.MULTILINE)) == image.build_arguments()
-    )
+    assert dict(
+        re.findall(r'^ARG (SHELL\w+)="(.*)"$', text, re.MULTILINE)
+    ) == image.build_arguments("pwsh")
 
 
 FACTS = {"image_id": "i", "content_sha256": "c" * 64, "packages_sha256": "d" * 64}
@@ -74,13 +73,13 @@ def test_archive_origin_by_label(label, architecture, archives, unofficial):
 
 @pytest.mark.engine
 def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch):
-    client, content = sandbox._engine.client(), sandbox.image.content_sha256
+    client, sources = sandbox._engine.client(), content_sha256()
     checkout = f"test-{secrets.token_hex(4)}"
 
-    def build(name: str, checkout: str = checkout, content: str = "other") -> str:
+    def build(name: str, checkout: str = checkout, sources: str = "other") -> str:
         tag = f"{REPOSITORY}:{checkout}-{name}"
-        labels = {f"{image.LABEL}checkout": checkout, f"{image.LABEL}content": content, "test": tag}
-        source = io.BytesIO(f"FROM {sandbox.image.image_id}\n".encode())
+        labels = {f"{image.LABEL}checkout": checkout, f"{image.LABEL}sources": sources, "test": tag}
+        source = io.BytesIO(f"FROM {sandbox.images['bash'].image_id}\n".encode())
         run_build(sandbox._engine, fileobj=source, tag=tag, labels=labels)
         return tag
 
@@ -90,7 +89,7 @@ def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch)
 
     monkeypatch.setattr(image, "CHECKOUT_ID", checkout)
     used, old = build("used"), build("old")
-    current, foreign = build("current", content=content), build("foreign", f"{checkout}x")
+    current, foreign = build("current", sources=sources), build("foreign", f"{checkout}x")
     container = client.create_container(used, "true")["Id"]
 
     def removed() -> bool:
@@ -124,19 +123,22 @@ def test_load_image_that_was_kept(sandbox, tmp_path, monkeypatch, capsys):
     name, _, version = TAG.partition(":")
     client.import_image_from_data(layer.getvalue(), repository=name, tag=version)
     try:
+        monkeypatch.setattr(image, "image_tag", lambda _: TAG)
         monkeypatch.setattr(image, "FOLDER", tmp_path / "absent")
-        image.keep_image(engine, TAG)
+        image.keep_image(engine, "bash")
         assert capsys.readouterr().err == ""  # no shared folder, nothing to keep
         monkeypatch.setattr(image, "FOLDER", tmp_path)
-        assert not image.load_image(engine, TAG)
-        (tmp_path / "agent-shell-sandbox-older.tar").touch()
-        image.keep_image(engine, TAG)
-        assert list(tmp_path.iterdir()) == [image.shared_image_path(TAG)]
+        assert not image.load_image(engine, "bash")
+        for name in ("bash-older.tar", "pwsh-other.tar"):
+            (tmp_path / name).touch()
+        image.keep_image(engine, "bash")
+        kept = {image.shared_image_path("bash"), tmp_path / "pwsh-other.tar"}
+        assert {*tmp_path.iterdir()} == kept
         before = client.inspect_image(TAG)["Id"]
         client.remove_image(TAG, force=True)
-        assert image.load_image(engine, TAG) and client.inspect_image(TAG)["Id"] == before
+        assert image.load_image(engine, "bash") and client.inspect_image(TAG)["Id"] == before
     finally:
         client.remove_image(TAG, force=True)
-    image.shared_image_path(TAG).write_bytes(b"no tar at all" * 100)
+    image.shared_image_path("bash").write_bytes(b"no tar at all" * 100)
     with pytest.raises(SandboxError, match=r"does not load the image(.|\n)*delete the file"):
-        image.load_image(engine, TAG)
+        image.load_image(engine, "bash")

@@ -118,7 +118,7 @@ def test_containers_go_away_and_leave_no_log(sandbox):
 
     def ended(measures: Measures) -> list[dict[str, Any]]:
         labels = {"agent-shell-sandbox.test": "log"}
-        config = container_config(sandbox.image.image_id, labels, measures)
+        config = container_config(sandbox.images["bash"].image_id, labels, measures)
         config |= {"Entrypoint": ["/usr/bin/echo", "seen"]}
         container = client.create_container_from_config(config)["Id"]
         client.start(container)

@@ -67,11 +67,12 @@ def podman(sandbox) -> Iterator[Sandbox]:
         stack.callback(service.terminate)
         wait_for((folder / "podman.sock").exists, 60)
         engine = find_engine()
-        tar = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
+        tar = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.images["pwsh"].image_id)
         for line in engine.client(timeout=BUILD_S).load_image(b"".join(tar)):
             assert "error" not in line, line
         image_id = engine.client().images(quiet=True)[0]
-        found = Sandbox(engine, sandbox.image.model_copy(update={"image_id": image_id}), 2)
+        image = sandbox.images["pwsh"].model_copy(update={"image_id": image_id})
+        found = Sandbox(engine, dict.fromkeys(("bash", "pwsh"), image), 2)
         try:
             bash(found, "true")
         except SandboxError as error:
@@ -87,7 +88,7 @@ def test_an_execution_in_each_shell(podman):
     assert result.stdout.data == "/work\n404 agent:700\n"
     assert result.processes and result.helpers_intact and not result.tree_changed
     assert result.used.peak_memory_bytes and result.used.peak_processes
-    if podman.image.shells["pwsh"]:
+    if podman.images["pwsh"].shells["pwsh"]:
         assert pwsh(podman, "1 + 1").stdout.data == "2\n"
 
 

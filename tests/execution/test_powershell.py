@@ -15,8 +15,7 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.common.files import sha256_file
 from fluency.execution import image, powershell
-from fluency.execution.image import ensure_image
-from fluency.execution.image_content import image_tag
+from fluency.execution.image import ensure_image, image_tag
 from fluency.execution.powershell import powershell_source
 
 STAND_IN = """#!/bin/sh
@@ -84,17 +83,20 @@ def test_ensure_image_with_powershell(sandbox, tmp_path, monkeypatch, capsys):
     engine = sandbox._engine
     monkeypatch.setenv(powershell.VARIABLE, str(archive(tmp_path / "given.tar.gz")))
     with ThreadPoolExecutor(2) as pool:
-        first, second = [pool.submit(ensure_image, engine=engine) for _ in range(2)]
+        first, second = [pool.submit(ensure_image, engine, "pwsh") for _ in range(2)]
     info, said = first.result(), capsys.readouterr().err
     try:
-        assert info == second.result() == ensure_image(engine=engine)
-        assert said.count("building the sandbox image") == 1 and "not the pinned release" in said
+        assert info == second.result() == ensure_image(engine, "pwsh")
+        assert (
+            said.count("building the sandbox image for PowerShell 7") == 1
+            and "not the pinned release" in said
+        )
         labels = engine.client().inspect_image(info.image_id)["Config"]["Labels"]
         checkout = labels[f"{image.LABEL}checkout"]
         assert checkout == image.CHECKOUT_ID and "/" not in checkout, "it names no path"
         assert info.shells["pwsh"] == "7.6.99" and image.why_missing(engine, info, "pwsh") is None
     finally:
-        engine.client().remove_image(image_tag(powershell_source()), force=True)
+        engine.client().remove_image(image_tag("pwsh"), force=True)
 
 
 @pytest.mark.engine
@@ -102,7 +104,7 @@ def test_ensure_image_powershell_that_does_not_run(sandbox, tmp_path, monkeypatc
     broken = archive(tmp_path / "given.tar.gz", "#!/bin/sh\necho wrong processor >&2; exit 126\n")
     monkeypatch.setenv(powershell.VARIABLE, str(broken))
     with pytest.raises(SandboxError, match="pwsh does not run in the image: wrong processor"):
-        ensure_image(engine=sandbox._engine)
+        ensure_image(sandbox._engine, "pwsh")
 
 
 NAME = powershell.release_name()

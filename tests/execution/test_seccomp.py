@@ -141,7 +141,7 @@ def answered(sandbox) -> Callable[..., dict[str, Any]]:
     def answer(instead: str | None = None) -> dict[str, Any]:
         options = every | ({"seccomp": {"SecurityOpt": [f"seccomp={instead}"]}} if instead else {})
         probe = ["/opt/fluency/python3", "-I", "-S", "-c", PROBE, json.dumps(probes())]
-        config = {"Image": sandbox.image.image_id, "User": "0:0", "Entrypoint": probe}
+        config = {"Image": sandbox.images["bash"].image_id, "User": "0:0", "Entrypoint": probe}
         config["HostConfig"] = host_config(options)
         container = client.create_container_from_config(config)["Id"]
         try:
@@ -194,14 +194,14 @@ def test_profile_that_the_engine_does_not_take(sandbox, monkeypatch, text):
     if sandbox.engine["name"] == "podman":
         pytest.skip("Podman takes a file's path")
     monkeypatch.setattr(measures, "profile", lambda: text)
-    other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
+    other = checked_sandbox(sandbox._engine, sandbox.images, 1, LIMITS)
     why = other.refused
     assert "seccomp profile" in why and other.engine["seccomp_profile"] == measures.ENGINE_DEFAULT
     # The engine's own profile holds.
     assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n"
     if text != "{":
         return
-    lines = {line.thing: line for line in doctor._known_command(sandbox._engine, sandbox.image)}
+    lines = {line.thing: line for line in doctor._known_command(sandbox._engine, sandbox.images)}
     assert lines["a known command"].advice == ""
     assert (lines["seccomp profile"].lacks, lines["seccomp profile"].found) == (False, why)
     assert "the engine's own" in lines["seccomp profile"].advice

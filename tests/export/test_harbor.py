@@ -132,7 +132,7 @@ def environment(sandbox: Sandbox, source: Path, folder: Path) -> Iterator[str]:
     assert (source / "Dockerfile").read_text(encoding="utf-8").endswith(TAIL)
     for file in ("stage.py", "world.gz"):
         shutil.copy(source / file, folder)
-    (folder / "Dockerfile").write_text(f"FROM {sandbox.image.image_id}\n{TAIL}")
+    (folder / "Dockerfile").write_text(f"FROM {sandbox.images['bash'].image_id}\n{TAIL}")
     tag = f"agent-shell-harbor:{token_hex(6)}"
     run_build(sandbox._engine, tag=tag, path=str(folder))
     try:

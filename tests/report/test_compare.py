@@ -96,7 +96,7 @@ def base(tmp_path_factory) -> str:
 def executor(**other) -> Executor:
     """The stand-in of the sandbox, with other facts."""
     made = Executor(load_tasks(SMALL.tasks), ("bash", "pwsh"))
-    made.image = made.image.model_copy(update=other.get("image", {}))
+    made.change_images(**other.get("image", {}))
     made.engine = made.engine | other.get("engine", {})
     return made
 
@@ -119,8 +119,9 @@ OF_MODEL = "sampling.qwen-0.5b."
 DIFFERENCES = {
     "sandbox": ({"sandbox": {"image": {"image_id": "sha256:22", "base": "debian:13",
         "shells": {"bash": "5.3", "pwsh": None}}, "engine": {"version": "1", "rootless": True}}},
-        {"images.base": ("debian", "debian:13"), "images.shells.bash": ("5.2.15", "5.3"),
-        "images.shells.pwsh": ("7.6.5", "none"), "engines.version": ("0", "1"),
+        {**{f"images.{n}.base": ("debian", "debian:13") for n in (0, 1)},
+        "images.0.shells.pwsh": ("7.6.5", "none"),
+        **{f"images.{n}.shells.bash": ("5.2.15", "5.3") for n in (0, 1)}, "engines.version": ("0", "1"),
         "engines.rootless": ("not recorded", "yes"),
         "conditions": ("as_designed, no_unix_tools", "as_designed")}),
     "sampling and limits": ({"study": asked_by({"memory_mb": 2048, "timeout_s": {"pwsh": 60}},

@@ -49,7 +49,7 @@ def execution(runs, made, **changed):
     ok = made.answer.outcome == "ok"
     extraction = extract(made.answer.text) if ok else Extraction(strict=None, lenient=None)
     fields = {"cell": made.cell, "request_key": made.answer.request_key, "runs": runs}
-    fields |= {"extraction": extraction, "image": Executor([TASK], SHELLS).image}
+    fields |= {"extraction": extraction, "image": Executor([TASK], SHELLS).images["bash"]}
     where = {"limits": Limits(), "timeout_s": 30.0, "engine": {}, "provenance": {}}
     return Execution(**(fields | where | changed))
 

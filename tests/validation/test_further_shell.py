@@ -1,7 +1,6 @@
 """A third shell is proven for the tasks that have references in it, and asked of no other."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -41,8 +40,10 @@ class RightReferences:
     parallel = 1
 
     def __init__(self, tasks, shells):
-        self.image = SimpleNamespace(shells=dict.fromkeys(shells, "1.0"))
-        self._tasks = tasks
+        self.shells, self._tasks = shells, tasks
+
+    def why_missing(self, shell):
+        return None if shell in self.shells else "it is not there"
 
     def run(self, invocation):
         answers = {

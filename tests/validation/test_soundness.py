@@ -144,7 +144,7 @@ class Printing:
     parallel = 1
 
     def __init__(self, lost: int = 0, *, raises: bool = False, digest: str = "0") -> None:
-        self.image = SimpleNamespace(content_sha256=digest * 64, shells={"bash": "5"})
+        self.images = {"bash": SimpleNamespace(content_sha256=digest * 64, shells={"bash": "5"})}
         self.ran, self.lost, self.raises = [], lost, raises
 
     def run(self, invocation: Invocation) -> Result:

@@ -11,13 +11,16 @@ from tests.workflow.project import Project
 
 
 class NoSandbox:
-    image = ImageInfo(
-        image_id="none",
-        content_sha256="0" * 64,
-        base="none",
-        architecture="none",
-        shells=dict.fromkeys(SHELLS, "none"),
-        packages_sha256="0" * 64,
+    images = dict.fromkeys(
+        SHELLS,
+        ImageInfo(
+            image_id="none",
+            content_sha256="0" * 64,
+            base="none",
+            architecture="none",
+            shells=dict.fromkeys(SHELLS, "none"),
+            packages_sha256="0" * 64,
+        ),
     )
 
     def __init__(self, *_: object, **__: object) -> None:

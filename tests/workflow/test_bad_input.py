@@ -146,7 +146,7 @@ def test_stored_answers_need_no_model_and_no_key(finished, flawless, tmp_path):
 
 
 def test_missing_shell_is_named_before_asking(project, flawless):
-    record = project.root / "results" / "image.json"
+    record = project.root / "results" / "images" / "pwsh.json"
     record.write_text(re.sub(r'("pwsh": )"[^"]+"', r"\1null", record.read_text()))
     project.configure(trials=3)
     done = project.fluency("run")

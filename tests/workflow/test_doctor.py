@@ -13,17 +13,17 @@ def test_the_table_of_a_machine_that_has_everything(sandbox, capsys, monkeypatch
     assert doctor.main() == 0
     shown = capsys.readouterr().out
     things = ["disk", "project folder", "container engine", "storage", "control groups"]
-    things += ["seccomp profile", "sandbox image", "Bash", "a known command"]
+    things += ["seccomp profile", "image for bash", "Bash", "a known command"]
     assert [thing for thing in things if thing not in shown] == []
-    assert sandbox.engine["version"] in shown and sandbox.image.shells["bash"] in shown
+    assert sandbox.engine["version"] in shown and sandbox.images["bash"].shells["bash"] in shown
     assert KEY not in shown and "is set" in shown
-    if not sandbox.image.shells["pwsh"]:
+    if not sandbox.images["pwsh"].shells["pwsh"]:
         assert "not in the image" in shown and "POWERSHELL_ARCHIVE=" in shown
 
 
 @pytest.mark.engine
 def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox):
-    gone = sandbox.image.model_copy(update={"image_id": "sha256:" + "0" * 64})
+    gone = {"bash": sandbox.images["bash"].model_copy(update={"image_id": "sha256:" + "0" * 64})}
     rows = doctor._rows("a known command", doctor._known_command(sandbox._engine, gone))
     (line,) = rows
     assert line.lacks and "the sandbox image is gone" in line.found and "make image" in line.advice

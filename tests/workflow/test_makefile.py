@@ -6,7 +6,7 @@ import subprocess
 from fluency.common.paths import ROOT
 
 KEPT = {"Makefile", "answers/1.json", "archive/1.tar.zst", "preregistrations/1.json"}
-REMOVED = {"results/image.json", "logs/1.log", ".snakemake/1", "site/1.html"}
+REMOVED = {"results/images/bash.json", "logs/1.log", ".snakemake/1", "site/1.html"}
 
 
 def test_clean_keeps_answers_archives_and_registrations(tmp_path):

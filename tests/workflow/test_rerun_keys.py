@@ -13,7 +13,7 @@ from fluency.common.paths import TASKS
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import load_tasks
-from fluency.execution import isolation
+from fluency.execution import isolation, powershell
 from fluency.registration import preregister
 from fluency.workflow import rerun_keys
 from fluency.workflow.rerun_keys import WILDCARDS, RerunKeys
@@ -55,7 +55,7 @@ class Loaded:
         made, found = RerunKeys(self), {}
         for rule in ("image", "gather", "report", "generate", "execute", "score"):
             params = made.params(rule)
-            for task in self.study.tasks if rule in WILDCARDS else [""]:
+            for task in self.study.tasks if "task" in WILDCARDS.get(rule, ()) else [""]:
                 cell = Cell(self.study.models[0].alias, "bash", task, 1)
                 found[f"{rule} {task}".strip()] = {param(cell) for param in params.values()}
         return found
@@ -102,6 +102,10 @@ def argv(loaded: Loaded, monkeypatch: Any, name: str = "bash") -> None:
 
 def other_argv(loaded: Loaded, monkeypatch: Any) -> None:
     argv(loaded, monkeypatch, "pwsh")
+
+
+def given_archive(loaded: Loaded, monkeypatch: Any) -> None:
+    monkeypatch.setattr(powershell, "powershell_source", lambda: "f" * 64)
 
 
 def third_shell(loaded: Loaded, monkeypatch: Any) -> None:
@@ -157,8 +161,9 @@ ROWS = {
     "the seccomp profile": (seccomp, of_both("execute")),
     "a measure of isolation": (masked, of_both("execute")),
     "how the shell is started": (argv, {"image", *of_both("execute")}),
-    "how another shell is started": (other_argv, {"image"}),
-    "a third shell": (third_shell, {"image"}),
+    "how another shell is started": (other_argv, set()),
+    "another archive of another shell": (given_archive, set()),
+    "a third shell": (third_shell, set()),
 }
 
 

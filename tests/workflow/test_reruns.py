@@ -35,6 +35,6 @@ def test_prompt_changed_and_back_asks_each_request_once(project, flawless, monke
         assert len(flawless.requests) == 2 and project.to_do() == {}
 
 
-def test_lost_image_record_executes_all_again(project):
-    (project.root / "results" / "image.json").unlink()
-    assert project.to_do() == {"image": 1, "execute": 4, "score": 4, **END}
+def test_lost_image_record_executes_its_shell_again(project):
+    (project.root / "results" / "images" / "pwsh.json").unlink()
+    assert project.to_do() == {"image": 1, "execute": 2, "score": 2, **END}

@@ -78,7 +78,7 @@ CHANGES = {
     "Snakemake's records lost, prompt": (
         lose_records,
         {
-            "image": {UNFINISHED: 1},
+            "image": {UNFINISHED: 2},
             "generate": {UNFINISHED: 4},
             "execute": {REMADE: 4},
             "score": {REMADE: 4},

@@ -113,8 +113,8 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
     project, engine = small.clone(tmp_path / "project"), sandbox._engine.client()
     project.edit("sandbox/finish.sh", "\n", f"\n# {tmp_path}: the content of no other image\n")
     (project.root / ".cache" / "images").mkdir(parents=True)
-    image = project.root / "results" / "image.json"
-    project.snakemake("--", "results/image.json")
+    image = project.root / "results" / "images" / "bash.json"
+    project.snakemake("--", "results/images/bash.json")
     kept = json.loads(image.read_text())["image"]["image_id"]
     # With its layers, so that another build would have another id.
     engine.remove_image(kept, force=True)

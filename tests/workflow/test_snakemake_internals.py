@@ -59,7 +59,7 @@ def test_option_that_keeps_stale_results_is_refused(tmp_path, option):
         and "Hint:" in done.stderr
         and "SNAKEMAKE_PROFILE" in done.stderr
     )
-    assert done.returncode and not (project.root / "results" / "image.json").exists()
+    assert done.returncode and not (project.root / "results" / "images").exists()
 
 
 def test_files_from_the_future_get_the_present(tmp_path):

@@ -47,6 +47,7 @@ REFERENCES = {
     ),
 }
 UNSOLVED = "log-errors-by-hour"
+END = {"gather": 1, "report": 1}
 
 
 def answer(prompt: str) -> str:
@@ -59,27 +60,31 @@ def answer(prompt: str) -> str:
 
 @pytest.fixture(scope="module")
 def studied(sandbox, tmp_path_factory) -> Iterator[Project]:
-    """A study of three shells; its image is removed afterwards, the base stays."""
+    """A study of two shells, then of three; the third's image is removed afterwards."""
     project = Project.make(tmp_path_factory.mktemp("third") / "project")
-    project.edit("scripts/fluency/core/shells.py", LAST, LAST.replace("),", ")," + ENTRY, 1))
-    for task, command in REFERENCES.items():
-        references = f"references:\n  zsh:\n    - |-\n      {command}\n"
-        project.edit(f"tasks/{task}/task.yaml", "references:\n", references)
-    project.configure(shells=["bash", "pwsh", "zsh"], tasks=[*TASKS, UNSOLVED])
     try:
         with Endpoint(answer) as endpoint:
-            project.configure(models=[model(endpoint.url)])
+            project.configure(models=[model(endpoint.url)], tasks=[*TASKS, UNSOLVED])
+            project.snakemake()
+            entered = LAST.replace("),", ")," + ENTRY, 1)
+            project.edit("scripts/fluency/core/shells.py", LAST, entered)
+            for task, command in REFERENCES.items():
+                references = f"references:\n  zsh:\n    - |-\n      {command}\n"
+                project.edit(f"tasks/{task}/task.yaml", "references:\n", references)
+            assert project.to_do() == {"score": 6, **END}, "its code is in the entries' file"
+            project.configure(shells=["bash", "pwsh", "zsh"])
+            assert project.to_do() == {"image": 1, "generate": 3, "execute": 3, "score": 9, **END}
             project.snakemake()
             yield project
     finally:
-        record = project.root / "results" / "image.json"
+        record = project.root / "results" / "images" / "zsh.json"
         if record.exists():
             image = json.loads(record.read_text())["image"]["image_id"]
             sandbox._engine.client().remove_image(image, force=True)
 
 
 def test_third_shell_is_measured_and_reported(studied):
-    facts = json.loads((studied.root / "results" / "image.json").read_text())
+    facts = json.loads((studied.root / "results" / "images" / "zsh.json").read_text())
     assert facts["image"]["shells"]["zsh"].startswith("5.") and facts["start_up_s"]["zsh"] > 0
     frame = read_table(studied.root / "results/test/cells.csv")
     cells = frame[frame["shell"] == "zsh"].set_index("task")
@@ -91,3 +96,10 @@ def test_third_shell_is_measured_and_reported(studied):
     assert "more often in PowerShell 7 than in Bash?" in report
     assert re.search(r"\| 100\.0 % \(3/3\) .*\| 66\.7 % \(2/3\) ", report)
     assert LINE in details_of(studied.root / "results/test/explorer.html")
+
+
+def test_study_without_the_third_shell_measures_nothing_again(studied):
+    studied.configure(shells=["bash", "pwsh"])
+    assert studied.to_do() == END
+    studied.configure(shells=["bash", "pwsh", "zsh"])
+    assert studied.to_do() == {}

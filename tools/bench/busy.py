@@ -73,7 +73,7 @@ def verdict(sandbox: Sandbox, shell: str, command: str) -> str:
 def busy(sandbox: Sandbox, number: int, weight: int) -> Iterator[None]:
     """So many containers, each with an endless loop, while the block runs."""
     client, loop = sandbox._engine.client(), ["/usr/bin/bash", "-c", "while :; do :; done"]
-    config = {"Image": sandbox.image.image_id, "Entrypoint": loop, "Labels": LABELS}
+    config = {"Image": sandbox.images["bash"].image_id, "Entrypoint": loop, "Labels": LABELS}
     config["HostConfig"] = {"NetworkMode": "none", "CpuShares": weight, "AutoRemove": True}
     made = []
     try:

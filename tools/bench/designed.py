@@ -37,7 +37,7 @@ def main(small: bool = False) -> dict[str, object]:
         models = [model(endpoint.url, name, requests_per_minute=per_minute) for name in "ab"]
         project = Project.make(Path(folder) / "project", models=models)
         project.configure(tasks=[task.id for task in tasks], shells=["bash"], trials=trials)
-        project.snakemake("--", "results/image.json")
+        project.snakemake("--", "results/images/bash.json")
         # One model's executions before the study and one's after it: other load slows both.
         executions_s = back_to_back(tasks * trials)
         began = time.monotonic()

@@ -39,8 +39,9 @@ def main(small: bool = False) -> dict[str, object]:
     rounds, per_round, memory_runs = (1, {2: 2}, 10) if small else (ROUNDS, PER_ROUND, MEMORY_RUNS)
     sandbox, world = open_sandbox(SandboxConfig(parallel=8)), build_world(11)
     figures: dict[str, object] = {}
-    for shell, start in startup_times(sandbox, world, Limits()).items():
-        figures[f"{shell}: seconds of an empty command"] = start
+    for shell in SHELLS:
+        for start in startup_times(sandbox, shell, world, Limits()).values():
+            figures[f"{shell}: seconds of an empty command"] = start
     for shell in [shell for shell in COMMAND if not sandbox.why_missing(shell)]:
         used: list[int] = []
         loops: dict[str, Callable[[], object]] = {
@@ -50,7 +51,7 @@ def main(small: bool = False) -> dict[str, object]:
             for name, needs in ((TREE, ()), (ALL, EVERYTHING))
         }
         if shutil.which("docker"):
-            bare = (sandbox.image.image_id, SHELLS[shell].argv, COMMAND[shell])
+            bare = (sandbox.images[shell].image_id, SHELLS[shell].argv, COMMAND[shell])
             loops[BARE] = lambda bare=bare: docker_run(*bare)
         for at_a_time, count in per_round.items():
             seconds = {name: [] for name in loops}

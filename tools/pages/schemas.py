@@ -36,7 +36,7 @@ SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
     "row": (Row, "a row of `results/<study>/cells.csv`, empty fields being null"),
     "provenance": (Provenance, "`results/<study>/provenance.json`"),
     "control": (Control, "`results/<study>/control.json`"),
-    "image": (ImageFile, "`results/image.json`"),
+    "image": (ImageFile, "`results/images/<shell>.json`"),
 }
 """Name of a schema -> its model, and the files that are of it."""
 

@@ -16,7 +16,7 @@ import yaml
 from pydantic import Field, ValidationError
 
 from fluency.archive.pack import (
-    IMAGE_FILE,
+    IMAGES,
     REGISTRATIONS,
     STUDY_FILE,
     TREE,
@@ -63,7 +63,7 @@ OF_THE_READER = ("commit", "dirty", "version", "versions", "lock_sha256", "confi
 
 
 class ImageFile(FrozenModel):
-    """`results/image.json`."""
+    """`results/images/<shell>.json`."""
 
     image: ImageInfo
     engine: Engine
@@ -187,8 +187,12 @@ class ArchivedStudy:
         return parse_untrusted(self.unpacked.read(WORLD_INDEX), WORLD_INDEX)
 
     @cached_property
-    def image_file(self) -> ImageFile | None:
-        return self._record(ImageFile, IMAGE_FILE)
+    def images(self) -> dict[str, ImageFile]:
+        """Shell -> the record of its image; empty for those that the archive lacks."""
+        found = {
+            shell: self._record(ImageFile, f"{IMAGES}/{shell}.json") for shell in self.study.shells
+        }
+        return {shell: file for shell, file in found.items() if file}
 
     def sandbox_sha256(self, shells: Iterable[str]) -> str | None:
         """The content of an image of these shells; None if the archive lacks a source."""
@@ -257,10 +261,11 @@ class ArchivedStudy:
         """What a cell's records give by this checkout's code, as far as it can judge them."""
         if cell.task not in self.judged_here:
             records = records._replace(score=None)
-        image, file, execution = None, self.image_file, records.execution
+        image, file, execution = None, self.images.get(cell.shell), records.execution
         if execution:
             if not file:
-                raise ArchiveError("the archive does not hold it", where=IMAGE_FILE)
+                where = f"{IMAGES}/{cell.shell}.json"
+                raise ArchiveError("the archive does not hold it", where=where)
             same = {key: value for key, value in file.engine.items() if key in ISOLATION}
             stated = execution.engine.items()
             kept = {key: value for key, value in stated if key not in ISOLATION or key in same}
@@ -268,14 +273,17 @@ class ArchivedStudy:
         return play(self.study, self.task_of[cell.task], cell, records, image, self.world, differ)
 
     def control_plan(self) -> list[ControlCommand]:
-        """What the control runs, of the tasks that can be judged here, in the image's shells."""
-        file, judged = self.image_file, [one for one in self.tasks if one.id in self.judged_here]
-        held = [shell for shell in self.study.shells if file and file.image.shells.get(shell)]
-        return list(control_commands(judged, held))
+        """What the control runs, of the tasks that can be judged here, in the shells there are."""
+        judged = [one for one in self.tasks if one.id in self.judged_here]
+        return list(control_commands(judged, self.held_shells()))
+
+    def held_shells(self) -> list[str]:
+        """The shells that are in their images."""
+        return [shell for shell, file in self.images.items() if file.image.shells.get(shell)]
 
     def played_control(self) -> Control | None:
         """The control as this checkout judges it; without the commands that it lacks."""
-        if self.control is None or self.image_file is None:
+        if self.control is None:
             return None
         results = {(run.task, run.shell, run.kind): run.results for run in self.control.runs}
         runs = [
@@ -283,15 +291,15 @@ class ArchivedStudy:
             for ran in self.control_plan()
             if (found := results.get((ran.task.id, ran.shell, ran.kind)))
         ]
-        image = self.image_file.image
-        return self.control.model_copy(update={"image": image, "runs": runs})
+        return self.control.model_copy(update={"runs": runs})
 
     def provenance(self, collector: ProvenanceCollector) -> Provenance:
         """What follows from the records, which were added to the collector, and the registration.
 
         ArchiveError if one of these cannot be used.
         """
-        start_up_s = self.image_file.start_up_s if self.image_file else {}
+        times = ((shell, file.start_up_s) for shell, file in self.images.items())
+        start_up_s = {shell: found[shell] for shell, found in times if shell in found}
         try:
             made = collector.provenance(self.tasks, [], start_up_s)
             made = self._registered(made)
@@ -309,8 +317,8 @@ class ArchivedStudy:
             return made
         data = self.unpacked.read(f"{REGISTRATIONS}/{Path(path).name}")
         now = design(self.study, self.tasks, self.world)
-        if self.image_file:  # the sandbox that ran, not the one of this checkout
-            now["sandbox_sha256"] = self.sandbox_sha256(self.study.shells)
+        # The sandbox that ran, not the one of this checkout.
+        now["sandbox_sha256"] = self.sandbox_sha256(self.study.shells)
         others = self.source.neighbours(path)
         return compared(made, path, data, now, others, self.source.tree)
 

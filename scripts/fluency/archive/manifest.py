@@ -17,7 +17,7 @@ MANIFEST_SCHEMA = 2
 SUFFIX = ".tar.zst"
 WINDOW_LOG = 23
 """Of the zstandard frame."""
-IMAGE = "image/image.tar"
+IMAGE = "image/"
 _PART = r"[A-Za-z0-9_@+=,-][A-Za-z0-9_.@+=,-]{0,99}"
 FILE_NAME = rf"^{_PART}(/{_PART})*$"
 """A relative path without `..` and hidden files."""

@@ -34,7 +34,7 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import CONTROL_FILE
 from fluency.core.study import Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import RECORD_TYPES, Row
+from fluency.core.table import RECORD_TYPES, Row, image_path
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.engine import ensure_engine
@@ -55,7 +55,7 @@ PROJECT_FILES = {
     "prices/policies.yaml": "scripts/fluency/generation/policies.yaml",
 }
 """Name in an archive -> file of the project."""
-IMAGE_FILE = "results/image.json"
+IMAGES = "results/images"
 WORLD_INDEX = "worlds/index.json"
 TREE, WORLD = "tree.tar", "world.json"
 README = """# An archived study of the Agent Shell Fluency Eval
@@ -107,8 +107,8 @@ def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: 
         )
     if study.control and not partial:
         needed.append(f"{study.study}/{CONTROL_FILE}")
-    if any(row.status == "measured" for row in rows):
-        needed.append("image.json")
+    measured = {row.shell for row in rows if row.status == "measured"}
+    needed += [f"images/{shell}.json" for shell in study.shells if shell in measured]
     for name in needed:
         if not (results / name).is_file():
             what, hint = f"{name} has not been made", "`make run` makes it again"
@@ -124,7 +124,8 @@ def record_names(view: StudyView) -> list[str]:
     """The names of everything measured, whether it is there or not."""
     stages = (f"{stage}/{cell.path}.json" for stage in RECORD_TYPES for cell in view.cells)
     control = [f"{view.study.study}/{CONTROL_FILE}"] * view.study.control
-    return [IMAGE_FILE, *(f"results/{name}" for name in (*control, *stages))]
+    images = (f"images/{shell}.json" for shell in view.study.shells)
+    return [f"results/{name}" for name in (*images, *control, *stages)]
 
 
 def archive_files(view: StudyView, results: Path) -> dict[str, Source]:
@@ -208,8 +209,9 @@ def make_archive(
     target = out_folder / archive_name(study.study, **stated, partial=bool(missing_cells(rows)))
     with TemporaryDirectory(prefix="fluency-image-") as folder:
         if save_image:
-            files[IMAGE] = saved = Path(folder) / "image.tar"
-            save_image(read_json(results / "image.json")["image"]["image_id"], saved)
+            for shell in study.shells:
+                files[f"{IMAGE}{shell}.tar"] = saved = Path(folder) / f"{shell}.tar"
+                save_image(read_json(image_path(results, shell))["image"]["image_id"], saved)
         write_archive(target, files, facts)
     return target
 

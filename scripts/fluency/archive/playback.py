@@ -68,7 +68,7 @@ FIELDS: Mapping[type[FrozenModel], Mapping[Kind, str]] = {
         "recomputed": "seed condition reading exit_ok structural content passed wall_s",
         "worded": "why expected",
     },
-    Control: {"equal": "image", "recomputed": "runs", "stated": "not_measured"},
+    Control: {"recomputed": "runs", "stated": "not_measured"},
     ControlRun: {
         "recomputed": "task shell kind command passed",
         "worded": "why",
@@ -124,14 +124,16 @@ def same_runs(made: Execution, stored: Execution) -> bool:
 class Player:
     """In place of the sandbox: the results that an execution holds, in the order of making."""
 
-    def __init__(self, stored: Execution, image: ImageInfo, engine: dict[str, Any]) -> None:
-        self.image, self.engine = image, engine
+    def __init__(
+        self, shell: str, stored: Execution, image: ImageInfo, engine: dict[str, Any]
+    ) -> None:
+        self.images, self.engine = {shell: image}, engine
         self._missing = stored.not_measured or "not in the image"
         self._results = iter([run.result for run in stored.runs])
 
     def why_missing(self, shell: str) -> str | None:
         """The stated reason, if the image lacks the shell."""
-        return None if self.image.shells.get(shell) else self._missing
+        return None if self.images[shell].shells.get(shell) else self._missing
 
     def run(self, _: Invocation) -> Result:
         """The next result; ArchiveError after the last."""
@@ -208,7 +210,7 @@ def play_execution(
     """
     utc = str(stored.provenance.get("utc"))
     failed = [""] * MAX_ATTEMPTS if stored.unmeasured else []
-    player = Player(stored, *image)
+    player = Player(generation.cell.shell, stored, *image)
     made = execute_cell(study, task, generation, player, world_for, utc, failed)
     return made.model_copy(update=stated(stored))
 

@@ -197,7 +197,7 @@ def _notes(archived: ArchivedStudy, sandbox: Sandbox | None) -> Iterator[str]:
             for seed in archived.study.seeds
         ):
             yield f"this checkout makes other worlds for {task.id}; the archived ones were used"
-    if sandbox and archived.image_file:
-        for shell in archived.study.shells:
-            was, now = archived.image_file.image.shells.get(shell), sandbox.image.shells.get(shell)
+    if sandbox:
+        for shell, file in archived.images.items():
+            was, now = file.image.shells.get(shell), sandbox.images[shell].shells.get(shell)
             yield f"{shell}: archived {was or 'not in the image'}, now {now or 'not in the image'}"

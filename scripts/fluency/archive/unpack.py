@@ -29,7 +29,7 @@ MAX_DOCUMENT = 64 << 20
 """Bytes of a file that is read into memory."""
 MAX_DOCUMENTS = 1 << 30
 """Bytes of all files except the image."""
-MAX_IMAGE = 3 << 30
+MAX_IMAGES = 3 << 30
 """Bytes of the image, which is only hashed."""
 
 
@@ -177,7 +177,7 @@ def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> Unpacked
     if not has_valid_self_hash(manifest.model_dump()):
         what = "its own hash does not fit: it was edited after the archive was made"
         archive.problems.append(ArchiveFinding(MANIFEST_NAME, what))
-    unseen = set(manifest.files)
+    unseen, of_images = set(manifest.files), 0
     for name, size, source in reader:
         if name not in unseen:
             raise ArchiveError(
@@ -185,10 +185,11 @@ def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> Unpacked
                 where=f"{path}: {ascii(name)[1:-1]}",
             )
         unseen.remove(name)
-        is_image, start = name == IMAGE, contents.tell()
-        if size > (MAX_IMAGE if is_image else MAX_DOCUMENTS - start):
+        is_image, start = name.startswith(IMAGE), contents.tell()
+        of_images += size * is_image
+        if of_images > MAX_IMAGES or (not is_image and size > MAX_DOCUMENTS - start):
             what = (
-                f"its image holds more than {MAX_IMAGE:,} bytes, or its other files together more "
+                f"its images hold more than {MAX_IMAGES:,} bytes, or its other files together more "
                 f"than {MAX_DOCUMENTS:,}"
             )
             raise ArchiveError(what, where=str(path))

@@ -19,7 +19,7 @@ from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.archive.archived_study import ArchivedStudy, read_archived_study, write_opened
 from fluency.archive.manifest import MANIFEST_NAME, ArchiveFinding, Manifest
 from fluency.archive.pack import (
-    IMAGE_FILE,
+    IMAGES,
     PROJECT_FILES,
     README_FILE,
     SANDBOX_FILES,
@@ -322,8 +322,8 @@ def check_sources(archived: ArchivedStudy, report: VerifyReport) -> None:
         held = {each.replace(name, path): blob for each, blob in files.blobs(name).items()}
         what = "neither this checkout nor the stated commit, as far as it is known here, has it so"
         report.compare(path, report.source.has(path, held), what)
-    if file := archived.image_file:
-        image, where = file.image, IMAGE_FILE
+    for shell, file in archived.images.items():
+        image, where = file.image, f"{IMAGES}/{shell}.json"
         built = archived.sandbox_sha256(image.shells) == image.content_sha256
         report.compare(where, built, "it was not built from the archived sandbox")
         origin = archive_origin(image.archives.get(NAME, "none"), image.architecture)
@@ -462,14 +462,13 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
     """It ran the tasks' commands in each shell of the image, and is judged like a cell."""
     if not archived.study.control or (archived.control is None and report.missing):
         return
-    stored, where, file = archived.control, archived.control_name, archived.image_file
-    if stored is None or file is None:
-        report.check(where if file else IMAGE_FILE, False, "the archive does not hold it")
+    stored, where, held = archived.control, archived.control_name, {*archived.held_shells()}
+    if stored is None:
+        report.check(where, False, "the archive does not hold it")
         return
     study, shells = archived.study, {run.shell for run in stored.runs}
-    held = {shell for shell in study.shells if file.image.shells.get(shell)}
     same = shells == held and {*stored.not_measured} == {*study.shells} - held
-    report.check(where, same, "its shells are not the image's")
+    report.check(where, same, "its shells are not the images'")
     limits, seeds = study.sandbox.limits, set(map(str, study.seeds))
     for run in stored.runs:
         possible = run.results.keys() == seeds and all(

@@ -13,7 +13,7 @@ from fluency.core.provenance import Provenance
 from fluency.core.records import read_control
 from fluency.core.study import Study, read_study
 from fluency.core.study_view import StudyView
-from fluency.core.table import RECORD_TYPES, fixed_products, load_records, record_path
+from fluency.core.table import RECORD_TYPES, fixed_products, image_path, load_records, record_path
 from fluency.core.tasks import Task, load_tasks
 
 
@@ -50,5 +50,8 @@ class LoadedStudy:
     def products(self) -> list[str]:
         """Every file that the study's rules make but the archive, as the rules name them."""
         folder, last = f"{RESULTS.name}/{self.study.study}", fixed_products(self.study)
-        ends = [f"{RESULTS.name}/image.json", *(f"{folder}/{name}" for name in last)]
-        return self.record_paths() + ends
+        return [*self.record_paths(), *self.images(), *(f"{folder}/{name}" for name in last)]
+
+    def images(self) -> list[str]:
+        """The record of each shell's image."""
+        return [str(image_path(Path(RESULTS.name), shell)) for shell in self.study.shells]

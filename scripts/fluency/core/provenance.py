@@ -29,7 +29,7 @@ from fluency.core.schema import (
 )
 from fluency.core.shells import ConditionName
 from fluency.core.study import Limits, Price, Study, total_usd
-from fluency.core.table import CellRecords
+from fluency.core.table import CellRecords, image_path
 from fluency.core.tasks import Task
 
 
@@ -207,7 +207,7 @@ def _in_order(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _in_order(part) for name, part in value.items()}
     if isinstance(value, list):
-        return sorted(value, key=str)
+        return sorted(value, key=lambda one: (str([*getattr(one, "shells", ())]), str(one)))
     return round(value, 6)
 
 
@@ -291,10 +291,10 @@ def _sampling(generation: Generation) -> dict[str, Any]:
     }
 
 
-def read_startup_times(results: Path) -> dict[str, float | None]:
-    """Shell -> seconds of an empty command, from `image.json`; empty without that file."""
-    path = Path(results) / "image.json"
-    return read_json(path).get("start_up_s", {}) if path.exists() else {}
+def read_startup_times(results: Path, shells: Iterable[str]) -> dict[str, float | None]:
+    """Shell -> seconds of an empty command, from the records of the images that there are."""
+    paths = [path for path in (image_path(results, shell) for shell in shells) if path.exists()]
+    return {shell: s for path in paths for shell, s in read_json(path)["start_up_s"].items()}
 
 
 def _relative(path: Path) -> str:

@@ -425,7 +425,6 @@ class Control(Record):
     It holds every task's first reference and first wrong command in each shell there is.
     """
 
-    image: ImageInfo
     runs: list[ControlRun]
     not_measured: dict[str, str]
     """Shell -> why none of its commands could run."""

@@ -123,6 +123,7 @@ class Shell:
     # about a text that it cannot parse.
     missing_command: str
     syntax_error: str
+    archived: bool = False  # its image takes it from its release's archive
     # Under which answers run again, where the study asks for them.
     conditions: tuple[Condition, ...] = ()
     install_hint: str = "rebuild the image: `make image`"  # where the image lacks it
@@ -161,8 +162,8 @@ SHELLS: dict[str, Shell] = {
             tool_name="powershell",
             argv=("/opt/microsoft/powershell/7/pwsh", "-NoProfile", "-NonInteractive", "-Command"),
             version_command="$PSVersionTable.PSVersion.ToString()",
-            # The shell itself is not a Debian package: the image takes its pinned release.
             packages=("libicu72",),
+            archived=True,
             empty_command="exit",
             trivial_answers=("$null", "$true", "Write-Output ''"),
             print_command=lambda lines: ", ".join(

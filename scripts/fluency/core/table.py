@@ -160,6 +160,11 @@ def record_path(results: Path, stage: str, cell: Cell) -> Path:
     return Path(results) / stage / f"{cell.path}.json"
 
 
+def image_path(results: Path, shell: str) -> Path:
+    """The file of the record of a shell's image."""
+    return Path(results) / "images" / f"{shell}.json"
+
+
 def load_records(results: Path, cell: Cell) -> CellRecords:
     """The records of one cell; a damaged one is a UserError, an absent one None."""
     paths = {kind: record_path(results, stage, cell) for stage, kind in RECORD_TYPES.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,8 +31,11 @@ MAX_ATTEMPTS = 3
 class Runner(Protocol):
     """What gives the results: the sandbox, or the player of an archive's."""
 
-    image: ImageInfo
     engine: dict[str, Any]
+
+    @property
+    def images(self) -> Mapping[str, ImageInfo]:
+        """Shell -> its image."""
 
     def why_missing(self, shell: str) -> str | None:
         """Why a shell cannot be measured; None if it can."""
@@ -98,7 +101,7 @@ def execute_cell(
         cell=generation.cell,
         request_key=generation.answer.request_key,
         extraction=extraction,
-        image=sandbox.image,
+        image=sandbox.images[shell],
         limits=limits,
         timeout_s=limits.deadline_s(shell),
         engine=sandbox.engine,

@@ -17,12 +17,13 @@ from fluency.common.paths import CACHE, RESULTS, SANDBOX
 from fluency.common.terminal import log_line
 from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
+from fluency.core.table import image_path
 from fluency.execution import powershell
 from fluency.execution.base_image import PUBLIC, SUITE, WHERE, ensure_base, run_build
 from fluency.execution.container import LABELS, remove
 from fluency.execution.engine import BUILD_S, Engine, both_ends, ensure_engine
-from fluency.execution.image_content import REPOSITORY, SOURCES, content_sha256, image_tag
-from fluency.execution.powershell import NAME, archive_path, can_download
+from fluency.execution.image_content import REPOSITORY, SOURCES, content_sha256, shells_in
+from fluency.execution.powershell import archive_for, archive_path, can_download
 
 PROBE_S = 300
 PROBE_VARIABLES = [
@@ -38,34 +39,37 @@ CHECKOUT_ID = sha256(str(SANDBOX))[:12]
 LOCK = CACHE / f"image-{CHECKOUT_ID[:8]}.lock"  # two runs at once build one image
 UNUSED_AFTER = "24h"
 FOLDER = CACHE / "images"
-"""Where the nodes of a cluster find the image."""
+"""Where the nodes of a cluster find the images."""
 
 
-def ensure_image(engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
-    """The image of this content and PowerShell archive; built if it is missing, or if `rebuild`.
+def image_tag(shell: str) -> str:
+    """The name of a shell's image, by its content and the archive that it was given."""
+    content = f"{content_sha256(shells_in(shell))} {archive_for(shell)}"
+    return f"{REPOSITORY}:{sha256(content)[:12]}"
+
+
+def ensure_image(engine: Engine, shell: str, rebuild: bool = False) -> ImageInfo:
+    """The image of a shell by its content and archive; built if it is missing, or if `rebuild`.
 
     On a cluster it is kept in the shared folder and taken from there.
     """
-    engine = engine or ensure_engine()
-    source = powershell.powershell_source()
-    tag = image_tag(source)
     with file_lock(LOCK, lambda _: log_line("another run makes the image ready: waiting for it")):
-        found = None if rebuild else find_image(engine, tag)
-        if not found and not rebuild and load_image(engine, tag):
-            found = find_image(engine, tag)
+        found = None if rebuild else find_image(engine, shell)
+        if not found and not rebuild and load_image(engine, shell):
+            found = find_image(engine, shell)
         if not found:
-            _build(engine, tag, source)
+            _build(engine, shell)
             remove_older(engine)
-            keep_image(engine, tag)
-            found = find_image(engine, tag)
+            keep_image(engine, shell)
+            found = find_image(engine, shell)
             assert found, "it was just built"
         return found
 
 
-def find_image(engine: Engine, tag: str) -> ImageInfo | None:
-    """The description of an image by its labels; None if it is not there."""
+def find_image(engine: Engine, shell: str) -> ImageInfo | None:
+    """The description of a shell's image by its labels; None if it is not there."""
     try:
-        found = engine.client().inspect_image(tag)
+        found = engine.client().inspect_image(image_tag(shell))
     except docker.errors.ImageNotFound:
         return None
     given, architecture = found["Config"]["Labels"], found["Architecture"]
@@ -76,7 +80,7 @@ def find_image(engine: Engine, tag: str) -> ImageInfo | None:
         content_sha256=labels["content"],
         base=labels["base"],
         architecture=architecture,
-        shells={name: labels.get(f"version.{name}") for name in SHELLS},
+        shells={name: labels.get(f"version.{name}") for name in shells_in(shell)},
         packages_sha256=labels["packages"],
         archives=archives,
         unofficial=unofficial,
@@ -91,21 +95,23 @@ def why_missing(engine: Engine, image: ImageInfo, shell: str) -> str | None:
     return labels.get(f"{LABEL}missing.{shell}") or "the image gives no reason"
 
 
-def build_arguments() -> dict[str, str]:
-    """The Dockerfile's arguments about shells; its defaults are the same."""
-    programs = (f"{shell.name}={shell.argv[0]}" for shell in SHELLS.values())
-    packages = (package for shell in SHELLS.values() for package in shell.packages)
+def build_arguments(shell: str) -> dict[str, str]:
+    """The Dockerfile's arguments about shells; its defaults are those of PowerShell."""
+    shells = [SHELLS[name] for name in shells_in(shell)]
+    programs = (f"{shell.name}={shell.argv[0]}" for shell in shells)
+    packages = (package for shell in shells for package in shell.packages)
     return {"SHELLS": " ".join(programs), "SHELL_PACKAGES": " ".join(packages)}
 
 
-def _build(engine: Engine, tag: str, source: str | None) -> None:
-    log_line("building the sandbox image (two to three minutes)")
-    base = ensure_base(engine)
-    way, missing = powershell.build_argument(source)
-    arguments = {"BASE": base, "POWERSHELL": way, **build_arguments()}
+def _build(engine: Engine, shell: str) -> None:
+    log_line(f"building the sandbox image for {SHELLS[shell].title} (a minute or two)")
+    base, tag, source = ensure_base(engine), image_tag(shell), archive_for(shell)
+    way, missing = powershell.build_argument(source) if SHELLS[shell].archived else ("none", {})
+    arguments = {"BASE": base, "POWERSHELL": way, **build_arguments(shell)}
     interim = f"{REPOSITORY}-building:{tag.partition(':')[2]}"
     labels = {
-        "content": content_sha256(),
+        "content": content_sha256(shells_in(shell)),
+        "sources": content_sha256(),
         "base": base if base == PUBLIC else f"mmdebstrap {SUITE}",
         "powershell-source": source or way,
         "checkout": CHECKOUT_ID,
@@ -118,9 +124,9 @@ def _build(engine: Engine, tag: str, source: str | None) -> None:
             if source:
                 shutil.copy(archive_path(source), f"{folder}/powershell.tar.gz")
             run_build(engine, tag=interim, path=folder, buildargs=arguments)
-        for name, shell in SHELLS.items():
+        for name in shells_in(shell):
             if name not in missing:
-                command = (*shell.argv, shell.version_command)
+                command = (*SHELLS[name].argv, SHELLS[name].version_command)
                 labels[f"version.{name}"] = _probe(engine, interim, *command)
         digest = _probe(engine, interim, "/usr/bin/sha256sum", "/opt/packages.txt")
         labels["packages"] = digest.split()[0]
@@ -163,7 +169,7 @@ def _probe(engine: Engine, image: str, *argv: str) -> str:
 
 
 def remove_older(engine: Engine) -> None:
-    """Remove this checkout's images of other content.
+    """Remove this checkout's images of other sources.
 
     Only those that are older than a day and that no container uses.
     """
@@ -171,40 +177,40 @@ def remove_older(engine: Engine) -> None:
         "dangling": False,
         "until": UNUSED_AFTER,
         "label": f"{LABEL}checkout={CHECKOUT_ID}",
-        "label!": f"{LABEL}content={content_sha256()}",
+        "label!": f"{LABEL}sources={content_sha256()}",
     }
     with suppress(docker.errors.DockerException, OSError):
         engine.client(timeout=120).prune_images(filters)
 
 
-def shared_image_path(tag: str) -> Path:
-    """Where the image of this name is kept in the shared folder."""
-    return FOLDER / f"{tag.replace(':', '-')}.tar"
+def shared_image_path(shell: str) -> Path:
+    """Where the image of a shell is kept in the shared folder."""
+    return FOLDER / f"{shell}-{image_tag(shell).partition(':')[2]}.tar"
 
 
-def keep_image(engine: Engine, tag: str) -> None:
-    """Write the image into the shared folder, if there is one that lacks it.
+def keep_image(engine: Engine, shell: str) -> None:
+    """Write a shell's image into the shared folder, if there is one that lacks it.
 
-    Others are removed from it.
+    Its older ones are removed.
     """
-    path = shared_image_path(tag)
+    path = shared_image_path(shell)
     if not FOLDER.is_dir() or path.exists():
         return
     log_line(f"saving the image for the other nodes: {path}")
-    for older in FOLDER.glob("*.tar"):
+    for older in FOLDER.glob(f"{shell}-*.tar"):
         older.unlink(missing_ok=True)
-    save_image(engine, tag, path)
+    save_image(engine, image_tag(shell), path)
 
 
-def load_image(engine: Engine, tag: str) -> bool:
-    """Load the image from the shared folder; False if it is not there.
+def load_image(engine: Engine, shell: str) -> bool:
+    """Load a shell's image from the shared folder; False if it is not there.
 
     SandboxError if the engine refuses it.
     """
-    path = shared_image_path(tag)
+    path = shared_image_path(shell)
     if not path.exists():
         return False
-    log_line(f"loading the image {tag} from {path}")
+    log_line(f"loading the image from {path}")
     try:
         with path.open("rb") as file:
             for line in engine.client(timeout=BUILD_S).load_image(file):
@@ -230,22 +236,20 @@ def save_image(engine: Engine, name: str, path: Path) -> None:
 
 
 def main() -> int:
-    """Get the image ready and print the version of each shell in it."""
-    info = ensure_image()
-    if not info.shells.get(NAME) and can_download() is None:
-        log_line("the PowerShell release can be downloaded now: building the image again with it")
-        info = ensure_image(rebuild=True)
-    forget_other_image(info, RESULTS / "image.json")
+    """Get each shell's image ready and print the shell's version in it."""
+    engine = ensure_engine()
     for name, shell in SHELLS.items():
-        print(f"{shell.title}: {info.shells.get(name) or 'not in the image'}")
+        info = ensure_image(engine, name)
+        if not info.shells[name] and can_download() is None:
+            log_line(f"{shell.title} can be downloaded now: building its image again")
+            info = ensure_image(engine, name, rebuild=True)
+        forget_other_image(info, image_path(RESULTS, name))
+        print(f"{shell.title}: {info.shells[name] or 'not in its image'}")
     return 0
 
 
 def forget_other_image(info: ImageInfo, record: Path) -> None:
-    """Remove the record of an image with other shells.
-
-    The next run then executes every command in this one.
-    """
+    """Remove a record of an image with other shells; the next run then executes in this one."""
     if record.exists() and read_json(record)["image"]["shells"] != info.shells:
         record.unlink()
-        log_line("the shells of the image have changed: the next run executes every command again")
+        log_line("a shell's image has changed: the next run executes the shell's commands again")

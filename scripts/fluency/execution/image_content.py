@@ -11,7 +11,7 @@ from pathlib import Path
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import SANDBOX
-from fluency.core.shells import SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.execution.protocol import RUNNER_PROTOCOL
 
 REPOSITORY = "agent-shell-sandbox"
@@ -21,11 +21,13 @@ SOURCES = (
 )
 
 
-def content_sha256(shells: Iterable[str] = SHELLS, folder: Path = SANDBOX) -> str:
-    """SHA-256 of the source files in a folder, of these shells with conditions, and the protocol.
+def shells_in(shell: str) -> tuple[str, ...]:
+    """The shells in the image of one: the canary's, which Debian has, and that one."""
+    return tuple(dict.fromkeys((DESIGN_SHELLS[0], shell)))
 
-    By default of all shells, which one image holds; a cell and a study depend on their own alone.
-    """
+
+def content_sha256(shells: Iterable[str] = (), folder: Path = SANDBOX) -> str:
+    """SHA-256 of the source files in a folder, the protocol, and these shells with conditions."""
     entries = {
         shell.name: [
             *(shell.argv, shell.packages, shell.version_command),
@@ -38,8 +40,3 @@ def content_sha256(shells: Iterable[str] = SHELLS, folder: Path = SANDBOX) -> st
     }
     files = {name: sha256_file(folder / name) for name in SOURCES}
     return sha256(canonical_json({"protocol": RUNNER_PROTOCOL, "shells": entries} | files))
-
-
-def image_tag(powershell: str | None) -> str:
-    """The image's name, by its content and the SHA-256 of the PowerShell archive that was given."""
-    return f"{REPOSITORY}:{sha256(f'{content_sha256()} {powershell}')[:12]}"

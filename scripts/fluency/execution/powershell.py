@@ -15,6 +15,7 @@ from fluency.common.errors import SandboxError
 from fluency.common.files import atomic_file, sha256_file, write_atomic
 from fluency.common.paths import CACHE, ROOT, SANDBOX
 from fluency.common.terminal import log_line
+from fluency.core.shells import SHELLS
 
 NAME = "pwsh"
 VARIABLE = "POWERSHELL_ARCHIVE"
@@ -72,6 +73,11 @@ def archive_origin(label: str, architecture: str) -> tuple[dict[str, str], list[
     if label == "none":
         return {}, []
     return {NAME: label}, [] if label in pinned().values() else [NAME]
+
+
+def archive_for(shell: str) -> str | None:
+    """SHA-256 of the archive that a shell's image is given, if it takes one."""
+    return powershell_source() if SHELLS[shell].archived else None
 
 
 def powershell_source() -> str | None:

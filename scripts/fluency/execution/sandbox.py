@@ -6,6 +6,7 @@ import contextlib
 import secrets
 import shlex
 import threading
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import Any
@@ -35,13 +36,15 @@ GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with o
 
 
 class Sandbox:
-    """Runs commands; safe to call from several threads. `image` and `engine` go into every record.
+    """Runs commands; safe to call from several threads. Shell's image and `engine` are recorded.
 
     `refused`: why the engine does not take the seccomp profile, which is then left out.
     """
 
-    def __init__(self, engine: Engine, image: ImageInfo, parallel: int, runtime: str = "") -> None:
-        self.image = image
+    def __init__(
+        self, engine: Engine, images: Mapping[str, ImageInfo], parallel: int, runtime: str = ""
+    ) -> None:
+        self.images = images
         self.engine: dict[str, Any] = engine.facts | {"seccomp_profile": profile_sha256()}
         if runtime:
             self.engine["runtime"] = runtime
@@ -96,8 +99,8 @@ class Sandbox:
             self._engine.client(timeout=1).kill(found["Id"])
 
     def why_missing(self, shell: str) -> str | None:
-        """Why a shell cannot be measured in this image; None if it can."""
-        why = why_missing(self._engine, self.image, shell)
+        """Why a shell cannot be measured in its image; None if it can."""
+        why = why_missing(self._engine, self.images[shell], shell)
         return why and f"the sandbox image holds no {SHELLS[shell].title}: {why}"
 
     def canary(self, limits: Limits) -> None:
@@ -143,7 +146,8 @@ class Sandbox:
                 del measures["seccomp"]
             if self.engine.get("rootless"):  # its users rarely have the processors' controller
                 del measures["more-weight"]
-        config = isolation.container_config(self.image.image_id, LABELS, measures)
+        image = self.images.get(invocation.shell) or next(iter(self.images.values()))
+        config = isolation.container_config(image.image_id, LABELS, measures)
         sent = encode(invocation, nonce)
         max_bytes = 4 * limits.output_bytes + (8 << 20)
         timeout_s = PATIENCE * invocation.timeout_s + GRACE_S
@@ -160,21 +164,25 @@ class Sandbox:
             raise self._stopped
 
 
-def open_sandbox(config: SandboxConfig) -> Sandbox:
-    """Find or start the engine, find or build the image, run the canary."""
+def open_sandbox(config: SandboxConfig, shells: Iterable[str] = SHELLS) -> Sandbox:
+    """Find or start the engine, find or build the shells' images, run the canary."""
     engine = ensure_engine()
-    image = ensure_image(engine)
-    sandbox = checked_sandbox(engine, image, config.containers, config.limits, config.runtime)
+    images = {shell: ensure_image(engine, shell) for shell in shells}
+    sandbox = checked_sandbox(engine, images, config.containers, config.limits, config.runtime)
     if why := sandbox.refused:
         log_line(f"{why}; the run goes on without this measure, and every record says so")
     return sandbox
 
 
 def checked_sandbox(
-    engine: Engine, image: ImageInfo, parallel: int, limits: Limits, runtime: str = ""
+    engine: Engine,
+    images: Mapping[str, ImageInfo],
+    parallel: int,
+    limits: Limits,
+    runtime: str = "",
 ) -> Sandbox:
     """A sandbox whose canary succeeded, with the engine's seccomp profile where it refuses ours."""
-    sandbox = Sandbox(engine, image, parallel, runtime)
+    sandbox = Sandbox(engine, images, parallel, runtime)
     try:
         sandbox.canary(limits)
     except MeasureRefused as error:
@@ -187,11 +195,10 @@ def checked_sandbox(
 REPEATS = 5
 
 
-def startup_times(sandbox: Sandbox, world: World, limits: Limits) -> dict[str, float]:
-    """Shell -> median seconds of an empty command, for each shell in the image."""
-    times = {}
-    for name, shell in SHELLS.items():
-        if sandbox.image.shells.get(name):
-            empty = Invocation(name, shell.empty_command, world, limits, limits.deadline_s(name))
-            times[name] = round(median(sandbox.run(empty).wall_s for _ in range(REPEATS)), 4)
-    return times
+def startup_times(sandbox: Sandbox, shell: str, world: World, limits: Limits) -> dict[str, float]:
+    """The shell -> median seconds of its empty command; empty if its image lacks it."""
+    if sandbox.why_missing(shell):
+        return {}
+    command, deadline_s = SHELLS[shell].empty_command, limits.deadline_s(shell)
+    empty = Invocation(shell, command, world, limits, deadline_s)
+    return {shell: round(median(sandbox.run(empty).wall_s for _ in range(REPEATS)), 4)}

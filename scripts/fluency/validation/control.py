@@ -35,4 +35,4 @@ def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox) -> Contro
         )
         for ran in commands
     ]
-    return Control(image=sandbox.image, runs=runs, not_measured=lacking)
+    return Control(runs=runs, not_measured=lacking)

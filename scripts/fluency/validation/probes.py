@@ -183,7 +183,7 @@ class Prober:
 
     def _key(self, invocation: Invocation, repeat: int) -> str:
         """Everything that a result depends on; a task's checks are applied again."""
-        image = self._sandbox.image
+        image = self._sandbox.images[invocation.shell]
         parts = [
             [image.content_sha256, image.shells],
             [invocation.shell, invocation.command, invocation.condition],

@@ -192,7 +192,7 @@ def validate(
     started = time.monotonic()
     tasks = load_tasks(list(task_ids) or "all", root)
     check_world_pair(seeds, tasks)
-    there = [shell for shell in SHELLS if sandbox.image.shells.get(shell)]
+    there = [shell for shell in SHELLS if not sandbox.why_missing(shell)]
     limits = limits or Limits()
     prober = Prober(sandbox, tasks, limits, kept)
     report = ValidationReport()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,8 +31,6 @@ from fluency.core.study import Cell
 from fluency.core.table import record_path
 from fluency.execution import image
 from fluency.execution.engine import find_engine
-from fluency.execution.image_content import image_tag
-from fluency.execution.powershell import powershell_source
 from fluency.workflow.run_plan import jobs_to_run
 from fluency.workflow.snakemake_process import run_snakemake, snakemake_command
 
@@ -62,7 +60,7 @@ def run_on_cluster(profile: str, loaded: LoadedStudy, arguments: Sequence[str]) 
         if asked == 2:  # a user's error
             return asked
     if rules - {"generate", "gather", "report"}:
-        share_image()
+        share_images(loaded.study.shells)
         cells = {job.cell for job in jobs if job.cell}
         answered = [c for c in cells if record_path(RESULTS, "generations", c).exists()]
         # In the seeded order of asking every slice mixes shells, tasks and models, so that no
@@ -109,13 +107,13 @@ def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) 
     return count
 
 
-def share_image() -> None:
-    """Make the folder in which nodes look for the image, and put this machine's there, if any."""
+def share_images(shells: Iterable[str]) -> None:
+    """Make the folder in which nodes look for images, and put those of this machine there."""
     image.FOLDER.mkdir(parents=True, exist_ok=True)
     with suppress(SandboxError):  # the submitting machine needs no engine
-        tag = image_tag(powershell_source())
-        if (engine := find_engine()) and image.find_image(engine, tag):
-            image.keep_image(engine, tag)
+        for shell in shells:
+            if (engine := find_engine()) and image.find_image(engine, shell):
+                image.keep_image(engine, shell)
 
 
 def node_environment(environ: Mapping[str, str]) -> dict[str, str]:

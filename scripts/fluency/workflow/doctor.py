@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -16,10 +16,9 @@ from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, read_study
 from fluency.execution.engine import Engine, find_engine
-from fluency.execution.image import find_image, why_missing
-from fluency.execution.image_content import image_tag
+from fluency.execution.image import find_image, image_tag, why_missing
 from fluency.execution.isolation import profile_sha256
-from fluency.execution.powershell import INSTALL_HINT, RELEASE_PAGE, powershell_source
+from fluency.execution.powershell import INSTALL_HINT, RELEASE_PAGE
 from fluency.execution.sandbox import checked_sandbox
 from fluency.workflow.preflight import unwritable
 
@@ -107,27 +106,29 @@ def _engine() -> Iterator[Check]:
 
 
 def _image() -> Iterator[Check]:
-    tag, engine = image_tag(powershell_source()), find_engine()
-    if engine is None:
+    if (engine := find_engine()) is None:
         return
-    if (image := find_image(engine, tag)) is None:
-        how = "`make image` builds it in a minute or two"
-        yield Check("sandbox image", f"{tag} is not built yet", how)
-        return
-    yield Check("sandbox image", f"{tag}, base {image.base}, {image.architecture}")
-    yield from _rows("a known command", _known_command(engine, image))
+    images = {name: image for name in SHELLS if (image := find_image(engine, name))}
+    for name in SHELLS:
+        if image := images.get(name):
+            found, how = f"{image_tag(name)}, base {image.base}, {image.architecture}", ""
+        else:
+            found, how = f"{image_tag(name)} is not built yet", "`make image` builds it in minutes"
+        yield Check(f"image for {name}", found, how)
+    if images:
+        yield from _rows("a known command", _known_command(engine, images))
     how = f"{INSTALL_HINT} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
-    for name, shell in SHELLS.items():
+    for name, image in images.items():
         if why := why_missing(engine, image, name):
             advice = f"{name} is not measured: {how}"
-            yield Check(shell.short_title, f"not in the image: {why}", advice)
+            yield Check(SHELLS[name].short_title, f"not in the image: {why}", advice)
         else:
-            yield Check(shell.short_title, str(image.shells[name]))
+            yield Check(SHELLS[name].short_title, str(image.shells[name]))
 
 
-def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Check]:
+def _known_command(engine: Engine, images: Mapping[str, ImageInfo]) -> Iterator[Check]:
     """One real execution: an engine may answer and start no container, or drop some limits."""
-    sandbox = checked_sandbox(engine, image, 1, Limits())
+    sandbox = checked_sandbox(engine, images, 1, Limits())
     yield Check("a known command", "gave the known result, within its limits")
     refused = sandbox.refused
     own = "the engine's own, larger profile is used, and every record says so" if refused else ""

@@ -161,10 +161,10 @@ class Pipeline:
     def image(self, wildcards: Any, input: Any, output: Any) -> None:
         from fluency.execution.sandbox import startup_times
 
-        sandbox = self.sandbox()
+        sandbox, shell = self.sandbox(), wildcards.shell
         world, limits = build_world(self.study.seeds[0]), self.study.sandbox.limits
-        facts = {"image": sandbox.image.model_dump(), "engine": sandbox.engine}
-        facts["start_up_s"] = startup_times(sandbox, world, limits)
+        facts = {"image": sandbox.images[shell].model_dump(), "engine": sandbox.engine}
+        facts["start_up_s"] = startup_times(sandbox, shell, world, limits)
         write_atomic(Path(output[0]), pretty_json(facts))
 
     @logged
@@ -180,7 +180,8 @@ class Pipeline:
         task = self.loaded.task_of[cell.task]
         generation = read_record(Generation, Path(input.generation[0]))
         attempts = RESULTS / "attempts" / f"{cell.path}.json"
-        image, request_key = sandbox.image.model_dump(), generation.answer.request_key
+        image = sandbox.images[cell.shell].model_dump()
+        request_key = generation.answer.request_key
         tags = self.keys.tags("execute", cell.shell, cell.task)
         key = sha256(canonical_json([tags, image, request_key]))
         execute = partial(execute_cell, study, task, generation, sandbox, world_for, utc_now())
@@ -234,7 +235,7 @@ class Pipeline:
     def _open_sandbox(self) -> Any:
         from fluency.execution.sandbox import open_sandbox
 
-        return open_sandbox(self.study.sandbox)
+        return open_sandbox(self.study.sandbox, self.study.shells)
 
     def _open_generator(self) -> Generator:
         store, spent = AnswerStore(ANSWERS), self.estimate.spent_usd
@@ -272,7 +273,8 @@ def bring_to_present(paths: Iterable[str | Path]) -> None:
 def provenance_of(loaded: LoadedStudy) -> Provenance:
     """Where the study's numbers come from, with its deviations from the registration it names."""
     collector = ProvenanceCollector(loaded.study, map(loaded.records, loaded.cells))
-    found = collector.provenance(loaded.tasks, loaded.files, read_startup_times(RESULTS))
+    start_up_s = read_startup_times(RESULTS, loaded.study.shells)
+    found = collector.provenance(loaded.tasks, loaded.files, start_up_s)
     return with_registration(found, loaded.study, loaded.tasks)
 
 

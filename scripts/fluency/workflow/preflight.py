@@ -14,6 +14,7 @@ from fluency.common.words import plural
 from fluency.core.config_files import file_defining
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import SHELLS
+from fluency.core.table import image_path
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
 from fluency.generation.api_keys import is_embedded, keys_of, variables_of
@@ -71,15 +72,12 @@ def missing_keys(estimate: CostEstimate) -> list[str]:
 
 
 def missing_shells(loaded: LoadedStudy) -> list[str]:
-    """A sentence for each shell that the image record says is missing; empty without a record."""
-    record = RESULTS / "image.json"
-    if not record.exists():
-        return []
-    there = read_json(record)["image"]["shells"]
+    """A sentence for each shell that the record of its image says is missing."""
+    records = {name: image_path(RESULTS, name) for name in loaded.study.shells}
     return [
-        f"{shell.short_title} in the sandbox image, so it is not measured: {shell.install_hint}"
-        for shell in map(SHELLS.__getitem__, loaded.study.shells)
-        if not there.get(shell.name)
+        f"{shell.short_title} in its sandbox image, so it is not measured: {shell.install_hint}"
+        for shell, record in ((SHELLS[name], record) for name, record in records.items())
+        if record.exists() and not read_json(record)["image"]["shells"][shell.name]
     ]
 
 

@@ -15,14 +15,15 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import AS_DESIGNED, SHELLS
 from fluency.core.study import Cell
 from fluency.core.task_world import world_for
-from fluency.execution.image_content import content_sha256
+from fluency.execution.image_content import content_sha256, shells_in
 from fluency.execution.isolation import container_config, isolation
-from fluency.execution.powershell import powershell_source
+from fluency.execution.powershell import archive_for
 from fluency.execution.protocol import EMPTY_WORLD, Invocation, header
 from fluency.generation.request import requests_of
 from fluency.registration import others_of, read_registration, siblings
 
 WILDCARDS = {
+    "image": ("shell",),
     "generate": ("model", "shell", "task", "trial"),
     "execute": ("shell", "task"),
     "score": ("task",),
@@ -69,8 +70,8 @@ class RerunKeys:
             for task in self.tasks
         }
 
-    def image(self) -> dict[str, Any]:
-        return {"sandbox": content_sha256(), "powershell": powershell_source()}
+    def image(self, shell: str) -> dict[str, Any]:
+        return {"sandbox": content_sha256(shells_in(shell)), "archive": archive_for(shell)}
 
     def generate(self, *cell: Any) -> dict[str, Any]:
         request = self.requests[Cell(*cell)]
@@ -102,7 +103,7 @@ class RerunKeys:
         }
         container = container_config("", {}, isolation(limits, runtime=sandbox.runtime))
         return {
-            "sandbox": content_sha256([shell]),
+            "sandbox": content_sha256(shells_in(shell)),
             "limits": sha256(canonical_json(container)),
             "conditions": canonical_json(headers),
         }

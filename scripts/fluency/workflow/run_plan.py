@@ -36,7 +36,7 @@ CHANGED = re.compile(r"'(\w+):[0-9a-f]+'")
 
 
 class Job(NamedTuple):
-    """A job that a run would do, and why; `cell` is None for what is made once for the study."""
+    """A job that a run would do, and why; `cell` is None for what is not of one cell."""
 
     rule: str
     reason: str
@@ -52,7 +52,7 @@ def jobs_to_run(loaded: LoadedStudy) -> Iterator[Job]:
         raise UserError("the dry run failed", where="snakemake -n", hint="see the lines above")
     for rule, reason, cell in map(json.loads, done.stdout.splitlines()):
         if rule != "all":
-            yield Job(rule, _shortened(reason), Cell(**cell) if cell else None)
+            yield Job(rule, _shortened(reason), Cell(**cell) if "trial" in cell else None)
 
 
 def _shortened(reason: str) -> str:

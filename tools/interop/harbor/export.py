@@ -73,7 +73,7 @@ def task_files(task: Task, shell: Shell, study: Study) -> Iterator[tuple[str, by
     worlds = {seed: _packed(task, shell, study, seed) for seed in study.seeds}
     yield "task.toml", config(task, shell, study)
     yield "instruction.md", instruction(task, shell)
-    yield from environment(worlds[study.seeds[0]])
+    yield from environment(shell.name, worlds[study.seeds[0]])
     yield "solution/solve.sh", (SCRIPTS / "solve.sh").read_bytes()
     yield "solution/command", task.references[shell.name][0]
     yield from verifier(task, study.seeds, worlds)
@@ -138,10 +138,10 @@ def _table(name: str, values: Mapping[str, Any]) -> str:
     return "\n".join([*([f"[{name}]"] if name else []), *lines, ""])
 
 
-def environment(world: bytes) -> Iterator[tuple[str, bytes | str]]:
+def environment(shell: str, world: bytes) -> Iterator[tuple[str, bytes | str]]:
     """The sandbox image's sources, and the world that stage.py unpacks at the start."""
     head, _ = (SANDBOX / "Dockerfile").read_text(encoding="utf-8").split("ENTRYPOINT ")
-    for name, value in build_arguments().items():
+    for name, value in build_arguments(shell).items():
         head = re.sub(rf"^ARG {name}=.*", f'ARG {name}="{value}"', head, flags=re.M)
     yield "environment/Dockerfile", head + TAIL
     for name in SOURCES:
