@@ -11,6 +11,7 @@ from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE
 from fluency.core.shells import SHELLS
 from fluency.core.study import SandboxConfig
+from fluency.execution.engine import Engine
 from fluency.execution.powershell import NAME
 from fluency.execution.sandbox import Sandbox, open_sandbox
 
@@ -48,8 +49,14 @@ def sandbox() -> Sandbox:
         return open_sandbox(SandboxConfig())
 
 
+@pytest.fixture(scope="session")
+def engine(sandbox: Sandbox) -> Engine:
+    """The container engine that the sandbox uses."""
+    return sandbox._engine
+
+
 @pytest.fixture(autouse=True)
-def _engine(request: pytest.FixtureRequest) -> None:
+def _open_for_marked(request: pytest.FixtureRequest) -> None:
     """Open the sandbox for a test of the engine; skip one that needs a missing PowerShell."""
     if request.node.get_closest_marker("engine"):
         request.getfixturevalue("sandbox")

@@ -191,9 +191,9 @@ def within_s(run: Callable[..., Result]) -> float:
 
 
 @pytest.fixture(scope="module")
-def outcomes(sandbox) -> dict[str, tuple[Result, float]]:
+def outcomes(sandbox, engine) -> dict[str, tuple[Result, float]]:
     """All attacks once, several at a time: id -> result and seconds."""
-    crowded = Sandbox(sandbox._engine, sandbox.images, AT_ONCE)
+    crowded = Sandbox(engine, sandbox.images, AT_ONCE)
 
     def mount(given, attempts: int = MAX_ATTEMPTS) -> tuple[str, tuple[Result, float]]:
         run, attack = given.values
@@ -220,8 +220,8 @@ def test_the_attack_loses(outcomes, run, attack):
     assert took < most_s + MARGIN_S and result.wall_s < most_s + MARGIN_S / 2
 
 
-def test_sandbox_after_all_attacks_is_as_before(sandbox, outcomes):
-    wait_for(lambda: not own_containers(sandbox._engine, all=True), 10)
+def test_sandbox_after_all_attacks_is_as_before(sandbox, engine, outcomes):
+    wait_for(lambda: not own_containers(engine, all=True), 10)
     result = bash(sandbox, "ls -A /tmp ~; pgrep -u agent -c; cat README.md", *BOTH)
     assert result.stdout.data == "/home/agent:\n\n/tmp:\n1\n# read me\n"
     assert result.helpers_intact and not result.leftover

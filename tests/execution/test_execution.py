@@ -264,14 +264,14 @@ def test_service_bodies_jobs_and_entity_tags(sandbox):
     assert [r.status for r in result.http_requests][:3] == [422, 405, 200]
 
 
-def test_the_image_says_what_it_is(sandbox):
+def test_the_image_says_what_it_is(sandbox, engine):
     image = sandbox.images["pwsh"]
     assert image.shells["bash"].startswith("5.") and len(image.content_sha256) == 64
     packages = text(bash(sandbox, "sha256sum < /opt/packages.txt | cut -c1-64"))
     assert packages == sandbox.images["bash"].packages_sha256
     without = image.model_copy(update={"shells": {"bash": "5", "pwsh": None}})
     with pytest.raises(SandboxError, match="no PowerShell 7"):
-        pwsh(Sandbox(sandbox._engine, {"pwsh": without}, 1), "1")
+        pwsh(Sandbox(engine, {"pwsh": without}, 1), "1")
 
 
 COMMAND = (

@@ -70,14 +70,14 @@ def test_run_after_an_error_needs_a_sane_canary(sandbox, monkeypatch):
         ("yes", "more than a result can hold", "more than a result can hold"),
     ],
 )
-def test_read_result_of_broken_runner(sandbox, script, before, after):
+def test_read_result_of_broken_runner(sandbox, engine, script, before, after):
     """It is the sandbox's failure before the command starts, and the command's own from then on."""
     bounds = {"within_s": 5, "most_bytes": 100_000}
     with pytest.raises(SandboxError, match=before):
         pretend(sandbox, script, **bounds)
     result = pretend(sandbox, STARTS + script, **bounds)
     assert after in result.lost and (result.exit_code, result.stdout.bytes) == (None, 0)
-    wait_for(lambda: not own_containers(sandbox._engine))
+    wait_for(lambda: not own_containers(engine))
 
 
 def test_read_result_lost_by_the_engine(sandbox):
@@ -87,11 +87,11 @@ def test_read_result_lost_by_the_engine(sandbox):
 
 
 @pytest.mark.parametrize("how", ["kill", "stop", "remove_container", "pause", "long ago"])
-def test_read_result_container_ended_from_outside(sandbox, how):
-    client = sandbox._engine.client(timeout=20)
+def test_read_result_container_ended_from_outside(sandbox, engine, how):
+    client = engine.client(timeout=20)
 
     def end() -> bool:
-        for found in own_containers(sandbox._engine):
+        for found in own_containers(engine):
             with contextlib.suppress(docker.errors.APIError):
                 # Its script has said its first line by then.
                 if "'sleep" not in str(client.top(found)):
@@ -109,16 +109,16 @@ def test_read_result_container_ended_from_outside(sandbox, how):
     with pytest.raises(ResultLost, match="from outside"):
         pretend(sandbox, STARTS + "trap '' TERM; sleep 15", within_s=8 if how == "long ago" else 5)
     ended.join()
-    wait_for(lambda: not own_containers(sandbox._engine))
+    wait_for(lambda: not own_containers(engine))
 
 
-def test_read_result_engine_cannot_say_how_it_ended(sandbox, monkeypatch):
+def test_read_result_engine_cannot_say_how_it_ended(sandbox, engine, monkeypatch):
     """Its events are of its memory alone: after a restart it knows nothing of the container."""
     session = session_of(sandbox, STARTS + "exit 9")
-    assert read_result(sandbox._engine, session, NONCE).lost == "exit code 9"
+    assert read_result(engine, session, NONCE).lost == "exit code 9"
     monkeypatch.setattr(container, "END_S", 2)
     with pytest.raises(ResultLost, match="does not know how the container ended"):
-        read_result(sandbox._engine, replace(session, container="0" * 64), NONCE)
+        read_result(engine, replace(session, container="0" * 64), NONCE)
 
 
 def test_run_lost_result_needs_sane_canary(sandbox, monkeypatch):
@@ -130,15 +130,15 @@ def test_run_lost_result_needs_sane_canary(sandbox, monkeypatch):
         bash(sandbox, "echo")
 
 
-def test_a_deleted_image(sandbox):
-    client, tag = sandbox._engine.client(), "agent-shell-sandbox:to-be-deleted"
+def test_a_deleted_image(sandbox, engine):
+    client, tag = engine.client(), "agent-shell-sandbox:to-be-deleted"
     source = io.BytesIO(f"FROM {sandbox.images['bash'].image_id}\nLABEL x=y\n".encode())
     list(client.build(fileobj=source, tag=tag, rm=True))
     image_id = client.inspect_image(tag)["Id"]
     image = sandbox.images["bash"].model_copy(update={"image_id": image_id})
-    other = Sandbox(sandbox._engine, {"bash": image}, 1)
+    other = Sandbox(engine, {"bash": image}, 1)
     assert bash(other, "echo there").stdout.data == "there\n"
-    wait_for(lambda: not own_containers(sandbox._engine))
+    wait_for(lambda: not own_containers(engine))
     client.remove_image(tag, force=True)
     with pytest.raises(SandboxError, match="the sandbox image is gone"):
         bash(other, "echo")
@@ -195,13 +195,13 @@ bash(open_sandbox(SandboxConfig()), "trap '' TERM HUP; sleep 600", timeout_s=6)
 """
 
 
-def test_container_after_sigkill_ends_at_its_deadline(sandbox):
-    client, label = sandbox._engine.client(), container.LABELS[container.LABEL]
+def test_container_after_sigkill_ends_at_its_deadline(engine):
+    client, label = engine.client(), container.LABELS[container.LABEL]
     run = subprocess.Popen([sys.executable, "-c", KILLED, label], cwd=ROOT)
 
     def goes_on() -> bool:
         with contextlib.suppress(docker.errors.APIError):  # it may have ended
-            found = own_containers(sandbox._engine)
+            found = own_containers(engine)
             return any("sleep 600" in str(client.top(one)) for one in found)
         return False
 
@@ -209,14 +209,14 @@ def test_container_after_sigkill_ends_at_its_deadline(sandbox):
     run.kill()
     run.wait()
     assert goes_on(), "it runs on without the harness"
-    wait_for(lambda: not own_containers(sandbox._engine, all=True), 6 + 60)
+    wait_for(lambda: not own_containers(engine, all=True), 6 + 60)
 
 
-def test_probe_program_that_never_ends(sandbox, monkeypatch):
+def test_probe_program_that_never_ends(sandbox, engine, monkeypatch):
     monkeypatch.setattr(image, "PROBE_S", 2)
     with pytest.raises(SandboxError, match=r"sleep does not run in the image: .*timed out"):
-        image._probe(sandbox._engine, sandbox.images["bash"].image_id, "/usr/bin/sleep", "600")
-    assert not own_containers(sandbox._engine, all=True)
+        image._probe(engine, sandbox.images["bash"].image_id, "/usr/bin/sleep", "600")
+    assert not own_containers(engine, all=True)
 
 
 def test_canary_finds_limits_not_in_force(sandbox, monkeypatch):

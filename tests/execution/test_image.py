@@ -72,15 +72,15 @@ def test_archive_origin_by_label(label, architecture, archives, unofficial):
 
 
 @pytest.mark.engine
-def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch):
-    client, sources = sandbox._engine.client(), content_sha256()
+def test_remove_older_keeps_used_young_current_and_foreign(sandbox, engine, monkeypatch):
+    client, sources = engine.client(), content_sha256()
     checkout = f"test-{secrets.token_hex(4)}"
 
     def build(name: str, checkout: str = checkout, sources: str = "other") -> str:
         tag = f"{REPOSITORY}:{checkout}-{name}"
         labels = {f"{image.LABEL}checkout": checkout, f"{image.LABEL}sources": sources, "test": tag}
         source = io.BytesIO(f"FROM {sandbox.images['bash'].image_id}\n".encode())
-        run_build(sandbox._engine, fileobj=source, tag=tag, labels=labels)
+        run_build(engine, fileobj=source, tag=tag, labels=labels)
         return tag
 
     def there() -> set[str]:
@@ -93,11 +93,11 @@ def test_remove_older_keeps_used_young_current_and_foreign(sandbox, monkeypatch)
     container = client.create_container(used, "true")["Id"]
 
     def removed() -> bool:
-        image.remove_older(sandbox._engine)
+        image.remove_older(engine)
         return "old" not in there()
 
     try:
-        image.remove_older(sandbox._engine)
+        image.remove_older(engine)
         assert there() == {"used", "old", "current", "foreign"}, "they are younger than a day"
         time.sleep(1.1)
         monkeypatch.setattr(image, "UNUSED_AFTER", "1s")
@@ -115,8 +115,8 @@ TAG = "agent-shell-sandbox-carried:small"
 
 
 @pytest.mark.engine
-def test_load_image_that_was_kept(sandbox, tmp_path, monkeypatch, capsys):
-    engine, client = sandbox._engine, sandbox._engine.client()
+def test_load_image_that_was_kept(engine, tmp_path, monkeypatch, capsys):
+    client = engine.client()
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as tar:
         tar.addfile(tarfile.TarInfo("empty"))

@@ -112,8 +112,8 @@ def test_every_measure_has_a_probe():
     assert set(isolation(TIGHT, "docker")) - elsewhere == {probe.measure for probe in PROBES}
 
 
-def test_containers_go_away_and_leave_no_log(sandbox):
-    client, every = sandbox._engine.client(), isolation(TIGHT, sandbox.engine["name"])
+def test_containers_go_away_and_leave_no_log(sandbox, engine):
+    client, every = engine.client(), isolation(TIGHT, sandbox.engine["name"])
     label = {"label": "agent-shell-sandbox.test=log"}
 
     def ended(measures: Measures) -> list[dict[str, Any]]:
@@ -142,14 +142,14 @@ needle() { grep -rlsaF --exclude-dir=sys --exclude-dir=proc -f <(printf '%s' "$1
 HALVES = f"{CANARY[:9]} {CANARY[9:]}"
 
 
-def test_no_secret_and_nothing_of_the_host_is_inside(sandbox, monkeypatch):
+def test_no_secret_and_nothing_of_the_host_is_inside(sandbox, engine, monkeypatch):
     for name in ("ANTHROPIC_API_KEY", "HTTPS_PROXY", "FLUENCY_CANARY"):
         monkeypatch.setenv(name, CANARY)
     found: dict[str, object] = {}
 
     def inspect() -> None:
-        (mine, *_) = wait_for(lambda: own_containers(sandbox._engine))
-        found.update(sandbox._engine.client().inspect_container(mine))
+        (mine, *_) = wait_for(lambda: own_containers(engine))
+        found.update(engine.client().inspect_container(mine))
 
     watcher = threading.Thread(target=inspect)
     watcher.start()

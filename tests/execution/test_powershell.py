@@ -78,9 +78,8 @@ def test_powershell_source_damaged(tmp_path, monkeypatch):
 
 
 @pytest.mark.engine
-def test_ensure_image_with_powershell(sandbox, tmp_path, monkeypatch, capsys):
+def test_ensure_image_with_powershell(engine, tmp_path, monkeypatch, capsys):
     """Asked for twice at once, it is built once."""
-    engine = sandbox._engine
     monkeypatch.setenv(powershell.VARIABLE, str(archive(tmp_path / "given.tar.gz")))
     with ThreadPoolExecutor(2) as pool:
         first, second = [pool.submit(ensure_image, engine, "pwsh") for _ in range(2)]
@@ -100,11 +99,11 @@ def test_ensure_image_with_powershell(sandbox, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.engine
-def test_ensure_image_powershell_that_does_not_run(sandbox, tmp_path, monkeypatch):
+def test_ensure_image_powershell_that_does_not_run(engine, tmp_path, monkeypatch):
     broken = archive(tmp_path / "given.tar.gz", "#!/bin/sh\necho wrong processor >&2; exit 126\n")
     monkeypatch.setenv(powershell.VARIABLE, str(broken))
     with pytest.raises(SandboxError, match="pwsh does not run in the image: wrong processor"):
-        ensure_image(sandbox._engine, "pwsh")
+        ensure_image(engine, "pwsh")
 
 
 NAME = powershell.release_name()

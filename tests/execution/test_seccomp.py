@@ -132,9 +132,9 @@ KINDS = ("socket ", "protocol ", "option ", "prctl ", "upper half")
 
 
 @pytest.fixture(scope="module")
-def answered(sandbox) -> Callable[..., dict[str, Any]]:
+def answered(sandbox, engine) -> Callable[..., dict[str, Any]]:
     """The outcome of every probe in a container with this seccomp profile, or with ours."""
-    client, every = sandbox._engine.client(), isolation(LIMITS, sandbox.engine["name"])
+    client, every = engine.client(), isolation(LIMITS, sandbox.engine["name"])
     for name in ("removed-at-its-end", "no-log-on-the-host"):
         del every[name]
 
@@ -189,19 +189,19 @@ def test_profile_applies_to_a_command(sandbox):
 
 @pytest.mark.engine
 @pytest.mark.parametrize("text", ["{", json.dumps(DEFAULT)], ids=["refuses it", "does not hold it"])
-def test_profile_that_the_engine_does_not_take(sandbox, monkeypatch, text):
+def test_profile_that_the_engine_does_not_take(sandbox, engine, monkeypatch, text):
     """A real refusal of Docker's, and a profile that is not the one that was given."""
     if sandbox.engine["name"] == "podman":
         pytest.skip("Podman takes a file's path")
     monkeypatch.setattr(measures, "profile", lambda: text)
-    other = checked_sandbox(sandbox._engine, sandbox.images, 1, LIMITS)
+    other = checked_sandbox(engine, sandbox.images, 1, LIMITS)
     why = other.refused
     assert "seccomp profile" in why and other.engine["seccomp_profile"] == measures.ENGINE_DEFAULT
     # The engine's own profile holds.
     assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n"
     if text != "{":
         return
-    lines = {line.thing: line for line in doctor._known_command(sandbox._engine, sandbox.images)}
+    lines = {line.thing: line for line in doctor._known_command(engine, sandbox.images)}
     assert lines["a known command"].advice == ""
     assert (lines["seccomp profile"].lacks, lines["seccomp profile"].found) == (False, why)
     assert "the engine's own" in lines["seccomp profile"].advice

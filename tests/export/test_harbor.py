@@ -132,7 +132,7 @@ def environment(sandbox: Sandbox, source: Path, folder: Path) -> Iterator[str]:
     assert (source / "Dockerfile").read_text(encoding="utf-8").endswith(TAIL)
     for file in ("stage.py", "world.gz"):
         shutil.copy(source / file, folder)
-    (folder / "Dockerfile").write_text(f"FROM {sandbox.images['bash'].image_id}\n{TAIL}")
+    (folder / "Dockerfile").write_text(f"FROM {sandbox.images['pwsh'].image_id}\n{TAIL}")
     tag = f"agent-shell-harbor:{token_hex(6)}"
     run_build(sandbox._engine, tag=tag, path=str(folder))
     try:
@@ -148,12 +148,12 @@ WRITE = 'printf %s "$0" > /answer/command'
 @pytest.mark.engine
 @pytest.mark.parametrize("shell", [*SHELLS])
 @pytest.mark.parametrize("name", SAMPLE)
-def test_harbor_rewards_the_oracle_alone(written, sandbox, tmp_path, name, shell):
+def test_harbor_rewards_the_oracle_alone(written, sandbox, engine, tmp_path, name, shell):
     """`/answer` goes into a fresh copy of the environment, where test.sh writes the reward."""
     if why := sandbox.why_missing(shell):
         pytest.skip(why)
     (task,) = load_tasks([name])
-    folder, client = written / f"{name}-{shell}", sandbox._engine.client(timeout=300)
+    folder, client = written / f"{name}-{shell}", engine.client(timeout=300)
     with (
         environment(sandbox, folder / "environment", tmp_path) as tag,
         started(client, tag) as agent,

@@ -22,9 +22,9 @@ def test_the_table_of_a_machine_that_has_everything(sandbox, capsys, monkeypatch
 
 
 @pytest.mark.engine
-def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox):
+def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox, engine):
     gone = {"bash": sandbox.images["bash"].model_copy(update={"image_id": "sha256:" + "0" * 64})}
-    rows = doctor._rows("a known command", doctor._known_command(sandbox._engine, gone))
+    rows = doctor._rows("a known command", doctor._known_command(engine, gone))
     (line,) = rows
     assert line.lacks and "the sandbox image is gone" in line.found and "make image" in line.advice
 

@@ -108,16 +108,16 @@ def node_of(cluster: slurm.Cluster, part: Path) -> str:
 
 
 def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_nothing_but_time(
-    plugins, cluster, small, sandbox, tmp_path
+    plugins, cluster, small, engine, tmp_path
 ):
-    project, engine = small.clone(tmp_path / "project"), sandbox._engine.client()
+    project, client = small.clone(tmp_path / "project"), engine.client()
     project.edit("sandbox/finish.sh", "\n", f"\n# {tmp_path}: the content of no other image\n")
     (project.root / ".cache" / "images").mkdir(parents=True)
     image = project.root / "results" / "images" / "bash.json"
     project.snakemake("--", "results/images/bash.json")
     kept = json.loads(image.read_text())["image"]["image_id"]
     # With its layers, so that another build would have another id.
-    engine.remove_image(kept, force=True)
+    client.remove_image(kept, force=True)
     image.unlink()
     for stage in ("executions", "scores", "test"):
         shutil.rmtree(project.root / "results" / stage)
@@ -138,7 +138,7 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
         assert project.to_do() == {"execute": 4, "score": 4, "gather": 1, "report": 1}
     finally:
         with suppress(docker.errors.ImageNotFound):
-            engine.remove_image(kept, force=True)
+            client.remove_image(kept, force=True)
 
 
 def test_a_node_without_an_engine_or_an_image_is_named_with_the_reason(

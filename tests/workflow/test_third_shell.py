@@ -59,7 +59,7 @@ def answer(prompt: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def studied(sandbox, tmp_path_factory) -> Iterator[Project]:
+def studied(engine, tmp_path_factory) -> Iterator[Project]:
     """A study of two shells, then of three; the third's image is removed afterwards."""
     project = Project.make(tmp_path_factory.mktemp("third") / "project")
     try:
@@ -80,7 +80,7 @@ def studied(sandbox, tmp_path_factory) -> Iterator[Project]:
         record = project.root / "results" / "images" / "zsh.json"
         if record.exists():
             image = json.loads(record.read_text())["image"]["image_id"]
-            sandbox._engine.client().remove_image(image, force=True)
+            engine.client().remove_image(image, force=True)
 
 
 def test_third_shell_is_measured_and_reported(studied):
