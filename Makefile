@@ -97,7 +97,7 @@ recordings: $(RUN) ## Execute all commands of all tasks and record what they pri
 show: $(RUN) ## One cell in the terminal (CELL=model/shell/task/trial FULL=1)
 	@fluency show "$${CELL:-}" $(if $(FULL),--full)
 
-compare: $(RUN) ## Two studies task by task (A=... B=..., each a name, a folder or a cells.csv)
+compare: $(RUN) ## Two studies task by task (A=... B=..., each a name, a folder, a cells.csv or an archive)
 	@fluency compare "$${A:-}" "$${B:-}"
 
 power: $(RUN) ## What gap this design, or a larger one, could detect (CONFIG=...)

@@ -161,8 +161,8 @@ add(
     click.Option(["--snapshot"], is_flag=True, help="Folders of files in place of Python."),
 )
 add(
-    "report.compare:main",
-    "Compare two studies task by task, each a study's name, its folder or a cells.csv.",
+    "archive.verify:compare_studies",
+    "Compare two studies task by task, each a name, a folder, a cells.csv or an archive.",
     "compare demo default > difference.md",
     *(click.Argument([name], default="") for name in "ab"),
 )

@@ -15,6 +15,7 @@ from fluency.archive.verify import verified_view
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import ROOT
+from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study_view import StudyView
 from fluency.core.table import Row, write_table
@@ -64,7 +65,10 @@ def check_empty(folder: Path) -> None:
 
 def write_csv(view: StudyView, name: str, origin: str, folder: Path) -> list[Path]:
     """Write `cells.csv`, byte for byte the study's own table, and `datapackage.json`."""
-    write_table(folder / CSV, view.rows())
+    rows = view.rows()
+    if not any(row.status == "measured" for row in rows):
+        log_line(f"Nothing of the study {view.study.study} is measured: no row has a result.")
+    write_table(folder / CSV, rows)
     write_atomic(folder / PACKAGE, pretty_json(data_package(view.study.study, origin)))
     return [folder / CSV, folder / PACKAGE]
 

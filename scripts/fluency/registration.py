@@ -50,6 +50,9 @@ DECIDING = ("common", "world", "core", "generation", "execution", "scoring", "an
 """The packages whose code decides a number."""
 
 
+ANALYSIS = "scripts/fluency/analysis/"
+OF_READER = ("analysis", "exclusions")
+"""What a registration freezes and no record shows: how the results are read."""
 MAX_BYTES = 1 << 20
 """Of a registration; one of 20 tasks has 15,000."""
 
@@ -278,6 +281,10 @@ def compared(
         unproven.append(f"order not proven: the first commit with it, {held[:12]}, is of {utc}")
     if tree is not None:
         now = now | {key: frozen[key] for key in ("code", "task_set")}
+        ours = files_here(ANALYSIS)
+        if below(tree, ANALYSIS) != ours and any(now[key] != frozen[key] for key in OF_READER):
+            unproven.append("analysed by this checkout's plan, which is not the registered one")
+            now |= {key: frozen[key] for key in OF_READER}
         parts = [f"scripts/fluency/{name}/" for name in DECIDING]
         changed = [part for part in parts if below(before, part) != below(tree, part)]
         if not (before and tree) or frozen["dirty"]:

@@ -17,7 +17,7 @@ from fluency.common import git
 from fluency.common.canonical import with_self_hash
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256_file
-from fluency.common.git import git_state
+from fluency.common.git import files_here, git_state
 from fluency.common.paths import ROOT
 from fluency.core.code_hashes import FROZEN, code_sha256
 from fluency.core.provenance import Provenance
@@ -235,6 +235,20 @@ def test_git_refutes_or_proves_when_and_where_a_study_was_registered(repository,
     (unclean,) = found()[0]
     assert unclean == "dirty: its commit has no such scripts/fluency/core/study.py as it registers"
     assert found(dirty=True)[0] == []
+
+
+def test_change_of_this_checkout_is_no_deviation_of_the_study(study, tasks, path):
+    """Read by another plan than the stated commit's: said apart from what the study did."""
+    now = registration.design(study, tasks) | {"exclusions": ["x"], "trials": 3}
+
+    def found(tree):
+        made = registration.compared(Provenance(), str(path), path.read_bytes(), now, {}, tree)
+        return made.deviations, "; ".join(made.registration.unproven)
+
+    (kept,), said = found({f"{registration.ANALYSIS}x.py": "0" * 40})
+    assert kept == "trials: registered 2, now 3" and "analysed by this checkout's plan" in said
+    both, said = found(files_here(registration.ANALYSIS))
+    assert len(both) == 2 and "analysed" not in said
 
 
 def test_preregister_prints_how_to_prove_order(tmp_path, monkeypatch, capsys):

@@ -120,6 +120,22 @@ def test_open_makes_the_reports_of_the_records(archive, made, offline, tmp_path,
     assert "SHA-256" in capsys.readouterr().out
 
 
+def test_compare_takes_archives_and_what_was_opened(archive, small_archive, tmp_path, capsys):
+    """With what is recorded of how each was run."""
+    verify.open_archive(small_archive, tmp_path / "opened")
+    capsys.readouterr()
+    for other in (small_archive, tmp_path / "opened"):
+        assert cli.main(["compare", str(archive), str(other)]) == 0
+        out, err = capsys.readouterr()
+        assert out.startswith("# made-up-2026-11-22-0123456789ab (A) and ") and "PROVEN" in err
+        rows = [
+            line for line in out.split("What was run differently")[1].splitlines() if "|" in line
+        ]
+        assert any(re.match(r"\| trials +\| 2 +\| 1 ", row) for row in rows), rows
+        assert "not recorded" not in "".join(row for row in rows if "sampling" in row)
+        assert "no provenance" not in out
+
+
 def test_archived_words_cannot_steer_the_terminal(archive, tmp_path, capsys):
     change = record(EXECUTION, put("extraction", "strict", value="\u202e\u200b\x9b2J fine"))
     forged = rewritten(archive, tmp_path, change, made_by="\x9b2J")

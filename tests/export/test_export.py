@@ -50,6 +50,12 @@ def test_export_writes_table_and_dictionary(packed, tmp_path, capsys):
         assert not rule.get("required") or len(values) == len(frame)
 
 
+def test_export_says_that_nothing_is_measured(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("fluency.core.loaded_study.RESULTS", tmp_path)
+    assert main(["export", "--format", "csv", "--into", str(tmp_path / "out")]) == 0
+    assert "Nothing of the study default is measured" in capsys.readouterr().err
+
+
 def test_export_refuses_unknown_format(capsys):
     assert main(["export", "--format", "vellum"]) == 2
     said = capsys.readouterr().err

@@ -32,7 +32,7 @@ from fluency.archive.unpack import UnpackedArchive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import CONTROL_FILE, Control, Engine, ImageInfo
-from fluency.core.schema import FrozenModel, RecordType, first_problem
+from fluency.core.schema import FrozenModel, RecordType, first_problem, write_record
 from fluency.core.shells import ShellName
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
@@ -371,9 +371,15 @@ def _tree(tar: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
     return files, tuple(dirs)
 
 
-def write_opened(view: StudyView, folder: Path) -> tuple[Path, Path]:
-    """Make table, report, figures and explorer, and return the two pages' paths."""
+def write_data(view: StudyView, folder: Path) -> list[Row]:
+    """Write what `make compare` reads: the table, and how the study was run."""
     rows = view.rows()
     write_table(folder / "cells.csv", rows)
-    write_products(view, to_frame(rows), folder)
+    write_record(folder / "provenance.json", view.provenance)
+    return rows
+
+
+def write_opened(view: StudyView, folder: Path) -> tuple[Path, Path]:
+    """Make table, report, figures and explorer, and return the two pages' paths."""
+    write_products(view, to_frame(write_data(view, folder)), folder)
     return folder / "report.html", folder / "explorer.html"

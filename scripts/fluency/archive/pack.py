@@ -100,10 +100,12 @@ def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: 
     """UserError when cells or files are missing, unless the archive may be partial."""
     missing, needed = missing_cells(rows), list[str]()
     if missing and (not partial or len(missing) == len(rows)):
+        counted = f"{len(missing)} of {len(rows)} cells are missing"
         raise UserError(
-            f"the study is incomplete: {len(missing)} of {len(rows)} cells are missing",
+            f"the study {study.study} is incomplete: {counted}",
             where=", ".join(missing[:3]),
-            hint="`make run` finishes the study; PARTIAL=1 packs it as it is, and its name says so",
+            hint="`make run` finishes it; PARTIAL=1 packs it as it is, and its name says so; "
+            "CONFIG= names another study",
         )
     if study.control and not partial:
         needed.append(f"{study.study}/{CONTROL_FILE}")

@@ -13,11 +13,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from fluency.analysis.study_analysis import Analysis, analyse
-from fluency.archive.archived_study import ArchivedStudy, read_archived_study, write_opened
-from fluency.archive.manifest import MANIFEST_NAME, ArchiveFinding, Manifest
+from fluency.archive.archived_study import (
+    ArchivedStudy,
+    read_archived_study,
+    write_data,
+    write_opened,
+)
+from fluency.archive.manifest import MANIFEST_NAME, SUFFIX, ArchiveFinding, Manifest
 from fluency.archive.pack import (
     IMAGES,
     PROJECT_FILES,
@@ -35,7 +41,7 @@ from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.git import commit_utc, git_state
 from fluency.common.paths import ARCHIVES
-from fluency.common.terminal import print_lines
+from fluency.common.terminal import log_line, print_lines
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import Execution, Generation
 from fluency.core.study import Cell
@@ -46,6 +52,7 @@ from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task
 from fluency.execution.execute import MAX_ATTEMPTS
 from fluency.execution.powershell import NAME, archive_origin
 from fluency.generation.api_keys import is_embedded
+from fluency.report.compare import compare
 from fluency.report.numbers import signed
 from fluency.report.sentences import (
     headline_of,
@@ -255,13 +262,34 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
         print_lines([*report.lines(), *screen(report, archived)] if whole else [report.verdict()])
         if archived is None or report.altered:
             return report.exit_code
-        folder = into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst")
+        folder = into or ARCHIVES / "opened" / archive.name.removesuffix(SUFFIX)
         written = write_opened(archived.view(report.provenance, report.heading), folder)
     print("Report:   {}\nExplorer: {}".format(*written))
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         for path in written:
             webbrowser.open(path.resolve().as_uri())
     return report.exit_code
+
+
+def compare_studies(a: str, b: str) -> int:
+    """Print the comparison of two studies, each of which may be an archive."""
+    with TemporaryDirectory() as folder:
+        first, second = (_as_folder(name, Path(folder)) for name in (a, b))
+        print(compare(first, second).markdown(), end="")
+    return 0
+
+
+def _as_folder(name: str, within: Path) -> str:
+    """A study's name or path; of an archive, a folder with what `compare` reads."""
+    path = Path(name)
+    if not (name.endswith(SUFFIX) and path.is_file()):
+        return name
+    with unpacked(path) as files:
+        view, report = verified_view(files)
+        log_line(f"{path.name}: {report.verdict()}")
+        folder = within / path.name.removesuffix(SUFFIX)
+        write_data(view, folder)
+    return str(folder)
 
 
 def verify_archive(path: Path) -> VerifyReport:

@@ -35,12 +35,6 @@ NOT_A_SETTING: dict[str, Any] = {
 """What of a provenance does not say how a study was run; an image built again has another id."""
 
 
-def main(a: str, b: str) -> int:
-    """`make compare`: print the comparison."""
-    print(compare(a, b).markdown(), end="")
-    return 0
-
-
 class StudyTable(NamedTuple):
     """A study's cells table and what was recorded of its run; models and tasks in its order."""
 
@@ -142,11 +136,12 @@ def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
     places = (Path(name), Path(name) / "cells.csv", results / name / "cells.csv")
     path = next((path for path in places if path.is_file()), None)
     if path is None:
-        known = sorted(file.parent.name for file in results.glob("*/cells.csv"))
+        names = sorted(file.parent.name for file in results.glob("*/cells.csv"))
+        known = f"studies with results: {', '.join(names) or 'none'}"
         raise UserError(
             "no such study",
             where=name,
-            hint=f"name a study or a cells.csv; studies with results: {', '.join(known) or 'none'}",
+            hint=f"name a study, a cells.csv or an archive; {known}",
         )
     frame = read_table(path)
     if frame.empty:

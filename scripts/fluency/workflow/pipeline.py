@@ -290,6 +290,6 @@ def write_partial_report(loaded: LoadedStudy) -> int:
         folder /= "partial"
         write_table(folder / "cells.csv", rows)
         write_products(view, frame, folder)
-    log_line(f"{missing} of {plural(len(rows), 'cell')} missing.")
+    log_line(f"Study {loaded.study.study}: {missing} of {plural(len(rows), 'cell')} missing.")
     print(printed(frame, view, folder))
     return 0
