@@ -6,6 +6,7 @@ from itertools import groupby
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
@@ -95,8 +96,6 @@ THINKS = {"type": "enabled", "budget_tokens": 1024}
         ("extra_headers", {"extra_headers": {"x-session-token": "Bearer $lower"}}),
         ("extra_body", {"extra_body": {"provider": {"clientSecret": "abc"}}}),
         ("extra_body", {"extra_body": {"credentials": [{"value": "$A $B"}]}}),
-        ("extra_headers", {"extra_headers": {"x-team": "a\nb"}}),
-        ("extra_headers", {"extra_headers": {"x team": "a"}}),
         ("temperature", {"thinking": THINKS, "max_tokens": 2048}),
         ("temperature", {"id": "claude-opus-4-7", "temperature": 0.7}),
         ("temperature", {"temperature": 1.5}),
@@ -112,6 +111,21 @@ def test_what_cannot_be_sent_or_would_make_the_record_untrue_is_refused(key, ent
     with pytest.raises(UserError) as caught:
         resolve(model(**entry))
     assert caught.value.where == f"models: m: {key}" and caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("says", "entry"),
+    [
+        ("extra_headers.x-team", {"extra_headers": {"x-team": "a\nb"}}),
+        ("extra_headers.x team", {"extra_headers": {"x team": "a"}}),
+        ("needs a region", {"wire": "bedrock"}),
+        ("needs a region", {"wire": "vertex", "project": "mine"}),
+        ("needs a project", {"wire": "vertex", "region": "global"}),
+    ],
+)
+def test_entry_that_can_be_no_request_is_refused_as_it_is_read(says, entry):
+    with pytest.raises(ValidationError, match=says):
+        model(**entry)
 
 
 def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
@@ -130,7 +144,8 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     changes = [{"id": "claude-haiku-4-5"}, {"temperature": 0.6}, {"max_tokens": 5}]
     changes += [{"effort": "low"}, {"thinking": {"type": "disabled"}}]
     changes += [{"extra_body": {"top_k": 5}}, {"extra_headers": {"x": "y"}}]
-    changes += [{"wire": wire} for wire in ("chat", "bedrock", "vertex")]
+    place = {"region": "us", "project": "mine"}
+    changes += [{"wire": wire} | place for wire in ("chat", "bedrock", "vertex")]
     for entry in changes:
         other = study_of({"alias": "m", "id": "claude-sonnet-4-6"} | entry)
         keys.add(request_key(request_for(other, cell, "prompt")))

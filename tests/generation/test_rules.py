@@ -109,6 +109,7 @@ CASES = [
 def entry_of(name: str, wire: str, setting: str) -> ModelConfig:
     entry = {"alias": "m", "id": name, "wire": wire, "max_tokens": 8192, "price": PRICE}
     entry |= {"temperature": "provider-default", "extra_body": {}}
+    entry |= {"region": "us", "project": "mine"}
     for word in setting.split():
         key, _, value = word.partition("=")
         kind, _, budget = value.partition(":")

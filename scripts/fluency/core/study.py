@@ -54,6 +54,10 @@ KEY_OF: Mapping[str, str] = {
     "vertex": "VERTEX_ACCESS_TOKEN",
 }
 """Wire -> the environment variable of its key, unless a model's entry names another."""
+PLACE_OF: Mapping[str, tuple[str, ...]] = {"bedrock": ("region",), "vertex": ("region", "project")}
+"""Wire -> what its address is made of."""
+HeaderName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]+$")]
+HeaderText = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 MIN_DEADLINE_S = 30.0
 TIMES_THE_SLOWEST = 10.0
 
@@ -149,7 +153,7 @@ class ModelConfig(StrictModel):
     """Sent as it is, with chat as reasoning_effort. Empty: the policy table's."""
     extra_body: dict[str, Any] = {}
     """Additional fields of the request body; a key as `$NAME` of its environment variable."""
-    extra_headers: dict[str, str] = {}
+    extra_headers: dict[HeaderName, HeaderText] = {}
     """Additional headers; a key as `$NAME`, the model's own as `$KEY`."""
     price: Price | None = None
     """Empty: the policy table's."""
@@ -170,6 +174,13 @@ class ModelConfig(StrictModel):
             values = values | {"wire": "chat"}  # llama.cpp's
         wire = str(values.get("wire", "messages"))
         return {"api_key_env": KEY_OF.get(wire, "")} | values
+
+    @model_validator(mode="after")
+    def _has_its_place(self) -> ModelConfig:
+        for key in PLACE_OF.get(self.wire, ()):
+            if not getattr(self, key):
+                raise ValueError(f"the wire {self.wire} needs a {key}: add `{key}: …`")
+        return self
 
     @field_validator("api_key_env", mode="before")
     @classmethod

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 
 import fluency
@@ -35,7 +35,7 @@ from fluency.generation.providers import PROVIDERS, answer_to
 from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import decode
 from fluency.generation.request import request_key
-from fluency.generation.store import AnswerStore
+from fluency.generation.store import AnswerStore, DamagedAnswer
 
 CACHE_HINT = (
     "switch the cache of the gateway or proxy off for this study (LiteLLM: "
@@ -212,8 +212,10 @@ class Generator:
         with asked.change:
             if request.text not in asked.seen:  # its other trials that earlier runs got
                 asked.seen.add(request.text)
-                for one in self.store.known(map(request_key, trials)):
-                    asked.repeats(one)
+                for trial in trials:
+                    with suppress(DamagedAnswer):
+                        if one := self.store.get(request_key(trial)):
+                            asked.repeats(one)
             if asked.repeats(answer) or sha256(body) in asked.seen:
                 what = "the service sent a reply again: something caches replies"
                 raise Failure(what, billed=True, hint=CACHE_HINT)

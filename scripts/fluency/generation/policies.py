@@ -141,18 +141,12 @@ def _check(model: ModelConfig) -> None:
         key: {name for name, text in open_secrets(value) if not VARIABLE.fullmatch(text)}
         for key, value in {"extra_headers": model.extra_headers, "extra_body": body}.items()
     }
-    odd = {
-        name
-        for name, value in model.extra_headers.items()
-        if not re.fullmatch(r"[a-zA-Z0-9_-]+", name) or not value.isprintable()
-    }
     rows = [
         ("extra_body", taken, "cannot be set here: the record would not show what was sent",
          "use the model's own keys (temperature, max_tokens, thinking, effort)"),
         *((key, names, "must not hold a key in the config",
            f"put it into the environment and write `$NAME` of its variable, or `$KEY` for "
            f"that of {model.api_key_env}") for key, names in keys.items()),
-        ("extra_headers", odd, "is not a header", "write `name: text` on one line"),
         ("thinking", {"thinking"} if chat and model.thinking else (),
          "is not in Chat Completions",
          "set `effort`, sent as reasoning_effort, or put the server's field into `extra_body`"),

@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -64,13 +63,6 @@ class AnswerStore:
                 hint="restore it from a copy of the store (`make answers` lists it), or "
                 "delete it: while it is here, it is not asked for again",
             ) from None
-
-    def known(self, keys: Iterable[str]) -> Iterator[Answer]:
-        """Those answers that are here and whole."""
-        for key in keys:
-            with suppress(DamagedAnswer):
-                if answer := self.get(key):
-                    yield answer
 
     def put(self, answer: Answer) -> Answer:
         """Store an answer and return the stored one: this, or an earlier one.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluency.common.errors import UserError
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.failure import no_message, refuse_failed
@@ -75,16 +74,6 @@ class CloudProvider(MessagesProvider):
     """Claude in a cloud by a bearer key. The version of the API is in the body."""
 
     endings = ()
-    needs: tuple[str, ...] = ("region",)
-    """The keys that a model's entry must have."""
-
-    @classmethod
-    def address(cls, model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
-        for key in cls.needs:
-            if not getattr(model, key):
-                what, entry = f"the wire {model.wire} needs a {key}", f"models: {model.alias}"
-                raise UserError(what, where=f"{entry}: {key}", hint=f"add `{key}: …` to the model")
-        return super().address(model, url, where)
 
     def body(self, request: Request) -> dict[str, Any]:
         return super().body(request) | {"anthropic_version": request.headers["anthropic-version"]}
@@ -109,8 +98,6 @@ class BedrockProvider(CloudProvider):
 
 class VertexProvider(CloudProvider):
     """Google Vertex AI: POST …/models/{id}:rawPredict with an access token, valid for an hour."""
-
-    needs = ("region", "project")
 
     def connect(self, **options: Any) -> Any:
         from anthropic import AsyncAnthropicVertex
