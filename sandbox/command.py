@@ -15,7 +15,6 @@ from processes import (
     is_kept_waiting,
     processor_s,
     reaped,
-    running,
 )
 
 UID, HOME = USERS["agent"]
@@ -181,7 +180,6 @@ def _become_command(
             stream.write("1000")
         os.nice(NICENESS)  # so that a storm of processes does not hold up the runner
         become_user(UID)
-        os.umask(0o022)
         os.chdir(root)
         # argv[0] is the bare name: a shell's messages begin with it.
         os.execve(argv[0], [os.path.basename(argv[0]), *argv[1:]], variables)
@@ -189,12 +187,6 @@ def _become_command(
         os.write(3, (getattr(error, "strerror", None) or repr(error)).encode()[:900])
     finally:
         os._exit(126)
-
-
-def leftover() -> list[str]:
-    """Names of the processes of the command's user that still run."""
-    mine = [running(pid) for pid, uid in all_processes() if uid == UID]
-    return sorted(found["name"] for found in mine if found)
 
 
 def kill_all(child: int) -> tuple | None:

@@ -16,7 +16,7 @@ AGENT_UID = min(1 << 31, IDS - 4096) - 1 - int.from_bytes(os.urandom(2), "big") 
 # Name -> user and group id, home.
 USERS = {"agent": (AGENT_UID, "/home/agent"), "vox": (10002, "/"), "web": (10003, "/")}
 HELPER_UID = USERS["vox"][0]
-SETTLE_S = 20.0
+SETTLE_S, ENDING_S = 20.0, 1.0
 PAUSE_S = 0.004
 PAGE = os.sysconf("SC_PAGE_SIZE")
 # Linux 6.2 and later count a process's pages per processor and add them up in batches, so /proc
@@ -56,12 +56,14 @@ def start_helpers(helpers: list[dict]) -> list[dict]:
     """Start the helpers; returns the facts about them once these no longer change."""
     if not helpers:
         return []
-    plan = "".join("\x1f".join([*_planned(h), h["name"], *h["args"]]) + "\n" for h in helpers)
-    first = os.fork()
-    if first == 0:
-        _start_all(plan)
-    if status := os.waitpid(first, 0)[1]:
-        raise RuntimeError(f"the helper processes did not start: status {status}")
+    for uid in (HELPER_UID, AGENT_UID):
+        mine = [h for h in helpers if (uid == AGENT_UID) == bool(h.get("may_end"))]
+        plan = "".join("\x1f".join([*_planned(h), h["name"], *h["args"]]) + "\n" for h in mine)
+        first = os.fork()
+        if first == 0:
+            _start_all(uid, plan)
+        if status := os.waitpid(first, 0)[1]:
+            raise RuntimeError(f"the helper processes did not start: status {status}")
     return _settled(helpers)
 
 
@@ -81,14 +83,14 @@ def _planned(helper: dict) -> list[str]:
     ]
 
 
-def _start_all(plan: str) -> None:
+def _start_all(uid: int, plan: str) -> None:
     try:
         null = os.open("/dev/null", os.O_RDWR)
         for stream in range(4):  # a helper reports on 3 that it has started
             os.dup2(null, stream)
             os.set_inheritable(stream, True)  # dup2 does not where null already has that number
         os.closerange(4, 256)
-        become_user(HELPER_UID)
+        become_user(uid)
         os.chdir("/")
         os.execve(HELPER, ["helper"], {"HELPER_KEY": "", "HELPER_PLAN": plan})
     finally:
@@ -237,10 +239,13 @@ def all_processes() -> list[tuple[int, int]]:
 
 
 def facts() -> list[dict]:
-    """Of every running helper: process id, resident bytes, arguments, and the fields of `stat`."""
+    """Of every running helper: user, process id, resident bytes, arguments, and `stat`'s fields.
+
+    Once the command exists, what it started is among them: it has the user of helpers that may end.
+    """
     found = []
     for pid, uid in all_processes():
-        if uid != HELPER_UID:
+        if uid not in (HELPER_UID, AGENT_UID):
             continue
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as stream:
@@ -250,12 +255,35 @@ def facts() -> list[dict]:
         except OSError:
             continue
         if status := running(pid):
-            found.append({"pid": pid, "args": args, "rss_bytes": resident, **status})
+            found.append({"uid": uid, "pid": pid, "args": args, "rss_bytes": resident, **status})
     return found
 
 
-def unchanged(before: list[dict], after: list[dict]) -> bool:
-    """Whether the same processes still run, under the same names and parents."""
+def compared(before: list[dict]) -> tuple[bool, list[int], list[str]]:
+    """What became of the helpers, by process id and start time.
 
-    same = itemgetter("pid", "name", "ppid", "args", "started")
-    return list(map(same, before)) == list(map(same, after))
+    Whether those that may not end still run, under the same names and parents; the ids of the
+    others that ended; the names of what else runs now.
+    """
+    until = time.monotonic() + ENDING_S
+    mine = [fact["pid"] for fact in before if fact["uid"] == AGENT_UID]
+    while any(running(pid) and _is_ending(pid) for pid in mine) and time.monotonic() < until:
+        time.sleep(PAUSE_S)
+    identity = itemgetter("pid", "started")
+    now, helpers = {identity(fact): fact for fact in facts()}, list(map(identity, before))
+    same = itemgetter("name", "ppid", "args")
+    kept = [fact for fact in before if fact["pid"] not in mine]
+    return (
+        all(identity(fact) in now and same(fact) == same(now[identity(fact)]) for fact in kept),
+        [pid for pid, started in helpers if pid in mine and (pid, started) not in now],
+        sorted(fact["name"] for key, fact in now.items() if key not in helpers),
+    )
+
+
+def _is_ending(pid: int) -> bool:
+    """Whether a signal has been sent to a process that has not ended by it yet."""
+    try:
+        with open(f"/proc/{pid}/status") as stream:
+            return any(int(line.split()[1], 16) for line in stream if line[3:7] == "Pnd:")
+    except OSError:
+        return False

@@ -1,10 +1,10 @@
 """Runs one command in one world, inside the container, and prints one JSON document about it.
 
 It is PID 1, root with CAP_CHOWN, CAP_SETUID, CAP_SETGID and CAP_KILL. Standard input holds the
-invocation: a line with the size of a JSON header, the header, and the world's tar. Standard output
-carries one line that says that the command starts now, then the document, and nothing else: the
-command's own streams are pipes that end in the document. Both lines carry the header's nonce, which
-the command cannot know.
+invocation: a line with the size of a JSON header, the header, and the content of the world's files.
+Standard output carries one line that says that the command starts now, then the document, and
+nothing else: the command's own streams are pipes that end in the document. Both lines carry the
+header's nonce, which the command cannot know.
 
 An `error` in the document is the runner's own failure, `interrupted` a busy machine's; what
 the command did wrong is in the other keys.
@@ -32,14 +32,14 @@ REPORTED_FIELDS = ("pid", "name", "ppid", "rss_bytes", "args", "threads", "sessi
 
 
 def read_invocation() -> tuple[dict, bytes]:
-    """The header and the tar; reads exactly as many bytes as were announced."""
+    """The header and the files' content; reads exactly as many bytes as were announced."""
     source = sys.stdin.buffer
     header = json.loads(source.read(int(source.readline(20))))
     if header["protocol"] != RUNNER_PROTOCOL:
         raise ValueError(
             f"the image speaks protocol {RUNNER_PROTOCOL}, the harness {header['protocol']}"
         )
-    return header, source.read(header["tar_bytes"])
+    return header, source.read(sum(size or 0 for _, size in header["tree"]))
 
 
 def widen(pipe: int) -> None:
@@ -105,14 +105,17 @@ def document_of(stream: command.Captured) -> dict:
     return {"data": binascii.b2a_base64(stream.data, newline=False).decode(), "bytes": stream.total}
 
 
-def measure(invocation: dict, tar: bytes) -> dict:
+def measure(invocation: dict, content: bytes) -> dict:
     """The whole execution; the order of the steps matters."""
     root, routes = invocation["root"], invocation["http"]
+    os.umask(0o022)
     os.chmod("/home", 0o755)  # an engine may have given the tmpfs the mode of the image's folder
     processes.write_users()
     command.make_home(invocation["home"])
     os.chown(root, command.UID, command.UID)
-    processes.as_user(command.UID, tree.unpack, root, tar, invocation["ages"])
+    processes.as_user(
+        command.UID, tree.write, root, invocation["tree"], content, invocation["ages"]
+    )
     tree_before, _ = processes.as_user(command.UID, tree.survey, root)
     server, ready, log = (
         start_service(invocation["port"], routes) if routes is not None else (None, None, None)
@@ -141,11 +144,10 @@ def measure(invocation: dict, tar: bytes) -> dict:
     )
     container_cpu_s = processes.processor_s()
 
-    left = [] if ran["timed_out"] else command.leftover()
     serves = processes.running(server) if server else None
-    intact = processes.unchanged(before, processes.facts()) and (
-        not server or (bool(serves) and serves["started"] == served["started"])
-    )
+    intact, helpers_ended, left = processes.compared(before)
+    if server and not (serves and serves["started"] == served["started"]):
+        intact = False
     ended = command.kill_all(ran["child"])
     status, usage = ran["ended"][:2] if ran["ended"] else ended
     for stream in (ran["stdout"], ran["stderr"]):
@@ -154,7 +156,7 @@ def measure(invocation: dict, tar: bytes) -> dict:
             if not stream.read() or stream.total == size:
                 break
     spawned = ran["spawn_error"] is None
-    changes = tree.changes(tree_before, *processes.as_user(command.UID, tree.survey, root, True))
+    changes, state = processes.as_user(command.UID, tree.left_behind, root, tree_before)
     return {
         "exit_code": os.WEXITSTATUS(status) if os.WIFEXITED(status) and spawned else None,
         "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
@@ -177,7 +179,9 @@ def measure(invocation: dict, tar: bytes) -> dict:
         "http_requests": read_log(log) if server else [],
         "tree_changed": changes is not None,
         "changes": changes,
-        "leftover": left,
+        "state": state,
+        "leftover": [] if ran["timed_out"] else left,
+        "helpers_ended": helpers_ended,
         "helpers_intact": intact,
     }
 
@@ -187,9 +191,9 @@ def main() -> int:
     began = time.monotonic()
     answer: dict = {"protocol": RUNNER_PROTOCOL, "nonce": None}
     try:
-        invocation, tar = read_invocation()
+        invocation, content = read_invocation()
         answer["nonce"] = invocation["nonce"]
-        answer["result"] = measure(invocation, tar)
+        answer["result"] = measure(invocation, content)
     except command.Interrupted:
         answer["interrupted"] = True
     except BaseException:

@@ -4,6 +4,7 @@ References and wrong commands run in the sandbox in worlds 11 and 24, a pilot ta
 in the other shell. tests/data/executions.jsonl holds what they printed and how it was judged; the
 tests judge it again. A task's first line holds its answers and its first reference's output, which
 runs with the same output leave out. A run has its own answer where it depends on process ids.
+With ids as arguments, only the lines of these tasks are made again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fluency.core.task_world import expected_in, world_for
 from fluency.core.tasks import Task, load_tasks, task_sets
 from fluency.execution.sandbox import open_sandbox
 from fluency.scoring.failure_class import HeadlineRun, classify
-from fluency.scoring.judgement import judge
+from fluency.scoring.judgement import judge_in
 from fluency.validation.probes import Kind, Probe, Prober, ProbeResult
 from fluency.validation.validate import KEPT
 
@@ -32,6 +33,7 @@ PILOT_IDS = task_sets()[PILOT].tasks
 FILE = ROOT / "tests" / "data" / "executions.jsonl"
 KEPT_STDERR = 120
 _DIFFERS_BY_RUN = {"wall_s", "used", "processes", "http_requests", "tree_changed", "changes"}
+"""And the state where the task asks for none, the processes only there."""
 
 
 def probes_of(task: Task, shells: Sequence[str]) -> Iterator[Probe]:
@@ -62,13 +64,16 @@ def lines_of(task: Task, findings: Sequence[ProbeResult]) -> Iterator[dict[str, 
         for seed, finding in zip(SEEDS, pair, strict=True):
             if finding.result is None:
                 raise ValueError(f"{probe.task}, {probe.shell}, world {seed}: {finding.why}")
-            expected = task.expected(world_for(task, seed), finding.result.processes)
+            world = world_for(task, seed)
+            expected = task.expected(world, finding.result.processes)
             own = {} if expected == answers[seed] else {"expected": expected}
             stderr = finding.result.stderr
             complaint = Stream.of(stderr.raw()[:KEPT_STDERR], stderr.bytes)
             result = finding.result.model_copy(update={"stderr": complaint})
-            runs.append(HeadlineRun(seed, result, judge(task, result, expected)))
-            worlds[seed] = _plain(result, usual[seed]) | own
+            runs.append(HeadlineRun(seed, result, judge_in(world, task, result)))
+            asked = task.state(world, result.processes)
+            varies = _DIFFERS_BY_RUN - {"processes"} if asked else _DIFFERS_BY_RUN | {"state"}
+            worlds[seed] = _plain(result, usual[seed], varies) | own
         extraction = Extraction(strict=probe.command, lenient=probe.command)
         yield {
             "task": task.id,
@@ -81,9 +86,9 @@ def lines_of(task: Task, findings: Sequence[ProbeResult]) -> Iterator[dict[str, 
         }
 
 
-def _plain(result: Result, usual: str) -> dict[str, Any]:
+def _plain(result: Result, usual: str, varies: set[str]) -> dict[str, Any]:
     """What a verdict depends on, less the usual: exit code 0, no complaint, the first output."""
-    part = result.model_dump(exclude_defaults=True, exclude={*_DIFFERS_BY_RUN, "stdout", "stderr"})
+    part = result.model_dump(exclude_defaults=True, exclude={*varies, "stdout", "stderr"})
     for name, stream in (("stdout", result.stdout), ("stderr", result.stderr)):
         plain = stream == Stream.of(stream.data.encode())
         part[name] = stream.data if plain else stream.model_dump()
@@ -94,17 +99,22 @@ def _plain(result: Result, usual: str) -> dict[str, Any]:
 def main() -> int:
     """Execute what is not kept from `make validate`, and write the file."""
     study, tasks = read_study(), [task for task in load_tasks() if not task.private]
+    chosen = load_tasks(sys.argv[1:]) if sys.argv[1:] else tasks
     sandbox = open_sandbox(study.sandbox)
     prober = Prober(sandbox, tasks, study.sandbox.limits, KEPT)
-    probes = {task.id: list(probes_of(task, list(SHELLS))) for task in tasks}
+    probes = {task.id: list(probes_of(task, list(SHELLS))) for task in chosen}
     findings = iter(prober.all([probe for one in probes.values() for probe in one]))
-    lines = [
-        json.dumps(line, ensure_ascii=False, separators=(",", ":"))
-        for task in tasks
-        for line in lines_of(task, [next(findings) for _ in probes[task.id]])
-    ]
-    write_atomic(FILE, "\n".join(lines) + "\n")
-    print(f"{FILE}: {len(lines)} lines, {prober.executions} executions")
+    lines: dict[str, list[str]] = {task.id: [] for task in tasks}
+    for line in FILE.read_text(encoding="utf-8").splitlines():
+        lines.get(json.loads(line)["task"], []).append(line)
+    for task in chosen:
+        lines[task.id] = [
+            json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+            for line in lines_of(task, [next(findings) for _ in probes[task.id]])
+        ]
+    written = [line for own in lines.values() for line in own]
+    write_atomic(FILE, "\n".join(written) + "\n")
+    print(f"{FILE}: {len(written)} lines, {prober.executions} executions")
     return 0
 
 

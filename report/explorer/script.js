@@ -350,6 +350,7 @@
       if (rows.length) block.append(diffTable(run.diff, run.title));
     }
     if (run.stderr.bytes) block.append(make("h4", {}, `Standard error, ${size(run.stderr.bytes)}`), textBlock(`Standard error, ${run.title}`, run.stderr));
+    for (const [title, part] of run.files) block.append(folded(`${title}, ${size(part.bytes)}`, textBlock(`${title}, ${run.title}`, part)));
     block.append(run.stdout.bytes
       ? folded(`Standard output as printed, ${size(run.stdout.bytes)}`, textBlock(`Standard output, ${run.title}`, run.stdout))
       : note("Nothing on standard output."));

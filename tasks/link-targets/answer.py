@@ -1,10 +1,18 @@
-"""The links of the list that lead nowhere once all of them are there."""
+"""The links of the list, and those that lead nowhere once all of them are there."""
 
 from posixpath import dirname, join
 
 
+def listed(world):
+    return dict(line.split("\t") for line in world.lines("ops/links.tsv"))
+
+
+def state(world, processes):
+    return {link: {"link": target} for link, target in listed(world).items()}
+
+
 def expected(world, processes):
-    links = dict(line.split("\t") for line in world.lines("ops/links.tsv"))
+    links = listed(world)
 
     def real(path):
         done = ""

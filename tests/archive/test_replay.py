@@ -27,13 +27,13 @@ def test_nothing_differs_by_the_same_checks(archive, offline):
 def test_replay_with_another_check_shows_differences(archive, monkeypatch, capsys):
     """The present check of a task decides, here one that finds every output wrong."""
 
-    def strict(task, result, expected):
-        found = judge(task, result, expected)
+    def strict(world, task, result):
+        found = judge_in(world, task, result)
         why = r"line 1 'a|b' does not match ^\d+$" + "\n\x1b[2J"
         return replace(found, content=False, why=why) if task.id == "stale-lockfiles" else found
 
-    judge = score_cell.judge
-    monkeypatch.setattr(score_cell, "judge", strict)
+    judge_in = score_cell.judge_in
+    monkeypatch.setattr(score_cell, "judge_in", strict)
     found = replay_archive(archive)
     assert [d.cell for d in found.differences if d.pass_changed] == [
         f"qwen-0.5b/{shell}/stale-lockfiles/1" for shell in ("bash", "pwsh")
@@ -51,11 +51,11 @@ def test_replay_with_another_check_shows_differences(archive, monkeypatch, capsy
 def test_replay_does_not_count_words_and_times(archive, monkeypatch):
     """A reason quotes what a command printed, such as the date of a file that it made."""
 
-    def dated(task, result, expected):
-        return replace(judge(task, result, expected), why="Nov 28 is not Nov 26.")
+    def dated(world, task, result):
+        return replace(judge_in(world, task, result), why="Nov 28 is not Nov 26.")
 
-    judge = score_cell.judge
-    monkeypatch.setattr(score_cell, "judge", dated)
+    judge_in = score_cell.judge_in
+    monkeypatch.setattr(score_cell, "judge_in", dated)
     assert replay_archive(archive).differences == []
 
 

@@ -1,10 +1,8 @@
 """Short ways to run a command in the sandbox under test."""
 
 import importlib.util
-import io
 import os
 import subprocess
-import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -79,21 +77,6 @@ def of_the_sandbox(name: str) -> ModuleType:
 
 AGES = {".": 3600.0, "src": 86400.0, "src/main.rs": 10 * 86400.0, "README.md": 60.0}
 AGES |= {"with space.txt": 5.0}
-
-
-def packed(files: dict[str, bytes], dirs: tuple[str, ...], modes: dict[str, int]) -> bytes:
-    """A tree's tar; modes are 0644 and 0755 where none is given."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for name in dirs:
-            folder = tarfile.TarInfo(name)
-            folder.type, folder.mode = tarfile.DIRTYPE, modes.get(name, 0o755)
-            archive.addfile(folder)
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size, info.mode = len(data), modes.get(name, 0o644)
-            archive.addfile(info, io.BytesIO(data))
-    return buffer.getvalue()
 
 
 def small_world() -> World:

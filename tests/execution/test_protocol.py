@@ -17,14 +17,20 @@ RESULT = {
     "stdout": {"data": base64.b64encode(b"\xffx").decode(), "bytes": 9}, "stderr": {"data": "", "bytes": 0},
     "used": {"cpu_s": 0.1, "peak_rss_bytes": 1, "peak_memory_bytes": None, "peak_processes": None},
     "http_requests": [{"method": "GET", "path": "/", "status": 200}], "tree_changed": False, "changes": None,
-    "leftover": ["sleep"], "helpers_intact": True,
+    "leftover": ["sleep"], "helpers_intact": True, "helpers_ended": [],
+    "state": [{"path": "a", "kind": "file", "mode": 420, "content": {"data": "/w==", "bytes": 1}}],
 }  # fmt: skip
 HELPERS = [{"pid": 7, "name": "vox-a", "ppid": 1, "rss_bytes": 4096, "args": ["--x"]}]
 HEAD = {"protocol": RUNNER_PROTOCOL, "nonce": NONCE}
 START = json.dumps(HEAD | {"processes": HELPERS}).encode() + b"\n"
 DOCUMENT = HEAD | {"result": RESULT, "inside_s": 0.3}
 WHOLE = json.dumps(DOCUMENT).encode()
-ODD = ({"wall_s": "soon"}, {"stdout": {"data": "%", "bytes": 1}}, {"used": {"disk": 1}})
+ODD = (
+    {"state": [{"path": "a"}]},
+    {"wall_s": "soon"},
+    {"stdout": {"data": "%", "bytes": 1}},
+    {"used": {"disk": 1}},
+)
 
 
 def less(key: str) -> dict:
@@ -63,6 +69,7 @@ def test_encode_condition_changes_its_fields_only():
 def test_decode_refuses_anything_else(document, says):
     whole = decode(START + WHOLE, NONCE)
     assert (whole.leftover, whole.stdout.bytes, whole.stdout.truncated) == (["sleep"], 9, True)
+    assert whole.state[0].content.raw() == b"\xff"
     document = document if isinstance(document, bytes) else json.dumps(document).encode()
     with pytest.raises(SandboxError, match=re.escape(says)) as caught:
         decode(START + document, NONCE)

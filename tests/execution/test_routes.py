@@ -1,16 +1,14 @@
 """The image's own modules: which answer a request gets, and how a tree's tar is read."""
 
 import base64
-import io
 import json
-import tarfile
-from contextlib import nullcontext
+import time
 from typing import Any
 
 import pytest
 
 from fluency.world import FINDINGS, JOB, Builder, Finding, Job, When, build_world
-from tests.execution.run_it import SMALL, of_the_sandbox, packed
+from tests.execution.run_it import of_the_sandbox
 
 JSON = {"Content-Type": "application/json"}
 
@@ -174,37 +172,14 @@ def test_routes_304_needs_tag_and_success(service):
     assert service.ask("/post", "POST", if_none_match="*")[0] == 200
 
 
-def test_members_like_tarfile():
-    long = "/".join(["folder" * 5] * 6) + "/file"
-    odd = packed({long: b"x" * 513, "empty": b"", "é": b"1"}, ("d",), {"é": 0o600})
-    for data in (build_world(24).tar, SMALL.tar, odd):
-        members = TREE.members(data)
-        found = [(name.rstrip("/"), mode, held and bytes(held)) for name, mode, held in members]
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            for (name, mode, held), member in zip(found, archive, strict=True):
-                assert (name, mode, held is None) == (member.name, member.mode, member.isdir())
-                assert held is None or held == archive.extractfile(member).read()
-    assert TREE.members(bytes(10240)) == []
-
-
-def test_members_refuses_other_kinds_and_damage():
-    for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE):
-        member = tarfile.TarInfo("odd")
-        member.type = kind
-        with pytest.raises(ValueError, match="no file and no folder: odd"):
-            TREE.members(member.tobuf())
-    whole = packed({"a": b"1" * 5000}, (), {})
-    for data in (b"X" + whole[1:], whole[:10], whole[:1024], whole[:5000], b""):
-        with pytest.raises(ValueError, match="damaged"):
-            TREE.members(data)
-
-
-@pytest.mark.parametrize("name", ["../out", "../rootling", "a/../../out", "/etc/out"])
-def test_unpack_stays_in_its_root(name, tmp_path):
-    root = tmp_path / "root"
-    root.mkdir()
-    within = name.startswith("/")
-    with nullcontext() if within else pytest.raises(ValueError, match="reaches out"):
-        TREE.unpack(str(root), packed({name: b"x"}, (), {}), {})
-    assert (root / "etc" / "out").exists() == within
-    assert [path.name for path in tmp_path.iterdir()] == ["root"]
+def test_write_tree_with_times(tmp_path):
+    files = {"a/b/é": b"1", "a/empty": b"", "z": b"\xff" * 3}
+    tree = [["a", None], ["a/b", None], *[[path, len(data)] for path, data in files.items()]]
+    TREE.write(str(tmp_path), tree, b"".join(files.values()), {"a": 3600, "z": 60, ".": 5})
+    assert {path: (tmp_path / path).read_bytes() for path in files} == files
+    ages = {name: time.time() - (tmp_path / name).stat().st_mtime for name in ("a", "z", ".")}
+    assert {name: round(age / 30) * 30 for name, age in ages.items()} == {
+        "a": 3600,
+        "z": 60,
+        ".": 0,
+    }

@@ -1,7 +1,7 @@
-"""What a command does in its working folder is recorded, and decides nothing."""
+"""What a command does in its working folder, and what it leaves there, is recorded."""
 
 import time
-from types import SimpleNamespace
+from hashlib import sha256
 
 import pytest
 
@@ -12,7 +12,7 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.protocol import Invocation
 from fluency.scoring.judgement import judge
-from tests.execution.run_it import LIMITS, SMALL, bash, packed, text
+from tests.execution.run_it import LIMITS, SMALL, bash, pwsh, text
 
 pytestmark = pytest.mark.engine
 # For the container and for looking at what the command left, with another suite on the same two
@@ -32,22 +32,9 @@ def test_tree_belongs_to_the_commands_user(sandbox):
     listing = "find . ! -user agent -o ! -group agent; find . -printf '%m %y\\n' | sort -u; id -un"
     result = bash(sandbox, f"{listing}; ls -laR > /tmp/list; cat README.md src/* > /dev/null")
     assert result.stdout.data == "644 f\n755 d\nagent\n"
-    assert not result.tree_changed and result.changes is None
+    assert not result.tree_changed and result.changes is None and result.state == []
     passing = bash(sandbox, "touch t src/t; rm t src/t; touch -d @0 src; chmod 755 .")
     assert not passing.tree_changed and passing.changes is None
-
-
-def test_tree_modes_are_in_force(sandbox):
-    modes = {"README.md": 0o444, "src/main.rs": 0o600, "src": 0o555}
-    world = SimpleNamespace(**(vars(SMALL) | {"tar": packed(SMALL.files, SMALL.dirs, modes)}))
-    command = (
-        "stat -c '%a %n' README.md src src/main.rs . | sort; echo $(($(date +%s) - $(stat -c %Y src) >= 86400));"
-        " (echo x > README.md); (touch src/new); echo x > 'with space.txt'"
-    )
-    result = sandbox.run(Invocation("bash", command, world, LIMITS, 20))
-    assert result.stdout.data == "444 README.md\n555 src\n600 src/main.rs\n755 .\n1\n"
-    assert result.stderr.data.count("Permission denied") == 2 and result.exit_code == 0
-    assert changes_of(result) == {"changed": ["with space.txt"]}
 
 
 @pytest.mark.parametrize(
@@ -110,6 +97,88 @@ def test_changes_of_hostile_trees(sandbox):
     assert (many.created.count, len(many.created.paths), many.complete) == (10_001, 50, True)
     assert 30 < of("deep").created.count < 300 and not of("deep").complete
     assert all(of(name).complete for name in HOSTILE if name != "deep")
+
+
+def states(result: Result) -> dict[str, tuple]:
+    """Path -> kind, mode, and of a link its target, of a file its content or, if not kept, size."""
+    assert isinstance(result.state, list), result.state
+    found = {}
+    for one in result.state:
+        end = one.target
+        if one.content:
+            end = one.content.raw() or one.content.bytes
+            assert one.content.truncated or sha256(one.content.raw()).hexdigest() == one.sha256
+        found[one.path] = one.kind, one.mode, end
+    return found
+
+
+BIG = 64 << 10
+STATES = {
+    "echo new > made.txt; mkdir -m 700 d; rm README.md": {
+        "made.txt": ("file", 0o644, b"new\n"), "d": ("folder", 0o700, None), "README.md": ("absent", None, None)},
+    "touch 'c\\xff' $'c\\377' $'n\\nl'": {
+        "c\\\\xff": ("file", 0o644, 0), "c\\xff": ("file", 0o644, 0), "n\nl": ("file", 0o644, 0)},
+    "ln -s /dev/zero z; ln -s /proc/1/environ p; ln -s $'\\377' l; mkfifo -m 600 f; rm -r src; ln -s /tmp src": {
+        "z": ("link", 0o777, "/dev/zero"), "p": ("link", 0o777, "/proc/1/environ"), "l": ("link", 0o777, "\\xff"),
+        "f": ("other", 0o600, None), "src": ("link", 0o777, "/tmp"), "src/main.rs": ("absent", None, None)},
+    "echo x > a; ln a b; chmod 0 a README.md; mkdir -p c/d; echo y > c/d/e; chmod 0 c/d/e c/d c": {
+        "a": ("file", 0, b"x\n"), "b": ("file", 0, b"x\n"), "README.md": ("file", 0, b"# read me\n"),
+        "c": ("folder", 0, None), "c/d": ("folder", 0, None), "c/d/e": ("file", 0, b"y\n")},
+    f"head -c {BIG} /dev/zero > a; head -c {BIG + 1} /dev/zero > b; truncate -s 60M c": {
+        "a": ("file", 0o644, bytes(BIG)), "b": ("file", 0o644, BIG + 1), "c": ("file", 0o644, 60 << 20)},
+    "sed -i s/absent/x/ README.md; chmod 600 src/main.rs": {
+        "README.md": ("file", 0o644, b"# read me\n"), "src/main.rs": ("file", 0o600, b"fn main() {}\n")},
+}  # fmt: skip
+STATES_PWSH = {
+    "[IO.File]::WriteAllText(\"$PWD/c\\xff\", 'é'); New-Item -Type SymbolicLink z -Target /dev/zero; Remove-Item README.md":
+        {"c\\\\xff": ("file", 0o644, "é".encode()), "z": ("link", 0o777, "/dev/zero"), "README.md": ("absent", None, None)},
+    "[IO.File]::SetUnixFileMode(\"$PWD/README.md\", 0); Remove-Item src -Recurse; $null = New-Item -Type SymbolicLink src -Target /":
+        {"README.md": ("file", 0, b"# read me\n"), "src": ("link", 0o777, "/"), "src/main.rs": ("absent", None, None)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", STATES)
+def test_state_is_of_every_changed_path(sandbox, command):
+    assert states(bash(sandbox, command)) == STATES[command]
+
+
+@pytest.mark.pwsh
+@pytest.mark.parametrize("command", STATES_PWSH)
+def test_state_after_powershell(sandbox, command):
+    assert states(pwsh(sandbox, command)) == STATES_PWSH[command]
+
+
+SPARSE = (
+    '1..{} | ForEach-Object {{ $f = [IO.File]::Create("$PWD/$_"); $f.SetLength(64mb); $f.Close() }}'
+)
+UNKNOWN = [
+    (bash, "for i in {1..3001}; do echo $i; done | xargs truncate -s 64M", "more than 2,000 paths"),
+    (bash, "for i in {1..5}; do truncate -s 64M $i; done", "more than 256 MiB"),
+    (
+        bash,
+        "n=$(head -c 250 /dev/zero | tr '\\0' n); mkdir $n; cd $n; touch $n{1..1500}",
+        "the names",
+    ),
+    (bash, "for i in $(seq 60); do mkdir d && cd d; done", "not everything"),
+    pytest.param(pwsh, SPARSE.format(5), "more than 256 MiB", marks=pytest.mark.pwsh),
+    pytest.param(pwsh, SPARSE.format(3001), "more than 2,000 paths", marks=pytest.mark.pwsh),
+]
+
+
+@pytest.mark.parametrize(("run", "command", "why"), UNKNOWN)
+def test_state_beyond_a_limit_is_unknown(sandbox, run, command, why):
+    began = time.monotonic()
+    result = run(sandbox, command)
+    assert time.monotonic() - began < MARGIN_S
+    assert isinstance(result.state, str) and why in result.state and result.tree_changed
+
+
+def test_state_keeps_a_mebibyte_of_one_file_under_many_names(sandbox):
+    found = states(
+        bash(sandbox, f"head -c {BIG} /dev/zero > a; for i in {{1..500}}; do ln a $i; done")
+    )
+    kept = [end for _, _, end in found.values() if isinstance(end, bytes)]
+    assert len(found) == 501 and len(kept) == 16
 
 
 TASK = load_task(TASKS / "tree-size-bytes")

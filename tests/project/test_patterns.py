@@ -67,7 +67,7 @@ def every_pattern() -> Iterator[tuple[str, re.Pattern[Any], str]]:
         for text in (shell.missing_command, shell.syntax_error):
             yield shell.name, re.compile(text, re.MULTILINE), "search"
     for task in load_tasks():
-        if task.structure.line is not None:
+        if task.structure and task.structure.line is not None:
             yield task.id, re.compile(task.structure.line), "match"
 
 

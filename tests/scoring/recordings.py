@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fluency.core.records import Result, Stream
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Structure, Task, load_tasks
+from fluency.scoring.judgement import Judgement, differences_in, judge
 
 DATA = Path(__file__).parents[1] / "data"
 HANGING_S = 3
@@ -25,6 +27,13 @@ class Recorded(NamedTuple):
     expected: Any
     passed: bool
     failure_class: str | None
+
+    def judgement(self) -> Judgement:
+        """By the recorded answer, which may be of process ids."""
+        world = world_for(self.task, self.world)
+        state = self.task.state(world, self.result.processes)
+        left = differences_in(world, self.result, state) if state else ()
+        return judge(self.task, self.result, self.expected, left)
 
 
 def result(stdout: bytes | str = b"", exit_code: int | None = 0, stderr="", **fields) -> Result:

@@ -38,7 +38,7 @@ def test_every_recording_is_judged_and_classified_as_recorded():
     for (task, shell, kind, command), lines in by_command.items():
         runs, refused = [], True
         for line in lines:
-            verdict = judge(line.task, line.result, line.expected)
+            verdict = line.judgement()
             runs.append(HeadlineRun(line.world, line.result, verdict))
             refused = refused and line.result.stderr.data.startswith("ParserError")
             if (verdict.passed and line.result.helpers_intact) != line.passed:

@@ -22,7 +22,7 @@ PINNED = json.loads((DATA / "pilot.json").read_text(encoding="utf-8"))
 PROMPTS = {
     "easy-20": "f453f2a6f3f3e3b801caf73611c10a6cc70ab20b232815ef305b1b3776847593",
     "full-60": "251d2751983dd369115347095c378b35fd57f1ebf631cd00f1ae4f6101c27bb8",
-    "demanding": "5b4431d6d34fac1d839d75759f8611d87a8ecba5382c20a41ad2f39be30c64df",
+    "demanding": "7e1541ff3b5cf9eaaed86023ff4db3881ee03d93651f36d9162702ed273eb0fb",
 }
 """What models are asked, by set. With another prompt raise the task's version."""
 

@@ -12,7 +12,7 @@ from fluency.scoring.judgement import judge
 from tools import output_mutants
 from tools.output_mutants import PAGE, SEEDS, page_of, tally, variants
 
-TASKS = {task.id: task for task in load_tasks()}
+TASKS = {task.id: task for task in load_tasks() if task.content}
 SAMPLE = load_tasks(PILOT)
 """For what takes long."""
 

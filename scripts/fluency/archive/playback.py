@@ -12,6 +12,7 @@ from math import inf
 from typing import Any, Literal
 
 from fluency.common.errors import ArchiveError, UserError
+from fluency.common.files import sha256
 from fluency.core.code_hashes import code_sha256
 from fluency.core.records import (
     Answer,
@@ -66,7 +67,7 @@ FIELDS: Mapping[type[FrozenModel], Mapping[Kind, str]] = {
     },
     WorldScore: {
         "recomputed": "seed condition reading exit_ok structural content passed wall_s",
-        "worded": "why expected",
+        "worded": "why expected left",
     },
     Control: {"recomputed": "runs", "stated": "not_measured"},
     ControlRun: {
@@ -236,6 +237,10 @@ def is_result_possible(result: Result, timeout_s: float, limits: Limits) -> bool
     """Whether a result's numbers agree with each other and with the limits of its execution."""
     try:
         kept = [(stream, len(stream.raw())) for stream in (result.stdout, result.stderr)]
+        states = result.state if isinstance(result.state, list) else []
+        files = [(one, one.content) for one in states if one.content and one.content.data]
+        if any(sha256(content.raw()) != one.sha256 for one, content in files):
+            return False
     except ValueError:  # not base64
         return False
     ended = result.exit_code is not None or result.signal is not None

@@ -201,7 +201,7 @@ class Paths(FrozenModel):
 
 
 class TreeChanges(FrozenModel):
-    """What a command did to the working folder. Shown as a side effect, never judged."""
+    """What a command did to the working folder, in short."""
 
     created: Paths
     changed: Paths
@@ -210,6 +210,22 @@ class TreeChanges(FrozenModel):
     """Of the created and changed files, as they stood at the end."""
     complete: bool
     """False: more was there than was looked at, and the counts are the least."""
+
+
+class PathState(FrozenModel):
+    """A path that a command created, changed or removed, as it is at the end."""
+
+    path: str
+    """In the working folder. A backslash is doubled, and a byte that is not UTF-8 is `\\xNN`."""
+    kind: Literal["file", "folder", "link", "other", "absent"]
+    mode: Count | None = None
+    """Its permissions."""
+    target: str | None = None
+    """Of a link, written as `path` is."""
+    sha256: Digest | None = None
+    """Of a file."""
+    content: Stream | None = None
+    """Of a file: none of it is kept above 64 KiB, and above 1 MiB of all files."""
 
 
 class Result(FrozenModel):
@@ -231,9 +247,14 @@ class Result(FrozenModel):
     tree_changed: bool = False
     changes: TreeChanges | None = None
     """Null: none."""
+    state: list[PathState] | str | None = None
+    """Of every path that is different; a text: why that is unknown; null: not observed."""
     leftover: list[str] = []
     """Names of processes the command left running."""
+    helpers_ended: list[int] = []
+    """Ids of the helper processes that had ended, of those that the command may end."""
     helpers_intact: bool = True
+    """Whether the others and the service still ran."""
     lost: str | None = None
     """Why nothing came back after the command had started: its own failure."""
 
@@ -354,6 +375,8 @@ class WorldScore(FrozenModel):
     passed: bool
     why: str
     expected: Any = None
+    left: list[str] = []
+    """What is left behind and not as the task asks, a clause for each path."""
     wall_s: float
 
 
@@ -374,7 +397,7 @@ class Score(CellRecord):
     """Exit 0 and structure: the design document's own check."""
     exit_ok: bool | None
     content_ok: bool | None
-    """Structure and content, with any exit code."""
+    """Output and what is left behind, with any exit code."""
     lenient_passed: bool | None
     passed_under: dict[ConditionName, bool | None]
     """Condition -> as designed where it does not apply; null where it was not run."""

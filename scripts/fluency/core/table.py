@@ -60,13 +60,13 @@ class _Passed(FrozenModel):
     reason: Text = None
     """Why a cell is missing or not_measured."""
     passed: Flag = None
-    """Exit code 0 and the right output in every world: the headline. Empty: not measured."""
+    """Exit code 0, the right output and state in every world: the headline. Empty: not measured."""
     structural_pass: Flag = None
     """Exit code 0 and the structural check alone, in every world."""
     exit_ok: Flag = None
     """Exit code 0 in every world."""
     content_ok: Flag = None
-    """The right output in every world, with any exit code."""
+    """The right output and state in every world, with any exit code."""
     lenient_passed: Flag = None
     """As `passed`, with the command also taken out of prose and fences."""
 

@@ -161,6 +161,9 @@ class Structure(FrozenModel):
         return self
 
 
+Content = Literal["set", "ordered", "paths", "keyed", "jsonset", "json", "hex"]
+
+
 class Task(FrozenModel):
     """One task as its author wrote it."""
 
@@ -172,8 +175,9 @@ class Task(FrozenModel):
     needs: list[Literal["processes", "http"]] = []
     """Beside the tree."""
     prompt: str = Field(min_length=20)
-    structure: Structure
-    content: Literal["set", "ordered", "paths", "keyed", "jsonset", "json", "hex"]
+    structure: Structure | None = None
+    """Without it no output is asked for, and `answer.py` must define `state`."""
+    content: Content | None = None
     fixture: str
     fairness: str
     lean: Annotated[str, one_of((*DESIGN_SHELLS, NEUTRAL), "lean")] | None = None
@@ -194,6 +198,12 @@ class Task(FrozenModel):
                 raise ValueError(f"at least one command for {shell} is needed")
         return value
 
+    @model_validator(mode="after")
+    def _output_or_none(self) -> Task:
+        if (self.structure is None) != (self.content is None):
+            raise ValueError("state both `structure` and `content`, or none of them")
+        return self
+
     @property
     def folder(self) -> Path:
         return self._folder
@@ -209,8 +219,8 @@ class Task(FrozenModel):
 
     @cached_property
     def check_sha256(self) -> str:
-        """Of what judges an output."""
-        rule = canonical_json({"structure": self.structure.model_dump(), "content": self.content})
+        """Of what judges an answer."""
+        rule = canonical_json(self.model_dump(include={"structure", "content"}))
         return sha256(rule.encode() + self._answers)
 
     @cached_property
@@ -229,30 +239,48 @@ class Task(FrozenModel):
         return b"\0".join((self.folder / name).read_bytes() for name in names)
 
     @cached_property
+    def _module(self) -> ModuleType:
+        return run_python_file(self.folder / "answer.py")
+
+    @cached_property
     def _answer(self) -> Any:
         if not self.is_snapshot:
-            return run_python_file(self.folder / "answer.py").expected
+            return self._module.expected
         texts = [(self.folder / name).read_text("utf-8") for name in SNAPSHOT_ANSWERS.values()]
-        read = json.loads if self.content.startswith("json") else str.splitlines
+        read = json.loads if self.content and self.content.startswith("json") else str.splitlines
         return lambda world, _: read(texts[world.seed % 2])
 
     def expected(self, world: World, processes: Sequence[ProcessFact] = ()) -> Any:
         """The right answer in a world, as JSON data in the form of the content rule.
 
-        It is computed once for a world, but again for each list of processes.
+        None if no output is asked for. It is computed once for a world, but again for each list of
+        processes.
         """
+        if self.structure is None:
+            return None
         known = {} if processes else self._known
         if world.sha256 not in known:
             with author_code(self.folder / "answer.py", world.seed, "expected(world, processes)"):
                 known[world.sha256] = self._answer(world, processes)
         return deepcopy(known[world.sha256])
 
+    def state(self, world: World, processes: Sequence[ProcessFact] = ()) -> dict[str, Any]:
+        """What must be left behind, as in `scoring.state.Expected`; empty if nothing is asked."""
+        with author_code(self.folder / "answer.py", world.seed, "state(world, processes)"):
+            if self.structure and (self.is_snapshot or not hasattr(self._module, "state")):
+                return {}
+            asked = self._module.state(world, processes).items()
+            return {
+                path: {"sha256": sha256(wanted)} if isinstance(wanted, bytes) else wanted
+                for path, wanted in asked
+            }
+
 
 def load_task(folder: Path) -> Task:
     """One task; UserError names the file and the key."""
     task = read_task(folder)
     try:
-        re.compile(task.structure.line or "")
+        re.compile(task.structure.line or "" if task.structure else "")
     except re.error as error:
         raise UserError(
             f"not a regular expression: {error}",

@@ -41,7 +41,7 @@ PATIENCE = 4
 
 
 def header(invocation: Invocation, nonce: str) -> dict[str, Any]:
-    """What is sent to the runner in addition to the world's tar."""
+    """What is sent to the runner in addition to the content of the world's files."""
     world, condition = invocation.world, CONDITIONS[invocation.condition]
     return {
         "protocol": RUNNER_PROTOCOL,
@@ -60,7 +60,10 @@ def header(invocation: Invocation, nonce: str) -> dict[str, Any]:
         "timeout_s": invocation.timeout_s,
         "output_bytes": invocation.limits.output_bytes,
         "ages": dict(world.ages),
-        "tar_bytes": len(world.tar),
+        "tree": [
+            [path, len(world.files[path]) if path in world.files else None]
+            for path in sorted((*world.dirs, *world.files))
+        ],
         "http": [route.to_json() for route in world.http] if "http" in invocation.needs else None,
         "helpers": [helper.to_json() for helper in world.processes]
         if "processes" in invocation.needs
@@ -69,9 +72,9 @@ def header(invocation: Invocation, nonce: str) -> dict[str, Any]:
 
 
 def encode(invocation: Invocation, nonce: str) -> bytes:
-    """The runner's input: size of the header, newline, header (JSON), the world's tar."""
-    text = json.dumps(header(invocation, nonce)).encode()
-    return b"%d\n%b%b" % (len(text), text, invocation.world.tar)
+    """The runner's input: size of the header, newline, header (JSON), the files in its order."""
+    text, files = json.dumps(header(invocation, nonce)).encode(), invocation.world.files
+    return b"%d\n%b%b" % (len(text), text, b"".join(files[path] for path in sorted(files)))
 
 
 def read_start(output: bytes | bytearray, nonce: str) -> list[ProcessFact] | None:
@@ -114,9 +117,11 @@ def decode(output: bytes | bytearray, nonce: str) -> Result:
             found = answer["result"]
             if found.keys() != Result.model_fields.keys() - {"processes", "lost"}:
                 raise ValueError("a key is missing or unexpected")
-            for name in ("stdout", "stderr"):
-                kept = base64.b64decode(found[name]["data"], validate=True)
-                found[name] = Stream.of(kept, found[name]["bytes"])
+            state = found["state"] if isinstance(found["state"], list) else []
+            sent = [(found, "stdout"), (found, "stderr")]
+            for part, name in sent + [(one, "content") for one in state if "content" in one]:
+                kept = base64.b64decode(part[name]["data"], validate=True)
+                part[name] = Stream.of(kept, part[name]["bytes"])
             # Without a start line it has no processes, which a result may not lack.
             return Result(**found, processes=read_start(output, nonce))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

@@ -13,6 +13,7 @@ from fluency.core.records import (
     Result,
     Run,
     Score,
+    Stream,
     WorldScore,
     changed_paths,
 )
@@ -26,6 +27,8 @@ from fluency.report.sentences import attempt_note
 
 WIDE, NARROW = 20_000, 400
 """Sizes of a view: characters of one text at most."""
+MOST_FILES = 8
+"""Files of a run whose content is shown, of those that the command wrote."""
 SHOWN_ABOVE: dict[str, Any] = {
     "cell": True,
     "answer": {"text": True, "raw": True, "usage": True, "request": {"prompt"}},
@@ -102,25 +105,31 @@ def _notes(execution: Execution) -> list[str]:
 
 
 def _run(run: Run, judged: WorldScore | None, task: Task | None, size: int) -> dict[str, Any]:
-    streams, diff = (run.result.stdout, run.result.stderr), None
+    result, diff = run.result, None
     if judged and judged.expected is not None:
         # A record can outlive its task: its lines are then compared as paths, which suits others.
         lines = isinstance(judged.expected, list | str)
-        content = task.content if task else "paths" if lines else "json"
-        diff = difference(judged.expected, streams[0].raw(), content, size)
-    stdout, stderr = (
-        excerpt(stream.raw().decode("utf-8", "backslashreplace"), size, stream.bytes)
-        for stream in streams
-    )
+        content = (task and task.content) or ("paths" if lines else "json")
+        diff = difference(judged.expected, result.stdout.raw(), content, size)
+    changed = result.state if isinstance(result.state, list) else []
+    kept = [(one.path, one.content) for one in changed if one.content and one.content.data]
     return {
         "title": f"World {run.seed}, {CONDITIONS[run.condition].title}, {run.reading} reading",
         "passed": judged.passed if judged else None,
         "why": judged.why if judged else "not judged",
-        "facts": run_facts(run.result),
+        "facts": _pairs({"Not as asked": "; ".join(judged.left) if judged else None})
+        + run_facts(result),
         "diff": diff,
-        "stdout": stdout,
-        "stderr": stderr,
+        "stdout": _excerpt_of(result.stdout, size),
+        "stderr": _excerpt_of(result.stderr, size),
+        "files": [
+            [f"File {path}", _excerpt_of(content, size // 4)] for path, content in kept[:MOST_FILES]
+        ],
     }
+
+
+def _excerpt_of(stream: Stream, size: int) -> dict[str, Any] | None:
+    return excerpt(stream.raw().decode("utf-8", "backslashreplace"), size, stream.bytes)
 
 
 def _answer_facts(generation: Generation | None) -> dict[str, Any]:
@@ -182,7 +191,9 @@ def run_facts(result: Result) -> list[list[str]]:
         f"{found.count} {kind}: {', '.join(found.paths[:20])}{', …' * (found.count > 20)}"
         for kind, found in changed_paths(result)
     ]
-    if result.changes and not result.changes.complete:
+    if isinstance(result.state, str):
+        changes.append(f"its state is unknown: {result.state}")
+    elif result.changes and not result.changes.complete:  # of an older version
         changes.append("not everything was examined")
     return _pairs(
         {

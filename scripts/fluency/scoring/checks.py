@@ -147,7 +147,7 @@ def content_problem(rule: str, expected: Any, text: str, lines: list[str]) -> st
         raise _unfit(rule, "a list of texts")
     wanted = output_lines("\n".join(wanted))
     key = line_key(rule, wanted)
-    compare = _multiset if rule in UNORDERED else _ordered
+    compare = multiset_problem if rule in UNORDERED else _ordered
     return compare(list(map(key, wanted)), list(map(key, lines)), rule)
 
 
@@ -174,7 +174,8 @@ def is_sized_paths(expected: list[str]) -> bool:
     return bool(expected) and all(_SIZED_PATH.fullmatch(line) for line in expected)
 
 
-def _multiset(wanted: list[str], got: list[str], rule: str) -> str | None:
+def multiset_problem(wanted: list[str], got: list[str], rule: str) -> str | None:
+    """None if the texts are the wanted ones in any order, else what is missing or unexpected."""
     noun = "path" if rule == "paths" else "line"
     missing, extra = Counter(wanted) - Counter(got), Counter(got) - Counter(wanted)
     clauses = []

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from fluency.core.records import ControlRun, Result
 from fluency.core.tasks import Task
-from fluency.scoring.judgement import judge
+from fluency.scoring.judgement import judge_in
 from fluency.world import World
 
 
@@ -36,8 +36,7 @@ def judged_control(
     """One command's results, by the seeds of their worlds, as one run; the first failed decides."""
     task, shell, kind, command = ran
     found = [
-        (seed, judge(task, one, task.expected(world_for(task, int(seed)), one.processes)))
-        for seed, one in results.items()
+        (seed, judge_in(world_for(task, int(seed)), task, one)) for seed, one in results.items()
     ]
     failed = next((f"World {seed}: {one.why}" for seed, one in found if not one.passed), None)
     return ControlRun(

@@ -27,7 +27,7 @@ table-noise         the answer is there, with header, rule or group lines around
 no-output           exit code 0, and nothing was printed
 wrong-structure     the output is not of the form that was asked for
 side-effects        a run left processes behind or stopped what the task set up
-silent-wrong        exit code 0, right form, wrong content
+silent-wrong        exit code 0, right form, wrong content, or another state than asked for
 ==================  ==============================================================================
 """
 

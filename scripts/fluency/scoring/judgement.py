@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fluency.core.records import Result
-from fluency.core.tasks import Task
+from fluency.core.records import PathState, Result
+from fluency.core.tasks import Structure, Task
 from fluency.scoring import checks
+from fluency.scoring.state import Left, differences, tree_left
+from fluency.world import World
 
 _RULE = re.compile(r"(?=.*[-=─━]{2})[-=+|─━ ]+")
 _HEADER_LINE = re.compile(r"[A-Z%][A-Za-z%]*(?: [A-Z%][A-Za-z%]*)*")
@@ -24,7 +27,8 @@ class Judgement:
         structure_ok: the structure alone, with any exit code; false for an empty output.
         why: one sentence about the first thing that is wrong.
         table_noise: the content would be right without a header, rule or group line.
-        empty: the output has no lines.
+        empty: an output was asked for, and has no lines.
+        left: what is left behind and not as the task asks, a clause for each path.
     """
 
     exit_ok: bool
@@ -34,19 +38,56 @@ class Judgement:
     why: str
     table_noise: bool = False
     empty: bool = False
+    left: Sequence[str] = ()
 
     @property
     def passed(self) -> bool:
-        return self.exit_ok and self.structure_ok and self.content
+        return self.exit_ok and self.right
+
+    @property
+    def right(self) -> bool:
+        """Whether output and state are right, with any exit code."""
+        return self.structure_ok and self.content and not self.left
 
 
-def judge(task: Task, result: Result, expected: Any) -> Judgement:
+def judge_in(world: World, task: Task, result: Result) -> Judgement:
+    """The judgement of a result in its world."""
+    state = task.state(world, result.processes)
+    left = differences_in(world, result, state) if state else ()
+    return judge(task, result, task.expected(world, result.processes), left)
+
+
+def differences_in(world: World, result: Result, expected: Mapping[str, Any]) -> list[str]:
+    """What of an expected state a result lacks, a clause for each path."""
+    if not isinstance(result.state, list):
+        return [f"what it left behind is unknown: {result.state or 'it was not observed'}"]
+    changed = {one.path: _left(one) for one in result.state}
+    for one in result.processes:
+        if one.pid not in result.helpers_ended:
+            changed[f"/proc/{one.pid}"] = Left("process")
+    return differences(expected, tree_left(world.files, world.dirs, changed), changed)
+
+
+def _left(one: PathState) -> Left:
+    kept = one.content and not one.content.truncated
+    content = one.content.raw() if one.content and kept else None
+    return Left(one.kind, one.mode, one.target, one.sha256, content)
+
+
+def judge(task: Task, result: Result, expected: Any, left: Sequence[str] = ()) -> Judgement:
     """The judgement of a result against the expected answer of its world.
 
     UserError if the answer's form is wrong.
+
+    Args:
+        left: what is left behind and not as the task asks.
     """
     ending = exit_problem(result)
     ended = ending is None
+    wrong = f"{left[0]}{f', and {len(left) - 1} more' * (len(left) > 1)}" if left else None
+    if task.structure is None or task.content is None:
+        why = _sentence(ending, wrong)
+        return Judgement(ended, ended, True, True, why, left=left)
     raw = result.stdout.raw()
     if result.stdout.truncated:
         cut = f"standard output was cut after {len(raw)} of {result.stdout.bytes} bytes"
@@ -55,16 +96,17 @@ def judge(task: Task, result: Result, expected: Any) -> Judgement:
     lines = checks.output_lines(text)
     shape = checks.design_structure_problem(task.structure, text, lines)
     real = checks.structure_problem(task.structure, text, lines)
-    wrong = checks.content_problem(task.content, expected, text, lines)
-    noise = bool(wrong or real) and _is_table_noise(task, expected, lines)
+    other = checks.content_problem(task.content, expected, text, lines)
+    noise = bool(other or real) and _is_table_noise(task.structure, task.content, expected, lines)
     return Judgement(
         exit_ok=ended,
         structural=ended and shape is None,
         structure_ok=real is None,
-        content=wrong is None,
-        why=_sentence(ending, real or wrong, noise),
-        table_noise=noise,
+        content=other is None,
+        why=_sentence(ending, real or other or wrong, noise),
+        table_noise=noise and not left,
         empty=not lines,
+        left=left,
     )
 
 
@@ -91,12 +133,12 @@ def _sentence(ending: str | None, wrong: str | None, noise: bool = False) -> str
     return f"{said[:1].upper()}{said[1:]}."
 
 
-def _is_table_noise(task: Task, expected: Any, lines: list[str]) -> bool:
+def _is_table_noise(structure: Structure, content: str, expected: Any, lines: list[str]) -> bool:
     """Whether the answer is right without a table's lines.
 
     These are rules with the line before each, and group lines; without a rule, a header line.
     """
-    if task.structure.json_shape is not None or len(lines) < 2:
+    if structure.json_shape is not None or len(lines) < 2:
         return False
     rules = {number for number, line in enumerate(lines) if _RULE.fullmatch(line)}
     # A rule at the end closes a frame: no header is before it.
@@ -108,6 +150,6 @@ def _is_table_noise(task: Task, expected: Any, lines: list[str]) -> bool:
     kept = [line for number, line in enumerate(lines) if number not in noise]
     return (
         bool(noise)
-        and checks.structure_problem(task.structure, "", kept) is None
-        and checks.content_problem(task.content, expected, "\n".join(kept), kept) is None
+        and checks.structure_problem(structure, "", kept) is None
+        and checks.content_problem(content, expected, "\n".join(kept), kept) is None
     )

@@ -18,7 +18,7 @@ from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.scoring.commands import composition_of, is_syntax_error
 from fluency.scoring.failure_class import Classification, HeadlineRun, classify
-from fluency.scoring.judgement import judge
+from fluency.scoring.judgement import judge_in
 from fluency.world import World
 
 
@@ -62,7 +62,7 @@ def score_cell(
         "passed": passed,
         "structural_pass": ran and all(one.structural for one in judgements),
         "exit_ok": ran and all(one.exit_ok for one in judgements),
-        "content_ok": ran and all(one.structure_ok and one.content for one in judgements),
+        "content_ok": ran and all(one.right for one in judgements),
         "lenient_passed": settled(AS_DESIGNED.name, "lenient", loose),
     }
     under: dict[ConditionName, bool | None] = {}
@@ -101,6 +101,8 @@ def score_cell(
     )
 
 
+MOST_LEFT = 50
+"""Clauses that a record keeps of a state."""
 DECIDES: tuple[ConditionName, Reading] = (AS_DESIGNED.name, "strict")
 
 
@@ -130,7 +132,7 @@ def _score_run(
             hint="execute again, or score with the version that executed it",
         )
     expected = task.expected(world, run.result.processes)
-    made = HeadlineRun(run.seed, run.result, judge(task, run.result, expected))
+    made = HeadlineRun(run.seed, run.result, judge_in(world, task, run.result))
     judgement = made.judgement
     stopped = "The output is right, but what the task had set up was stopped."
     return made, WorldScore(
@@ -143,5 +145,6 @@ def _score_run(
         passed=made.passed,
         why=stopped if judgement.passed and not made.passed else judgement.why,
         expected=expected,
+        left=list(judgement.left[:MOST_LEFT]),
         wall_s=run.result.wall_s,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ KEPT = CACHE / "validation"
 NOT_MEASURED = 3
 """Exit code where no proof failed and some could not be made."""
 TIMED = ("reference", AS_DESIGNED.name)
+ASKS_EXECUTABLE = re.compile(r"(?<![\w-])-executable\b|(?:\[|test) (?:! )?-x\s")
 
 
 @dataclass
@@ -198,6 +200,10 @@ def validate(
     report = ValidationReport()
     probes: list[Probe] = []
     for task in tasks:
+        commands = [command for those in task.references.values() for command in those]
+        if any(map(ASKS_EXECUTABLE.search, commands)):
+            problem = "nothing in the working folder is executable (noexec): ask for mode bits"
+            report.problems.append(f"{task.id}: {problem}, as `find -perm` does")
         often = repeats or (REPEATS if task.needs else FILE_REPEATS)
         probes += every_world_probes(task, there, seeds, often)
     findings = prober.all(probes, go_on=True)

@@ -19,6 +19,7 @@ from fluency.world.model import (
     WorldError,
     gzipped,
 )
+from fluency.world.repository import Commit, blob_id, read_repository
 
-__all__ = ["FINDINGS", "JOB", "PORT", "Builder", "Finding", "HelperSpec", "Job", "Route"]
-__all__ += ["When", "World", "WorldError", "build_world", "gzipped"]
+__all__ = ["FINDINGS", "JOB", "PORT", "Builder", "Commit", "Finding", "HelperSpec", "Job", "Route"]
+__all__ += ["When", "World", "WorldError", "blob_id", "build_world", "gzipped", "read_repository"]

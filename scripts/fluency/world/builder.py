@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from fluency.world.model import DAY, Finding, HelperSpec, Job, Route, When, World, WorldError
+from fluency.world.repository import Commit, repository
 from fluency.world.rng import Rng
 
 _PATH = re.compile(r"[A-Za-z0-9._ -]+(/[A-Za-z0-9._ -]+)*")
@@ -102,11 +104,26 @@ class Builder:
         self.require(when not in before and ALWAYS not in before, f"{path}: one route a path")
         self.routes.append(added)
 
+    def repository(
+        self,
+        commits: Sequence[Commit],
+        refs: Mapping[str, int],
+        head: str = "refs/heads/main",
+        staged: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """Make the folder a git repository (see `repository`); its files stay as they are."""
+        for path, data in repository(commits, refs, head, staged).items():
+            self.files[f".git/{path}"] = data
+            self.age(f".git/{path}", 30)
+            self.folder(posixpath.dirname(f".git/{path}"))
+
     def process(self, helper: HelperSpec) -> None:
         """Add a helper process; its parent must have been added before."""
-        key, keys = helper.key, {process.key for process in self.processes}
-        self.require(key not in keys, f"{key}: one process a key")
-        self.require(helper.parent in {None, *keys}, f"{key}: its parent comes first")
+        key, known = helper.key, {process.key: process.may_end for process in self.processes}
+        self.require(key not in known, f"{key}: one process a key")
+        may_end = known.get(helper.parent or "", helper.may_end)
+        self.require(helper.parent in {None, *known}, f"{key}: its parent comes first")
+        self.require(may_end == helper.may_end, f"{key}: it may end if and only if its parent may")
         fits = 0 < len(helper.name) <= _COMM_LIMIT
         self.require(fits, f"{helper.name}: process names of at most 15 characters")
         plain = all(map(_THREAD.fullmatch, helper.threads))

@@ -145,6 +145,7 @@ class HelperSpec:
         own_session: it leads a session.
         subreaper: orphans below it become its children.
         ends: it ends once those below it have started.
+        may_end: it runs as the command's user, so that the command can end it.
         ids: which process id it gets: the next, the next with a digit more, or the next that begins
             with the digits of its parent's.
     """
@@ -159,6 +160,7 @@ class HelperSpec:
     own_session: bool = False
     subreaper: bool = False
     ends: bool = False
+    may_end: bool = False
     ids: Literal["next", "another-digit", "parents-digits"] = "next"
 
     def to_json(self) -> dict[str, Any]:
@@ -255,13 +257,18 @@ class World:
 
 def gzipped(data: bytes) -> bytes:
     """The data in gzip format, uncompressed: each zlib compresses differently."""
-    most = 0xFFFF
-    made = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+    end = struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
+    return b"\x1f\x8b\x08" + bytes(6) + b"\xff" + stored(data) + end
+
+
+def stored(data: bytes) -> bytes:
+    """The data as DEFLATE's uncompressed blocks."""
+    most, made = 0xFFFF, b""
     for start in range(0, len(data) or 1, most):
         block = data[start : start + most]
         is_last = start + most >= len(data)
         made += struct.pack("<?HH", is_last, len(block), most - len(block)) + block
-    return made + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
+    return made
 
 
 def _plain_and_rest(stated: dict[str, Any], plain: int) -> list[Any]:

@@ -22,7 +22,7 @@ from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import ROOT, SANDBOX, TASKS
 from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Study, read_study
-from fluency.core.task_world import world_for
+from fluency.core.task_world import planned, world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.image import build_arguments
 from fluency.execution.image_content import SOURCES
@@ -44,22 +44,28 @@ CMD ["sleep", "infinity"]
 """
 """What follows the sandbox's own Dockerfile in an environment's."""
 _ALONE = " Output only the command."
-_COPIED = ("common/words.py", "scoring/checks.py")
+_COPIED = ("common/words.py", "scoring/checks.py", "scoring/state.py")
 _STUBS = {
     "common/errors.py": "class UserError(Exception):\n"
     '    """A fault of the task itself."""\n\n'
     '    def __init__(self, what, *, where="", hint=""):\n'
     "        super().__init__(what)\n",
     "world/model.py": f"WORK_DIR = {WORK_DIR!r}\n",
+    "world/repository.py": "read_repository = None\n",
 }
 """In place of the modules that these import, and of which they use no more than this."""
 
 
 def export_tasks(study: Study, folder: Path) -> None:
-    """Write `<task>-<shell>/` for each published task and shell of a study into an empty folder."""
+    """Write `<task>-<shell>/` for each published task and shell of a study into an empty folder.
+
+    Without tasks that leave a repository, which the verifier cannot read.
+    """
     check_empty(folder)
     for task in load_tasks(study.tasks):
-        if not (TASKS / task.id).is_dir():
+        states = [task.state(*planned(task, seed)) for seed in study.seeds]
+        reads_git = any("git" in (wanted or ()) for one in states for wanted in one.values())
+        if reads_git or not (TASKS / task.id).is_dir():
             continue
         for shell in study.shells:
             for name, data in task_files(task, SHELLS[shell], study):
@@ -155,14 +161,15 @@ def verifier(
     task: Task, seeds: Sequence[int], worlds: Mapping[int, bytes]
 ) -> Iterator[tuple[str, bytes | str]]:
     """The tests, which the environment lacks: worlds, right answers, the scoring modules."""
-    of_processes, answers = "processes" in task.needs, None
+    of_processes, answers, states = "processes" in task.needs, None, None
     if not of_processes:
         answers = {str(seed): task.expected(world_for(task, seed)) for seed in seeds}
+        states = {str(seed): task.state(world_for(task, seed)) for seed in seeds}
     rule = {
         "seeds": list(seeds),
-        "structure": task.structure.model_dump(),
-        "content": task.content,
+        **task.model_dump(include={"structure", "content"}),
         "expected": answers,
+        "state": states,
     }
     yield "tests/rule.json", pretty_json(rule)
     if of_processes:

@@ -23,18 +23,17 @@ import tree
 
 
 def read_world(path: str) -> tuple[dict, bytes]:
-    """The invocation's header and the world's tar, as the sandbox's harness would send them."""
+    """The invocation's header and the files' content, as the sandbox's harness would send them."""
     with gzip.open(path) as source:
-        header = json.loads(source.read(int(source.readline(20))))
-        return header, source.read(header["tar_bytes"])
+        return json.loads(source.read(int(source.readline(20)))), source.read()
 
 
 def main() -> None:
     """Prepare what a command may use; the service logs into a pipe that is never read."""
-    header, tar = read_world(f"{HERE}/world.gz")
+    header, content = read_world(f"{HERE}/world.gz")
     root = header["root"]
     os.chown(root, command.UID, command.UID)
-    processes.as_user(command.UID, tree.unpack, root, tar, header["ages"])
+    processes.as_user(command.UID, tree.write, root, header["tree"], content, header["ages"])
     if header["http"] is not None:
         _, ready, log = runner.start_service(header["port"], header["http"])
         if os.read(ready, 1) != b"1":

@@ -16,9 +16,9 @@ import os
 import shutil
 import signal
 import sys
-import tarfile
 import time
 import traceback
+from hashlib import sha256
 from types import SimpleNamespace
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -29,6 +29,7 @@ import processes
 import runner
 import stage
 from fluency.scoring import checks
+from fluency.scoring.state import Left, differences, tree_left
 
 ANSWER, LOGS = "/answer/command", "/logs/verifier"
 MOST_BYTES = 1 << 17
@@ -78,7 +79,7 @@ def clean(root: str) -> None:
     shutil.rmtree(command.HOME, ignore_errors=True)
 
 
-def run_once(header: dict, tar: bytes, text: bytes) -> tuple[dict, list[dict]]:
+def run_once(header: dict, content: bytes, text: bytes) -> tuple[dict, list[dict]]:
     """The runner's result, and the helper processes as they were; in a separate process."""
     read, write = os.pipe()
     child = os.fork()
@@ -91,7 +92,7 @@ def run_once(header: dict, tar: bytes, text: bytes) -> tuple[dict, list[dict]]:
                 "command": binascii.b2a_base64(text, newline=False).decode(),
                 "nonce": "verifier",
             }
-            result = runner.measure(invocation, tar)
+            result = runner.measure(invocation, content)
             with os.fdopen(write, "w") as out:
                 json.dump([result, json.loads(printed.getvalue())["processes"]], out)
             os._exit(0)
@@ -109,24 +110,56 @@ def run_once(header: dict, tar: bytes, text: bytes) -> tuple[dict, list[dict]]:
 
 
 class Tree:
-    """What an answer function that is asked about processes may read of the world: its files."""
+    """What an answer function may read of a world: its files."""
 
-    def __init__(self, tar: bytes) -> None:
-        self._tar = tarfile.open(fileobj=io.BytesIO(tar))
+    def __init__(self, header: dict, content: bytes) -> None:
+        self.files, self.dirs, source = {}, [], io.BytesIO(content)
+        for path, size in header["tree"]:
+            if size is None:
+                self.dirs.append(path)
+            else:
+                self.files[path] = source.read(size)
 
     def text(self, path: str) -> str:
         """A file as text."""
-        return self._tar.extractfile(path).read().decode("utf-8")
+        return self.files[path].decode("utf-8")
 
 
-def expected(rule: dict, seed: str, tar: bytes, helpers: list[dict]) -> object:
-    """The right answer: computed at export, or from the processes that run."""
+def asked(rule: dict, seed: str, tree: Tree, helpers: list[dict]) -> tuple[object, dict]:
+    """The right answer and state: computed at export, or from the processes that run."""
     if rule["expected"] is not None:
-        return rule["expected"][seed]
+        return rule["expected"][seed], rule["state"][seed]
     import answer
 
     facts = [SimpleNamespace(**helper) for helper in helpers]
-    return answer.expected(Tree(tar), facts)
+    expected = answer.expected(tree, facts) if rule["content"] else None
+    state = answer.state(tree, facts) if hasattr(answer, "state") else {}
+    return expected, {
+        path: {"sha256": sha256(wanted).hexdigest()} if isinstance(wanted, bytes) else wanted
+        for path, wanted in state.items()
+    }
+
+
+def state_problem(wanted: dict, result: dict, tree: Tree, helpers: list[dict]) -> str | None:
+    """None if what is left behind is what the task asks for, else one clause."""
+    if not wanted:
+        return None
+    if isinstance(result["state"], str):
+        return f"what it left behind is unknown: {result['state']}"
+    changed = {
+        f"/proc/{one['pid']}": Left("process")
+        for one in helpers
+        if one["pid"] not in result["helpers_ended"]
+    }
+    for one in result["state"]:
+        data = None
+        if sent := one.get("content"):
+            data = binascii.a2b_base64(sent["data"])
+            data = data if len(data) == sent["bytes"] else None
+        facts = (one.get(name) for name in ("mode", "target", "sha256"))
+        changed[one["path"]] = Left(one["kind"], *facts, data)
+    found = differences(wanted, tree_left(tree.files, tree.dirs, changed), changed)
+    return found[0] if found else None
 
 
 def judge(rule: dict, result: dict, wanted: object) -> str | None:
@@ -137,6 +170,8 @@ def judge(rule: dict, result: dict, wanted: object) -> str | None:
         return "it was stopped at the deadline"
     if result["exit_code"] != 0:
         return f"exit code {result['exit_code']}, signal {result['signal']}"
+    if rule["content"] is None:
+        return None
     data = binascii.a2b_base64(result["stdout"]["data"])
     if len(data) < result["stdout"]["bytes"]:
         return "standard output was cut"
@@ -178,10 +213,13 @@ def verify() -> dict[str, str | None]:
     processes.all_processes = command.all_processes = all_processes
     command.kill_all = kill_all
     for seed in rule["seeds"]:
-        header, tar = stage.read_world(f"{HERE}/worlds/{seed}.gz")
+        header, content = stage.read_world(f"{HERE}/worlds/{seed}.gz")
         clean(header["root"])
-        result, helpers = run_once(header, tar, text)
-        found[str(seed)] = judge(rule, result, expected(rule, str(seed), tar, helpers))
+        result, helpers = run_once(header, content, text)
+        tree = Tree(header, content)
+        expected, state = asked(rule, str(seed), tree, helpers)
+        wrong = judge(rule, result, expected)
+        found[str(seed)] = wrong or state_problem(state, result, tree, helpers)
     return found
 
 

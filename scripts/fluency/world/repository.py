@@ -1,0 +1,145 @@
+"""A git repository as files: written without git, byte for byte the same, and read again."""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha1
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fluency.world.model import stored
+
+USER = "Robin Vox <robin@vox.example>"
+"""Who commits in a world: its repository's config says so."""
+CONFIG = b"""\
+[core]
+	repositoryformatversion = 0
+	bare = false
+[user]
+	name = Robin Vox
+	email = robin@vox.example
+"""
+FILE, FOLDER = 0o100644, 0o40000
+READ = re.compile(r"HEAD|index|packed-refs|refs/.+|objects/(?!info/).+")
+"""Files that are read: others may name a place outside, as config and alternates do."""
+MOST_PATHS = 10_000
+"""Of a commit that is read: a command may have written it."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit; `files` is its whole tree, `time` in seconds UTC, `parents` positions in a list."""
+
+    message: str
+    files: Mapping[str, bytes]
+    time: int
+    parents: Sequence[int] = ()
+    author: str = USER
+
+
+def repository(
+    commits: Sequence[Commit],
+    refs: Mapping[str, int],
+    head: str = "refs/heads/main",
+    staged: Mapping[str, bytes] | None = None,
+) -> dict[str, bytes]:
+    """The files of `.git` by path.
+
+    Args:
+        commits: parents first.
+        refs: full name of each branch and tag -> position of its commit.
+        head: the name of the branch that is checked out.
+        staged: what the index holds, if it is not the tree of that branch.
+    """
+    from dulwich.index import IndexEntry, commit_tree, write_index_dict
+    from dulwich.object_store import MemoryObjectStore
+    from dulwich.objects import Blob
+    from dulwich.objects import Commit as Object
+
+    store: Any = MemoryObjectStore()
+    ids, index = list[Any](), io.BytesIO()
+
+    def add(files: Mapping[str, bytes]) -> dict[bytes, Any]:
+        blobs = {path.encode(): Blob.from_string(data) for path, data in files.items()}
+        store.add_objects([(blob, None) for blob in blobs.values()])
+        return {path: blob.id for path, blob in blobs.items()}
+
+    for one in commits:
+        made = Object()
+        made.tree = commit_tree(
+            store, [(path, blob, FILE) for path, blob in add(one.files).items()]
+        )
+        made.parents = [ids[at] for at in one.parents]
+        made.author = made.committer = one.author.encode()
+        made.author_time = made.commit_time = one.time
+        made.author_timezone = made.commit_timezone = 0
+        made.message = f"{one.message}\n".encode()
+        store.add_object(made)
+        ids.append(made.id)
+    held = add(commits[refs[head]].files if staged is None else staged)
+    # The status of the files is zeros: git reads them instead.
+    entries = {path: IndexEntry(0, 0, 0, 0, FILE, 0, 0, 0, blob) for path, blob in held.items()}
+    write_index_dict(index, entries, version=2)
+    index.write(sha1(index.getvalue()).digest())
+    files = {"HEAD": f"ref: {head}\n".encode(), "config": CONFIG, "index": index.getvalue()}
+    files |= {name: ids[at] + b"\n" for name, at in refs.items()}
+    for name in store:
+        one, path = store[name], name.decode()
+        whole = b"%b %d\0%b" % (one.type_name, one.raw_length(), one.as_raw_string())
+        packed = b"\x78\x01" + stored(whole) + zlib.adler32(whole).to_bytes(4, "big")
+        files[f"objects/{path[:2]}/{path[2:]}"] = packed
+    return files
+
+
+def read_repository(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """What the files of `.git` say: `HEAD`, `index` (path -> id), each ref with its commit.
+
+    ValueError if they cannot be read.
+    """
+    from dulwich.index import Index
+    from dulwich.repo import Repo
+
+    with TemporaryDirectory() as folder:
+        Path(folder, "refs").mkdir()  # `git pack-refs` leaves it empty
+        for path, data in files.items():
+            if READ.match(path):
+                place = Path(folder, path)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(data)
+        try:
+            with Repo(folder) as repo:
+                refs = {name.decode(): repo.get_peeled(name) for name in repo.refs.allkeys()}
+                found = {name: _commit(repo, id) for name, id in refs.items() if name != "HEAD"}
+                rows = Index(f"{folder}/index").iterobjects()
+                index = {path.decode(): blob.decode() for path, blob, _ in rows}
+        except Exception as error:  # dulwich has many
+            raise ValueError(f"{type(error).__name__}: {error}") from None
+    head = files["HEAD"].decode().strip().removeprefix("ref: ")
+    return {"HEAD": head, "index": index, **found}
+
+
+def _commit(repo: Any, name: Any) -> dict[str, Any]:
+    one, store = repo[name], repo.object_store
+    inside = islice(store.iter_tree_contents(one.tree, include_trees=True), MOST_PATHS)
+    return {
+        "id": name.decode(),
+        "message": one.message.decode("utf-8", "replace").strip(),
+        "author": one.author.decode("utf-8", "replace"),
+        "parents": [parent.decode() for parent in one.parents],
+        "files": {
+            entry.path.decode("utf-8", "replace"): entry.sha.decode()
+            for entry in inside
+            if entry.mode != FOLDER
+        },
+    }
+
+
+def blob_id(data: bytes) -> str:
+    """The id of a file's content."""
+    return sha1(b"blob %d\0%b" % (len(data), data)).hexdigest()
