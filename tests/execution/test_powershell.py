@@ -6,6 +6,7 @@ is tested where the image has the real one (marker `pwsh`).
 
 import io
 import os
+import re
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -72,7 +73,7 @@ def test_powershell_source_damaged(tmp_path, monkeypatch):
         with pytest.raises(SandboxError) as caught:
             powershell_source()
         assert caught.value.what == f"the PowerShell archive cannot be used: {why}"
-        assert given in caught.value.where and caught.value.hint == powershell.INSTALL_HINT
+        assert given in caught.value.where and caught.value.hint == powershell.install_hint()
     monkeypatch.delenv(powershell.VARIABLE)
     assert powershell_source() is None, "nothing of them is kept"
 
@@ -110,7 +111,7 @@ NAME = powershell.release_name()
 
 
 def test_powershell_source_in_the_projects_folder(tmp_path, monkeypatch):
-    assert len(set(powershell.pinned().values())) == 2 and NAME in powershell.INSTALL_HINT
+    assert len(set(powershell.pinned().values())) == 2 and NAME in powershell.install_hint()
     assert ("x64" if os.uname().machine == "x86_64" else "arm64") in NAME
     release = archive(tmp_path / NAME)
     held = {NAME: sha256_file(release)}
@@ -118,5 +119,9 @@ def test_powershell_source_in_the_projects_folder(tmp_path, monkeypatch):
     (tmp_path / "project").mkdir()
     archive(tmp_path / "project" / NAME, "#!/bin/sh\n# another build\n")
     assert powershell.powershell_source() is None, "of another content it must be named"
+    newer = archive(tmp_path / "project" / "powershell-99.0.0-linux-x64.tar.gz")
+    assert powershell.powershell_source() is None
+    (command,) = re.findall(r"`(.*?) make image`", powershell.install_hint())
+    assert command == f"{powershell.VARIABLE}={newer.name}", "the hint says how it is taken"
     (tmp_path / "project" / NAME).write_bytes(release.read_bytes())
     assert powershell.powershell_source() == sha256_file(release)

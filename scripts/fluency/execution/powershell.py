@@ -41,10 +41,15 @@ def release_name(machine: str = os.uname().machine) -> str:
     return next(archive for archive in pinned() if archive.endswith(f"-{name}.tar.gz"))
 
 
-INSTALL_HINT = (
-    f"put {release_name()} beside the Makefile and run `make image` "
-    f"({VARIABLE}=… names another file)"
-)
+def install_hint() -> str:
+    """How to have PowerShell; names an archive beside the Makefile that is another than pinned."""
+    needed, there = release_name(), sorted(ROOT.glob("powershell-*.tar.gz"))
+    how = f"put {needed} beside the Makefile, or name another archive"
+    name = f"/path/to/{needed}"
+    if there:
+        name = there[-1].name
+        how = f"{name} is not {needed} as released, so it is taken only if you name it"
+    return f"{how}: `{VARIABLE}={name} make image`; then run the same command again"
 
 
 def build_argument(source: str | None) -> tuple[str, dict[str, str]]:
@@ -57,7 +62,7 @@ def build_argument(source: str | None) -> tuple[str, dict[str, str]]:
             log_line("the PowerShell archive is not the pinned release; every record says so")
         return "given", {}
     if why := can_download():
-        log_line(f"building without PowerShell: {why}; to have it, {INSTALL_HINT}")
+        log_line(f"building without PowerShell: {why}; to have it, {install_hint()}")
         return "none", {NAME: why}
     return "download", {}
 
@@ -118,7 +123,7 @@ def _keep(given: Path, where: str) -> str:
     except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
         why = getattr(error, "strerror", None) or "it is damaged or holds no pwsh"
         what = f"the PowerShell archive cannot be used: {why}"
-        raise SandboxError(what, where=where, hint=INSTALL_HINT) from None
+        raise SandboxError(what, where=where, hint=install_hint()) from None
 
 
 def can_download() -> str | None:

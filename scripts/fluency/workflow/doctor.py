@@ -18,7 +18,7 @@ from fluency.core.study import Limits, read_study
 from fluency.execution.engine import Engine, find_engine
 from fluency.execution.image import find_image, image_tag, why_missing
 from fluency.execution.isolation import profile_sha256
-from fluency.execution.powershell import INSTALL_HINT, RELEASE_PAGE
+from fluency.execution.powershell import RELEASE_PAGE, install_hint
 from fluency.execution.sandbox import checked_sandbox
 from fluency.workflow.preflight import unwritable
 
@@ -54,7 +54,8 @@ def main() -> int:
         if row.advice:
             print(f"{'':27}{row.advice}")
     lacking = [row.thing for row in checks if row.lacks]
-    print(f"Missing: {', '.join(lacking)}." if lacking else "Nothing is missing for `make demo`.")
+    runs = "Nothing is missing without which `make demo` cannot run."
+    print(f"Missing: {', '.join(lacking)}." if lacking else runs)
     return 1 if lacking else 0
 
 
@@ -117,7 +118,7 @@ def _image() -> Iterator[Check]:
         yield Check(f"image for {name}", found, how)
     if images:
         yield from _rows("a known command", _known_command(engine, images))
-    how = f"{INSTALL_HINT} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
+    how = f"{install_hint()} (releases: {RELEASE_PAGE})"
     for name, image in images.items():
         if why := why_missing(engine, image, name):
             advice = f"{name} is not measured: {how}"
