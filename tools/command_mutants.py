@@ -17,7 +17,8 @@ from fluency.cli import exit_code_of
 from fluency.common.files import write_atomic
 from fluency.common.paths import CACHE, ROOT
 from fluency.core.config_files import read_yaml
-from fluency.core.grammar import BASH, POWERSHELL, syntax_tree
+from fluency.core.dialects.tree import syntax_tree
+from fluency.core.grammar import BASH, DIALECTS, POWERSHELL
 from fluency.core.shells import SHELLS, Grammar
 from fluency.core.study import read_study
 from fluency.core.tasks import ALL, Task, load_tasks, task_sets
@@ -83,7 +84,9 @@ def mutants(command: str, grammar: Grammar = BASH) -> dict[str, str]:
     source = command.encode()
     faults = _faults_in_powershell if grammar == POWERSHELL else _faults_in_bash
     edits = {
-        edit for node in _nodes(syntax_tree(grammar, source).root_node) for edit in faults(node)
+        edit
+        for node in _nodes(syntax_tree(DIALECTS[grammar].LANGUAGE, source).root_node)
+        for edit in faults(node)
     }
     found: dict[str, str] = {}
     for edit in sorted(edits, key=lambda e: (e.start, e.end, e.operator, e.text)):

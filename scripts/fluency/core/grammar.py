@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import ModuleType
 
-from tree_sitter import Tree
-
-from fluency.core.dialects import bash, powershell, tree
+from fluency.core.dialects import bash, powershell
 from fluency.core.dialects.tree import Parsed, TooManySteps
 from fluency.core.shells import Condition, Grammar, Shell
 
@@ -39,11 +37,6 @@ def parse(grammar: Grammar | None, command: str) -> Parsed:
     except TooManySteps:
         return Parsed(False, (), frozenset())
     return parsed if whole else parsed._replace(parses=False)
-
-
-def syntax_tree(grammar: Grammar, source: bytes) -> Tree:
-    """tree-sitter's tree of a text; TooManySteps if it has too many errors."""
-    return tree.syntax_tree(DIALECTS[grammar].LANGUAGE, source)
 
 
 def condition_applies(condition: Condition, shell: Shell, command: str) -> bool:

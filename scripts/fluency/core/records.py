@@ -11,7 +11,7 @@ from operator import not_
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fluency.common.canonical import canonical_json
 from fluency.core.schema import (
@@ -22,7 +22,7 @@ from fluency.core.schema import (
     UtcTime,
     read_record,
 )
-from fluency.core.shells import CONDITIONS, SHELLS, ConditionName, ShellName
+from fluency.core.shells import SHELLS, ConditionName, ShellName
 from fluency.core.study import Cell, Limits, Price, Wire
 
 Outcome = Literal["ok", "refusal", "truncated", "empty", "no-call"]
@@ -407,17 +407,6 @@ class Score(CellRecord):
     make_up: Composition | None
     not_measured: str | None
     task_sha256: Digest
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_older_version(cls, values: Any) -> Any:
-        """Read a score with a field for each condition and with the side effects in words."""
-        if not isinstance(values, dict) or "side_effects" not in values:
-            return values
-        older = {f"{name}_passed": name for name in CONDITIONS}
-        kept = {key: value for key, value in values.items() if key not in older}
-        kept["passed_under"] = {older[key]: values[key] for key in older if key in values}
-        return {key: value for key, value in kept.items() if key != "side_effects"}
 
 
 CONTROL_FILE = "control.json"
