@@ -2,18 +2,27 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from fluency.analysis.decision_table import plan_for, plan_sha256
 from fluency.analysis.gap import Interval
+from fluency.analysis.power import sample_sizes
 from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import to_frame
 from fluency.report.numbers import signed
-from tests.synthetic_tables import level_but_for, make_frame, make_rows, make_study, make_tasks
+from tests.synthetic_tables import (
+    from_counts,
+    level_but_for,
+    make_frame,
+    make_rows,
+    make_study,
+    make_tasks,
+)
 
 TASKS = make_tasks()
 STUDY = make_study()
@@ -46,8 +55,20 @@ def test_provisional_by_every_row_between_the_bounds(
 ) -> None:
     """From -7 to +7 both ends are inconclusive, as the gap is, and noise lies between them."""
     model = one(level_but_for(TASKS, *[(2, 3)] * 7))
-    gap = replace(model.gap, bounds=(Fraction(low, 100), Fraction(high, 100)))
-    assert gap.provisional is provisional
+    held = {"ahead": model.gap.ahead, "size": model.gap.size}
+    bounds = (SimpleNamespace(value=Fraction(end, 100), **held) for end in (low, high))
+    assert replace(model.gap, worst=tuple(bounds)).provisional is provisional
+
+
+@pytest.mark.parametrize(
+    ("pairs", "provisional"), [([(2, 3)] * 6, False), ([(0, 3), *[(2, 3)] * 4], True)]
+)
+def test_provisional_lead(pairs: list[tuple[int, int]], provisional: bool) -> None:
+    """A missing run cannot change the row of either; the second lead needs it to be a pass."""
+    mark = level_but_for(TASKS, *pairs)
+    lost = ("task-20", "pwsh", 5)
+    gap = one(lambda cell: None if (cell.task, cell.shell, cell.trial) == lost else mark(cell)).gap
+    assert (gap.ahead, gap.band, gap.provisional) == ("challenger", "inconclusive", provisional)
 
 
 def test_marks_say_how_each_trial_ended() -> None:
@@ -80,10 +101,29 @@ def test_size_by_the_ends_of_the_interval(low: int, high: int, size: str) -> Non
     assert replace(gap, interval=interval).size == size
 
 
-def test_narrow_interval_at_an_edge_supports_nothing() -> None:
+def test_narrow_interval_at_an_edge_says_what_it_shows() -> None:
     gap = one(lambda cell: True, tasks=make_tasks(60)).gap
-    assert max(map(abs, gap.interval)) < Fraction(5, 100)
-    assert (gap.edge, gap.size, gap.supported) == ("ceiling", "open", False)
+    assert (gap.edge, gap.size, gap.supported) == ("ceiling", "under-five", True)
+    few = one(lambda cell: True).gap
+    assert (few.edge, few.size, few.supported) == ("ceiling", "under-ten", False)
+
+
+def test_needed_tasks_know_the_floored_interval() -> None:
+    """Near an edge the interval is wider, so that the same spread needs more tasks."""
+    gap = one(level_but_for(TASKS, *[(0, 1)] * 3)).gap
+    low = one(from_counts({task.id: (1, 0) if task.id < "task-06" else (0, 0) for task in TASKS})).gap
+    assert low.near_edge and low.needed.ahead > sample_sizes(low.spread).ahead
+    assert not gap.near_edge and gap.needed == sample_sizes(gap.spread)
+
+
+def test_quiet_wrong_answers_are_a_gap_of_their_own() -> None:
+    """Quiet in Bash: failed trials of ten tasks; a missing cell is no quiet one."""
+    frame = make_frame(STUDY, TASKS, lambda cell: None if cell.trial == 1 else cell.trial < 4)
+    quiet = frame["shell"].eq("bash") & frame["task"].le("task-10") & ~frame["passed"]
+    frame["quiet"], frame["exit_ok"] = quiet, frame["passed"] | quiet | frame["task"].eq("task-20")
+    (pair,) = analyse(frame, STUDY, TASKS).contrasts
+    assert (pair.quiet.value, pair.quiet.paired.baseline.rate) == (Fraction(-1, 4), Fraction(1, 4))
+    assert pair.status_0.paired.rates == (Fraction(11, 40), Fraction(1, 40))
 
 
 def test_leave_out_names_parts_that_change_the_row() -> None:

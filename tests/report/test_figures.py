@@ -59,17 +59,14 @@ def test_figure_has_words_and_loads_nothing(kind: tuple[str, str]) -> None:
     assert not re.search(r"<script|href|url\(|@import|20\d\d-", drawing.svg)
 
 
-@pytest.mark.parametrize("is_at_edge", [False, True])
-def test_gaps_figure_draws_what_it_says(is_at_edge) -> None:
-    rare = lambda cell: cell.task == "task-01" and cell.trial < 3  # noqa: E731
-    analysis, found = drawings(rare, ("model-x", "b")) if is_at_edge else usual()
+def test_gaps_figure_draws_what_it_says() -> None:
+    analysis, found = usual()
     svg = found["gaps", ""].svg
     assert {
         "no rule",
         "less than 5",
         "← Bash better  ·  gap in points  ·  PowerShell better →",
         "diamond: the gap · line: 95 % interval for tasks like these",
-        "grey bar: 95 % interval for exactly these tasks",
     } <= {*texts(svg)}
     ticks = [words for words in texts(svg) if re.fullmatch(r"[+−]?\d+", words)]
     assert "0" in ticks and all(words[0] in "+−" for words in ticks if words != "0")
@@ -78,17 +75,13 @@ def test_gaps_figure_draws_what_it_says(is_at_edge) -> None:
     def points(x: str | float) -> float:
         return low + (float(x) - at_low) / scale
 
-    lines, bars = nodes(svg, "line", "interval"), nodes(svg, "rect", "grey")
-    diamonds = nodes(svg, "path", "mark-0") + nodes(svg, "path", "mark-1")
-    for pair, line, bar, mark in zip(analysis.contrasts, lines, bars, diamonds, strict=True):
+    lines, diamonds = nodes(svg, "line", "interval"), nodes(svg, "path", "mark-1")
+    for pair, line, mark in zip(analysis.contrasts, lines, diamonds, strict=True):
         gap = pair.gap
         ends = [points(line["x1"]), points(line["x2"])]
         assert ends == pytest.approx([100 * float(end) for end in gap.interval], abs=0.01)
-        assert float(bar["width"]) / scale == pytest.approx(200 * gap.fixed, abs=0.01)
         assert points(mark["d"][1:].split()[0]) == pytest.approx(100 * float(gap.value), abs=0.01)
         assert {f"{signed(gap.value)} ({span(gap.interval)})", pair.model} <= {*texts(svg)}
-        assert ("edge" in line["class"]) == (mark["class"] == "mark-0") == bool(gap.edge)
-    assert ("dashed, hollow" in svg) == is_at_edge
 
 
 def test_figure_texts_fit(new_page, tmp_path) -> None:

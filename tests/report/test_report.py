@@ -90,10 +90,10 @@ def test_report_first_page_order_and_length(tmp_path: Path) -> None:
     study = make_study(("model-x", "model-y"), decision="which shell prompts name")
     text = report(tmp_path, passes, study, asked_utc=None)
     lines = text.split("\n\n")
-    assert lines[1].startswith("**PowerShell is ahead for every model (2 of 2); whether by the 10")
+    assert lines[1].startswith("**model-x passed 54.0 % in Bash and 65.0 % in PowerShell (+11.0 points, ")
     assert lines[2].startswith("| model ") and lines[3].startswith("![Gap of each model")
     assert "For the decision: which shell prompts name" in front(text)
-    assert words("\n\n".join(lines[:3])) <= 120 and words(front(text)) <= 540
+    assert words("\n\n".join(lines[:3])) <= 180 and words(front(text)) <= 670
     titles = ["What could change this", "Where the shells differ", "How it was measured"]
     assert re.findall(r"^## (.*)$", front(text), re.M) == titles
     rest = [line for line in text.splitlines() if re.match("##? ", line)][4:]
@@ -103,7 +103,8 @@ def test_report_first_page_order_and_length(tmp_path: Path) -> None:
     assert "65.0 % (65/100)" in lines[2]
     shown = front(text).split("## Where the shells differ")[1].split("\n## ")[0]
     assert "![How runs of model-x failed, Bash / PowerShell: " in shown
-    assert re.search(r"for exactly these tasks \+11\.0 ± 6\.5; every planned run", text)
+    assert "Gap by category, in points (tasks): file-inspection +20.0 (5), text" in shown
+    assert "**model-x**: every planned run was measured" in text
 
 
 def test_report_of_five_models(tmp_path: Path) -> None:
@@ -148,18 +149,18 @@ STATES = {
     ),
     "few tasks": ({"tasks": make_tasks(8)}, ["8 of 8 tasks were measured in both shells; a verdict needs 15",
         "Too little was measured for a verdict: this report"],
-        [r"\| model-x .*no verdict"], 2),
+        [r"\| model-x .*a verdict needs 15"], 2),
     "one trial": ({"study": make_study(trials=1)}, ["× 1 trial × 1 model"],
-        ["± undefined", "One trial of each task: no pass@k"], 2),
+        ["One trial of each task: no pass@k"], 2),
     "all pass": ({"passes": lambda cell: True}, [], [r"No measured run failed\.", r"tasks can tell|can tell the shells apart: 0 of 20",
-        "0/20 tasks differ: up to 16.8 %", "too easy to tell"], 1),
-    "all fail": ({"passes": lambda cell: False}, ["these tasks are too hard to tell by how much"],
-        [r"\| model-x .*too hard to tell", r"\| Bash +\| +0/100 \|( +n/a \|){3} +60\.0 s \(20 tasks\) \| +20/20 \|",
+        "0/20 tasks differ: up to 16.8 %", "less than 10 points on these tasks, which both pass nearly always; harder"], 1),
+    "all fail": ({"passes": lambda cell: False}, ["on these tasks, which both pass hardly ever; easier tasks may differ"],
+        [ r"\| Bash +\| +0/100 \|( +n/a \|){3} +60\.0 s \(20 tasks\) \| +20/20 \|",
         "No control run: reference and wrong commands were not run in this"], 2),
     "unresolved": (
         {"passes": from_counts({t.id: (0, 5) if i < 2 else (3, 3) for i, t in enumerate(TASKS)})},
-        ["the interval includes 0: no change can be based on it"],
-        [r"\| model-x .*mild evidence for PowerShell, not supported"],
+        ["Who is ahead is open. Nothing here supports a change of policy."],
+        [r"\| model-x .*\| about \d+ more tasks like these; `full` × 5 for &#36;1\.04 finds 10"],
         2,
     ),
     "missing cells": (
@@ -207,15 +208,15 @@ def test_report_marks_refusals(tmp_path: Path) -> None:
     assert re.search(r"refusal +\| +1/100 \| +1/100", text)
 
 
-def test_report_counts_silent_failures_by_shell(tmp_path: Path) -> None:
+def test_report_counts_quiet_wrong_answers_by_shell(tmp_path: Path) -> None:
     def altered(row, number) -> dict:
-        ran = {"exit_ok": row.passed or row.shell == "bash", "t_exec_s": 0.1}
-        return {"t_exec_s": None, "command": None} if number == 3 else ran  # nothing ran
+        fails = not row.passed and row.shell == "bash"
+        return {"exit_ok": row.passed or fails, "quiet": fails and row.trial == 5}
 
-    text = report(tmp_path, lambda cell: cell.trial < 4, altered=altered)
-    failed = "of the commands that ran and failed, 39 of 39 in Bash and 0 of 40 in PowerShell"
-    assert f"Silent failures of model-x: {failed} ended with status 0." in front(text)
-    assert "Silent failures" not in report(tmp_path, lambda cell: True)
+    text = front(report(tmp_path, lambda cell: cell.trial < 4, altered=altered))
+    quiet = "20.0 % of runs in Bash and 0.0 % in PowerShell, −20.0 points (−26.8 to −13.2)"
+    assert f"Quiet wrong answers of model-x: {quiet}. Wrong" in text
+    assert "Wrong with status 0: 40.0 % of runs in Bash and 0.0 % in PowerShell, −40.0" in text
 
 
 def test_report_states_worlds_temperature_and_versions(tmp_path: Path) -> None:

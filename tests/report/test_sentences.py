@@ -63,25 +63,18 @@ def study_analysis(*models: Counts) -> Analysis:
     return analyse(make_frame(study, TASKS, passes, asked_utc=None), study, TASKS)
 
 
-MILD_EVIDENCE = "mild evidence to prefer PowerShell prompts"
-TEN = "PowerShell is ahead by 10 points or more"
 DECIDES: list[tuple[list[Counts], str]] = [
     (
-        [OPEN, AHEAD, EQUAL],
-        f"{TEN} for b: {MILD_EVIDENCE}; no difference of 5 points or more for c: change nothing; "
-        "who is ahead is open for a.",
+        [FLOOR, EQUAL],
+        "b passed 58.0 % in Bash and 58.0 % in PowerShell (0.0 points, −4.3 to +4.3). Who is ahead is "
+        "open; the gap is less than 5 points. By the decision table: hypothesis falsified: treat as "
+        "noise, change nothing. a passed 0.0 %",
     ),
-    (
-        [AHEAD, BEHIND, AHEAD],
-        f"The models disagree; {TEN} for a and c: {MILD_EVIDENCE}; Bash is ahead by 10 points or "
-        "more for b: the PowerShell-first stance",
-    ),
-    (
-        [MISSING],
-        "Missing runs could still change the verdict for a: finish the study before deciding.",
-    ),
-]
-"""Models -> what the first line says of them, names included; its claims are in test_claims.py."""
+    ([AHEAD, BEHIND], "stance is based on policy and parsing; do not extend it to code generation. The models disagree."),
+    ([OPEN], "Who is ahead is open; the gap is less than 10 points. Nothing here supports a change of policy."),
+    ([MISSING], "Missing runs could still change this: finish the study before deciding."),
+]  # fmt: skip
+"""Models -> what the first line says of them; its claims are in test_claims.py."""
 
 
 @pytest.mark.parametrize(("models", "said"), DECIDES)
@@ -92,22 +85,21 @@ def test_decides_follows_from_all_models(models: list[Counts], said: str) -> Non
 def test_headline_of_a_model() -> None:
     """The claims of every interval are in test_claims.py."""
     assert headline_of(study_analysis(OPEN).contrasts[0]) == (
-        "a: Bash 42.0 % (42/100), PowerShell 38.0 % (38/100), gap in points (95 % interval) −4.0 "
-        "(−9.8 to +1.8). Who is ahead is open; the gap is less than 10 points. Decision table: "
-        "change nothing, not supported."
+        "a passed 42.0 % in Bash and 38.0 % in PowerShell (−4.0 points, −9.8 to +1.8). Who is ahead "
+        "is open; the gap is less than 10 points."
     )
 
 
 def test_result_rows_order_and_words() -> None:
-    head, *rows = result_rows(study_analysis(FLOOR, BEHIND, MILD, EQUAL, EIGHT))
-    names = "gap in points (95 % interval) | what the interval shows | decision table"
+    head, *rows = result_rows(study_analysis(FLOOR, BEHIND, MILD, MISSING, EIGHT))
+    names = "gap in points (95 % interval) | what the interval shows | what would decide it"
     assert " | ".join(head) == f"model | Bash | PowerShell | {names}"
-    assert [(row[0], re.split("[,;.]", row[-2])[0], row[-1]) for row in rows] == [
-        ("b", "Bash is ahead", "mild evidence for Bash, supported"),
-        ("c", "Who is ahead is open", "mild evidence for PowerShell, not supported"),
-        ("d", "Who is ahead is open", "change nothing, supported"),
-        ("e", "PowerShell is ahead", "no rule"),
-        ("a", "Who is ahead is open", "too hard to tell"),
+    assert [(row[0], re.split("[,;.]", row[-2])[0], row[-1].split(";")[0]) for row in rows] == [
+        ("b", "Bash is ahead", "decided"),
+        ("c", "Who is ahead is open", "about 57 more tasks like these"),
+        ("d", "On what was measured: PowerShell is ahead", "the missing runs"),
+        ("e", "PowerShell is ahead", "about 11 more tasks like these"),
+        ("a", "Who is ahead is open", "decided"),
     ]
     assert rows[0][1:3] == ["70.0 % (70/100)", "20.0 % (20/100)"]
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from fluency.analysis import decision_table as plan
+from fluency.analysis.cost_per_pass import CostPerPass, cost_per_pass
 from fluency.analysis.descriptive import Solved, solved
 from fluency.analysis.gap import GapEstimate, estimate_gap
 from fluency.analysis.outcomes import Outcomes, Tally, count_outcomes
@@ -106,10 +107,37 @@ class Contrast:
         """The gap under every definition of a pass; the first is the headline's."""
         found = []
         for label, passed in _passes(self.rows, self.shells).items():
-            rows, pair = self.rows.assign(passed=passed), self.pair
-            outcomes = count_outcomes(rows, pair.tasks, pair.trials, self.shells)
-            found.append(Sensitivity(label.split(":")[0], label, estimate_gap(outcomes)))
+            found.append(Sensitivity(label.split(":")[0], label, self._estimate(passed)))
         return found
+
+    @cached_property
+    def quiet(self) -> GapEstimate | None:
+        """The gap in quiet wrong answers per run."""
+        return self._estimate(self.rows["quiet"])
+
+    @cached_property
+    def status_0(self) -> GapEstimate | None:
+        """The gap in wrong answers per run that end with status 0."""
+        return self._estimate(self.rows["exit_ok"] & ~self.rows["passed"])
+
+    @property
+    def costs(self) -> list[CostPerPass]:
+        """What a passed run costs; empty if no task was measured in both shells."""
+        return cost_per_pass(self.rows, self.gap.paired) if self.gap else []
+
+    @property
+    def usd_per_task(self) -> float | None:
+        """Mean dollars of a task in both shells, all trials; None where an answer has no price."""
+        asked = self.rows[self.rows["shell"].isin(self.shells) & self.rows["outcome"].notna()]
+        means = asked.groupby("shell")["cost_usd"].mean()
+        if len(means) < 2 or asked["cost_usd"].isna().any():
+            return None
+        return float(means.sum()) * self.pair.trials
+
+    def _estimate(self, marks: pd.Series) -> GapEstimate | None:
+        """The gap with other marks in the place of passes."""
+        rows, pair = self.rows.assign(passed=marks), self.pair
+        return estimate_gap(count_outcomes(rows, pair.tasks, pair.trials, self.shells))
 
     @cached_property
     def without(self) -> list[Subset]:

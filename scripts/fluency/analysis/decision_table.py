@@ -107,7 +107,7 @@ def _ahead(shell: Shell) -> BandWords:
     )
 
 
-VERSION = "1"
+VERSION = "2"
 ALPHA = 0.05
 POWER = 0.80
 MIN_TASKS = 15
@@ -161,9 +161,12 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
             "less than 5 pp, less than 10 pp": "the interval lies within",
             "a row of the table is supported": "the interval lies in it",
         },
-        "too easy or too hard": f"pass@1 of both shells <= {FLOOR}, or of both >= {CEILING}: of "
-        "the size of the gap nothing is claimed, no row is supported, nothing is proposed",
-        "these_tasks": "normal, binomial trial noise within task and shell; in the appendix",
+        "at an edge": f"pass@1 of both shells <= {FLOOR}, or of both >= {CEILING}: the claims are "
+        "made of these tasks",
+        "missing runs": "a claim or row that fails where all had gone one way is made only on what "
+        "was measured",
+        "quiet wrong": "status 0, something printed, nothing on standard error, wrong, in every "
+        "world; per measured run, by the same interval",
         "alpha": ALPHA,
         "time_horizon_s": HORIZON_S,
         "missing_programs_apart": str(MISSING_PROGRAM_GAP),

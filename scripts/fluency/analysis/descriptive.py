@@ -198,17 +198,6 @@ def composition(rows: pd.DataFrame, shell: str) -> list[MadeOfLine]:
     return [line for line in lines if line.answers]
 
 
-def silent_failures(rows: pd.DataFrame, shell: str) -> tuple[int, int]:
-    """Of one model's commands that ran and failed, how many ended with status 0, and all."""
-    failed = rows[
-        (rows["shell"] == shell)
-        & (rows["status"] == "measured")
-        & ~rows["passed"].fillna(True)
-        & rows["t_exec_s"].notna()
-    ]
-    return int(failed["exit_ok"].fillna(False).sum()), len(failed)
-
-
 class FailureLine(NamedTuple):
     """One failure class: failed cells per shell, and the first in design order as the example.
 

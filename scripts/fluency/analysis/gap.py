@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
 from statistics import mean  # exact on fractions
 from typing import Literal, NamedTuple
 
 # Not scipy.stats, whose import takes half a second.
-from scipy.special import betaincinv, ndtri
+from scipy.special import betaincinv
 
 from fluency.analysis import decision_table as plan
 from fluency.analysis.outcomes import Outcomes
-from fluency.analysis.power import SampleSizes, critical, sample_sizes
+from fluency.analysis.power import SampleSizes, half_width, sample_sizes
 
 
 class Interval(NamedTuple):
@@ -44,12 +43,7 @@ def task_interval(
     """
     size, centre = len(differences), mean(differences)
     squares = float(sum((value - centre) ** 2 for value in differences))
-    half = 0.0
-    if size > 1:
-        half = critical(size) * sqrt(squares / (size - 1) / size)
-    if near_edge or not squares:
-        error = sqrt((squares + reach**2 / 2) / ((size + 1) * (size + 2)))
-        half = max(half, critical(size + 2) * error)
+    half = float(half_width(squares, size, floored=near_edge or not squares, reach=reach))
     low, high = max(-reach, float(centre) - half), min(reach, float(centre) + half)
     return Interval(Fraction(round(1000 * low), 1000), Fraction(round(1000 * high), 1000))
 
@@ -80,12 +74,12 @@ class GapEstimate:
     Attributes:
         paired: The compared tasks and their rates.
         interval: 95 %, for tasks like these; every claim below is read off it.
-        bounds: The gap if all missing trials had gone against the challenger, or for it.
+        worst: If all missing trials had gone against the challenger, and for it; empty without any.
     """
 
     paired: Outcomes
     interval: Interval
-    bounds: tuple[Fraction, Fraction]
+    worst: tuple[GapEstimate, ...] = ()
 
     @property
     def value(self) -> Fraction:
@@ -98,10 +92,7 @@ class GapEstimate:
 
     @property
     def edge(self) -> plan.Edge | None:
-        """The edge that both shells are at, where the tasks cannot show how much they differ.
-
-        Floor against ceiling is the widest gap there is.
-        """
+        """The edge that both shells are at, where harder or easier tasks may differ more."""
         one, other = map(plan.edge_of, self.paired.rates)
         return one if one == other else None
 
@@ -114,9 +105,7 @@ class GapEstimate:
 
     @property
     def size(self) -> Literal["ten-or-more", "under-five", "under-ten", "open"]:
-        """By how much the shells differ; open where the interval or the tasks do not say."""
-        if self.edge:
-            return "open"
+        """By how much the shells differ; open where the interval does not say."""
         if self.interval.low >= plan.DIRECTION or self.interval.high <= -plan.DIRECTION:
             return "ten-or-more"
         widest = max(map(abs, self.interval))
@@ -127,30 +116,33 @@ class GapEstimate:
     @property
     def supported(self) -> bool:
         """Whether the whole interval lies in the row of the point estimate."""
-        return self.edge is None and plan.bands_within(*self.interval) == {self.band}
+        return plan.bands_within(*self.interval) == {self.band}
 
     @property
     def provisional(self) -> bool:
-        """Whether the missing trials could change the row."""
-        return plan.bands_within(*self.bounds) != {self.band}
-
-    @property
-    def fixed(self) -> float | None:
-        """Half-width of the 95 % interval for exactly these tasks, from the trials' noise alone.
-
-        None if a task has one trial, which does not show its own noise.
-        """
-        both = (self.paired.baseline, self.paired.challenger)
-        cells = [cell for own in both for cell in zip(own.passes, own.scored, strict=True)]
-        if min(n for _, n in cells) < 2:
-            return None
-        noise = sum(c * (n - c) / n**2 / (n - 1) for c, n in cells)
-        return float(ndtri(1 - plan.ALPHA / 2)) * sqrt(noise) / len(self.paired.tasks)
+        """Whether the missing trials could change the row, or refute who is ahead or the size."""
+        if not self.worst:
+            return False
+        row = plan.bands_within(*(each.value for each in self.worst)) != {self.band}
+        sizes = {self.size} | ({"under-five"} if self.size == "under-ten" else set())
+        return row or any(
+            self.ahead not in (None, each.ahead) or (self.size != "open" and each.size not in sizes)
+            for each in self.worst
+        )
 
     @property
     def needed(self) -> SampleSizes | None:
         """Tasks that would answer each question; None if all tasks differ alike."""
-        return sample_sizes(lambda gap: self.paired.sd)
+        return sample_sizes(self.spread, self.near_edge)
+
+    def spread(self, gap: float) -> float:
+        """The spread that was seen, for any true gap."""
+        return self.paired.sd
+
+    @property
+    def near_edge(self) -> bool:
+        """Whether a shell passes almost nothing or almost everything."""
+        return any(map(plan.edge_of, self.paired.rates))
 
     @property
     def differing_bound(self) -> float:
@@ -167,6 +159,13 @@ class GapEstimate:
     def informative(self) -> int:
         """How many tasks can tell the shells apart."""
         return len(self.paired.tasks) - len(self.flat(0)) - len(self.flat(1))
+
+    def by_part(self, part_of: Mapping[str, str]) -> dict[str, tuple[Fraction, int]]:
+        """The gap and the number of tasks of each part, by task -> part."""
+        parts: dict[str, list[Fraction]] = {}
+        for task, difference in zip(self.paired.tasks, self.paired.differences, strict=True):
+            parts.setdefault(part_of[task], []).append(difference)
+        return {part: (mean(values), len(values)) for part, values in parts.items()}
 
     def leave_out(self, part_of: Mapping[str, str] | None = None) -> LeaveOut | None:
         """Leave each part of the tasks out in turn, by task -> part; None if there is one part.
@@ -191,4 +190,5 @@ def estimate_gap(outcomes: Outcomes) -> GapEstimate | None:
         return None
     near_edge = any(map(plan.edge_of, paired.rates))
     interval = task_interval(paired.differences, near_edge=near_edge)
-    return GapEstimate(paired, interval, outcomes.bounds())
+    worst = map(estimate_gap, outcomes.completed())
+    return GapEstimate(paired, interval, tuple(each for each in worst if each))

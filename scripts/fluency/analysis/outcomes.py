@@ -155,12 +155,21 @@ class Outcomes:
     def differing(self) -> int:
         return sum(d != 0 for d in self.differences)
 
-    def bounds(self) -> tuple[Fraction, Fraction]:
-        """The gap over ALL tasks if each unmeasured trial goes against the challenger, and for."""
-        size = self.trials * len(self.tasks)
-        measured = self.challenger.total_passes - self.baseline.total_passes
-        against, in_favour = size - self.baseline.total_scored, size - self.challenger.total_scored
-        return Fraction(measured - against, size), Fraction(measured + in_favour, size)
+    def completed(self) -> list[Outcomes]:
+        """With each unmeasured trial gone against the challenger, and for; empty without any."""
+        whole, trials = (self.trials,) * len(self.tasks), self.trials
+        pair = self.baseline, self.challenger
+        if all(own.scored == whole for own in pair):
+            return []
+
+        def full(own: ShellPasses, passed: bool) -> ShellPasses:
+            counts = zip(*own, strict=True)
+            return ShellPasses(tuple(c + passed * (trials - n) for c, n in counts), whole)
+
+        return [
+            replace(self, by_shell=dict(zip(self.by_shell, map(full, pair, wins), strict=True)))
+            for wins in ((True, False), (False, True))
+        ]
 
 
 def count_outcomes(

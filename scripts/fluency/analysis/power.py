@@ -7,18 +7,20 @@ most tasks are easy or hard, and the shells much alike. tools/simulate has other
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache, partial
-from itertools import count
 from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv, nctdtr, nctdtrinc, ndtr, stdtrit
+from scipy.special import betaincinv, gammaincinv, nctdtrinc, ndtr, stdtrit
 
 from fluency.analysis import decision_table as plan
 from fluency.core.shells import gap_shells
 from fluency.core.study import Study
+from fluency.core.tasks import task_sets
 
 Rates = tuple[np.ndarray, np.ndarray]
 """True pass rates of tasks in baseline and challenger."""
@@ -82,9 +84,32 @@ def assumed_spread(rate: float, trials: int) -> Spread:
     return spread_of(partial(draw_rates, mean), 0.95 - mean, trials)
 
 
+QUANTILES = (np.arange(200) + 0.5) / 200
+"""Of a sample's variance, over which a probability is averaged."""
+LARGEST = "full"
+"""The set of tasks that a larger study takes."""
+
+
+def larger(tasks: int) -> int | None:
+    """The number of its tasks, where that is more."""
+    found = task_sets().get(LARGEST)
+    return len(found.tasks) if found and len(found.tasks) > tasks else None
+
+
 def critical(tasks: int) -> float:
     """The quantile of t that the interval takes."""
     return float(stdtrit(tasks - 1, 1 - plan.ALPHA / 2))
+
+
+def half_width(
+    squares: np.ndarray | float, tasks: int, *, floored: bool, reach: int = 1
+) -> np.ndarray | float:
+    """The interval's, from the differences' sum of squares; see `gap.task_interval`."""
+    half = critical(tasks) * np.sqrt(squares / (tasks - 1) / tasks) if tasks > 1 else 0.0
+    if not floored:
+        return half
+    error = np.sqrt((squares + reach**2 / 2) / ((tasks + 1) * (tasks + 2)))
+    return np.maximum(half, critical(tasks + 2) * error)
 
 
 def detectable(spread: Spread, tasks: int) -> float:
@@ -107,25 +132,37 @@ class SampleSizes(NamedTuple):
     no_difference: int
 
 
-def sample_sizes(spread: Spread) -> SampleSizes | None:
+def sample_sizes(spread: Spread, near_edge: bool = False) -> SampleSizes | None:
     """The sizes; None if there is no spread, which is not certainty."""
     if not (spread(0.10) and spread(0)):
         return None
-    direction, noise = float(plan.DIRECTION) / spread(0.10), float(plan.NOISE) / spread(0)
+    sizes = range(2, 100_000)
     return SampleSizes(
-        next(size for size in count(2) if finds(direction, size) >= plan.POWER),
-        next(size for size in count(2) if excludes(noise, size) >= plan.POWER),
+        *(
+            sizes[bisect_left(sizes, plan.POWER, key=lambda size: found(spread, size, near_edge))]
+            for found in (finds, excludes)
+        )
     )
 
 
-def finds(effect: float, size: int) -> float:
-    """How often the interval excludes 0; `effect` is the true gap in standard deviations."""
-    return float(1 - nctdtr(size - 1, effect * sqrt(size), critical(size)))
+def _shown(margin: float, spread: float, tasks: int, near_edge: bool) -> np.ndarray:
+    """By quantile of the sample's variance: how often the margin exceeds the interval's half."""
+    squares = 2 * spread**2 * gammaincinv((tasks - 1) / 2, QUANTILES)
+    half = half_width(squares, tasks, floored=near_edge)
+    shares: np.ndarray = ndtr((margin - half) * sqrt(tasks) / spread)
+    return shares
 
 
-def excludes(margin: float, size: int) -> float:
-    """How often the interval lies within ± `margin` standard deviations, at a true gap of 0."""
-    return max(0.0, 2 * float(ndtr(margin * sqrt(size) - critical(size))) - 1)
+def finds(spread: Spread, tasks: int, near_edge: bool = False) -> float:
+    """How often the interval shows who is ahead, at a true gap of 10 points."""
+    gap = float(plan.DIRECTION)
+    return float(np.mean(_shown(gap, spread(gap), tasks, near_edge)))
+
+
+def excludes(spread: Spread, tasks: int, near_edge: bool = False) -> float:
+    """How often the interval shows less than 5 points either way, at a true gap of 0."""
+    within = _shown(float(plan.NOISE), spread(0), tasks, near_edge)
+    return float(np.mean(np.maximum(0, 2 * within - 1)))
 
 
 def outlook(rate: float, tasks: int, trials: int) -> tuple[float, float]:
@@ -149,11 +186,21 @@ def outlook_lines(study: Study, tasks: int) -> list[str]:
     if tasks < plan.MIN_TASKS:
         return [f"A verdict needs {plan.MIN_TASKS} tasks, this study has {tasks}."]
     cannot_tell, gap = outlook(rate, tasks, study.trials)
+    spread, sizes = assumed_spread(rate, study.trials), {tasks: f"{tasks} tasks"}
+    if most := larger(tasks):
+        sizes[most] = f"the {most} of `{LARGEST}`"
     at, space = f"{100 * rate:g} %", min(rate, 1 - rate)
     side, hard = ("below", "hard") if rate < 0.5 else ("above", "easy")
     return [
         f"If both shells pass {at} of runs (`assume: {rate:g}`), {100 * cannot_tell:.0f} % "
-        f"of studies end with tasks too {hard} to tell by how much the "
-        f"shells differ. A gap of {100 * gap:.0f} points is found {100 * plan.POWER:.0f} % "
-        f"of the time; {side} {at} a gap of up to {100 * space:.0f} fits.",
+        f"of studies end with tasks that are {hard} for both. A gap of {100 * gap:.0f} points is "
+        f"found {100 * plan.POWER:.0f} % of the time; {side} {at} a gap of up to "
+        f"{100 * space:.0f} fits.",
+        f"A gap of {plan.DIRECTION_PP} points is found in "
+        + " and ".join(
+            f"{100 * finds(spread, size, plan.edge_of(Fraction(rate)) is not None):.0f} of 100 "
+            f"studies with {named}"
+            for size, named in sizes.items()
+        )
+        + ".",
     ]

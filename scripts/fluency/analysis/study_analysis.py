@@ -31,10 +31,9 @@ class ModelAnalysis:
     """One model.
 
     Attributes:
-        tallies: Of the study's shells, as are `composition` and `silent`.
+        tallies: Of the study's shells, as is `composition`.
         ends: By (task, shell), one a trial, see `trial_ends`.
         contrasts: One for each challenger.
-        silent: Of the failed commands, how many ended with status 0, and how many there are.
         side_effects: Cells whose command changed the working folder or left processes.
         retried_cells: Those interrupted from outside: attempts, and whether the last succeeded.
         order: In which the answers were asked.
@@ -48,7 +47,6 @@ class ModelAnalysis:
     pass_k: dict[str, descriptive.ShareOfTasks]
     composition: dict[str, list[descriptive.MadeOfLine]]
     failures: list[descriptive.FailureLine]
-    silent: dict[str, tuple[int, int]]
     side_effects: tuple[Cell, ...]
     retried_cells: list[tuple[Cell, int, bool]]
     times: dict[str, descriptive.ShellTimes]
@@ -77,7 +75,6 @@ def _analyse_model(
         pass_k=descriptive.pass_k(outcomes),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
         failures=descriptive.failure_lines(rows, outcomes.by_shell),
-        silent={shell: descriptive.silent_failures(rows, shell) for shell in shells},
         side_effects=cells_in(rows[rows["status"].eq("measured") & rows["side_effects"].notna()]),
         retried_cells=descriptive.retried_cells(rows),
         times=descriptive.times(rows, trials, outcomes.by_shell),

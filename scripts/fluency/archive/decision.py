@@ -18,7 +18,6 @@ from fluency.common.terminal import print_lines
 from fluency.core.study_view import StudyView
 from fluency.core.table import to_frame
 from fluency.report.report import page_values
-from fluency.report.sentences import too
 from fluency.report.templates import render
 
 TEMPLATE = "decision.md.j2"
@@ -66,7 +65,11 @@ def _text(view: StudyView, title: str, date: str, report: VerifyReport, record: 
         "title": " ".join(title.split()),
         "date": date,
         "lines": [_lines(contrast) for contrast in analysis.contrasts],
-        "proposes": any(pair.verdict and not pair.verdict.edge for pair in analysis.contrasts),
+        "proposes": any(
+            verdict.supported and not verdict.provisional
+            for pair in analysis.contrasts
+            if (verdict := pair.verdict)
+        ),
         "report": report,
         "record": record,
         "word": _word,
@@ -79,18 +82,10 @@ def _lines(contrast: Contrast) -> dict[str, str]:
     verdict, stays = contrast.verdict, "The shell policy as it stands."
     if verdict is None:
         changes = f"Nothing: there is no verdict ({'; '.join(contrast.refused)})."
-    elif verdict.edge:
-        changes = (
-            f"Nothing is proposed: these tasks are {too(verdict.edge)} to tell by how much the "
-            "shells differ, and the decision table does not apply."
-        )
+    elif verdict.provisional:
+        changes = "Nothing yet: missing runs could change the verdict."
+    elif not verdict.supported:
+        changes = "Nothing is proposed: the interval supports no row of the decision table."
     else:
         changes, stays = contrast.words[verdict.band].changes, contrast.words[verdict.band].stays
-        if verdict.provisional:
-            stays = "The shell policy as it stands, until the study is finished."
-            unsure = "missing runs could change the verdict"
-            changes = f"Nothing yet: by the table {changes} But {unsure}."
-        elif not verdict.supported:
-            unsure = "the interval does not support it, so no change can be based on it"
-            changes = f"By the table: {changes} But {unsure}."
     return {"model": contrast.model, "changes": changes, "stays": stays}

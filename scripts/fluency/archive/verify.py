@@ -225,8 +225,8 @@ def _recomputed(view: StudyView, whole: Analysis, kept: Analysis) -> Iterator[st
     yield from map(headline_of, telling_first(whole.contrasts))
     for pair in kept.contrasts:
         lacking = [f"{tally.missing} in {short_name(s)}" for s, tally in pair.tallies.items()]
-        if any(tally.missing for tally in pair.tallies.values()):
-            low, high = map(signed, pair.outcomes.bounds())
+        if worst := pair.pair.completed():
+            low, high = (signed(each.gap) for each in worst)
             yield (
                 f"{pair.model}: runs missing, abandoned or lost: {listed(lacking)}; "
                 f"they could move the gap to anywhere from {low} to {high}."

@@ -81,6 +81,8 @@ _WithConditions = create_model("_WithConditions", __base__=_Passed, **_COLUMNS)
 class Row(_WithConditions):
     """A row of `results/<study>/cells.csv`; empty fields are unknown, never zero."""
 
+    quiet: Mark = None
+    """Wrong with exit code 0, something printed and nothing on standard error, in every world."""
     worlds_passed: Number = None
     """Worlds in which the headline's run passed (as designed, strict reading)."""
     worlds_run: Number = None
@@ -181,7 +183,7 @@ def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     if execution:
         values |= _ran(execution)
     if score:
-        values |= _scored(score, execution.unmeasured if execution else None)
+        values |= _scored(score, execution)
     else:
         stage = "score" if execution else "execution" if generation else "generation"
         values |= {"status": "missing", "reason": f"no {stage} yet"}
@@ -189,10 +191,15 @@ def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     return Row(**values | shown)
 
 
-def _scored(score: Score, unmeasured: str | None) -> dict[str, Any]:
-    why = score.not_measured or unmeasured
-    headline = headline_runs(score.worlds)
-    worlds = {"worlds_passed": sum(world.passed for world in headline), "worlds_run": len(headline)}
+def _scored(score: Score, execution: Execution | None) -> dict[str, Any]:
+    why = score.not_measured or (execution and execution.unmeasured)
+    headline, runs = headline_runs(score.worlds), headline_runs(execution.runs if execution else [])
+    quiet = map(_is_quietly_wrong, runs, headline)
+    worlds = {
+        "worlds_passed": sum(world.passed for world in headline),
+        "worlds_run": len(headline),
+        "quiet": bool(headline) and all(quiet),
+    }
     made_of = score.make_up
     under = {CONDITIONS[name].column: passed for name, passed in score.passed_under.items()}
     return {name: value for name, value in score if name in COLUMNS} | {
@@ -203,6 +210,13 @@ def _scored(score: Score, unmeasured: str | None) -> dict[str, Any]:
         "made_of": made_of and made_of.made_of,
         "commands": made_of and " ".join(made_of.commands),
     }
+
+
+def _is_quietly_wrong(run: Run, judged: WorldScore) -> bool:
+    """Whether neither the status nor standard error says that what was printed is wrong."""
+    result = run.result
+    printed, complained = result.stdout.raw().strip(), result.stderr.bytes
+    return judged.exit_ok and not judged.passed and bool(printed) and not complained
 
 
 def _asked(generation: Generation) -> dict[str, Any]:

@@ -75,8 +75,6 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
                 "gap": 100 * float(gap.value),
                 "low": low,
                 "high": high,
-                "fixed": 100 * (gap.fixed or 0),
-                "edge": gap.edge,
             }
         )
     ticks = [tick for tick in _ticks(limit) if tick <= limit]

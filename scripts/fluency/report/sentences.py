@@ -15,16 +15,15 @@ from fluency.analysis.contrast import MISSING_PROGRAM, Contrast
 from fluency.analysis.decision_table import (
     ALPHA,
     DIRECTION_PP,
-    DIRECTIONS,
     MIN_INFORMATIVE,
     MISSING_PROGRAM_GAP,
     NOISE_PP,
-    Edge,
     band_of,
     edge_of,
 )
 from fluency.analysis.descriptive import DAYS_APART, FailureLine
 from fluency.analysis.gap import GapEstimate
+from fluency.analysis.power import LARGEST, finds, larger
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.common.words import escape_controls, plural
 from fluency.core.provenance import Provenance
@@ -34,11 +33,12 @@ from fluency.core.study import Study
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report.markdown import code
-from fluency.report.numbers import points, rate, signed, span
+from fluency.report.numbers import percent, points, rate, signed, span
 
-TEN = f"{DIRECTION_PP} points or more"
+AT_EDGE = {"ceiling": ("nearly always", "harder"), "floor": ("hardly ever", "easier")}
+"""How often both shells pass there, and which tasks may show more."""
 SIZES = {
-    "ten-or-more": TEN,
+    "ten-or-more": f"{DIRECTION_PP} points or more",
     "under-five": f"less than {NOISE_PP} points",
     "under-ten": f"less than {DIRECTION_PP} points",
 }
@@ -86,7 +86,7 @@ def attempt_note(number: int | None, measured: bool) -> str | None:
 
 
 def results(contrast: Contrast, shells: Iterable[str]) -> dict[str, str]:
-    """Rates, gap, what its interval shows and what the decision table says, by their headers."""
+    """Rates, gap, what its interval shows and what would decide it, by their headers."""
     gap = contrast.gap
     rates = {short_name(shell): rate_cell(contrast, shell) for shell in shells}
     return {"model": contrast.model, **rates} | {
@@ -94,15 +94,21 @@ def results(contrast: Contrast, shells: Iterable[str]) -> dict[str, str]:
         if gap
         else "n/a",
         "what the interval shows": claims_sentence(contrast),
-        "decision table": table_says(contrast, contrast.verdict),
+        "what would decide it": would_decide(contrast),
     }
 
 
 def headline_of(contrast: Contrast) -> str:
     """What one model did, in a line."""
-    (_, name), *rates, gap, claims, table = results(contrast, contrast.shells).items()
-    counted = ", ".join(f"{title} {cell}" for title, cell in (*rates, gap))
-    return f"{name}: {counted}. {claims[1]} Decision table: {table[1]}."
+    said, gap = claims_sentence(contrast), contrast.gap
+    if gap is None:
+        return f"{contrast.model}: {said}"
+    rates = [
+        f"{percent(rate)} in {short_name(shell)}"
+        for shell, rate in zip(contrast.shells, gap.paired.rates, strict=True)
+    ]
+    numbers = f"{signed(gap.value)} points, {span(gap.interval)}"
+    return f"{contrast.model} passed {' and '.join(rates)} ({numbers}). {said}"
 
 
 def rate_cell(contrast: Contrast, shell: str) -> str:
@@ -124,32 +130,40 @@ def claims_sentence(contrast: Contrast) -> str:
         return f"Not compared: {'; '.join(contrast.refused)}."
     who = side_name(gap.ahead, contrast)
     said = f"{who} is ahead" if gap.ahead else "Who is ahead is open"
-    if gap.edge:
-        said += f"; these tasks are {too(gap.edge)} to tell by how much"
-        said += "" if gap.ahead else " the shells differ"
-    elif gap.size != "open":
+    passed, others = AT_EDGE["ceiling" if gap.edge == "ceiling" else "floor"]
+    if gap.size != "open":
         said += f", by {SIZES[gap.size]}" if gap.ahead else f"; the gap is {SIZES[gap.size]}"
+        if gap.edge:
+            said += f" on these tasks, which both pass {passed}; {others} tasks may differ"
+    elif gap.edge:
+        said += f"; both pass these tasks {passed}, so {others} ones may differ by more"
     elif gap.ahead:
-        said += f"; whether by {TEN} is open"
+        said += f"; perhaps by less than the {DIRECTION_PP} points the table asks for"
+    if gap.supported:
+        said += f". By the decision table: {contrast.words[gap.band].reading}"
     return f"{'On what was measured: ' if gap.provisional else ''}{said}."
 
 
-def table_says(contrast: Contrast, verdict: GapEstimate | None) -> str:
-    """What the decision table says, and whether the interval supports it."""
-    if verdict is None:
-        return "no verdict"
-    if verdict.edge:
-        return f"{too(verdict.edge)} to tell"
-    if verdict.band == "inconclusive":
-        return contrast.words[verdict.band].reading
-    name = side_name(verdict.band, contrast)
-    said = "change nothing" if verdict.band == "falsified" else f"mild evidence for {name}"
-    return f"{said}, {'supported' if verdict.supported else 'not supported'}"
-
-
-def too(edge: Edge) -> str:
-    """`too hard` at the floor, `too easy` at the ceiling."""
-    return "too hard" if edge == "floor" else "too easy"
+def would_decide(contrast: Contrast) -> str:
+    """What would settle what the interval leaves open, with tasks and dollars."""
+    gap = contrast.verdict
+    if gap is None or gap.provisional:
+        return "the missing runs"
+    if gap.size != "open":
+        return "decided"
+    if gap.edge:
+        return f"{AT_EDGE[gap.edge][1]} tasks"
+    tasks, needed = len(gap.paired.tasks), gap.needed
+    if needed is None:
+        return "other tasks"
+    more = needed.ahead if needed.ahead > tasks else needed.no_difference
+    said = f"about {max(1, more - tasks)} more tasks like these"
+    if size := larger(tasks):
+        usd = contrast.usd_per_task
+        share = finds(gap.spread, size, gap.near_edge)
+        price = f" × {contrast.pair.trials} for ${usd * size:.2f}" if usd else ""
+        said += f"; `{LARGEST}`{price} finds 10 points in {100 * share:.0f} of 100 studies"
+    return said
 
 
 def missing_programs(contrast: Contrast, failures: Iterable[FailureLine]) -> str:
@@ -185,62 +199,22 @@ def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
 
 
 def decides(analysis: Analysis) -> str:
-    """What may be decided: the first line of the report."""
-    claims: dict[tuple[int, str], list[str]] = {}
-    compared = [(pair, pair.verdict) for pair in analysis.contrasts if pair.verdict]
-    for pair, gap in compared:
-        claims.setdefault(_claim(pair, gap), []).append(pair.model)
-    if not claims:
+    """What may be decided: the first line of the report, with the numbers."""
+    compared = [pair for pair in telling_first(analysis.contrasts) if pair.verdict]
+    if not compared:
         return _compares_nothing(analysis)
-    parts = [text.format(_for(analysis, claims[rank, text])) for rank, text in sorted(claims)]
-    sides = {gap.ahead for _, gap in compared} - {None}
+    gaps = [pair.verdict for pair in compared if pair.verdict]
+    said = [headline_of(pair) for pair in compared]
+    sides = {gap.ahead for gap in gaps} - {None}
     if len(sides) > 1:
-        parts = ["the models disagree", *parts]
-    elif not sides and not any(gap.supported for _, gap in compared):
-        parts = ["nothing in this study supports a change of policy", *parts]
+        said.append("The models disagree.")
+    elif not any(gap.supported for gap in gaps):
+        said.append("Nothing here supports a change of policy.")
     if refused := [pair.model for pair in analysis.contrasts if pair.refused]:
-        parts.append(f"not compared: {listed(refused)}")
-    said = "; ".join(parts)
-    said = f"{said[:1].upper()}{said[1:]}."
-    if unfinished := [pair.model for pair, gap in compared if gap.provisional]:
-        said += (
-            f" Missing runs could still change the verdict for {listed(unfinished)}: "
-            "finish the study before deciding."
-        )
-    return said
-
-
-def _claim(contrast: Contrast, gap: GapEstimate) -> tuple[int, str]:
-    """What is said of one model, with a place for names, and its rank among the claims."""
-    side = gap.ahead or (gap.band if gap.band in DIRECTIONS else None)
-    name, rank = side_name(side, contrast), 10 * (side == "baseline")
-    if gap.ahead and gap.band == side:
-        if gap.supported:
-            return rank, f"{name} is ahead by {TEN}{{}}: {contrast.words[gap.band].reading}"
-        if not gap.edge:
-            return rank + 1, (
-                f"{name} is ahead{{}}; whether by the {DIRECTION_PP} points that the decision "
-                "table asks for is open"
-            )
-    if gap.ahead:
-        return rank + 2, f"{name} is ahead{{}}, on which the decision table bases no change"
-    if gap.supported:
-        return 20, f"no difference of {NOISE_PP} points or more{{}}: change nothing"
-    if side and not gap.edge:
-        return rank + 3, (
-            f"by the decision table {name} leads by {TEN}{{}}, but the interval includes 0: no "
-            "change can be based on it"
-        )
-    return 21, "who is ahead is open{}"
-
-
-def _for(analysis: Analysis, names: Sequence[str]) -> str:
-    count = len(analysis.models)
-    if count == 1:
-        return ""
-    return (
-        f" for every model ({count} of {count})" if len(names) == count else f" for {listed(names)}"
-    )
+        said.append(f"Not compared: {listed(refused)}.")
+    if any(gap.provisional for gap in gaps):
+        said.append("Missing runs could still change this: finish the study before deciding.")
+    return " ".join(said)
 
 
 def _compares_nothing(analysis: Analysis) -> str:
@@ -392,7 +366,7 @@ def _other_definitions(contrast: Contrast, gap: GapEstimate) -> Iterator[str]:
         if condition.in_summary and (found is None or found.band == gap.band):
             yield f"The gap {condition.title} {said}."
     if gap.provisional:
-        low, high = map(signed, gap.bounds)
+        low, high = (signed(worst.value) for worst in gap.worst)
         yield f"The missing runs could move the gap to anywhere from {low} to {high}."
 
 

@@ -18,7 +18,7 @@ from fluency.core.shells import SHELLS
 from fluency.report.markdown import aligned, code, text
 from fluency.report.marks import mark_of
 from fluency.report.numbers import percent, points, rate, seconds, signed, span
-from fluency.report.sentences import attempt_note, missing_programs, short_name, table_says
+from fluency.report.sentences import attempt_note, missing_programs, short_name
 from fluency.report.tables import largest_gaps
 
 
@@ -55,7 +55,6 @@ FILTERS: tuple[Callable[..., object], ...] = (
     code,
     text,
     attempt_note,
-    table_says,
     missing_programs,
     short_name,
     full_name,
