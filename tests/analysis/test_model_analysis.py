@@ -111,7 +111,9 @@ def test_narrow_interval_at_an_edge_says_what_it_shows() -> None:
 def test_needed_tasks_know_the_floored_interval() -> None:
     """Near an edge the interval is wider, so that the same spread needs more tasks."""
     gap = one(level_but_for(TASKS, *[(0, 1)] * 3)).gap
-    low = one(from_counts({task.id: (1, 0) if task.id < "task-06" else (0, 0) for task in TASKS})).gap
+    low = one(
+        from_counts({task.id: (1, 0) if task.id < "task-06" else (0, 0) for task in TASKS})
+    ).gap
     assert low.near_edge and low.needed.ahead > sample_sizes(low.spread).ahead
     assert not gap.near_edge and gap.needed == sample_sizes(gap.spread)
 

@@ -125,7 +125,9 @@ def provisional(frame, study, tasks: int, low: float, high: float) -> bool:
     rates = rates_of(frame, study.trials)
     kept = rates["bash"].keys() & rates["pwsh"].keys()
     ends.append(mean([rates["pwsh"][task] - rates["bash"][task] for task in kept]))
-    places = {(20 * end >= 1) + (10 * end >= 1) - (20 * end <= -1) - (10 * end <= -1) for end in ends}
+    places = {
+        (20 * end >= 1) + (10 * end >= 1) - (20 * end <= -1) - (10 * end <= -1) for end in ends
+    }
     return not held or len(places) > 1
 
 

@@ -90,7 +90,9 @@ def test_report_first_page_order_and_length(tmp_path: Path) -> None:
     study = make_study(("model-x", "model-y"), decision="which shell prompts name")
     text = report(tmp_path, passes, study, asked_utc=None)
     lines = text.split("\n\n")
-    assert lines[1].startswith("**model-x passed 54.0 % in Bash and 65.0 % in PowerShell (+11.0 points, ")
+    assert lines[1].startswith(
+        "**model-x passed 54.0 % in Bash and 65.0 % in PowerShell (+11.0 points, "
+    )
     assert lines[2].startswith("| model ") and lines[3].startswith("![Gap of each model")
     assert "For the decision: which shell prompts name" in front(text)
     assert words("\n\n".join(lines[:3])) <= 180 and words(front(text)) <= 670

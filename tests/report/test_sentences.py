@@ -98,7 +98,7 @@ def test_result_rows_order_and_words() -> None:
         ("b", "Bash is ahead", "decided"),
         ("c", "Who is ahead is open", "about 57 more tasks like these"),
         ("d", "On what was measured: PowerShell is ahead", "the missing runs"),
-        ("e", "PowerShell is ahead", "about 11 more tasks like these"),
+        ("e", "PowerShell is ahead", "about 25 more tasks like these"),
         ("a", "Who is ahead is open", "decided"),
     ]
     assert rows[0][1:3] == ["70.0 % (70/100)", "20.0 % (20/100)"]

@@ -25,7 +25,11 @@ def pass_rates(found: Studies) -> np.ndarray:
 
 def report_interval(found: Studies) -> Ends:
     """The report's interval, rounded as it is printed."""
-    d, rates = differences(found), pass_rates(found)
+    return interval_of(differences(found), pass_rates(found))
+
+
+def interval_of(d: np.ndarray, rates: np.ndarray) -> Ends:
+    """The report's interval of differences, (studies, tasks), and rates of both, (2, studies)."""
     size, centre = d.shape[1], d.mean(axis=1)
     halves = student.ppf(0.975, size - 1) * d.std(axis=1, ddof=1) / np.sqrt(size)
     squares = ((d - centre[:, None]) ** 2).sum(axis=1) + 0.5
@@ -39,7 +43,12 @@ def report_interval(found: Studies) -> Ends:
 
 def ahead(found: Studies) -> np.ndarray:
     """Who the report says is ahead: 1 the challenger, -1 the baseline, 0 neither."""
-    low, high = report_interval(found)
+    return side_of(report_interval(found))
+
+
+def side_of(ends: Ends) -> np.ndarray:
+    """The sign of the intervals that exclude 0; 0 of the others."""
+    low, high = ends
     return np.where(low > 0, 1, np.where(high < 0, -1, 0))
 
 
@@ -69,7 +78,34 @@ def mcnemar_p(found: Studies, rng: np.random.Generator) -> np.ndarray:
     """Exact McNemar over runs, the j-th trial of one shell against the j-th of the other."""
     both = rng.hypergeometric(found.baseline, found.trials - found.baseline, found.challenger)
     one, other = (found.baseline - both).sum(axis=1), (found.challenger - both).sum(axis=1)
+    return sign_p(one, other)
+
+
+def sign_p(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The exact sign test of tasks that one or the other shell alone has."""
     return np.minimum(1, 2 * binom.cdf(np.minimum(one, other), one + other, 0.5))
+
+
+def log_ratio(costs: Studies, passes: Studies) -> Ends:
+    """The ends of the logarithm of the ratio of costs per passed run."""
+    parts = [
+        cost / cost.mean(axis=1, keepdims=True) - own / own.mean(axis=1, keepdims=True)
+        for cost, own in (
+            (costs.challenger, passes.challenger),
+            (costs.baseline, passes.baseline),
+        )
+    ]
+    size = passes.baseline.shape[1]
+    error = (parts[0] - parts[1]).std(axis=1, ddof=1) / np.sqrt(size)
+    half = student.ppf(0.975, size - 1) * error
+    each = [
+        np.log(cost.sum(axis=1) / own.sum(axis=1))
+        for cost, own in (
+            (costs.challenger, passes.challenger),
+            (costs.baseline, passes.baseline),
+        )
+    ]
+    return each[0] - each[1] - half, each[0] - each[1] + half
 
 
 def covered(ends: Ends, truth: float | np.ndarray) -> float:

@@ -9,8 +9,9 @@ from typing import Any
 
 from fluency.common.paths import ROOT
 from fluency.report.markdown import table
-from fluency.report.power import HEADS, size_rows
+from fluency.report.power import HEADS, size_row
 from tools.pages import filled
+from tools.simulate.figures import SIZES
 from tools.simulate.scenarios import SCENARIOS
 
 FIGURES = Path(__file__).with_name("figures.json")
@@ -47,8 +48,11 @@ def _page(found: dict[str, Rows], count: int) -> str:
         f"gap of 0 or 5, {span(of(near, 'too easy or hard'))} of studies end with tasks too easy "
         "to tell by how much the shells differ.",
         "design": _rows(found["design"]),
+        "levels": _levels(found["levels"]),
         "others": _others(found["design"]),
-        "sizes": table(HEADS, size_rows(spreads, 20), "lrrrr"),
+        "sizes": table(
+            HEADS, [size_row(name, spread, 20) for name, spread in spreads.items()], "lrrrrr"
+        ),
     }
     for mark, text in parts.items():
         page = filled(page, mark, text)
@@ -81,9 +85,18 @@ def _rows(rows: Rows) -> str:
     return table(heads, lines, "r" * len(heads))
 
 
+def _levels(rows: Rows) -> str:
+    lines = [
+        [claim, *(f"{100 * row[claim]:.1f} %" for row in rows)]
+        for claim in rows[0]
+        if claim != "tasks"
+    ]
+    return table(["", *(f"{row['tasks']} tasks" for row in rows)], lines, "lrrrr")
+
+
 def _others(rows: Rows) -> str:
     lines = [
-        [words, *(span(of(rows, key, tasks=tasks, **where)) for tasks in (20, 56, 116))]
+        [words, *(span(of(rows, key, tasks=tasks, **where)) for tasks in SIZES)]
         for words, key, where in (
             ("the report's interval covers", "covers", {}),
             ("percentile bootstrap over tasks covers", "bootstrap covers", {}),
@@ -92,7 +105,7 @@ def _others(rows: Rows) -> str:
             ("McNemar over runs rejects a true gap of 0", "McNemar rejects", {"gap": 0.0}),
         )
     ]
-    return table(["", "20 tasks", "56 tasks", "116 tasks"], lines, "lrrr")
+    return table(["", *(f"{tasks} tasks" for tasks in SIZES)], lines, "lrrrr")
 
 
 def _constants(found: dict[str, Rows]) -> str:

@@ -149,8 +149,7 @@ def _shown(margin: float, spread: float, tasks: int, near_edge: bool) -> np.ndar
     """By quantile of the sample's variance: how often the margin exceeds the interval's half."""
     squares = 2 * spread**2 * gammaincinv((tasks - 1) / 2, QUANTILES)
     half = half_width(squares, tasks, floored=near_edge)
-    shares: np.ndarray = ndtr((margin - half) * sqrt(tasks) / spread)
-    return shares
+    return np.asarray(ndtr((margin - half) * sqrt(tasks) / spread))
 
 
 def finds(spread: Spread, tasks: int, near_edge: bool = False) -> float:
