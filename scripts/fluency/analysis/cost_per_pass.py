@@ -41,7 +41,10 @@ def cost_per_pass(rows: pd.DataFrame, pair: Outcomes) -> list[CostPerPass]:
         if amounts.isna().any() or not amounts.sum():
             continue
         by_cell = amounts.astype(float).groupby([known["shell"], known["task"]]).sum()
-        costs = [by_cell.loc[[(shell, task) for task in pair.tasks]].to_numpy() for shell in pair.by_shell]
+        costs = [
+            by_cell.loc[[(shell, task) for task in pair.tasks]].to_numpy()
+            for shell in pair.by_shell
+        ]
         each = [
             float(cost.sum() / own.sum()) if own.any() else None
             for cost, own in zip(costs, passes, strict=True)

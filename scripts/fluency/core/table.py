@@ -18,6 +18,7 @@ from fluency.core.records import (
     CONTROL_FILE,
     Execution,
     Generation,
+    Result,
     Run,
     Score,
     WorldScore,
@@ -81,7 +82,7 @@ _WithConditions = create_model("_WithConditions", __base__=_Passed, **_COLUMNS)
 class Row(_WithConditions):
     """A row of `results/<study>/cells.csv`; empty fields are unknown, never zero."""
 
-    quiet: Mark = None
+    quiet: Flag = None
     """Wrong with exit code 0, something printed and nothing on standard error, in every world."""
     worlds_passed: Number = None
     """Worlds in which the headline's run passed (as designed, strict reading)."""
@@ -183,7 +184,7 @@ def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     if execution:
         values |= _ran(execution)
     if score:
-        values |= _scored(score, execution)
+        values |= _scored(score, execution, task)
     else:
         stage = "score" if execution else "execution" if generation else "generation"
         values |= {"status": "missing", "reason": f"no {stage} yet"}
@@ -191,14 +192,17 @@ def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     return Row(**values | shown)
 
 
-def _scored(score: Score, execution: Execution | None) -> dict[str, Any]:
+def _scored(score: Score, execution: Execution | None, task: Task) -> dict[str, Any]:
     why = score.not_measured or (execution and execution.unmeasured)
     headline, runs = headline_runs(score.worlds), headline_runs(execution.runs if execution else [])
-    quiet = map(_is_quietly_wrong, runs, headline)
+    quiet = (
+        _is_quietly_wrong(run.result, world, prints=task.content is not None)
+        for run, world in zip(runs, headline, strict=False)
+    )
     worlds = {
         "worlds_passed": sum(world.passed for world in headline),
         "worlds_run": len(headline),
-        "quiet": bool(headline) and all(quiet),
+        "quiet": bool(runs) and all(quiet),
     }
     made_of = score.make_up
     under = {CONDITIONS[name].column: passed for name, passed in score.passed_under.items()}
@@ -212,11 +216,13 @@ def _scored(score: Score, execution: Execution | None) -> dict[str, Any]:
     }
 
 
-def _is_quietly_wrong(run: Run, judged: WorldScore) -> bool:
-    """Whether neither the status nor standard error says that what was printed is wrong."""
-    result = run.result
-    printed, complained = result.stdout.raw().strip(), result.stderr.bytes
-    return judged.exit_ok and not judged.passed and bool(printed) and not complained
+def _is_quietly_wrong(result: Result, judged: WorldScore, *, prints: bool) -> bool:
+    """Whether neither the status nor standard error tells of a wrong answer.
+
+    prints: Whether the task asks for output; then something must have been printed.
+    """
+    showed = bool(result.stdout.raw().strip()) or not prints
+    return judged.exit_ok and not judged.passed and showed and not result.stderr.bytes
 
 
 def _asked(generation: Generation) -> dict[str, Any]:
