@@ -11,7 +11,7 @@ import pytest
 
 from fluency.common import git
 from fluency.common.paths import ROOT
-from tests.archive.factory import Made, archived, make_registered, make_study
+from tests.archive.factory import Made, archived, make, make_registered, make_study
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")
 DECISION = "which shell our prompts name"
@@ -55,6 +55,23 @@ def small(tmp_path_factory) -> Made:
 def small_archive(small, checkouts, tmp_path_factory) -> Path:
     commit = run_git(checkouts["own"], "rev-parse", "HEAD")
     return archived(small, tmp_path_factory.mktemp("archive"), commit=commit)
+
+
+@pytest.fixture(scope="session")
+def stated_archive(made, checkouts, tmp_path_factory) -> Path:
+    """Two tasks, of the commit that the checkouts know."""
+    commit = run_git(checkouts["own"], "rev-parse", "HEAD")
+    return archived(made, tmp_path_factory.mktemp("archive"), commit=commit)
+
+
+@pytest.fixture(scope="session")
+def unseeded_archive(checkouts, tmp_path_factory) -> Path:
+    """Two trials of a model that takes no seed, with equal replies."""
+    model = {"alias": "m", "id": "claude-opus-4-7"}
+    study = make_study(TASKS[1:], trials=2, shells=["bash"], model=model)
+    made = make(tmp_path_factory.mktemp("study"), study)
+    commit = run_git(checkouts["own"], "rev-parse", "HEAD")
+    return archived(made, tmp_path_factory.mktemp("archive"), commit=commit)
 
 
 CODE = ("scripts/fluency", "sandbox", "tasks", "envs")

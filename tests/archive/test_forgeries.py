@@ -72,6 +72,21 @@ def added(name: str, data: bytes = b"x") -> Change:
     return lambda files: files.update({name: data})
 
 
+def tasks_left_out(files: dict[str, bytes]) -> None:
+    """Every file of a task, and its name in the study."""
+    left = "fetch-top-crates"
+    record("study.json", lambda value: value["tasks"].remove(left))(files)
+    index = json.loads(files["worlds/index.json"])
+    folders = {folder for task in index.values() for folder in task.values()}
+    record("worlds/index.json", lambda value: value.pop(left))(files)
+    folders -= {
+        folder
+        for task in json.loads(files["worlds/index.json"]).values()
+        for folder in task.values()
+    }
+    without(f"tasks/{left}/.*|results/.*/{left}/.*|({'|'.join(folders) or 'x'})/.*")(files)
+
+
 def several(*changes: Change) -> Change:
     def change(files: dict[str, bytes]) -> None:
         for one in changes:
@@ -197,6 +212,9 @@ DIFFERENT: dict[str, Forgery] = {
         asked_otherwise(prompt=lambda old: old.replace("bash", "fish")), "`request` is"),
     "another trial": (asked_otherwise(trial=7), "`request` is"),
     "another wire": (asked_otherwise(wire="messages"), "`request` is"),
+    "one message for two requests": (
+        in_all("results/generations/.*", lambda value: value["answer"]["raw"].update(id="msg_1")),
+        "the message msg_1 answers another request, too"),
     "request without its key": (answer("request", "temperature", value=0.1), "`request` is"),
     "sampling of the study": (
         record("study.json", lambda value: value["models"][0].update(max_tokens=9)), "`request` is"),
@@ -316,6 +334,7 @@ CONCEDED: dict[str, Forgery] = {
     "trials left out": (
         text("study.json", '"trials": 1', '"trials": 2'), "PARTIAL: 2 of 4 cells are missing"),
     "cell left out": (without(f"results/[^/]+/{CELL}.json"), "PARTIAL: 1 of 2 cells are missing"),
+    "tasks left out": (tasks_left_out, ""),
     "uncommitted": ({"dirty": True}, "uncommitted changes"),
     "control: false": (several(
         record("study.json", put("control", value=False)), drop(CONTROL)), ""),
@@ -349,6 +368,7 @@ SHOWN = (
     "temperature 1.9 sent",
     "another model asked",
     "another wire",
+    "one message for two requests",
     "tree",
     "key of a world",
     "rigged sandbox",
@@ -362,10 +382,17 @@ SHOWN = (
     "ninety-nine attempts",
     "numbers of a score",
     "invented output",
+    "a set with tasks left out",
+    "tasks left out",
     "cell left out",
     "control: false",
 )
 """Those of the table in docs/evidence.md."""
+HONEST = {
+    "tasks left out": "stated_archive",
+    "one message for two requests": "unseeded_archive",
+}
+"""The archive that is altered, where it is another."""
 CASES = [
     pytest.param(name, verdicts, *forgery, id=name)
     for verdicts, group in GROUPS.items()
@@ -374,12 +401,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "verdicts", "forged", "what"), CASES)
-def test_forgery_ends_as_promised(name, verdicts, forged, what, small_archive, at, tmp_path):
+def test_forgery_ends_as_promised(name, verdicts, forged, what, request, at, tmp_path):
     changes, facts = ((), forged) if isinstance(forged, dict) else ((forged,), {})
     if name in UNKNOWN:
         facts = {"commit": "f" * 40}
     at("own")
-    path = rewritten(small_archive, tmp_path, *changes, **facts)
+    honest = request.getfixturevalue(HONEST.get(name, "small_archive"))
+    path = rewritten(honest, tmp_path, *changes, **facts)
     found = {}
     for place in PLACES if name in SHOWN else PLACES[::2]:
         at(place)
@@ -391,10 +419,11 @@ def test_forgery_ends_as_promised(name, verdicts, forged, what, small_archive, a
     assert found == {place: expected[place] for place in found}, said
 
 
-def test_honest_archive_is_proven_wherever_it_is_read(small_archive, at):
+@pytest.mark.parametrize("name", ["small_archive", *HONEST.values()])
+def test_honest_archive_is_proven_wherever_it_is_read(name, request, at):
     for place in PLACES:
         at(place)
-        report = verify_archive(small_archive)
+        report = verify_archive(request.getfixturevalue(name))
         assert report.exit_code == 0, report.lines(100)
 
 
@@ -464,21 +493,6 @@ def test_wholly_forged_study_differs_by_hash(small_archive, tmp_path):
     report = verify_archive(archived(forged, tmp_path / "out"))
     assert report.exit_code == 0 and report.lines()[-1] == "PROVEN"
     assert report.sha256 != sha256(small_archive.read_bytes())
-
-
-def test_one_message_is_one_answer(tmp_path):
-    """Two trials of an unseeded model share an id: a reply that was stored twice."""
-    study = make_study(
-        ("stale-lockfiles",),
-        trials=2,
-        shells=["bash"],
-        model={"alias": "m", "id": "claude-opus-4-7"},
-    )
-    path = archived(make(tmp_path / "s", study), tmp_path / "out")
-    assert verify_archive(path).exit_code == 0
-    same = in_all("results/generations/.*", lambda value: value["answer"]["raw"].update(id="msg_1"))
-    report = verify_forged(path, tmp_path, same)
-    assert "the message msg_1 answers another request, too" in "\n".join(report.lines())
 
 
 def test_broken_task_of_this_checkout_is_named(small_archive, monkeypatch):

@@ -69,6 +69,7 @@ def test_screen_of_a_stranger_follows_the_verdict(tmp_path, at, capsys):
         "qwen-0.5b: Bash 100.0 % (2/2), PowerShell 0.0 % (0/2), gap",
         "lost: 0 in Bash and 2 in PowerShell; they could move the gap to anywhere from −100.0 to 0.0",
         "2 tasks (no named set) × 2 shells × 1 trial",
+        "It lacks 18 tasks of ",
         "1 deviation; order not proven: git here has no such file; code: not known here.",
         "- trials: registered 2, now 1",
         "No control",

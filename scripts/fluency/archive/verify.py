@@ -48,7 +48,7 @@ from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
 from fluency.core.table import Row, to_frame
 from fluency.core.task_world import world_for
-from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task
+from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task, set_name, task_sets
 from fluency.execution.execute import MAX_ATTEMPTS
 from fluency.execution.powershell import NAME, archive_origin
 from fluency.generation.api_keys import is_embedded
@@ -68,6 +68,7 @@ EXIT_CODES = {"ALTERED": 1, "NOT CHECKED": 3, "PROVEN": 0}
 """The worst first. 2 is a user's mistake, such as a file that is not an archive."""
 MOST = 20
 """Deviations and controls that are printed."""
+MOST_TASKS = 5
 CONCEDED = [
     "Conceded: answers, outputs and times are as the archive states them; invented ones that fit "
     "together are PROVEN.",
@@ -232,6 +233,13 @@ def _recomputed(view: StudyView, whole: Analysis, kept: Analysis) -> Iterator[st
                 f"they could move the gap to anywhere from {low} to {high}."
             )
     yield " ".join(study_sentences(whole, view))
+    ids = {task.id for task in view.tasks}
+    larger = {name: {*of.tasks} for name, of in task_sets().items() if ids < {*of.tasks}}
+    if larger and not set_name([*ids]):
+        name = min(larger, key=lambda name: len(larger[name]))
+        left_out = sorted(larger[name] - ids)
+        more = ", …" * (len(left_out) > MOST_TASKS)
+        yield f"It lacks {len(left_out)} tasks of {name}: {', '.join(left_out[:MOST_TASKS])}{more}"
     said = [*view.provenance.deviations, *unexpected_controls(view.control)]
     yield from (f"- {one}" for one in said[:MOST])
     if len(said) > MOST:
