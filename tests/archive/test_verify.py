@@ -53,7 +53,7 @@ class Loses(Executor):
         return result_of(b"").model_copy(update=change) if lost else super().run(invocation)
 
 
-def test_screen_of_a_stranger_follows_the_verdict(tmp_path, at, capsys):
+def test_screen_of_a_stranger_follows_the_verdict(tmp_path, at, monkeypatch, capsys):
     study = make_study(TASKS, trials=1, decision=DECISION)
     tasks = load_tasks(study.tasks)
     frozen = study.model_copy(update={"trials": 2})
@@ -80,6 +80,9 @@ def test_screen_of_a_stranger_follows_the_verdict(tmp_path, at, capsys):
     at("own")
     verify.verify(archive)
     assert "not clean" not in capsys.readouterr().out
+    monkeypatch.setattr(verify, "MOST", 0)
+    verify.verify(archive)
+    assert "- … and 1 more, which `make open` shows" in capsys.readouterr().out
     for change, repair, code in ((put("passed", value=True), True, 3), (None, False, 1)):
         forged = record(SCORE, change) if change else flip("README.md")
         assert verify.verify(rewritten(archive, tmp_path, forged, repair=repair)) == code

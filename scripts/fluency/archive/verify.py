@@ -426,8 +426,8 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:
             report.rows.append(row := archived.row(cell, made))
             results = made.execution.runs if made.execution else []
             lost = any(run.result.lost is not None for run in results)
-            missing = {"status": "missing", "passed": None} if lost else {}
-            report.kept.append(row.model_copy(update=missing))
+            missing = {"status": "missing", "passed": None}
+            report.kept.append(row.model_copy(update=missing) if lost else row)
             collector.add(made)
             if records.generation:
                 check_answer(archived, report, records.generation, seen)
