@@ -4,6 +4,8 @@ import gzip
 import io
 import json
 import shutil
+import subprocess
+import sys
 import tarfile
 import tomllib
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ from secrets import token_hex
 import docker
 import pytest
 
-from fluency.common.paths import ROOT
+from fluency.common.paths import ROOT, SANDBOX
 from fluency.core.shells import SHELLS
 from fluency.core.study import read_study
 from fluency.core.tasks import load_tasks
@@ -84,6 +86,35 @@ def test_harbor_export_repeats_bytes_and_copies_the_judge(written):
     for judge in ("scoring/checks.py", "common/words.py"):
         ours = (ROOT / "scripts/fluency" / judge).read_bytes()
         assert (folder / "tests/fluency" / judge).read_bytes() == ours
+
+
+JUDGE_STATE = """
+import binascii, hashlib, json, sys
+sys.path[:0] = sys.argv[1:]
+import stage, verifier
+seed, rule = "11", json.load(open(f"{sys.argv[1]}/rule.json"))
+tree = verifier.Tree(*stage.read_world(f"{sys.argv[1]}/worlds/{seed}.gz"))
+expected, state = verifier.asked(rule, seed, tree, [])
+left = {"path": "config/relay.toml", "kind": "file", "mode": 420}
+for wanted in ("0" * 64, state["config/relay.toml"]["sha256"]):
+    result = {"state": [left | {"sha256": wanted}], "helpers_ended": []}
+    print(verifier.state_problem(state, result, tree, []))
+for unknown in ([], "why"):
+    print(verifier.state_problem(state, {"state": unknown, "helpers_ended": []}, tree, []))
+"""
+
+
+def test_harbor_verifier_judges_the_state(tmp_path):
+    """By the copies that it gets: without the project's package."""
+    export_tasks(read_study().model_copy(update={"tasks": ["toml-key-in-place"]}), tmp_path)
+    paths = [tmp_path / "toml-key-in-place-bash/tests", SANDBOX, ROOT / "tools/interop/harbor"]
+    command = [sys.executable, "-I", "-S", "-c", JUDGE_STATE, *map(str, paths)]
+    assert subprocess.check_output(command, text=True).splitlines() == [
+        "'config/relay.toml' has other bytes than asked for",
+        "None",
+        "'config/relay.toml' is unchanged",
+        "what it left behind is unknown: why",
+    ]
 
 
 # ------------------------------------------------------------ in containers

@@ -51,17 +51,17 @@ def file(data: bytes, mode: int = 0o644) -> Left:
         ({"new": None}, {"new": file(b"")}, ["'new' is still there"]),
         *[({"a/b.json": {"json": {"n": 2}}}, {"a/b.json": file(data)}, []) for data in EDITS.values()],
         ({"a/b.json": {"json": {"n": 2}}}, {"a/b.json": file(b'{"n": "2"}')},
-            ["'a/b.json' has another json: '{'n': '2'}' instead of '{'n': 2}'"]),
+            ["'a/b.json' has other content: the JSON value is not '{\"n\": 2}'"]),
         ({"t.csv": {"rows": [["k", "v"], ["1", "3"]]}}, {"t.csv": file(b'"k","v"\r\n"1","3"\r\n')}, []),
         ({"t.csv": {"rows": [["k", "v"], ["1", "3"]]}}, {"t.csv": file(b"k,v\n1,4\n")},
-            ["'t.csv' has another rows: '[['k', 'v'], ['1', '4']]' instead of '[['k', 'v'], ['1', '3']]'"]),
+            ["'t.csv' has another rows: '[['k', 'v'], ['1', '4']]', not '[['k', 'v'], ['1', '3']]'"]),
         ({"t.csv": {"lines": ["a", "b"]}}, {"t.csv": file(b"a\r\nb")}, []),
         ({"t.csv": {"lines": ["a", "b"]}}, {"t.csv": file(b"a\nb\nc\n")},
-            ["'t.csv' has another lines: '['a', 'b', 'c']' instead of '['a', 'b']'"]),
+            ["'t.csv' has another lines: '['a', 'b', 'c']', not '['a', 'b']'"]),
         ({"a/app.toml": {"mode": 0o600}}, {"a/app.toml": file(b"x = 1\n", 0o600)}, []),
-        ({"a/app.toml": {"mode": 0o600}}, {"a/app.toml": file(b"", 0o755)}, ["'a/app.toml' has mode 755 instead of 600"]),
+        ({"a/app.toml": {"mode": 0o600}}, {"a/app.toml": file(b"", 0o755)}, ["'a/app.toml' has another mode: '755', not '600'"]),
         ({"l": {"link": "a/b"}}, {"l": Left("link", 0o777, "a/b")}, []),
-        ({"l": {"link": "a/b"}}, {"l": Left("link", 0o777, "/work/a/b")}, ["'l' has another link: '/work/a/b' instead of 'a/b'"]),
+        ({"l": {"link": "a/b"}}, {"l": Left("link", 0o777, "/work/a/b")}, ["'l' has another link: '/work/a/b', not 'a/b'"]),
         ({"l": {"link": "a/b"}}, {"l": file(b"")}, ["'l' is a file whose link is not known"]),
         ({"a": {"files": ["app.toml", "b.json"]}}, {}, []),
         ({"a": {"files": ["app.toml", "c/d"]}}, {"a/c": Left("folder"), "a/c/d": file(b""), "a/b.json": Left()}, []),
@@ -73,6 +73,15 @@ def file(data: bytes, mode: int = 0o644) -> Left:
 def test_differences_are_named(expected, changed, said):
     expected = json.loads(json.dumps(expected))  # as Harbor's verifier reads it
     assert differences(expected, tree_left(WORLD.files, WORLD.dirs, changed), changed) == said
+
+
+@pytest.mark.parametrize("form", ["json", "rows", "lines"])
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[" * 60_000, b"\xff\xfe\0", b'a,"b\r\0\nc', b"1e99999", b"x" * 65_536]
+)
+def test_differences_of_hostile_contents(form, data):
+    changed = {"f": file(data)}
+    assert len(differences({"f": {form: [["right"]]}}, tree_left({}, (), changed), changed)) == 1
 
 
 def state(data: bytes) -> PathState:
@@ -126,8 +135,8 @@ def repository(**options) -> World:
     [
         ({"HEAD": "refs/heads/main", "index": {"a.txt": ONE, "b/c.txt": TWO}}, ""),
         ({"refs/heads/main": {"message": "Second", "files": {"a.txt": ONE, "b/c.txt": TWO}}}, ""),
-        ({"refs/heads/main": {"message": "Third"}}, "{'message': 'Second'}}' instead of"),
-        ({"refs/heads/new": {}}, "'{'refs/heads/new': None}' instead of"),
+        ({"refs/heads/main": {"message": "Third"}}, "{'message': 'Second'}}', not"),
+        ({"refs/heads/new": {}}, "'{'refs/heads/new': None}', not"),
         ({"refs/tags/v1": None}, "{'refs/tags/v1': {'id': "),
         ({"index": {"a.txt": TWO}}, "has another git: '{'index': "),
     ],

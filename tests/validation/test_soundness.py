@@ -15,7 +15,13 @@ from fluency.execution.protocol import Invocation
 from fluency.validation import probes as probing
 from fluency.validation import validate as validating
 from fluency.validation.probes import Probe, Prober, ProbeResult, every_world_probes
-from fluency.validation.validate import TITLES, ValidationReport, deadline_sentence, slowest_s
+from fluency.validation.validate import (
+    ASKS_EXECUTABLE,
+    TITLES,
+    ValidationReport,
+    deadline_sentence,
+    slowest_s,
+)
 from fluency.world import WorldError, build_world
 from tests.scoring.recordings import result
 
@@ -216,3 +222,10 @@ def test_check_world_pair_shared_answer(needs, answer) -> None:
     same = SimpleNamespace(id="same", needs=needs, **asks)
     with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):
         check_world_pair((11, 24), [same])
+
+
+def test_asks_executable_notices_what_noexec_hides() -> None:
+    for command in ("find . -executable", '[ -x "$f" ]', "if test ! -x a; then :; fi"):
+        assert ASKS_EXECUTABLE.search(command)
+    for command in ("find . -perm /111", "pgrep -x vox-job", "[ -f x ]", "grep -- -x a"):
+        assert not ASKS_EXECUTABLE.search(command)

@@ -74,18 +74,19 @@ def _problem(form: str, wanted: Any, path: str, tree: Tree) -> str | None:
         found: Any = [name[len(path) + 1 :] for name in inside if name.startswith(f"{path}/")]
         wrong = checks.multiset_problem(wanted, found, "paths")
         return wrong and f"has other files: {wrong}"
+    if form == "json" and left.content is not None:
+        wrong = checks.content_problem(form, wanted, checks.clean(left.content), [])
+        return wrong and f"has other content: {wrong}"
     found = _repository(wanted, path, tree) if form == "git" else _read(form, left)
-    if checks.json_key(found) == checks.json_key(wanted):
+    if found == wanted:
         return None
     if form == "sha256":
         return "has other bytes than asked for"
     if found is None:
         return f"is a {left.kind} whose {form} is not known"
     if form == "mode":
-        return f"has mode {found:o} instead of {wanted:o}"
-    return (
-        f"has another {form}: {checks.quoted(str(found))} instead of {checks.quoted(str(wanted))}"
-    )
+        found, wanted = f"{found:o}", f"{wanted:o}"
+    return f"has another {form}: {checks.quoted(str(found))}, not {checks.quoted(str(wanted))}"
 
 
 def _read(form: str, left: Left) -> Any:
@@ -96,10 +97,7 @@ def _read(form: str, left: Left) -> Any:
         return left.digest if form == "sha256" else None
     if form == "sha256":
         return sha256(left.content).hexdigest()
-    text = checks.clean(left.content)
-    if form == "json":
-        return checks.parse_json(text)
-    lines = text.removesuffix("\n").split("\n")
+    lines = checks.clean(left.content).replace("\r", "\n").removesuffix("\n").split("\n")
     return lines if form == "lines" else list(csv.reader(lines))
 
 
