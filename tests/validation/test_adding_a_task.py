@@ -109,7 +109,7 @@ def snapshot(followed, tmp_path) -> Path:
     """A snapshot task of the page's text, with other files."""
     folder = tmp_path / SNAPSHOT
     shutil.copytree(followed / "tasks" / SNAPSHOT, folder)
-    for parity, name in {"odd": "conf/a.ini", "even": "conf/.b c.ini"}.items():
+    for parity, name in {"odd": "conf/a.ini", "even": "conf/b-c.ini"}.items():
         path = folder / f"world-{parity}" / name
         path.parent.mkdir(parents=True)
         path.write_bytes(b"timeout = 1\r\n")
@@ -119,7 +119,7 @@ def snapshot(followed, tmp_path) -> Path:
 
 def test_snapshot_world_is_its_files_and_its_answer_a_text(snapshot) -> None:
     task = load_task(snapshot)
-    for seed, name in {3: "conf/a.ini", 11: "conf/a.ini", 24: "conf/.b c.ini"}.items():
+    for seed, name in {3: "conf/a.ini", 11: "conf/a.ini", 24: "conf/b-c.ini"}.items():
         world = world_for(task, seed)
         assert dict(world.files) == {name: b"timeout = 1\r\n"}
         assert task.expected(world) == [name]
@@ -136,8 +136,9 @@ def test_snapshot_world_is_its_files_and_its_answer_a_text(snapshot) -> None:
     [
         (lambda folder: (folder / "expected-odd.txt").unlink(), "expected-odd.txt"),
         (lambda folder: shutil.rmtree(folder / "world-even"), "world-even"),
-        (lambda folder: (folder / "world-odd/x").symlink_to("y"), "no links"),
-        (lambda folder: (folder / "world-odd/ü.txt").write_text("x"), "ASCII names only"),
+        (lambda folder: (folder / "world-odd/x").symlink_to("y"), "a snapshot has plain files"),
+        (lambda folder: (folder / "world-odd/.x").write_text("y"), "a snapshot has plain files"),
+        (lambda folder: (folder / "world-odd/ü.txt").write_text("x"), "named by ASCII letters"),
     ],
 )
 def test_snapshot_that_cannot_be_is_a_sentence(snapshot, change, says) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +13,12 @@ from fluency.common.files import sha256_file
 from fluency.core.records import ProcessFact
 from fluency.core.tasks import SNAPSHOT_ANSWERS, Task, author_code, run_python_file
 from fluency.world import Builder, HelperSpec, World, WorldError, build_world
+
+PLAIN_NAME, LONGEST = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"), 80
+SNAPSHOT_FILES = (
+    "a snapshot has plain files, named by ASCII letters, digits, `_`, `-` and later full stops, "
+    f"with paths of less than {LONGEST} characters: what an archive holds"
+)
 
 
 def world_for(task: Task, seed: int) -> World:
@@ -31,10 +38,11 @@ def _snapshot(task: Task, seed: int) -> World:
     with author_code(folder, seed, "a world of plain files"):
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder).as_posix()
-            builder.require(not path.is_symlink(), f"{name}: a snapshot has no links")
+            plain = PLAIN_NAME.fullmatch(path.name) and not path.is_symlink()
+            builder.require(bool(plain) and len(name) < LONGEST, f"{name}: {SNAPSHOT_FILES}")
             if path.is_file():
                 data = path.read_bytes()
-                builder.file(name, data, age_days=10, crlf=b"\r\n" in data, any_name=True)
+                builder.file(name, data, age_days=10, crlf=b"\r\n" in data)
         return builder.finish()
 
 
