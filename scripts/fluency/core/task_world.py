@@ -11,7 +11,7 @@ from typing import Any
 from fluency.common.errors import UserError
 from fluency.common.files import sha256_file
 from fluency.core.records import ProcessFact
-from fluency.core.tasks import SNAPSHOT_ANSWERS, Task, author_code, run_python_file
+from fluency.core.tasks import PARITIES, Task, author_code, run_python_file
 from fluency.world import Builder, HelperSpec, World, WorldError, build_world
 
 PLAIN_NAME, LONGEST = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"), 80
@@ -34,7 +34,7 @@ def world_for(task: Task, seed: int) -> World:
 def _snapshot(task: Task, seed: int) -> World:
     """The world of exactly the files that the task has for this parity of seeds."""
     builder = Builder(World(seed), task.id)
-    folder = task.folder / list(SNAPSHOT_ANSWERS)[seed % 2]
+    folder = task.folder / f"world-{PARITIES[seed % 2]}"
     with author_code(folder, seed, "a world of plain files"):
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder).as_posix()

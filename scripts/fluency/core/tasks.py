@@ -26,7 +26,7 @@ from pydantic import (
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError, did_you_mean
-from fluency.common.files import sha256
+from fluency.common.files import plain_files, sha256
 from fluency.common.paths import ROOT, TASKS
 from fluency.core.config_files import config_error, read_yaml
 from fluency.core.schema import Entries, FrozenModel
@@ -142,8 +142,8 @@ NEUTRAL = "neutral"
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
-SNAPSHOT_ANSWERS = {"world-even": "expected-even.txt", "world-odd": "expected-odd.txt"}
-"""The folders and files of a snapshot task, by the parity of a world's seed."""
+PARITIES = ("even", "odd")
+"""Of a world's seed; a snapshot task has files for each."""
 
 
 class Structure(FrozenModel):
@@ -235,8 +235,18 @@ class Task(FrozenModel):
 
     @property
     def _answers(self) -> bytes:
-        names = SNAPSHOT_ANSWERS.values() if self.is_snapshot else ["answer.py"]
-        return b"\0".join((self.folder / name).read_bytes() for name in names)
+        names = snapshot_answers(self.structure is None) if self.is_snapshot else ["answer.py"]
+        files = [
+            path
+            for one in map(self.folder.joinpath, names)
+            for path in (plain_files(one) if one.is_dir() else [one])
+        ]
+        told = (str(path.relative_to(self.folder)).encode() for path in files)
+        parts = (
+            name * self.is_snapshot + path.read_bytes()
+            for name, path in zip(told, files, strict=True)
+        )
+        return b"\0".join(parts)
 
     @cached_property
     def _module(self) -> ModuleType:
@@ -246,7 +256,7 @@ class Task(FrozenModel):
     def _answer(self) -> Any:
         if not self.is_snapshot:
             return self._module.expected
-        texts = [(self.folder / name).read_text("utf-8") for name in SNAPSHOT_ANSWERS.values()]
+        texts = [(self.folder / name).read_text("utf-8") for name in snapshot_answers()]
         read = json.loads if self.content and self.content.startswith("json") else str.splitlines
         return lambda world, _: read(texts[world.seed % 2])
 
@@ -269,11 +279,30 @@ class Task(FrozenModel):
         with author_code(self.folder / "answer.py", world.seed, "state(world, processes)"):
             if self.structure and (self.is_snapshot or not hasattr(self._module, "state")):
                 return {}
-            asked = self._module.state(world, processes).items()
+            state = self._after if self.is_snapshot else self._module.state
+            asked = state(world, processes).items()
             return {
                 path: {"sha256": sha256(wanted)} if isinstance(wanted, bytes) else wanted
                 for path, wanted in asked
             }
+
+    def _after(self, world: World, _: object) -> dict[str, Any]:
+        """Exactly the files of a snapshot's folder, except for those added next to its folders."""
+        folder = self.folder / list(snapshot_answers(changes=True))[world.seed % 2]
+        files = {
+            path.relative_to(folder).as_posix(): path.read_bytes() for path in plain_files(folder)
+        }
+        tops = {path.partition("/")[0] for path in files if "/" in path}
+        below = {
+            top: {"files": [path[len(top) + 1 :] for path in files if path.startswith(f"{top}/")]}
+            for top in tops
+        }
+        return dict.fromkeys(world.files) | files | below
+
+
+def snapshot_answers(changes: bool = False) -> list[str]:
+    """What a snapshot task has next to its worlds: texts, or folders if it `changes` files."""
+    return [f"after-{one}" if changes else f"expected-{one}.txt" for one in PARITIES]
 
 
 def load_task(folder: Path) -> Task:
@@ -306,7 +335,7 @@ def read_task(folder: Path) -> Task:
             where=f"{path}: id",
             hint="give the folder the task's id",
         )
-    needed = [*SNAPSHOT_ANSWERS, *SNAPSHOT_ANSWERS.values()]
+    needed = [f"world-{one}" for one in PARITIES] + snapshot_answers(task.structure is None)
     lacking = [name for name in needed if not (folder / name).exists()]
     if not (folder / "answer.py").is_file() and lacking:
         what = f"the task has no answer: neither answer.py nor {', '.join(lacking)}"

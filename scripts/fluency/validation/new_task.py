@@ -20,9 +20,10 @@ from fluency.core.tasks import (
     CATEGORIES,
     MISSING,
     PAGE,
+    PARITIES,
     PRIVATE_TASKS_VARIABLE,
-    SNAPSHOT_ANSWERS,
     load_task,
+    snapshot_answers,
 )
 
 SEEDS = (11, 24)
@@ -46,6 +47,7 @@ def extend(builder, rng):
     # builder.process(HelperSpec("a", "vox-a", ("--port", "80"), threads=("io",)))
 ''',
 }
+_OUTPUT = {"structure": {"line": f"{MISSING} a regular expression of a line"}, "content": "set"}
 
 
 def main(candidate: Path | None, name: str, snapshot: bool) -> None:
@@ -60,11 +62,16 @@ def main(candidate: Path | None, name: str, snapshot: bool) -> None:
     if not folder.exists():
         for file, text in ({} if snapshot else _STUBS).items():
             write_atomic(folder / file, text)
-        for world, answer in SNAPSHOT_ANSWERS.items() if snapshot else ():
-            (folder / world).mkdir(parents=True)
-            lines = (f"{MISSING} what a right command prints in {world}/, then remove this line",)
-            write_atomic(folder / answer, "\n".join([*lines, *mined.get("output", ())]) + "\n")
-        write_atomic(folder / "task.yaml", yaml_of(name, mined))
+        changes = snapshot and mined.get("category") == "change"
+        for parity, answer in zip(PARITIES, snapshot_answers(changes), strict=True):
+            if snapshot:
+                (folder / f"world-{parity}").mkdir(parents=True)
+            if changes:
+                (folder / answer).mkdir()
+            elif snapshot:
+                what = f"{MISSING} what a right command prints in world-{parity}/, in place of this"
+                write_atomic(folder / answer, "\n".join([what, *mined.get("output", ())]) + "\n")
+        write_atomic(folder / "task.yaml", yaml_of(name, mined, changes))
         print_lines([f"{folder}: begun"])
     if lacking := lacking_in(folder):
         print_lines([*lacking, f"Missing: {len(lacking)}. Then run this again; see {PAGE}"])
@@ -81,9 +88,9 @@ def main(candidate: Path | None, name: str, snapshot: bool) -> None:
 
 def lacking_in(folder: Path) -> list[str]:
     """Each line of the task's files that its author is still to replace, and empty worlds."""
-    worlds = (path for path in map(folder.joinpath, SNAPSHOT_ANSWERS) if path.is_dir())
+    worlds = sorted(folder.glob("*-*/"))
     found = [f"{path.name}/: no file yet" for path in worlds if not any(path.iterdir())]
-    for path in sorted(folder.glob("*.*")):
+    for path in filter(Path.is_file, sorted(folder.glob("*.*"))):
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             if MISSING in line:
                 said = line.partition(MISSING)[2].strip(" '\"")
@@ -91,8 +98,8 @@ def lacking_in(folder: Path) -> list[str]:
     return found
 
 
-def yaml_of(name: str, mined: dict[str, Any]) -> str:
-    """The first text of a task.yaml."""
+def yaml_of(name: str, mined: dict[str, Any], changes: bool) -> str:
+    """The first text of a task.yaml; one that `changes` files asks for no output."""
     category, commands = mined.get("category"), mined.get("commands", {})
     rule = "no shell, no tool, no value of one world; what each line of the output looks like"
     values = {
@@ -102,8 +109,7 @@ def yaml_of(name: str, mined: dict[str, Any]) -> str:
         "provenance": "transcript" if mined else "written",
         "provenance_note": "after a request in the author's agent transcripts" if mined else name,
         "prompt": f"{MISSING} the question ({rule}). {mined.get('question', '')}".strip(),
-        "structure": {"line": f"{MISSING} a regular expression of a line"},
-        "content": "set",
+        **({} if changes else _OUTPUT),
         "fixture": f"{MISSING} the traps in the world, in words",
         "fairness": f"{MISSING} why neither shell is favoured",
         "references": {
