@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fluency.common.errors import UserError
+from fluency.common.files import sha256
 from fluency.common.paths import ROOT
 from fluency.core.task_world import world_for
 from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, load_task, load_tasks
@@ -129,6 +130,28 @@ def test_snapshot_world_is_its_files_and_its_answer_a_text(snapshot) -> None:
     task = load_task(snapshot)
     after = task.sha256, task.check_sha256, world_for(task, 3).sha256
     assert not set(before) & set(after), "a changed answer or world is measured again"
+
+
+def test_snapshot_of_the_folder_afterwards(snapshot) -> None:
+    """Without a structure: the files that must be there, nothing else below their folders."""
+    text = (snapshot / "task.yaml").read_text()
+    kept = [line for line in text.splitlines(True) if not line.startswith(("structure", "content"))]
+    (snapshot / "task.yaml").write_text("".join(kept))
+    with pytest.raises(UserError, match="after-even, after-odd"):
+        load_task(snapshot)
+    for parity in ("odd", "even"):
+        (snapshot / f"after-{parity}/conf").mkdir(parents=True)
+        (snapshot / f"after-{parity}/conf/new-{parity}.ini").write_text("timeout = 2\n")
+    task = load_task(snapshot)
+    assert task.expected(world_for(task, 3)) is None
+    assert task.state(world_for(task, 3)) == {
+        "conf/a.ini": None,
+        "conf/new-odd.ini": {"sha256": sha256("timeout = 2\n")},
+        "conf": {"files": ["new-odd.ini"]},
+    }
+    before = task.sha256, task.check_sha256
+    (snapshot / "after-even/conf/more.ini").write_text("x\n")
+    assert not set(before) & {load_task(snapshot).sha256, load_task(snapshot).check_sha256}
 
 
 @pytest.mark.parametrize(
