@@ -132,7 +132,7 @@ def test_snapshot_world_is_its_files_and_its_answer_a_text(snapshot) -> None:
     assert not set(before) & set(after), "a changed answer or world is measured again"
 
 
-def test_snapshot_of_the_folder_afterwards(snapshot) -> None:
+def test_snapshot_of_the_folder_afterwards(snapshot, monkeypatch, capsys) -> None:
     """Without a structure: the files that must be there, nothing else below their folders."""
     text = (snapshot / "task.yaml").read_text()
     kept = [line for line in text.splitlines(True) if not line.startswith(("structure", "content"))]
@@ -149,6 +149,9 @@ def test_snapshot_of_the_folder_afterwards(snapshot) -> None:
         "conf/new-odd.ini": {"sha256": sha256("timeout = 2\n")},
         "conf": {"files": ["new-odd.ini"]},
     }
+    monkeypatch.setenv(PRIVATE_TASKS_VARIABLE, str(snapshot.parent))
+    main(None, SNAPSHOT, snapshot=False)
+    assert 'world 11: ["conf", "conf/a.ini", "conf/new-odd.ini"]' in capsys.readouterr().out
     before = task.sha256, task.check_sha256
     (snapshot / "after-even/conf/more.ini").write_text("x\n")
     assert not set(before) & {load_task(snapshot).sha256, load_task(snapshot).check_sha256}
