@@ -56,6 +56,8 @@ HERE = ["cat > a <<'EOF'\n```\nx\n```\nEOF", "@'\n```\nx\n```\n'@ | Set-Content 
 KEPT = [
     "printf 'a\\n' Explanation: > a\necho b",
     "grep -c '</think>' notes.md",
+    "grep '</think> a' b",
+    "grep 'a </think>' b",
     'curl -d \'{"command": "x"}\' http://a',
     "ls **/*.rs",
     *HERE,

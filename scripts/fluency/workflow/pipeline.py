@@ -6,6 +6,7 @@ What is slow to import is imported by the action that needs it.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import time
@@ -239,7 +240,9 @@ class Pipeline:
 
     def _open_generator(self) -> Generator:
         store, spent = AnswerStore(ANSWERS), self.estimate.spent_usd
-        return Generator(self.study, store=store, spent_usd=spent)
+        generator = Generator(self.study, store=store, spent_usd=spent)
+        atexit.register(generator.close)  # Snakemake has no hook for its end
+        return generator
 
 
 @exit_on_user_error()
