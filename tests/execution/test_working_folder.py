@@ -11,8 +11,10 @@ from fluency.core.study import Limits
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.protocol import Invocation
-from fluency.scoring.judgement import judge
+from fluency.scoring.judgement import differences_in, judge
+from fluency.world import HelperSpec, World
 from tests.execution.run_it import LIMITS, SMALL, bash, pwsh, text
+from tests.world.test_repository import seeded
 
 pytestmark = pytest.mark.engine
 # For the container and for looking at what the command left, with another suite on the same two
@@ -156,7 +158,7 @@ UNKNOWN = [
     (bash, "for i in {1..5}; do truncate -s 64M $i; done", "more than 256 MiB"),
     (
         bash,
-        "n=$(head -c 250 /dev/zero | tr '\\0' n); mkdir $n; cd $n; touch $n{1..1500}",
+        "n=$(head -c 250 /dev/zero | tr '\\0' n); mkdir $n; cd $n; touch ${n}{1..1500}",
         "the names",
     ),
     (bash, "for i in $(seq 60); do mkdir d && cd d; done", "not everything"),
@@ -179,6 +181,52 @@ def test_state_keeps_a_mebibyte_of_one_file_under_many_names(sandbox):
     )
     kept = [end for _, _, end in found.values() if isinstance(end, bytes)]
     assert len(found) == 501 and len(kept) == 16
+
+
+GIT = [
+    (bash, "git status --short; git log --format=%s; git blame -s docs/src/mesh.md | wc -l >&2; echo x >> README.md;"
+        " git commit -qam More; git stash list; git branch -q -D side"),
+    pytest.param(pwsh, "git status --short; git log --format=%s; Add-Content README.md x; git commit -qam More;"
+        " git branch -q -D side", marks=pytest.mark.pwsh),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "command"), GIT)
+def test_git_works_in_a_world(sandbox, run, command):
+    world = seeded()
+    shell = "bash" if run is bash else "pwsh"
+    result = sandbox.run(Invocation(shell, command, world, LIMITS, 30))
+    assert result.stdout.data == "Rename the project\nStart\n", result.stderr.data
+    main = {"message": "More", "author": "Robin Vox <robin@vox.example>"}
+    wanted = {"refs/heads/main": main, "refs/heads/side": None, "HEAD": "refs/heads/main"}
+    assert differences_in(world, result, {".git": {"git": wanted}}) == []
+    assert len(differences_in(world, result, {".git": {"git": {"refs/heads/side": {}}}})) == 1
+
+
+JOBS = (
+    HelperSpec("a", "vox-job", may_end=True),
+    HelperSpec("b", "vox-job", may_end=True),
+    HelperSpec("c", "vox-keep"),
+)
+ENDS = [
+    (bash, "kill $(pgrep -x vox-job | head -n 1); kill $(pgrep -x vox-keep); sleep 60 & exit 0", ["sleep"]),
+    pytest.param(pwsh, "Get-Process vox-job | Select-Object -First 1 | Stop-Process", [], marks=pytest.mark.pwsh),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "command", "left"), ENDS)
+def test_processes_that_may_end(sandbox, run, command, left):
+    """They run as the command's user; what else runs as that user is left by the command."""
+    world = World(1, processes=JOBS)
+    shell = "bash" if run is bash else "pwsh"
+    result = sandbox.run(Invocation(shell, command, world, LIMITS, 30, ("processes",)))
+    first, second = (fact.pid for fact in result.processes if fact.name == "vox-job")
+    assert (result.helpers_ended, result.helpers_intact) == ([first], True), result.stderr.data
+    assert result.leftover == left
+    wanted = {f"/proc/{first}": None, f"/proc/{second}": {}}
+    assert differences_in(world, result, wanted) == []
+    wrong = differences_in(world, result, {f"/proc/{second}": None, f"/proc/{first}": {}})
+    assert [one.rpartition("' ")[2] for one in wrong] == ["is still there", "is missing"]
 
 
 TASK = load_task(TASKS / "tree-size-bytes")

@@ -11,9 +11,9 @@ from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import PILOT
-from fluency.core.task_world import expected_in, world_for
+from fluency.core.task_world import expected_in, planned, world_for
 from fluency.core.tasks import load_tasks
-from tests.scoring.recordings import DATA, read_lines
+from tests.scoring.recordings import DATA, read_lines, recorded
 
 TASKS = load_tasks(PILOT)
 SIXTY = load_tasks("full-60")
@@ -99,3 +99,27 @@ def test_demanding_task_is_short_and_has_two_references_and_three_wrong_commands
     assert 17 <= len(task.prompt.split()) <= 73, "docs/tasks.md states these bounds"
     for shell in DESIGN_SHELLS:
         assert len(set(task.references[shell])) == 2 and len(set(task.wrong[shell])) >= 3
+
+
+CHANGING = [task.id for task in load_tasks("full") if task.state(*planned(task, 11))]
+
+
+@pytest.mark.parametrize("shell", DESIGN_SHELLS)
+@pytest.mark.parametrize("name", CHANGING)
+def test_changing_task_has_wrong_commands_of_each_kind(name: str, shell: str) -> None:
+    """One changes nothing that is asked for, one too much or otherwise, one leaves a file."""
+    wrong = [
+        line
+        for line in recorded()
+        if (line.task.id, line.shell, line.kind) == (name, shell, "wrong")
+    ]
+    asked = wrong[0].task.state(*planned(wrong[0].task, 11))
+    files = {path for path, wanted in asked.items() if "files" not in (wanted or ())}
+    kinds = set()
+    for line in wrong:
+        left = line.judgement().left
+        touched = {one.path for one in line.result.state or () if one.kind != "absent"} & files
+        only_more = len(left) == 1 and "has other files" in left[0]
+        if left and line.result.exit_code == 0:
+            kinds.add("none" if not touched else "more" if only_more else "other")
+    assert kinds >= ({"none", "other"} | ({"more"} if files != asked.keys() else set()))
