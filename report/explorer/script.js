@@ -398,7 +398,11 @@
   const taskParts = (from, line) => {
     const views = new Map(line.cells.map((cell) => [cell, from[cell.index]]));
     const columns = data.shells.map(([shell, title]) => ({ title, trials: line.cells.filter((cell) => cell.shell === shell) }));
-    const passes = ({ title, trials }) => `${title} ${trials.filter((cell) => cell.state === "passed").length} of ${trials.length} passed`;
+    const passes = ({ title, trials }) => {
+      const count = (state) => trials.filter((cell) => cell.state === state).length;
+      const measured = count("passed") + count("failed");
+      return `${title} ${count("passed")} of ${measured} passed${measured < trials.length ? `, ${trials.length - measured} not measured` : ""}`;
+    };
     const trialOf = (cell) => {
       const { command, why } = views.get(cell);
       const title = make("p", {}, cellLink(cell, verdictOf(cell)));

@@ -23,7 +23,7 @@ from fluency.analysis.decision_table import (
 )
 from fluency.analysis.descriptive import DAYS_APART, FailureLine
 from fluency.analysis.gap import GapEstimate
-from fluency.analysis.power import LARGEST, finds, larger
+from fluency.analysis.power import finds, larger
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.common.words import escape_controls, plural
 from fluency.core.provenance import Provenance
@@ -161,8 +161,8 @@ def would_decide(contrast: Contrast) -> str:
     if size := larger(tasks):
         usd = contrast.usd_per_task
         share = finds(gap.spread, size, gap.near_edge)
-        price = f" × {contrast.pair.trials} for ${usd * size:.2f}" if usd else ""
-        said += f"; `{LARGEST}`{price} finds 10 points in {100 * share:.0f} of 100 studies"
+        price = f" for ${usd * size:.2f}" if usd else ""
+        said += f"; the bank's {size}{price} find 10 points in {100 * share:.0f} of 100 studies"
     return said
 
 
