@@ -201,13 +201,13 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
 
 def test_the_readme_states_the_price_that_the_plan_computes():
     prices = []
-    for name in ("study", "study-60", "study-demanding"):
+    for name in ("study", "study-60", "study-demanding", "study-full"):
         study = read_study(f"config/{name}.yaml")
         nothing = AnswerStore(TASKS[0].folder / "none")
         made = estimate_cost(study, load_tasks(study.tasks), nothing)
         prices.append((f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"about \$([\d.]+), at most\s+\$(\d+\.\d+)", readme) == prices
+    assert re.findall(r"\| \$([\d.]+) \| \$(\d+\.\d+) \|", readme) == prices
 
 
 def test_the_committed_study_costs_nothing_and_needs_no_key():
