@@ -1,6 +1,7 @@
 """The simulated figures: the pages show them, a row is reproduced, the methods are the report's."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ import pytest
 from fluency.analysis.decision_table import BANDS, band_of
 from fluency.analysis.gap import estimate_gap
 from fluency.analysis.outcomes import ShellPasses
+from fluency.common.paths import ROOT
 from tests.synthetic_tables import contrasted
 from tools.simulate import methods
-from tools.simulate.figures import TABLES, claims_row
+from tools.simulate.figures import SIZES, TABLES, claims_row
 from tools.simulate.pages import FIGURES, pages
 from tools.simulate.studies import passing, studies
 
@@ -33,9 +35,24 @@ def test_row_simulated_again_is_the_one_of_the_table(gap: float) -> None:
     assert row == pytest.approx(again, abs=1e-4)
 
 
+def test_readme_states_what_each_study_finds() -> None:
+    """Of a true gap of 10 points, over all populations that the figures have."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [*FOUND["claims"]["rows"], *FOUND["design"]["rows"]]
+    for tasks in SIZES:
+        found = [row["ahead"] for row in rows if (row["tasks"], abs(row["gap"])) == (tasks, 0.1)]
+        low, high = (f"{100 * end:.0f}" for end in (min(found), max(found)))
+        assert re.search(rf"\| {tasks} \|[^|]+\|[^|]+\| {low} to {high} \|", readme), tasks
+
+
 def test_interval_keeps_its_level_and_coverage() -> None:
     for row in FOUND["claims"]["rows"]:
         assert row["wrongly ahead"] <= 0.062 and row["covers"] >= 0.92, row
+    for row in FOUND["levels"]["rows"]:
+        assert row["less than 5 at a ceiling, true gap 5"] <= 0.035
+        assert row["ahead whatever the missing runs were"] <= 0.035
+        assert row["more quiet answers, true gap 0"] <= 0.055
+        assert 0.93 <= row["cost ratio covers"] <= 0.97
 
 
 def test_methods_on_arrays_are_the_reports() -> None:
