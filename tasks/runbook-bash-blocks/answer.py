@@ -1,4 +1,4 @@
-"""Lines of the fenced blocks whose language is exactly bash, in the order of the file, without
+"""Lines of the fenced blocks whose language is exactly console, in the order of the file, without
 blank lines and margins."""
 
 
@@ -10,6 +10,6 @@ def expected(world, processes):
                 language = line[3:].split(" ")[0]
         elif line == "```":
             language = None
-        elif language == "bash" and line.strip():
+        elif language == "console" and line.strip():
             found.append(line.strip())
     return found

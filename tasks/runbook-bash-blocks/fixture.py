@@ -1,4 +1,4 @@
-"""A runbook with twelve fenced blocks, of which four are bash, and backticks that are no fences."""
+"""A runbook with twelve fenced blocks, of which four are console, and backticks that are no fences."""
 
 
 def extend(builder, rng):
@@ -7,14 +7,14 @@ def extend(builder, rng):
     port, peers = rng.between(8000, 8999), rng.between(3, 9)
     blocks = [
         [
-            "```bash",
+            "```console",
             f'curl -fsS "http://127.0.0.1:{port}/readyz"',
             "",
             "systemctl restart vox-mesh",
             "```",
         ],
         [
-            "```bash",
+            "```console",
             f"# wait for {peers} peers",
             "for p in a b c; do",
             f'  vox peer ping "$p" --timeout {rng.between(5, 40)}',
@@ -27,28 +27,28 @@ def extend(builder, rng):
             "```",
         ],
         [
-            '```bash title="Drain"',
+            '```console title="Drain"',
             f"vox queue drain --limit {rng.between(100, 999)}",
             f'export VOX_HOME="$HOME/.vox-{rng.between(10, 99)}"',
             "```",
         ],
         [
-            "```bash editable",
+            "```console editable",
             f"vox db vacuum --keep {keep}",
             'echo "depth: $(vox queue depth)"',
             "```",
         ],
-        ["```bash-session", f"$ vox queue depth --port {port}", "12", "```"],
-        ["```Bash", f"vox db check --limit {rng.between(10, 99)}", "```"],
-        ["```bashrc", "alias vq='vox queue'", "```"],
+        ["```console-session", f"$ vox queue depth --port {port}", "12", "```"],
+        ["```Console", f"vox db check --limit {rng.between(10, 99)}", "```"],
+        ["```consoles", "alias vq='vox queue'", "```"],
         ["```sh", "vox status", "```"],
         [
             "```text",
             "A step looks like this:",
-            "  ```bash",
+            "  ```console",
             "  vox step",
             "  ```",
-            "```bash opens such a block.",
+            "```console opens such a block.",
             "Nothing else does.",
             "```",
         ],
@@ -67,7 +67,7 @@ def extend(builder, rng):
         lines += [*block, ""]
         if number == 6:
             lines += [
-                "Blocks that open with ```bash are run by the checker, those with `sh` are not.",
+                "Blocks that open with ```console are run by the checker, those with `sh` are not.",
                 "Others are text.",
                 "",
             ]

@@ -21,7 +21,7 @@ PINNED = json.loads((DATA / "pilot.json").read_text(encoding="utf-8"))
 """Hashes of the twenty's texts and worlds, and their answers; only a new version changes them."""
 PROMPTS = {
     "easy-20": "f453f2a6f3f3e3b801caf73611c10a6cc70ab20b232815ef305b1b3776847593",
-    "full-60": "251d2751983dd369115347095c378b35fd57f1ebf631cd00f1ae4f6101c27bb8",
+    "full-60": "de6e75cc00946f6381c02d4d6214ad4e572d2cbeabf7b5b4ba32ebb1dd16e929",
     "demanding": "7e1541ff3b5cf9eaaed86023ff4db3881ee03d93651f36d9162702ed273eb0fb",
 }
 """What models are asked, by set. With another prompt raise the task's version."""
