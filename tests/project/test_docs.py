@@ -203,7 +203,7 @@ def test_page_check_notices_fault(check, fault, tmp_path):
 
 def test_troubleshooting_quotes_messages_of_the_code():
     """`…` replaces what varies, and f-strings are read as written."""
-    sources = [*(ROOT / "scripts").rglob("*.py"), *(ROOT / "scripts").glob("*.sh")]
+    sources = [path for kind in ("py", "yaml", "sh") for path in ROOT.glob(f"scripts/**/*.{kind}")]
     said = re.sub(
         r'"\s*\n\s*f?"', "", "\n".join(path.read_text(encoding="utf-8") for path in sources)
     )
