@@ -119,7 +119,9 @@ def test_outlook_mirrors_and_agrees_with_simulation() -> None:
 def test_outlook_is_in_words() -> None:
     said = " ".join(outlook_lines(make_study(assume=0.9), 20))
     assert "`assume: 0.9`), 45 % of studies end with tasks that are easy for both" in said
-    assert re.search(r"found in \d\d of 100 studies with 20 tasks and \d+ of 100 .* 148 of", said)
+    assert re.search(
+        r"found in \d\d of 100 studies with 20 tasks and \d+ of 100 .* \d+ of `full`", said
+    )
     assert "A gap of 22 points is found 80 % of the time; above 90 % a gap of up to 10" in said
     (line,) = outlook_lines(make_study(assume=0.6), 14)
     assert line == "A verdict needs 15 tasks, this study has 14."

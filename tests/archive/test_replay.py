@@ -45,7 +45,7 @@ def test_replay_with_another_check_shows_differences(archive, monkeypatch, capsy
     assert printed.startswith("Scored again by the present checks: ")
     assert "2 of 8 cells pass or fail differently" in printed
     assert "- qwen-0.5b/bash/stale-lockfiles/1, passes or fails differently: `passed` is" in printed
-    assert "- now: qwen-0.5b: " in printed
+    assert "- now: qwen-0.5b passed " in printed
 
 
 def test_replay_does_not_count_words_and_times(archive, monkeypatch):

@@ -66,7 +66,7 @@ def test_screen_of_a_stranger_follows_the_verdict(tmp_path, at, monkeypatch, cap
     head, screen = capsys.readouterr().out.split("\nPROVEN\n")
     assert "Conceded" not in head
     for said in (
-        "qwen-0.5b: Bash 100.0 % (2/2), PowerShell 0.0 % (0/2), gap",
+        "qwen-0.5b passed 100.0 % in Bash and 0.0 % in PowerShell (−100.0 points",
         "lost: 0 in Bash and 2 in PowerShell; they could move the gap to anywhere from −100.0 to 0.0",
         "2 tasks (no named set) × 2 shells × 1 trial",
         "It lacks 18 tasks of ",

@@ -215,7 +215,7 @@ def test_the_committed_study_costs_nothing_and_needs_no_key():
     assert (
         made.most_usd == 0 and missing_keys(made) == [] and "cost     nothing" in render_plan(made)
     )
-    says = "of studies end with tasks too easy to tell by how much the shells differ"
+    says = "of studies end with tasks that are easy for both"
     assert says in render_plan(made)
 
 

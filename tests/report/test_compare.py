@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
+from fluency.archive.verify import compare_studies
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS as TASKS_FOLDER
 from fluency.core.study import Study
 from fluency.core.table import write_table
 from fluency.core.tasks import load_task, load_tasks
-from fluency.report.compare import compare, main, paired_models
+from fluency.report.compare import compare, paired_models
 from tests import synthetic_tables
 from tests.archive.factory import Executor, gather, make_study, measure
 
@@ -180,7 +181,7 @@ def test_compare_without_provenance_escapes_hostile_names(tmp_path) -> None:
 def test_compare_opens_name_folder_or_table(tmp_path, capsys) -> None:
     study(tmp_path, "old", dice(1))
     study(tmp_path, "new", dice(2))
-    assert main(str(tmp_path / "old"), str(tmp_path / "new" / "cells.csv")) == 0
+    assert compare_studies(str(tmp_path / "old"), str(tmp_path / "new" / "cells.csv")) == 0
     page = capsys.readouterr().out
     assert page.startswith("# old (A) and new (B)\n") and "PowerShell pass@1" in page
 

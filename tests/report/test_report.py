@@ -162,7 +162,7 @@ STATES = {
     "unresolved": (
         {"passes": from_counts({t.id: (0, 5) if i < 2 else (3, 3) for i, t in enumerate(TASKS)})},
         ["Who is ahead is open. Nothing here supports a change of policy."],
-        [r"\| model-x .*\| about \d+ more tasks like these; the bank's 148 for &#36;1\.04 find 10"],
+        [r"\| model-x .*\| about \d+ more tasks like these; the bank's \d+ for &#36;\d\.\d\d find 10"],
         2,
     ),
     "missing cells": (

@@ -52,7 +52,7 @@ def test_parse_accepts_what_bash_accepts():
     accepted = [code == "0" for code in done.stdout.split()]
     pairs = zip(commands, accepted, strict=True)
     wrong = [command for command, accepts in pairs if parse("bash", command).parses != accepts]
-    assert wrong == ['awk "/^```bash/{p=1;next} /^```/{p=0} p" docs/runbook.md']
+    assert wrong == ['awk "/^```console/{p=1;next} /^```/{p=0} p" docs/runbook.md']
 
 
 def test_composition_of_bash_references():

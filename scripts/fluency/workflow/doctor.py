@@ -18,7 +18,7 @@ from fluency.core.study import Limits, read_study
 from fluency.execution.engine import Engine, find_engine
 from fluency.execution.image import find_image, image_tag, why_missing
 from fluency.execution.isolation import profile_sha256
-from fluency.execution.powershell import RELEASE_PAGE, install_hint
+from fluency.execution.powershell import RELEASE_PAGE, install_hint, powershell_source
 from fluency.execution.sandbox import checked_sandbox
 from fluency.workflow.preflight import unwritable
 
@@ -107,6 +107,7 @@ def _engine() -> Iterator[Check]:
 
 
 def _image() -> Iterator[Check]:
+    powershell_source()  # an error in it is worth a row without an engine, too
     if (engine := find_engine()) is None:
         return
     images = {name: image for name in SHELLS if (image := find_image(engine, name))}
