@@ -85,7 +85,7 @@ def test_running_process_whose_first_thread_has_ended():
 
 
 PROMISED = "gawk wget pkill diff cmp file tree column hexdump bc xxd xmllint"
-NOT_INSTALLED = "cargo rustc rustup rustfmt rustdoc git perl python python2 python3 pip pip3 pwsh"
+NOT_INSTALLED = "cargo rustc rustup rustfmt rustdoc perl python python2 python3 pip pip3 pwsh"
 """What the prompt says is not there, by the names a command may call it."""
 
 

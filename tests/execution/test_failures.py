@@ -48,8 +48,8 @@ def pretend(sandbox: Sandbox, script: str, **bounds: float) -> Result:
 
 
 def test_run_after_an_error_needs_a_sane_canary(sandbox, monkeypatch):
-    with pytest.raises(SandboxError, match="runner failed: ValueError: the tree's tar is damaged"):
-        world = SimpleNamespace(**vars(SMALL) | {"tar": b"no tar"})
+    with pytest.raises(SandboxError, match="runner failed: FileNotFoundError"):
+        world = SimpleNamespace(**vars(SMALL) | {"dirs": ["no/parent"]})
         sandbox.run(Invocation("bash", "echo", world, LIMITS, 5))
     monkeypatch.setattr("fluency.execution.sandbox.TEXT", "what \0 cannot come back")
     with pytest.raises(SandboxError, match="known result gave another"):

@@ -45,9 +45,9 @@ def test_table_is_the_same_with_and_without_terminal(sandbox):
     """With a name that no column holds, so that it has to be cut somewhere."""
     table = f"[pscustomobject]@{{ Name = '{'n' * 100}'; Length = 5; Path = '{'p' * 60}' }} | Format-Table"
     start = '/opt/microsoft/powershell/7/pwsh -NoProfile -NonInteractive -Command "$T"'
-    command = f"T=$(cat <<'E'\n{table}\nE\n); export T; script -qec 'stty rows 24 cols 80; {start}' /dev/null"
+    command = f"$env:T = @'\n{table}\n'@\nscript -qec 'stty rows 24 cols 80; {start}' /dev/null"
     with_terminals = isolation(LIMITS, sandbox.engine["name"]) | {"masked": {}}
-    terminal = sandbox._run(Invocation("bash", command, SMALL, LIMITS, 30), with_terminals)
+    terminal = sandbox._run(Invocation("pwsh", command, SMALL, LIMITS, 30), with_terminals)
     none = pwsh(sandbox, table)
     assert none.exit_code == 0 and "…" in none.stdout.data
 
