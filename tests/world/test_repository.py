@@ -4,11 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
+import zlib
 
 import pytest
 
 from fluency.common.paths import ROOT
 from fluency.world import Builder, Commit, World, build_world, read_repository
+from fluency.world.repository import MOST_PATHS, repository
 
 HASH = "a5107689e91c4f4bc326567f480b03df8c98653670ebc1fbc9f6a5317242cecf"
 ADA = "Ada Lind <ada@vox.example>"
@@ -88,3 +90,33 @@ def test_read_repository_refuses_damage():
     ):
         with pytest.raises(ValueError, match=r"^\w+: "):
             read_repository(files | odd)
+
+
+def test_read_repository_writes_nothing_outside(tmp_path, monkeypatch):
+    """An archive states the names: none of them leads out of the folder that is read."""
+    files = {path.removeprefix(".git/"): data for path, data in seeded().under(".git").items()}
+    tip = read_repository(files)["refs/heads/main"]["id"]
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "deep/er"))
+    (tmp_path / "deep/er").mkdir(parents=True)
+    starts = ("objects/", "objects/aa/", "refs/", "refs/heads/", "", "/")
+    for start in starts:
+        for up in ("../x", "../../x", f"../../../../..{tmp_path}/x", f"{tmp_path}/x"):
+            read = read_repository(files | {f"{start}{up}": f"{tip}\n".encode()})
+            assert read["refs/heads/main"]["id"] == tip
+    assert [path.name for path in tmp_path.rglob("*")] == ["deep", "er"]
+
+
+def test_read_repository_bounds_what_few_bytes_can_state():
+    files = {path.removeprefix(".git/"): data for path, data in seeded().under(".git").items()}
+    tip = read_repository(files)["refs/heads/main"]["id"]
+    bomb = zlib.compress(b"blob 9999999999\0" + bytes(1 << 26), 9)
+    with pytest.raises(ValueError, match="an object of 4194304 bytes or more"):
+        read_repository(files | {f"objects/aa/{'0' * 38}": bomb})
+    many = {f"refs/heads/{n}": f"{tip}\n".encode() for n in range(2_000)}
+    assert len(read_repository(files | many)) > 2_000, "one commit is read once"
+    inside = {f"d/{n}": b"" for n in range(MOST_PATHS)}
+    wide = repository([Commit("Many", inside, 0)], {"refs/heads/main": 0})
+    with pytest.raises(ValueError, match="more than 10000 paths"):
+        read_repository(wide)
+    packed = {f"objects/pack/pack-{'0' * 40}.{end}": b"PACK" for end in ("pack", "idx")}
+    assert read_repository(files | packed) == read_repository(files), "packs are not opened"

@@ -26,10 +26,15 @@ CONFIG = b"""\
 	email = robin@vox.example
 """
 FILE, FOLDER = 0o100644, 0o40000
-READ = re.compile(r"HEAD|index|packed-refs|refs/.+|objects/(?!info/).+")
-"""Files that are read: others may name a place outside, as config and alternates do."""
-MOST_PATHS = 10_000
-"""Of a commit that is read: a command may have written it."""
+READ = re.compile(
+    r"HEAD|index|packed-refs|refs(?:/(?!\.)[^/\0]+)+|objects/[0-9a-f]{2}/[0-9a-f]{38}"
+)
+"""Files that are read, by their whole names: an archive may state any.
+
+Others may name a place outside, as config and alternates do, and few bytes of a pack any size.
+"""
+MOST_PATHS, MOST_BYTES = 10_000, 4 << 20
+"""Of all commits, and of one object, that are read: a command may have written them."""
 
 
 @dataclass(frozen=True)
@@ -107,15 +112,22 @@ def read_repository(files: Mapping[str, bytes]) -> dict[str, Any]:
 
     with TemporaryDirectory() as folder:
         Path(folder, "refs").mkdir()  # `git pack-refs` leaves it empty
-        for path, data in files.items():
-            if READ.match(path):
+        try:
+            for path in filter(READ.fullmatch, files):
+                if path.startswith("objects/"):
+                    _check_size(files[path])
                 place = Path(folder, path)
                 place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(data)
-        try:
+                place.write_bytes(files[path])
             with Repo(folder) as repo:
                 refs = {name.decode(): repo.get_peeled(name) for name in repo.refs.allkeys()}
-                found = {name: _commit(repo, id) for name, id in refs.items() if name != "HEAD"}
+                commits, left = dict[bytes, dict[str, Any]](), MOST_PATHS
+                for name in set(refs.values()):
+                    commits[name], entries = _commit(repo, name, left)
+                    left -= 1 + entries
+                    if left <= 0:
+                        raise ValueError(f"more than {MOST_PATHS} paths")
+                found = {name: commits[id] for name, id in refs.items() if name != "HEAD"}
                 rows = Index(f"{folder}/index").iterobjects()
                 index = {path.decode(): blob.decode() for path, blob, _ in rows}
         except Exception as error:  # dulwich has many
@@ -124,10 +136,17 @@ def read_repository(files: Mapping[str, bytes]) -> dict[str, Any]:
     return {"HEAD": head, "index": index, **found}
 
 
-def _commit(repo: Any, name: Any) -> dict[str, Any]:
+def _check_size(packed: bytes) -> None:
+    """ValueError for an object that is larger than what is read."""
+    if len(zlib.decompressobj().decompress(packed, MOST_BYTES)) == MOST_BYTES:
+        raise ValueError(f"an object of {MOST_BYTES} bytes or more")
+
+
+def _commit(repo: Any, name: bytes, most: int) -> tuple[dict[str, Any], int]:
+    """A commit, and how many entries its tree has: at most so many are read."""
     one, store = repo[name], repo.object_store
-    inside = islice(store.iter_tree_contents(one.tree, include_trees=True), MOST_PATHS)
-    return {
+    inside = list(islice(store.iter_tree_contents(one.tree, include_trees=True), most))
+    said = {
         "id": name.decode(),
         "message": one.message.decode("utf-8", "replace").strip(),
         "author": one.author.decode("utf-8", "replace"),
@@ -138,6 +157,7 @@ def _commit(repo: Any, name: Any) -> dict[str, Any]:
             if entry.mode != FOLDER
         },
     }
+    return said, len(inside)
 
 
 def blob_id(data: bytes) -> str:
