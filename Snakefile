@@ -23,6 +23,12 @@ STUDY = f"results/{P.study.study}"
 LOGS = f"logs/{P.study.study}"
 
 
+def shown(result, holds):
+    """How Snakemake's own report lists a file."""
+    labels = {"result": result, "what it holds": holds}
+    return {"category": P.study.study, "labels": labels}
+
+
 wildcard_constraints:
     model="|".join(re.escape(model.alias) for model in P.study.models),
     shell="|".join(P.study.shells),
@@ -123,11 +129,7 @@ rule gather:
     input:
         lambda wildcards: P.loaded.record_paths(),
     output:
-        table=report(
-            f"{STUDY}/cells.csv",
-            category=P.study.study,
-            labels={"result": "4 Table", "what it holds": "a row for each run"},
-        ),
+        table=report(f"{STUDY}/cells.csv", **shown("4 Table", "a row for each run")),
         provenance=f"{STUDY}/provenance.json",
     log:
         f"{LOGS}/gather.log",
@@ -147,25 +149,16 @@ rule report:
         report=f"{STUDY}/report.md",
         page=report(
             f"{STUDY}/report.html",
-            category=P.study.study,
-            labels={
-                "result": "1 Report",
-                "what it holds": "each model's gap, and how sure it is",
-            },
+            **shown("1 Report", "each model's gap, and how sure it is"),
         ),
         explorer=report(
             f"{STUDY}/explorer.html",
-            category=P.study.study,
-            labels={
-                "result": "2 Explorer",
-                "what it holds": "every run: prompt, reply, outputs",
-            },
+            **shown("2 Explorer", "every run: prompt, reply, outputs"),
         ),
         figures=report(
             directory(f"{STUDY}/figures"),
             patterns=["{figure}.svg"],
-            category=P.study.study,
-            labels={"result": "3 Figure", "what it holds": "{figure}"},
+            **shown("3 Figure", "{figure}"),
         ),
     log:
         f"{LOGS}/report.log",

@@ -10,7 +10,7 @@ from fluency.core.shells import SHELLS
 from fluency.scoring.failure_class import HeadlineRun, classify
 from fluency.scoring.judgement import differences_in, judge
 from fluency.scoring.state import Left, differences, tree_left
-from fluency.world import Builder, Commit, World, blob_id
+from fluency.world import Builder, Commit, World, blob_name
 from tests.scoring.recordings import result, task_with
 
 WORLD = World(
@@ -26,7 +26,7 @@ EDITS = {
 """One right edit of a file by five programs: five hashes."""
 
 
-ONE, TWO = (blob_id(b"%d\n" % number) for number in (1, 2))
+ONE, TWO = (blob_name(b"%d\n" % number) for number in (1, 2))
 
 
 def bytes_(data: bytes) -> dict[str, str]:

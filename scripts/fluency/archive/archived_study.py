@@ -16,7 +16,6 @@ import yaml
 from pydantic import Field, ValidationError
 
 from fluency.archive.pack import (
-    IMAGES,
     REGISTRATIONS,
     STUDY_FILE,
     TREE,
@@ -36,7 +35,15 @@ from fluency.core.schema import FrozenModel, RecordType, first_problem, write_re
 from fluency.core.shells import ShellName
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import RECORD_TYPES, CellRecords, Row, cell_row, to_frame, write_table
+from fluency.core.table import (
+    RECORD_TYPES,
+    CellRecords,
+    Row,
+    cell_row,
+    image_record,
+    to_frame,
+    write_table,
+)
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task, read_task, task_folders
 from fluency.core.untrusted_json import UNFORESEEN, parse_record, parse_untrusted
@@ -190,7 +197,8 @@ class ArchivedStudy:
     def images(self) -> dict[str, ImageFile]:
         """Shell -> the record of its image; empty for those that the archive lacks."""
         found = {
-            shell: self._record(ImageFile, f"{IMAGES}/{shell}.json") for shell in self.study.shells
+            shell: self._record(ImageFile, f"results/{image_record(shell)}")
+            for shell in self.study.shells
         }
         return {shell: file for shell, file in found.items() if file}
 
@@ -264,7 +272,7 @@ class ArchivedStudy:
         image, file, execution = None, self.images.get(cell.shell), records.execution
         if execution:
             if not file:
-                where = f"{IMAGES}/{cell.shell}.json"
+                where = f"results/{image_record(cell.shell)}"
                 raise ArchiveError("the archive does not hold it", where=where)
             same = {key: value for key, value in file.engine.items() if key in ISOLATION}
             stated = execution.engine.items()

@@ -34,7 +34,7 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import CONTROL_FILE
 from fluency.core.study import Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import RECORD_TYPES, Row, image_path
+from fluency.core.table import RECORD_TYPES, Row, image_path, image_record
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.engine import ensure_engine
@@ -55,7 +55,6 @@ PROJECT_FILES = {
     "prices/policies.yaml": "scripts/fluency/generation/policies.yaml",
 }
 """Name in an archive -> file of the project."""
-IMAGES = "results/images"
 WORLD_INDEX = "worlds/index.json"
 TREE, WORLD = "tree.tar", "world.json"
 README = """# An archived study of the Agent Shell Fluency Eval
@@ -110,7 +109,7 @@ def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: 
     if study.control and not partial:
         needed.append(f"{study.study}/{CONTROL_FILE}")
     measured = {row.shell for row in rows if row.status == "measured"}
-    needed += [f"images/{shell}.json" for shell in study.shells if shell in measured]
+    needed += [image_record(shell) for shell in study.shells if shell in measured]
     for name in needed:
         if not (results / name).is_file():
             what, hint = f"{name} has not been made", "`make run` makes it again"
@@ -126,7 +125,7 @@ def record_names(view: StudyView) -> list[str]:
     """The names of everything measured, whether it is there or not."""
     stages = (f"{stage}/{cell.path}.json" for stage in RECORD_TYPES for cell in view.cells)
     control = [f"{view.study.study}/{CONTROL_FILE}"] * view.study.control
-    images = (f"images/{shell}.json" for shell in view.study.shells)
+    images = map(image_record, view.study.shells)
     return [f"results/{name}" for name in (*images, *control, *stages)]
 
 

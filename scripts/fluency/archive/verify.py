@@ -25,7 +25,6 @@ from fluency.archive.archived_study import (
 )
 from fluency.archive.manifest import MANIFEST_NAME, SUFFIX, ArchiveFinding, Manifest
 from fluency.archive.pack import (
-    IMAGES,
     PROJECT_FILES,
     README_FILE,
     SANDBOX_FILES,
@@ -46,7 +45,7 @@ from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import Execution, Generation
 from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
-from fluency.core.table import Row, to_frame
+from fluency.core.table import Row, image_record, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task, set_name, task_sets
 from fluency.execution.execute import MAX_ATTEMPTS
@@ -359,7 +358,7 @@ def check_sources(archived: ArchivedStudy, report: VerifyReport) -> None:
         what = "neither this checkout nor the stated commit, as far as it is known here, has it so"
         report.compare(path, report.source.has(path, held), what)
     for shell, file in archived.images.items():
-        image, where = file.image, f"{IMAGES}/{shell}.json"
+        image, where = file.image, f"results/{image_record(shell)}"
         built = archived.sandbox_sha256(image.shells) == image.content_sha256
         report.compare(where, built, "it was not built from the archived sandbox")
         origin = archive_origin(image.archives.get(NAME, "none"), image.architecture)

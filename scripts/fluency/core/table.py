@@ -163,9 +163,14 @@ def record_path(results: Path, stage: str, cell: Cell) -> Path:
     return Path(results) / stage / f"{cell.path}.json"
 
 
+def image_record(shell: str) -> str:
+    """The name of the record of a shell's image, below `results/`."""
+    return f"images/{shell}.json"
+
+
 def image_path(results: Path, shell: str) -> Path:
     """The file of the record of a shell's image."""
-    return Path(results) / "images" / f"{shell}.json"
+    return Path(results) / image_record(shell)
 
 
 def load_records(results: Path, cell: Cell) -> CellRecords:

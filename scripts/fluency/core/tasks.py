@@ -235,18 +235,16 @@ class Task(FrozenModel):
 
     @property
     def _answers(self) -> bytes:
-        names = snapshot_answers(self.structure is None) if self.is_snapshot else ["answer.py"]
+        if not self.is_snapshot:
+            return (self.folder / "answer.py").read_bytes()
         files = [
             path
-            for one in map(self.folder.joinpath, names)
+            for one in map(self.folder.joinpath, snapshot_answers(self.structure is None))
             for path in (plain_files(one) if one.is_dir() else [one])
         ]
-        told = (str(path.relative_to(self.folder)).encode() for path in files)
-        parts = (
-            name * self.is_snapshot + path.read_bytes()
-            for name, path in zip(told, files, strict=True)
+        return b"\0".join(
+            str(path.relative_to(self.folder)).encode() + path.read_bytes() for path in files
         )
-        return b"\0".join(parts)
 
     @cached_property
     def _module(self) -> ModuleType:

@@ -90,7 +90,7 @@ def _entry(row: dict[Hashable, Any]) -> list[Any]:
     state = ("passed" if known["passed"] else "failed") if measured else known["status"]
     labels = [known["failure_class"], known["made_of"], attempt_note(known["attempts"], measured)]
     where = [known[name] for name in ("model", "shell", "task", "trial")]
-    silent = state == "failed" and known["exit_ok"] is True and known["t_exec_s"] is not None
+    silent = state == "failed" and known["exit_ok"] is True
     return [*where, state, *labels, known["reason"], int(silent)]
 
 

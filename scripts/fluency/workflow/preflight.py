@@ -73,11 +73,11 @@ def missing_keys(estimate: CostEstimate) -> list[str]:
 
 def missing_shells(loaded: LoadedStudy) -> list[str]:
     """A sentence for each shell that the record of its image says is missing."""
-    records = {name: image_path(RESULTS, name) for name in loaded.study.shells}
     return [
         f"{shell.short_title} in its sandbox image, so it is not measured: {shell.install_hint}"
-        for shell, record in ((SHELLS[name], record) for name, record in records.items())
-        if record.exists() and not read_json(record)["image"]["shells"][shell.name]
+        for shell in map(SHELLS.__getitem__, loaded.study.shells)
+        if (record := image_path(RESULTS, shell.name)).exists()
+        and not read_json(record)["image"]["shells"][shell.name]
     ]
 
 

@@ -4,6 +4,7 @@
 make a pair: quantities that answers depend on are drawn odd in odd worlds and even in even ones.
 """
 
+from fluency.common.git import blob_name
 from fluency.world.build import build_world
 from fluency.world.builder import Builder
 from fluency.world.model import (
@@ -19,7 +20,7 @@ from fluency.world.model import (
     WorldError,
     gzipped,
 )
-from fluency.world.repository import Commit, blob_id, read_repository
+from fluency.world.repository import Commit, read_repository
 
 __all__ = ["FINDINGS", "JOB", "PORT", "Builder", "Commit", "Finding", "HelperSpec", "Job", "Route"]
-__all__ += ["When", "World", "WorldError", "blob_id", "build_world", "gzipped", "read_repository"]
+__all__ += ["When", "World", "WorldError", "blob_name", "build_world", "gzipped", "read_repository"]

@@ -15,16 +15,17 @@ from typing import Any
 
 from fluency.world.model import stored
 
-USER = "Robin Vox <robin@vox.example>"
+NAME, EMAIL = "Robin Vox", "robin@vox.example"
+USER = f"{NAME} <{EMAIL}>"
 """Who commits in a world: its repository's config says so."""
-CONFIG = b"""\
+CONFIG = f"""\
 [core]
 	repositoryformatversion = 0
 	bare = false
 [user]
-	name = Robin Vox
-	email = robin@vox.example
-"""
+	name = {NAME}
+	email = {EMAIL}
+""".encode()
 FILE, FOLDER = 0o100644, 0o40000
 READ = re.compile(
     r"HEAD|index|packed-refs|refs(?:/(?!\.)[^/\0]+)+|objects/[0-9a-f]{2}/[0-9a-f]{38}"
@@ -121,13 +122,14 @@ def read_repository(files: Mapping[str, bytes]) -> dict[str, Any]:
                 place.write_bytes(files[path])
             with Repo(folder) as repo:
                 refs = {name.decode(): repo.get_peeled(name) for name in repo.refs.allkeys()}
+                refs.pop("HEAD", None)
                 commits, left = dict[bytes, dict[str, Any]](), MOST_PATHS
                 for name in set(refs.values()):
                     commits[name], entries = _commit(repo, name, left)
                     left -= 1 + entries
                     if left <= 0:
                         raise ValueError(f"more than {MOST_PATHS} paths")
-                found = {name: commits[id] for name, id in refs.items() if name != "HEAD"}
+                found = {name: commits[id] for name, id in refs.items()}
                 rows = Index(f"{folder}/index").iterobjects()
                 index = {path.decode(): blob.decode() for path, blob, _ in rows}
         except Exception as error:  # dulwich has many
@@ -158,8 +160,3 @@ def _commit(repo: Any, name: bytes, most: int) -> tuple[dict[str, Any], int]:
         },
     }
     return said, len(inside)
-
-
-def blob_id(data: bytes) -> str:
-    """The id of a file's content."""
-    return sha1(b"blob %d\0%b" % (len(data), data)).hexdigest()
