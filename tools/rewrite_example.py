@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 from fluency.archive.archived_study import read_archived_study
 from fluency.archive.manifest import MANIFEST_NAME, MANIFEST_SCHEMA, Manifest
 from fluency.archive.pack import (
-    IMAGES,
     README,
     README_FILE,
     STUDY_FILE,
@@ -43,7 +42,7 @@ from fluency.workflow.run import run_study
 from tools.pages.example import archive
 
 EVIDENCE = ("study.json", "tasks", "worlds", "sandbox", "envs", "prices", "preregistrations")
-KEPT = (*EVIDENCE, IMAGES, *(f"results/{stage}" for stage in RECORD_TYPES))
+KEPT = (*EVIDENCE, *(f"results/{stage}" for stage in ("images", *RECORD_TYPES)))
 
 
 def rewrite(path: Path) -> Path:
