@@ -2,7 +2,7 @@
 
 SAID = {
     "INFO": ("request served", "cache warm"),
-    "WARN": ("slow reply", "retrying"),
+    "WARN": ("slow reply", "error page sent"),
     "ERROR": ("no reply", "bad token"),
 }
 
@@ -15,4 +15,5 @@ def extend(builder, rng):
         minute, half = divmod(place, 2)
         text += f"2026-05-14T09:{minute:02d}:{30 * half:02d} {level} "
         text += f"{rng.pick(SAID[level])} {rng.between(100, 999)}\n"
+    text += "2026-05-14T10:00:00 INFO error budget 100\n"
     builder.file("logs/gateway.log", text)

@@ -7,5 +7,6 @@ def extend(builder, rng):
     probes = 8 if builder.odd else 0
     for zone in range(probes):
         builder.process(HelperSpec(f"probe-{zone}", "vox-probe", ("--zone", str(zone))))
+    builder.process(HelperSpec("watch", "vox-watch", ("--target", "vox-gateway")))
     port = rng.between(9000, 9999)
     builder.process(HelperSpec("gateway", "vox-gateway", ("--listen", str(port))))

@@ -15,8 +15,8 @@ from fluency.generation.reply import ARGUMENT
 
 PREAMBLE = (
     "The current directory is the root of a Rust cargo workspace on a Linux machine. "
-    "The usual Linux command-line tools are installed, interpreters of other languages are not. "
     "All paths are relative to it. "
+    "The usual Linux command-line tools are installed, interpreters of other languages are not. "
     "Write only the requested output to standard output, and exit with status 0."
 )
 """The first paragraph of every prompt. It names no program, because models use what is named."""
