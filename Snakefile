@@ -11,7 +11,7 @@ import re
 
 from fluency.core.study import Cell
 from fluency.workflow.pipeline import open_pipeline
-from fluency.workflow.snakemake_internals import model_resources
+from fluency.workflow.snakemake_internals import model_resources, of_wildcards
 
 
 configfile: "config.yaml"
@@ -67,7 +67,7 @@ rule generate:
         f"results/generations/{CELL}.json",
     log:
         f"{LOGS}/generations/{CELL}.log",
-    priority: lambda wildcards: P.study.priority(Cell(*wildcards))
+    priority: of_wildcards(lambda wildcards: P.study.priority(Cell(*wildcards)))
     resources:
         **model_resources(P.study),
     params:

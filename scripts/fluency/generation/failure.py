@@ -10,11 +10,9 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
+from fluency.common.data_file import data_file
 from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
 from fluency.generation.api_keys import needs_key
@@ -22,7 +20,7 @@ from fluency.generation.api_keys import needs_key
 Scope = Literal["retry", "cell", "prompt", "model", "run"]
 ERRORS = ("error", "errors", "base_resp")
 """Fields of a reply that hold its error; MiniMax has the last one in each reply."""
-_TABLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_TABLE = data_file(__file__)
 THINKING_HINT: str = _TABLE["thinking_hint"]
 
 

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from fluency.common.data_file import data_file
 from fluency.common.errors import UserError
 
 Json = dict[str, Any]
@@ -31,7 +30,7 @@ OUTPUT = 800
 """Characters of a result that are kept."""
 UNKNOWN = "unknown"
 """The shell of a command if nothing in its session names one."""
-RULES = yaml.safe_load(Path(__file__).with_name("formats.yaml").read_text(encoding="utf-8"))
+RULES = data_file(__file__, "formats.yaml")
 _IDS = [*RULES["result_ids"], "id"]
 _OPENCODE = """
     SELECT CASE WHEN json_valid(part.data) AND json_valid(message.data)

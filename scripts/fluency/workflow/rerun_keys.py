@@ -21,6 +21,7 @@ from fluency.execution.powershell import archive_for
 from fluency.execution.protocol import EMPTY_WORLD, Invocation, header
 from fluency.generation.request import requests_of
 from fluency.registration import others_of, read_registration, siblings
+from fluency.workflow.snakemake_internals import of_wildcards
 
 WILDCARDS = {
     "image": ("shell",),
@@ -49,7 +50,9 @@ class RerunKeys:
         wildcards = WILDCARDS.get(rule, ())
 
         def param(name: str) -> Callable[[Any], str]:
-            return lambda job: self.tags(rule, *(getattr(job, part) for part in wildcards))[name]
+            return of_wildcards(
+                lambda job: self.tags(rule, *(getattr(job, part) for part in wildcards))[name]
+            )
 
         first = next(iter(self.requests))
         return {
