@@ -145,7 +145,7 @@ def test_page_states_the_limits():
     said = f"{gib} GiB of documents, {gib + more} GiB with the images, {MAX_CELLS:,} cells, "
     said += f"{archived_study.MAX_TASKS} tasks, "
     said += f"{archived_study.MAX_VALUES_IN_ALL // 10**6} million values"
-    assert said in " ".join((ROOT / "docs" / "archive.md").read_text().split())
+    assert said in " ".join((ROOT / "docs/archive.md").read_text().split())
 
 
 def test_integer_of_base_60_is_text(tmp_path):

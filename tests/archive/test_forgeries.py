@@ -400,7 +400,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "verdicts", "forged", "what"), CASES)
+@pytest.mark.parametrize("name, verdicts, forged, what", CASES)
 def test_forgery_ends_as_promised(name, verdicts, forged, what, request, at, tmp_path):
     changes, facts = ((), forged) if isinstance(forged, dict) else ((forged,), {})
     if name in UNKNOWN:
@@ -449,7 +449,7 @@ def test_world_of_another_generator_is_not_proven(tmp_path, monkeypatch):
 
 def test_files_of_an_earlier_commit_are_the_archives(small_archive, at, checkouts, tmp_path):
     """The sandbox has changed since: where git knows the commit, the archive is still proven."""
-    runner = checkouts["later"] / "sandbox" / "README.md"
+    runner = checkouts["later"] / "sandbox/README.md"
     kept = runner.read_bytes()
     try:
         runner.write_bytes(b"later")

@@ -68,7 +68,7 @@ def changed(study: Study, /, **values) -> Study:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    "values, said",
     [
         ({"trials": 5}, ["trials: registered 2, now 5"]),
         (
@@ -147,7 +147,7 @@ def other(value):
 
 
 @pytest.mark.parametrize(
-    ("first", "late"), [("2026-11-22T00:00:00.456Z", False), ("2026-11-21T23:59:59.9Z", True)]
+    "first, late", [("2026-11-22T00:00:00.456Z", False), ("2026-11-21T23:59:59.9Z", True)]
 )
 def test_registration_after_first_answer_is_a_deviation(first, late, study, tasks, path):
     said = f"registered after the first answer: registered {UTC}, the first answer came {first}"

@@ -18,7 +18,7 @@ POWERSHELL = SHELLS["pwsh"]
 
 
 def aliases(name: str) -> dict[str, str]:
-    recorded = json.loads((DATA / name).read_text(encoding="utf-8"))
+    recorded = json.loads((DATA / name).read_text())
     return {each["Name"]: each["Definition"] for each in recorded}
 
 

@@ -20,7 +20,7 @@ DEFAULT = read_yaml(CONFIG)
 def test_committed_configs_are_the_design():
     study = read_study()
     assert [(m.served_by, study.trials) for m in study.models] == [("embedded", 5)]
-    study = read_study(ROOT / "config" / "study.yaml")
+    study = read_study(ROOT / "config/study.yaml")
     assert (study.tasks, study.trials, study.shells) == ("pilot-20", 5, ["bash", "pwsh"])
     assert [model.id for model in study.models] == ["claude-opus-4-7", "claude-sonnet-4-6"]
     assert study.budget.confirm_usd == 0, "a paid study always asks"
@@ -31,7 +31,7 @@ def one(**keys):
 
 
 @pytest.mark.parametrize(
-    ("change", "key", "says"),
+    "change, key, says",
     [
         ({"trails": 4}, "trails", 'unknown key\nHint: did you mean "trials"?'),
         ({"colour": 4}, "colour", "unknown key\nHint: docs/config.md lists every key"),
@@ -95,7 +95,7 @@ def test_study_takes_dates_and_booleans_as_text():
 
 
 @pytest.mark.parametrize(
-    ("content", "where", "says", "hint"),
+    "content, where, says, hint",
     [
         ("a: [1", "mine.yaml", "not YAML", "indentation"),
         ("", "mine.yaml", "no keys", "key: value"),

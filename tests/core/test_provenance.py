@@ -106,7 +106,7 @@ OTHERS = ["", "x", "../x", "A" * 64, "0" * 63, "0" * 64 + "\n", "\x1b[2J" + "0" 
 
 
 @pytest.mark.parametrize(
-    ("kind", "place", "names"),
+    "kind, place, names",
     [
         (Generation, "/generations/", ["request_key", "task_sha256", "received_utc"]),
         (Execution, "/executions/", ["request_key", "world_sha256", "content_sha256"]),

@@ -47,7 +47,7 @@ FACTS |= {"base": "b", "architecture": "a"}
 INFO = ImageInfo(shells={"bash": "5.2", "pwsh": "7.6.5"}, **FACTS)
 
 
-@pytest.mark.parametrize(("pwsh", "kept"), [("7.6.5", True), (None, False), ("7.6.4", False)])
+@pytest.mark.parametrize("pwsh, kept", [("7.6.5", True), (None, False), ("7.6.4", False)])
 def test_forget_other_image_by_shells(tmp_path, pwsh, kept):
     record = tmp_path / "image.json"
     image.forget_other_image(INFO, record)  # no record is fine
@@ -60,7 +60,7 @@ X64, ARM64 = (pinned()[release_name(machine)] for machine in ("amd64", "arm64"))
 
 
 @pytest.mark.parametrize(
-    ("label", "architecture", "archives", "unofficial"),
+    "label, architecture, archives, unofficial",
     [
         ("download", "amd64", {"pwsh": X64}, []), ("download", "arm64", {"pwsh": ARM64}, []),
         (X64, "amd64", {"pwsh": X64}, []), ("ab" * 32, "amd64", {"pwsh": "ab" * 32}, ["pwsh"]),

@@ -120,7 +120,7 @@ def test_powershell_source_in_the_projects_folder(tmp_path, monkeypatch):
     (tmp_path / "project").mkdir()
     archive(tmp_path / "project" / NAME, "#!/bin/sh\n# another build\n")
     assert powershell.powershell_source() is None, "of another content it must be named"
-    newer = archive(tmp_path / "project" / "powershell-99.0.0-linux-x64.tar.gz")
+    newer = archive(tmp_path / "project/powershell-99.0.0-linux-x64.tar.gz")
     assert powershell.powershell_source() is None
     (command,) = re.findall(r"`(.*?) make image`", powershell.install_hint())
     assert command == f"{powershell.VARIABLE}={newer.name}", "the hint says how it is taken"

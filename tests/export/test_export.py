@@ -29,7 +29,7 @@ def test_export_writes_table_and_dictionary(packed, tmp_path, capsys):
     assert export(packed, folder) == 0
     assert str(folder / "cells.csv") in capsys.readouterr().out
     assert {path.name for path in folder.iterdir()} == {"cells.csv", "datapackage.json"}
-    package = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))
+    package = json.loads((folder / "datapackage.json").read_text())
     assert packed.name in package["description"]
     assert "PROVEN" in package["description"]
     (resource,) = package["resources"]

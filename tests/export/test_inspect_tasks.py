@@ -15,7 +15,7 @@ pytestmark = pytest.mark.engine
 def ran(sandbox, interop, tmp_path_factory):
     """What tests/export/run_inspect_tasks.py found; the sandbox fixture has built the image."""
     out = tmp_path_factory.mktemp("inspect") / "found.json"
-    command = [interop / "python", ROOT / "tests" / "export" / "run_inspect_tasks.py", out]
+    command = [interop / "python", ROOT / "tests/export/run_inspect_tasks.py", out]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(out.read_text())

@@ -85,7 +85,7 @@ THINKS = {"type": "enabled", "budget_tokens": 1024}
 
 
 @pytest.mark.parametrize(
-    ("key", "entry"),
+    "key, entry",
     [
         ("extra_body", {"extra_body": {"temperature": 1}}),
         ("extra_body", {"extra_body": {"messages": []}}),
@@ -114,7 +114,7 @@ def test_what_cannot_be_sent_or_would_make_the_record_untrue_is_refused(key, ent
 
 
 @pytest.mark.parametrize(
-    ("says", "entry"),
+    "says, entry",
     [
         ("extra_headers.x-team", {"extra_headers": {"x-team": "a\nb"}}),
         ("extra_headers.x team", {"extra_headers": {"x team": "a"}}),
@@ -206,7 +206,7 @@ def test_the_readme_states_the_price_that_the_plan_computes():
         nothing = AnswerStore(TASKS[0].folder / "none")
         made = estimate_cost(study, load_tasks(study.tasks), nothing)
         prices.append((f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}"))
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text()
     assert re.findall(r"\| \$([\d.]+) \| \$(\d+\.\d+) \|", readme) == prices
 
 

@@ -173,7 +173,7 @@ def expected_support(low: float, high: float, gap: Fraction) -> bool:
 
 
 @pytest.mark.parametrize("part", range(5))
-def test_pages_claim_what_the_printed_interval_shows(part: int, only_claims) -> None:
+def test_pages_claim_what_the_printed_interval_shows(part, only_claims):
     """Sentence, tables, figure, decision record, explorer and terminal agree with it and each other."""
     for seed in range(part, STUDIES, 5):
         study, tasks, frame = made_study(seed)
@@ -223,7 +223,7 @@ def test_pages_claim_what_the_printed_interval_shows(part: int, only_claims) -> 
         assert ("supports a change of policy" in first) == (is_nothing and len(ahead) < 2)
 
 
-def test_compare_prints_the_interval_of_each_change(tmp_path, zsh) -> None:
+def test_compare_prints_the_interval_of_each_change(tmp_path, zsh):
     """Of a rate within 100 points, of a gap within 200."""
     widest = 0.0
     for seed in range(0, STUDIES, 6):
@@ -256,7 +256,7 @@ def test_compare_prints_the_interval_of_each_change(tmp_path, zsh) -> None:
     assert widest == 200
 
 
-def test_analysis_swaps_with_the_shells_and_ignores_the_order_of_tasks(only_claims) -> None:
+def test_analysis_swaps_with_the_shells_and_ignores_the_order_of_tasks(only_claims):
     swap = {"bash": "pwsh", "pwsh": "bash"}
     sides = {"challenger": "baseline", "baseline": "challenger"}
     for seed in range(60):

@@ -69,7 +69,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
-def test_explorer_layout(write, new_page, monkeypatch, width) -> None:
+def test_explorer_layout(write, new_page, monkeypatch, width):
     monkeypatch.setitem(COMMANDS, "pwsh", [LONG])
     path = write(make_explorer(2, 5, 3, states=GRADED))
     for fragment, shown in SHOWN.items():
@@ -79,7 +79,7 @@ def test_explorer_layout(write, new_page, monkeypatch, width) -> None:
         assert found == [*shown.values()], fragment
 
 
-def test_explorer_header_equals_the_report(write, new_page) -> None:
+def test_explorer_header_equals_the_report(write, new_page):
     made = make_explorer(2, 5, 3, states=GRADED)
     page = new_page()
     page.open(write(made, rates=True))
@@ -104,7 +104,7 @@ def test_explorer_header_equals_the_report(write, new_page) -> None:
     ]
 
 
-def test_explorer_csv_holds_filtered_cells_and_no_formula(write, new_page) -> None:
+def test_explorer_csv_holds_filtered_cells_and_no_formula(write, new_page):
     states = {
         f"qwen-0.5b/{shell}/stale-lockfiles-0/{number}": kind
         for shell in ("bash", "pwsh")
@@ -123,7 +123,7 @@ def test_explorer_csv_holds_filtered_cells_and_no_formula(write, new_page) -> No
     assert {row["command"] for row in rows} == {'\'=cmd|"x"'}
 
 
-def test_explorer_copies_the_command(write, new_page, browser) -> None:
+def test_explorer_copies_the_command(write, new_page, browser):
     command = "find . -name 'a\u202eb' |\n  sort"
     page = new_page()
     page.open(write(make_explorer(1, 1, 1, text=command)), f"{FIRST}/1")

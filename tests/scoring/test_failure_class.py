@@ -64,7 +64,7 @@ CUT = Result(exit_code=0, stdout=Stream.of(b"a 1\n", 9_999_999), stderr=Stream.o
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    "wanted, found",
     [
         (None, cell(OK, OK)),
         ("refusal", cell(outcome="refusal", reply="I cannot.")),
@@ -113,7 +113,7 @@ NO_SYNTAX = "bash: -c: line {}: syntax error near unexpected token `)'\n"
 
 
 @pytest.mark.parametrize(
-    ("wanted", "shell", "reply", "exit_code", "said"),
+    "wanted, shell, reply, exit_code, said",
     [
         ("format", "bash", "Here is the command:\n```bash\nls\n```", 127, MISSING.format("Here")),
         ("format", "bash", "Here is the command that lists them: ls", 127, MISSING.format("Here")),
@@ -179,7 +179,7 @@ BAR = "\r100  1248  100  1248    0     0   138k      0 --:--:-- 0:00:01 --:--:--
 
 
 @pytest.mark.parametrize(
-    ("stderr", "quoted"),
+    "stderr, quoted",
     [
         ("curl: (6) Could not resolve host: dl\n", " ('curl: (6) Could not resolve host: dl')"),
         (f"{BAR}jq: no\n", " ('jq: no')"),
@@ -210,7 +210,7 @@ def test_classify_long_reply_in_linear_time():
 
 
 @pytest.mark.parametrize(
-    ("shell", "wanted", "commands"),
+    "shell, wanted, commands",
     [
         ("bash", "missing-program", ["cargo", "perl", "rg", "findstr", "/usr/bin/python3"]),
         ("bash", "invented-command", ["vox-worker", "./vox-sched", "bin/perl", "cargo vox-worker"]),

@@ -141,7 +141,7 @@ def test_score_cell_condition_that_does_not_apply():
 
 
 @pytest.mark.parametrize(
-    ("outcome", "reply", "failure"),
+    "outcome, reply, failure",
     [
         *[(outcome, "", outcome) for outcome in ("refusal", "empty")],
         *[("truncated", COMMAND, "truncated"), ("no-call", "", "no-tool-call")],
@@ -168,7 +168,7 @@ def test_score_cell_unmeasured_shell():
 
 
 @pytest.mark.parametrize(
-    ("runs", "changed"),
+    "runs, changed",
     [
         (right(), {"request_key": "cd" * 32}),
         (right(), {"cell": Cell("m", "pwsh", TASK.id, 1)}),

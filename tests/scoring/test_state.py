@@ -38,7 +38,7 @@ def file(data: bytes, mode: int = 0o644) -> Left:
 
 
 @pytest.mark.parametrize(
-    ("expected", "changed", "said"),
+    "expected, changed, said",
     [
         ({"a/app.toml": bytes_(b"x = 2\n")}, {"a/app.toml": file(b"x = 2\n")}, []),
         ({"a/app.toml": bytes_(b"x = 2\n")}, {}, ["'a/app.toml' is unchanged"]),
@@ -131,7 +131,7 @@ def repository(**options) -> World:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    "wanted, said",
     [
         ({"HEAD": "refs/heads/main", "index": {"a.txt": ONE, "b/c.txt": TWO}}, ""),
         ({"refs/heads/main": {"message": "Second", "files": {"a.txt": ONE, "b/c.txt": TWO}}}, ""),

@@ -25,11 +25,11 @@ def tasks(tmp_path, monkeypatch):
     zsh = replace(SHELLS["bash"], name="zsh", title="zsh", short_title="zsh")
     monkeypatch.setitem(SHELLS, "zsh", zsh)
     for name in ("tree-size-bytes", "crate-versions"):
-        values = yaml.safe_load((TASKS / name / "task.yaml").read_text(encoding="utf-8"))
+        values = yaml.safe_load((TASKS / name / "task.yaml").read_text())
         if name == "tree-size-bytes":
             values["references"]["zsh"] = [REFERENCE]
         (tmp_path / name).mkdir()
-        (tmp_path / name / "task.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+        (tmp_path / name / "task.yaml").write_text(yaml.safe_dump(values))
         (tmp_path / name / "answer.py").write_bytes((TASKS / name / "answer.py").read_bytes())
     return load_tasks(root=tmp_path)
 

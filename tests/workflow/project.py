@@ -70,7 +70,7 @@ class Project:
         return Project(root)
 
     def configure(self, **keys: object) -> None:
-        file = self.root / "config" / "test.yaml"
+        file = self.root / "config/test.yaml"
         old = yaml.safe_load(file.read_text()) if file.exists() else {}
         file.write_text(yaml.safe_dump(old | keys))
 

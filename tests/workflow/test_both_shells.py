@@ -92,7 +92,7 @@ def test_archive_of_both_shells_verifies_and_replays(measured):
     replayed = measured.fluency("replay", archived, code=None)
     assert "0 of 30 cells pass or fail differently" in replayed.stdout, replayed
     measured.fluency("decision", archived, "--title", "Keep the prompts")
-    record = next((measured.root / "docs" / "decisions").glob("*.md")).read_text()
+    record = next((measured.root / "docs/decisions").glob("*.md")).read_text()
     assert AT_CEILING in record
     report = (measured.root / "results/test/report.md").read_text()
     for text in (record, report):

@@ -55,7 +55,7 @@ def test_price_without_terminal_needs_confirm(store):
 
 
 @pytest.mark.parametrize(
-    ("entry", "says"),
+    "entry, says",
     [
         ({"wire": "bedrock"}, "needs a region"),
         ({"base_url": "localhost"}, "not an address: localhost"),
@@ -113,13 +113,13 @@ def test_earlier_answer_without_usage_counts_at_its_most_in_the_next_run(
 
 
 def task_with(folder, answer: str):
-    shutil.copytree(ROOT / "tasks" / "tree-size-bytes", folder / "tree-size-bytes")
-    (folder / "tree-size-bytes" / "answer.py").write_text(answer)
+    shutil.copytree(ROOT / "tasks/tree-size-bytes", folder / "tree-size-bytes")
+    (folder / "tree-size-bytes/answer.py").write_text(answer)
     return load_task(folder / "tree-size-bytes")
 
 
 @pytest.mark.parametrize(
-    ("answer", "says"),
+    "answer, says",
     [
         ("def expected(world, processes):\n    return 1 / 0\n", "ZeroDivisionError"),
         ("raise OSError('no')\n", "answer raised OSError"),

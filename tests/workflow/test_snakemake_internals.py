@@ -27,7 +27,7 @@ def test_record_is_where_snakemake_puts_it(tmp_path, monkeypatch):
     assert str(snakemake_internals._place("metadata", name)) == its_own
 
 
-@pytest.mark.parametrize(("found", "fits"), [("9.27.1", True), ("9.28.0", False), ("10.27", False)])
+@pytest.mark.parametrize("found, fits", [("9.27.1", True), ("9.28.0", False), ("10.27", False)])
 def test_check_version_refuses_another_minor(monkeypatch, found, fits):
     monkeypatch.setattr(snakemake_internals, "version", lambda name: found)
     if fits:
@@ -59,7 +59,7 @@ def test_option_that_keeps_stale_results_is_refused(tmp_path, option):
         and "Hint:" in done.stderr
         and "SNAKEMAKE_PROFILE" in done.stderr
     )
-    assert done.returncode and not (project.root / "results" / "images").exists()
+    assert done.returncode and not (project.root / "results/images").exists()
 
 
 def test_files_from_the_future_get_the_present(tmp_path):

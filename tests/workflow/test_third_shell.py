@@ -77,14 +77,14 @@ def studied(engine, tmp_path_factory) -> Iterator[Project]:
             project.snakemake()
             yield project
     finally:
-        record = project.root / "results" / "images" / "zsh.json"
+        record = project.root / "results/images/zsh.json"
         if record.exists():
             image = json.loads(record.read_text())["image"]["image_id"]
             engine.client().remove_image(image, force=True)
 
 
 def test_third_shell_is_measured_and_reported(studied):
-    facts = json.loads((studied.root / "results" / "images" / "zsh.json").read_text())
+    facts = json.loads((studied.root / "results/images/zsh.json").read_text())
     assert facts["image"]["shells"]["zsh"].startswith("5.") and facts["start_up_s"]["zsh"] > 0
     frame = read_table(studied.root / "results/test/cells.csv")
     cells = frame[frame["shell"] == "zsh"].set_index("task")
