@@ -264,7 +264,7 @@ def test_printed_page_has_the_paths(tmp_path):
     study = make_study(decision="a\x1b[2Jb")
     frame = make_frame(study, TASKS, lambda cell: "not_measured" if cell.shell == "pwsh" else True)
     frame["reason"] = frame["reason"].str.replace("image", "\x1b[2Jimage")
-    lines = printed(frame, view_of(study, TASKS), tmp_path).splitlines()
+    lines = printed(analyse(frame, study, TASKS), view_of(study, TASKS), tmp_path).splitlines()
     assert lines[1] == "PowerShell was not measured here: this report compares nothing."
     assert "Not compared: PowerShell 7 was not measured" in lines[3]
     assert "\x1b" not in "".join(lines)

@@ -160,7 +160,7 @@ def fixed_products(study: Study) -> list[str]:
 
 def record_path(results: Path, stage: str, cell: Cell) -> Path:
     """The file of a stage's record of a cell."""
-    return Path(results) / stage / f"{cell.path}.json"
+    return Path(f"{results}/{stage}/{cell.path}.json")
 
 
 def image_record(shell: str) -> str:

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-import pandas as pd
-
 from fluency.analysis.contrast import MISSING_PROGRAM, Contrast
 from fluency.analysis.decision_table import (
     ALPHA,
@@ -24,7 +22,7 @@ from fluency.analysis.decision_table import (
 from fluency.analysis.descriptive import DAYS_APART, FailureLine
 from fluency.analysis.gap import GapEstimate
 from fluency.analysis.power import finds, larger
-from fluency.analysis.study_analysis import Analysis, analyse
+from fluency.analysis.study_analysis import Analysis
 from fluency.common.words import escape_controls, plural
 from fluency.core.provenance import Provenance
 from fluency.core.records import Control
@@ -187,9 +185,8 @@ def missing_programs(contrast: Contrast, failures: Iterable[FailureLine]) -> str
 # The study.
 
 
-def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
+def printed(analysis: Analysis, view: StudyView, folder: Path) -> str:
     """The first page for a terminal, with the paths of report and explorer."""
-    analysis = analyse(frame, view.study, view.tasks)
     lines = ["", decides(analysis), ""]
     lines += [f"  {headline_of(pair)}" for pair in telling_first(analysis.contrasts)]
     lines += ["", " ".join(study_sentences(analysis, view))]
