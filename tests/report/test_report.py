@@ -95,7 +95,7 @@ def test_report_first_page_order_and_length(tmp_path):
     )
     assert lines[2].startswith("| model ") and lines[3].startswith("![Gap of each model")
     assert "For the decision: which shell prompts name" in front(text)
-    assert words("\n\n".join(lines[:3])) <= 180 and words(front(text)) <= 670
+    assert words("\n\n".join(lines[:3])) <= 180 and words(front(text)) <= 770
     titles = ["What could change this", "Where the shells differ", "How it was measured"]
     assert re.findall(r"^## (.*)$", front(text), re.M) == titles
     rest = [line for line in text.splitlines() if re.match("##? ", line)][4:]
@@ -224,8 +224,8 @@ def test_report_counts_quiet_wrong_answers_by_shell(tmp_path):
 def test_report_states_worlds_temperature_and_versions(tmp_path):
     study = make_study(seeds=[11, 24, 30])
     made = front(report(tmp_path, random_passes(), study, provenance=PROVENANCE))
-    assert "in 3 fresh containers without network, in 3 generated worlds" in made
-    assert "right answer in all of them. Prompts" in made
+    assert "in 3 generated worlds, in fresh containers without network" in made
+    assert "the answer is right in all. Prompts" in made
     assert "Temperature 0.7. " in made and "Bash 5.2.15, PowerShell 7.6.5. Not measured" in made
     lacking = IMAGE.model_copy(update={"shells": {"bash": "5.2.15", "pwsh": None}})
     bash_only = PROVENANCE.model_copy(update={"images": [lacking]})
@@ -276,12 +276,12 @@ def test_report_prints_provenance(tmp_path):
     assert "extra_body" not in text and "spent_usd" not in text
 
 
-def test_report_states_attempts_and_side_effects(tmp_path):
+def test_report_states_attempts_and_unasked_changes(tmp_path):
     lost = {"status": "missing", "passed": None, "reason": "its command was started 3 times"}
     news = {
-        0: {"attempts": 2, "side_effects": "the working folder was changed: 1 created"},
+        0: {"attempts": 2, "unasked_changes": 3},
         1: lost | {"attempts": 3},
-        2: {"attempts": 1},
+        2: {"attempts": 1, "unasked_changes": None},
     }
     text = report(tmp_path, lambda cell: True, altered=lambda row, number: news.get(number, {}))
     first, second = (f"model-x/bash/task-01/{trial}" for trial in (1, 2))
@@ -289,10 +289,9 @@ def test_report_states_attempts_and_side_effects(tmp_path):
     assert f"[{first}](explorer.html#{first}) measured at the 2nd attempt; [{second}]" in text
     assert f"(explorer.html#{second}) abandoned after the 3rd attempt.\n\n*Missing*" in text
     assert "its command was started 3 times (1)" in text
-    changed = "1 of the measured runs, passed or failed, changed the working folder or left"
-    assert f"{changed} processes behind; the first is [{first}]" in text
+    assert f"- unasked change of 3 paths in [{first}](explorer.html#{first}): `find" in text
     undisturbed = report(tmp_path, lambda cell: True)
-    assert "attempt." not in undisturbed and "the working folder" not in undisturbed
+    assert "attempt." not in undisturbed and "unasked change of" not in undisturbed
 
 
 def test_report_is_deterministic(tmp_path):

@@ -29,19 +29,19 @@ from fluency.core.study import Cell, Study
 
 
 class ShareOfTasks(NamedTuple):
-    """Of the tasks with every trial measured, those passed at least once."""
+    """Tasks with at least one run of a kind, and all tasks looked at."""
 
-    passed: int
+    seen: int
     tasks: int
 
     @property
     def value(self) -> Fraction | None:
-        return Fraction(self.passed, self.tasks) if self.tasks else None
+        return Fraction(self.seen, self.tasks) if self.tasks else None
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 %, exact."""
-        return clopper_pearson(self.passed, self.tasks)
+        return clopper_pearson(self.seen, self.tasks)
 
 
 class Solved(NamedTuple):
@@ -222,6 +222,13 @@ def failure_lines(rows: pd.DataFrame, shells: Iterable[str]) -> list[FailureLine
             why, command = part[["why", "command"]].fillna("").iloc[0]
             lines.append(FailureLine(failure_class, counts, cells_in(part)[0], why, command))
     return lines
+
+
+def unasked_runs(rows: pd.DataFrame) -> list[tuple[Cell, int, str]]:
+    """Each run that removed or changed paths unasked: its cell, how many, and the command."""
+    part = rows[(rows["unasked_changes"] > 0).fillna(False)]
+    columns = cells_in(part), part["unasked_changes"], part["command"].fillna("")
+    return list(zip(*columns, strict=True))
 
 
 def retried_cells(rows: pd.DataFrame) -> list[tuple[Cell, int, bool]]:

@@ -34,7 +34,7 @@ class ModelAnalysis:
         tallies: Of the study's shells, as is `composition`.
         ends: By (task, shell), one a trial, see `trial_ends`.
         contrasts: One for each challenger.
-        side_effects: Cells whose command changed the working folder or left processes.
+        unasked: Runs that removed or changed paths unasked.
         retried_cells: Those interrupted from outside: attempts, and whether the last succeeded.
         order: In which the answers were asked.
     """
@@ -47,7 +47,7 @@ class ModelAnalysis:
     pass_k: dict[str, descriptive.ShareOfTasks]
     composition: dict[str, list[descriptive.MadeOfLine]]
     failures: list[descriptive.FailureLine]
-    side_effects: tuple[Cell, ...]
+    unasked: list[tuple[Cell, int, str]]
     retried_cells: list[tuple[Cell, int, bool]]
     times: dict[str, descriptive.ShellTimes]
     order: descriptive.AskingOrder
@@ -75,7 +75,7 @@ def _analyse_model(
         pass_k=descriptive.pass_k(outcomes),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
         failures=descriptive.failure_lines(rows, outcomes.by_shell),
-        side_effects=cells_in(rows[rows["status"].eq("measured") & rows["side_effects"].notna()]),
+        unasked=descriptive.unasked_runs(rows),
         retried_cells=descriptive.retried_cells(rows),
         times=descriptive.times(rows, trials, outcomes.by_shell),
         order=descriptive.asking_order(rows, model, study),

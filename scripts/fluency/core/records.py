@@ -377,6 +377,8 @@ class WorldScore(FrozenModel):
     expected: Any = None
     left: list[str] = []
     """What is left behind and not as the task asks, a clause for each path."""
+    unasked: Count | None = None
+    """Paths of the world that are gone or different unasked; null: unknown."""
     wall_s: float
 
 

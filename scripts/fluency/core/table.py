@@ -84,6 +84,8 @@ class Row(_WithConditions):
 
     quiet: Flag = None
     """Wrong with exit code 0, something printed and nothing on standard error, in every world."""
+    unasked_changes: Number = None
+    """Paths of the world removed or changed unasked, largest over the worlds. Empty: unknown."""
     worlds_passed: Number = None
     """Worlds in which the headline's run passed (as designed, strict reading)."""
     worlds_run: Number = None
@@ -208,6 +210,7 @@ def _scored(score: Score, execution: Execution | None, task: Task) -> dict[str, 
         "worlds_passed": sum(world.passed for world in headline),
         "worlds_run": len(headline),
         "quiet": bool(runs) and all(quiet),
+        "unasked_changes": _most_unasked([world.unasked for world in headline]),
     }
     made_of = score.make_up
     under = {CONDITIONS[name].column: passed for name, passed in score.passed_under.items()}
@@ -219,6 +222,12 @@ def _scored(score: Score, execution: Execution | None, task: Task) -> dict[str, 
         "made_of": made_of and made_of.made_of,
         "commands": made_of and " ".join(made_of.commands),
     }
+
+
+def _most_unasked(counts: list[int | None]) -> int | None:
+    """The largest count; what no run changed is unknown unless it is known of all worlds."""
+    known = [count for count in counts if count is not None]
+    return max(known, default=0) or (0 if len(known) == len(counts) else None)
 
 
 def _is_quietly_wrong(result: Result, judged: WorldScore, *, prints: bool) -> bool:

@@ -24,6 +24,7 @@ from fluency.analysis.gap import GapEstimate
 from fluency.analysis.power import finds, larger
 from fluency.analysis.study_analysis import Analysis
 from fluency.common.words import escape_controls, plural
+from fluency.core.grammar import POWERSHELL
 from fluency.core.provenance import Provenance
 from fluency.core.records import Control
 from fluency.core.shells import SHELLS
@@ -32,6 +33,7 @@ from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report.markdown import code
 from fluency.report.numbers import percent, points, rate, signed, span
+from fluency.scoring.windows_powershell import counted
 
 AT_EDGE = {"ceiling": ("nearly always", "harder"), "floor": ("hardly ever", "easier")}
 """How often both shells pass there, and which tasks may show more."""
@@ -179,6 +181,22 @@ def missing_programs(contrast: Contrast, failures: Iterable[FailureLine]) -> str
         f"The sandbox may favour {short_name(shares[least])}: failures for a program that other "
         f"machines have and this sandbox lacks differ by {points(most - least)} points. The "
         "sensitivities have the gap with those runs left out, and with them counted as passed."
+    )
+
+
+def windows_powershell(contrast: Contrast) -> str:
+    """How many passing answers in PowerShell need version 7; empty without any."""
+    rows = contrast.rows
+    chosen = rows["shell"].isin(
+        shell for shell in contrast.shells if SHELLS[shell].grammar == POWERSHELL
+    )
+    own = rows["made_of"].isin(["cmdlets-only", "no-commands"])
+    found = counted(rows["command"][chosen & own & rows["passed"].fillna(False)])
+    if not found:
+        return ""
+    return (
+        f"Of {found.total()} PowerShell answers that passed without Unix programs, {found[True]} "
+        f"use what Windows PowerShell 5.1 lacks; {found[None]} are not decided."
     )
 
 

@@ -18,7 +18,7 @@ from fluency.core.shells import SHELLS
 from fluency.report.markdown import aligned, code, text
 from fluency.report.marks import mark_of
 from fluency.report.numbers import percent, points, rate, seconds, signed, span
-from fluency.report.sentences import attempt_note, missing_programs, short_name
+from fluency.report.sentences import attempt_note, missing_programs, short_name, windows_powershell
 from fluency.report.tables import largest_gaps
 
 
@@ -56,6 +56,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     text,
     attempt_note,
     missing_programs,
+    windows_powershell,
     short_name,
     full_name,
     largest_gaps,
