@@ -1,11 +1,13 @@
-"""The same jobs without this project: as many cells, and rules of the same kind that only write a file."""
+"""The same jobs without this project: rules of the same kind that only write a file."""
 
 from itertools import product
 from pathlib import Path
 
 CELLS = [
     f"{model}/{shell}/{task}/{trial}"
-    for model, shell, task, trial in product(*map(config["cells"].get, ("model", "shell", "task", "trial")))
+    for model, shell, task, trial in product(
+        *map(config["cells"].get, ("model", "shell", "task", "trial"))
+    )
 ]
 CELL = "{model}/{shell}/{task}/{trial}"
 
