@@ -3,7 +3,6 @@
 import inspect
 import os
 import shlex
-import signal
 import subprocess
 import sys
 from importlib import import_module
@@ -68,28 +67,6 @@ def test_output_of_ascii_replaces_what_it_cannot_show(tmp_path):
     project = Project.make(tmp_path / "größer")
     done = project.run([*FLUENCY, "answers"], 0, {"PYTHONIOENCODING": "ascii"})
     assert "gr??er/answers: 0" in done.stdout
-
-
-SLOW_IMPORT = """
-import os, signal, sys
-class Interrupt:
-    def find_spec(self, name, *_):
-        if name == "IMPORTED":
-            os.kill(os.getpid(), signal.SIGINT)
-sys.meta_path.insert(0, Interrupt())
-sys.argv = ["-m"]
-import PROGRAM
-"""
-
-
-@pytest.mark.parametrize(
-    "program, imported", [("fluency.cli", "click"), ("tools.bench.__main__", "argparse")]
-)
-def test_interrupt_while_program_is_imported_shows_no_traceback(program, imported):
-    script = SLOW_IMPORT.replace("PROGRAM", program).replace("IMPORTED", imported)
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ environment.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,22 @@ from fluency.archive.verify import verified_view
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import ROOT
-from fluency.common.terminal import log_line
+from fluency.common.terminal import log_line, print_lines
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study_view import StudyView
 from fluency.core.table import Row, write_table
 
 EXPORTS = ROOT / "exports"
 CSV, PACKAGE = "cells.csv", "datapackage.json"
+
+
+def main(name: str, archive: Path | None, files: Sequence[str], into: Path | None) -> None:
+    """Print the names of the files that an export in the format `name` wrote."""
+    if archive:
+        written = export_archive(archive, name, into)
+    else:
+        written = export_loaded(LoadedStudy(None, files), name, into)
+    print_lines(map(str, written))
 
 
 def export_archive(archive: Path, format: str, into: Path | None = None) -> list[Path]:

@@ -456,7 +456,7 @@ def test_files_of_an_earlier_commit_are_the_archives(small_archive, at, checkout
         at("later")
         assert verify_archive(small_archive).exit_code == 0
         unknown = verify_forged(small_archive, tmp_path, commit="f" * 40)
-        assert unknown.verdict() == N and "Nobody here knows commit ffff" in unknown.lines()[-2]
+        assert unknown.verdict() == N and "Nobody here knows commit ffff" in [*unknown.lines()][-2]
     finally:
         runner.write_bytes(kept)
     early = verify_forged(small_archive, tmp_path, utc_date="2020-01-01")
@@ -468,7 +468,7 @@ def test_next_step_names_only_a_commit_of_this_history(place, small_archive, at,
     at(place)
     report = verify_forged(small_archive, tmp_path, DIFFERENT["score"][0])
     known = place in ("later", "dirty")
-    assert ("git checkout" in report.lines()[-2]) == known
+    assert ("git checkout" in [*report.lines()][-2]) == known
 
 
 def test_archived_code_is_never_run(small_archive, tmp_path):
@@ -491,7 +491,7 @@ def test_wholly_forged_study_differs_by_hash(small_archive, tmp_path):
     study = make_study(("stale-lockfiles",), trials=1)
     forged = make(tmp_path / "forged", study, reply=lambda task, cell: task.wrong[cell.shell][0])
     report = verify_archive(archived(forged, tmp_path / "out"))
-    assert report.exit_code == 0 and report.lines()[-1] == "PROVEN"
+    assert report.exit_code == 0 and [*report.lines()][-1] == "PROVEN"
     assert report.sha256 != sha256(small_archive.read_bytes())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 import webbrowser
 from collections import defaultdict
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from fluency.archive.pack import (
     SANDBOX_FILES,
     WORLD_INDEX,
     missing_cells,
+    pack_study,
     world_folder,
 )
 from fluency.archive.playback import Kind, are_possible, differences, is_result_possible
@@ -41,6 +41,7 @@ from fluency.common.errors import ArchiveError, UserError
 from fluency.common.git import commit_utc, git_state
 from fluency.common.paths import ARCHIVES
 from fluency.common.terminal import log_line, print_lines
+from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import Execution, Generation
 from fluency.core.study import Cell
@@ -66,7 +67,7 @@ Weight = Literal["ALTERED", "NOT CHECKED"]
 EXIT_CODES = {"ALTERED": 1, "NOT CHECKED": 3, "PROVEN": 0}
 """The worst first. 2 is a user's mistake, such as a file that is not an archive."""
 MOST = 20
-"""Deviations and controls that are printed."""
+"""Of the lines of a kind that are printed."""
 MOST_TASKS = 5
 CONCEDED = [
     "Conceded: answers, outputs and times are as the archive states them; invented ones that fit "
@@ -89,7 +90,6 @@ class VerifyReport:
         kept: the table in which runs whose result was lost are missing.
         reworded, older: records whose wording differs at a later commit, and those that state
             another version of code or task.
-        checked: number of checks.
     """
 
     path: Path
@@ -102,8 +102,6 @@ class VerifyReport:
     provenance: Provenance = field(default_factory=Provenance)
     reworded: set[str] = field(default_factory=set)
     older: set[str] = field(default_factory=set)
-    checked: int = 0
-    seconds: float = 0
 
     @property
     def altered(self) -> list[ArchiveFinding]:
@@ -119,14 +117,13 @@ class VerifyReport:
         return "ALTERED" if self.source.same_code else "NOT CHECKED"
 
     def check(self, where: str, holds: object, what: str, weight: Weight = "ALTERED") -> bool:
-        """Count a check of the archive against itself; if it fails, the archive is ALTERED."""
-        self.checked += 1
+        """Check the archive against itself; if it fails, the archive is ALTERED."""
         if not holds:
             self.found[weight].setdefault(ArchiveFinding(where, what))
         return bool(holds)
 
     def compare(self, where: str, holds: object, what: str) -> bool:
-        """Count a check against this checkout; the stated commit decides what a failure means."""
+        """Check against this checkout; the stated commit decides what a failure means."""
         return self.check(where, holds, what, self.weight)
 
     def differ(self, where: str, kind: Kind, what: str) -> None:
@@ -160,14 +157,10 @@ class VerifyReport:
         said = "NOT CHECKED: these numbers are what this checkout recomputes."
         return said if self.exit_code else ""
 
-    def lines(self, most: int = 10) -> list[str]:
-        """The report for a terminal, with at most `most` findings of each weight."""
-        return [*self._lines(most), self.verdict()]
-
-    def _lines(self, most: int) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
+        """The report for a terminal, with at most MOST findings of each weight."""
         stated, missing = self.manifest, self.missing
-        yield f"{self.path.name}, {self.checked:,} checks in {self.seconds:.1f} s"
-        yield f"SHA-256 {self.sha256}"
+        yield f"{self.path.name}, SHA-256 {self.sha256}"
         state = "uncommitted changes" if stated.dirty else "no uncommitted changes"
         made = f"version {stated.made_by}, {stated.utc_date}"
         yield f"stated: {made}, commit {stated.commit}, {state}"
@@ -184,11 +177,12 @@ class VerifyReport:
         if self.older and self.source.same_code:
             yield f"{len(self.older)} records name another version of code or task"
         for weight, found in self.found.items():
-            yield from (f"{weight} {finding}" for finding in [*found][:most])
-            if len(found) > most:
-                yield f"{weight} … and {len(found) - most:,} more"
+            yield from (f"{weight} {finding}" for finding in [*found][:MOST])
+            if len(found) > MOST:
+                yield f"{weight} … and {len(found) - MOST:,} more"
         if self.verdict() == "NOT CHECKED":
             yield self.source.next_step
+        yield self.verdict()
 
 
 def verify(archive: Path, record: Path | None = None) -> int:
@@ -286,6 +280,19 @@ def compare_studies(a: str, b: str) -> int:
     return 0
 
 
+def make_verified_archive(loaded: LoadedStudy, partial: bool, image: bool) -> None:
+    """Pack a study and print the archive's path; UserError if it would not be PROVEN."""
+    path = pack_study(loaded, partial=partial, image=image)
+    report = verify_archive(path)
+    if report.exit_code:
+        path.unlink()
+        first = next(iter(report.found[report.verdict()]))
+        what = f"the results do not fit this checkout, the archive would be {report.verdict()}"
+        hint = "`make run` measures again what has changed, or check out the commit of the results"
+        raise UserError(f"{what}: {first}", where="archive", hint=hint)
+    print(f"{report.verdict()}\n{path}")
+
+
 def _as_folder(name: str, within: Path) -> str:
     """A study's name or path; of an archive, a folder with what `compare` reads."""
     path = Path(name)
@@ -310,11 +317,10 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
 
     Starts no process but git, and opens no socket.
     """
-    start, manifest = time.monotonic(), archive.manifest
-    report = VerifyReport(archive.path, archive.sha256, manifest, StatedCommit.of(manifest))
+    source = StatedCommit.of(archive.manifest)
+    report = VerifyReport(archive.path, archive.sha256, archive.manifest, source)
     for finding in archive.problems:
         report.check(finding.where, False, finding.what)
-    report.checked = len(manifest.files) + 1
     archived = None
     with report.collecting_errors():
         archived = read_archived_study(archive)
@@ -325,7 +331,6 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
             check(archived, report)
         for name in sorted(archive.unread - {README_FILE}):
             report.check(name, False, "nothing in the study names it")
-    report.seconds = time.monotonic() - start
     return report, archived
 
 
@@ -420,7 +425,6 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:
             held = [record is not None for record in records]
             what = "it has a record without the one that this is made from"
             report.check(cell.path, held == sorted(held, reverse=True), what)
-            report.checked += sum(held)
             made = archived.played(cell, records, partial(_differ, report, cell))
             report.rows.append(row := archived.row(cell, made))
             results = made.execution.runs if made.execution else []
