@@ -191,7 +191,7 @@ def small(**changes: object) -> dict:
         (small(hue=1), "small", "docs/adding-a-task.md lists", "small.hue"),
         (small(tasks=["lost"]), "small", "there is no such task", "tasks: small: lost"),
         (small(tasks=TWO[:1] * 2), "small", "must be different", "small.tasks"),
-        (small(tasks=[]), "small", "at least one entry", "small.tasks"),
+        (small(tasks=[]), "small", "at least 1 item", "small.tasks"),
     ],
 )
 def test_load_tasks_names_mistake_in_sets(bank, sets, wanted, what, where):
