@@ -164,7 +164,7 @@ def test_parse_untrusted_counts_values_outside_strings(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["[1e999]", "[NaN]", f"[{'9' * 5000}]", '{"a": 1, "a": 2}', "[" * 300 + "]" * 300]
+    "text", ["[NaN]", f"[{'9' * 5000}]", '{"a": 1, "a": 2}', "[" * 300 + "]" * 300]
 )
 def test_parse_untrusted_refuses_what_programs_read_differently(text):
     with pytest.raises(ArchiveError, match="not JSON that every program reads alike"):
