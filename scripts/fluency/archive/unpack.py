@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
 import tarfile
 from collections.abc import Iterable, Iterator
@@ -80,15 +79,14 @@ def read_tar(raw: BinaryIO) -> Iterator[tuple[str, int, Part]]:
 def _require_whole_frame(raw: BinaryIO) -> None:
     """ArchiveError unless a file is one zstandard frame with a checksum, to its last byte."""
     raw.seek(0)
-    head = raw.read(BLOCK)
-    frame, at, is_last = zstandard.get_frame_parameters(head), zstandard.frame_header_size(head), 0
-    with mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        while not is_last and at < len(data):  # the header of a block: last or not, kind, size
-            header = int.from_bytes(data[at : at + 3], "little")
-            is_last, kind, size = header & 1, header >> 1 & 3, header >> 3
-            at += 3 + (1 if kind == 1 else size)
-        if not frame.has_checksum or at + 4 != len(data):
-            raise ArchiveError("it is not one whole zstandard frame with a checksum")
+    frame = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG).decompressobj()
+    block = head = raw.read(BLOCK)
+    while block and not frame.eof:
+        frame.decompress(block)  # a few megabytes at most
+        block = raw.read(BLOCK)
+    has_checksum = zstandard.get_frame_parameters(head).has_checksum
+    if not (has_checksum and frame.eof) or frame.unused_data or block:
+        raise ArchiveError("it is not one whole zstandard frame with a checksum")
 
 
 @dataclass
