@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
@@ -185,7 +184,7 @@ def load_records(results: Path, cell: Cell) -> CellRecords:
 def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     """A cell's row, control characters escaped, so that a terminal does not obey them."""
     generation, execution, score = records
-    values: dict[str, Any] = asdict(cell) | {"category": task.category}
+    values: dict[str, Any] = vars(cell) | {"category": task.category}
     if generation:
         values |= _asked(generation)
     if execution:

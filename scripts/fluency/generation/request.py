@@ -76,5 +76,4 @@ def request_key(request: Request) -> str:
 
 def seed_of(request: Request) -> int:
     """A sampling seed in 1 … 2^31 - 1 made from the request: a rerun gets the same text."""
-    unseeded = request.model_copy(update={"seed": None})
-    return int(request_key(unseeded)[:8], 16) % (2**31 - 1) + 1
+    return int(request_key(request)[:8], 16) % (2**31 - 1) + 1
