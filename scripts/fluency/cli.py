@@ -17,7 +17,6 @@ from fluency.common.errors import UserError
 
 if TYPE_CHECKING:
     from fluency.core.loaded_study import LoadedStudy
-    from fluency.core.study import Cell
 
 
 @click.group(no_args_is_help=False, context_settings={"max_content_width": 120})
@@ -49,13 +48,6 @@ def load(_context: click.Context, _option: click.Parameter, files: tuple[str, ..
     from fluency.core.loaded_study import LoadedStudy
 
     return LoadedStudy(None, files)
-
-
-def parse_cell(_context: click.Context, _argument: click.Parameter, path: str) -> Cell:
-    """The cell of a path."""
-    from fluency.core.study import Cell
-
-    return Cell.parse(path)
 
 
 OVERRIDES: dict[str, Any] = {"multiple": True, "metavar": "FILE"}
@@ -228,10 +220,10 @@ add(
 
 
 add(
-    "report.show:show",
+    "report.show:main",
     "Show one cell (model/shell/task/trial): prompt, reply, command, worlds, times, verdict.",
     "show qwen-0.5b/bash/biggest-file/1 --full",
-    click.Argument(["cell"], default="", callback=parse_cell),
+    click.Argument(["cell"], default=""),
     click.Option(["--full"], is_flag=True, help="Show the provenance and the records' paths too."),
 )
 add(
