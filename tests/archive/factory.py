@@ -14,7 +14,12 @@ from fluency.archive.pack import make_archive
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.code_hashes import code_sha256
-from fluency.core.provenance import Provenance, ProvenanceCollector, read_startup_times
+from fluency.core.provenance import (
+    Provenance,
+    ProvenanceCollector,
+    of_checkout,
+    read_startup_times,
+)
 from fluency.core.records import (
     Answer,
     Execution,
@@ -263,10 +268,9 @@ def gather(made: Made) -> Provenance:
     folder, view = made.results / made.study.study, made.view()
     write_table(folder / "cells.csv", view.rows())
     collector = ProvenanceCollector(made.study, map(view.records, made.cells))
-    collected = collector.provenance(
-        made.tasks, [CONFIG], read_startup_times(made.results, made.study.shells)
-    )
-    collected = collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
+    checkout = of_checkout([CONFIG]) | {key: FACTS[key] for key in ("commit", "dirty")}
+    start_up_s = read_startup_times(made.results, made.study.shells)
+    collected = collector.provenance(made.tasks, start_up_s, **checkout)
     provenance = with_registration(collected, made.study, made.tasks)
     write_record(folder / "provenance.json", provenance)
     return provenance

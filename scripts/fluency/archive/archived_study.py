@@ -26,7 +26,6 @@ from fluency.archive.pack import (
     world_folder,
 )
 from fluency.archive.playback import Differ, play
-from fluency.archive.stated_commit import StatedCommit
 from fluency.archive.unpack import UnpackedArchive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.core.provenance import Provenance, ProvenanceCollector
@@ -65,8 +64,6 @@ MAX_TABLE = 64 << 20
 """Characters of text in the rows of all cells."""
 ISOLATION = {"name", "seccomp", "seccomp_profile", "runtime"}
 """What of the engine is the same for every cell; nodes of a cluster differ in the rest."""
-OF_THE_READER = ("commit", "dirty", "version", "versions", "lock_sha256", "config_files")
-"""What a provenance says of the checkout that gathers it."""
 
 
 class ImageFile(FrozenModel):
@@ -102,8 +99,7 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
     ours = present_tasks(files)
     read = [_task(archive, name, files[name], ours.get(name)) for name in sorted(files)]
     judged_here = frozenset(task.id for task, same in read if same)
-    source = StatedCommit.of(manifest)
-    return ArchivedStudy(archive, source, study, [task for task, _ in read], ours, judged_here)
+    return ArchivedStudy(archive, study, [task for task, _ in read], ours, judged_here)
 
 
 def _task(
@@ -154,14 +150,12 @@ class ArchivedStudy:
     """A readable archive.
 
     Attributes:
-        source: the commit that it states.
         tasks: in the order of the table; of one that is this checkout's, byte by byte, its own.
         ours: this checkout's tasks of these ids.
         judged_here: the tasks whose code and check are this checkout's.
     """
 
     unpacked: UnpackedArchive
-    source: StatedCommit
     study: Study
     tasks: list[Task]
     ours: Mapping[str, Task]
@@ -309,15 +303,11 @@ class ArchivedStudy:
         times = ((shell, file.start_up_s) for shell, file in self.images.items())
         start_up_s = {shell: found[shell] for shell, found in times if shell in found}
         try:
-            made = collector.provenance(self.tasks, [], start_up_s)
-            made = self._registered(made)
+            return self._registered(collector.provenance(self.tasks, start_up_s))
         except ValidationError as error:
             raise ArchiveError(first_problem(error), where="results") from None
         except UserError as error:
             raise ArchiveError(error.what, where=error.where) from None
-        fields = Provenance.model_fields
-        blank = {name: fields[name].get_default() for name in OF_THE_READER}
-        return made.model_copy(update=blank)
 
     def _registered(self, made: Provenance) -> Provenance:
         """The provenance with the study's registration, among the stated commit's registrations."""
@@ -327,8 +317,8 @@ class ArchivedStudy:
         now = design(self.study, self.tasks, self.world)
         # The sandbox that ran, not the one of this checkout.
         now["sandbox_sha256"] = self.sandbox_sha256(self.study.shells)
-        others = self.source.neighbours(path)
-        return compared(made, path, data, now, others, self.source.tree)
+        source = self.unpacked.source
+        return compared(made, path, data, now, source.neighbours(path), source.tree)
 
     def view(self, provenance: Provenance, heading: str = "") -> StudyView:
         """The study as the report reads it: recomputed, with nothing that the archive concludes."""

@@ -1,13 +1,12 @@
 """Unpack an untrusted archive, comparing every file with the manifest on the way."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tarfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import BinaryIO
@@ -16,6 +15,7 @@ import zstandard
 from jinja2 import TemplateError
 
 from fluency.archive.manifest import IMAGE, MANIFEST_NAME, WINDOW_LOG, ArchiveFinding, Manifest
+from fluency.archive.stated_commit import StatedCommit
 from fluency.common.canonical import has_valid_self_hash
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
@@ -109,6 +109,11 @@ class UnpackedArchive:
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     problems: list[ArchiveFinding] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
+
+    @cached_property
+    def source(self) -> StatedCommit:
+        """The commit that it states."""
+        return StatedCommit.of(self.manifest)
 
     def read(self, name: str) -> bytes:
         """A file's bytes; ArchiveError if the archive does not hold it, or if it is too large."""

@@ -1,7 +1,5 @@
 """All checks of an archive, in order, and the commands that print and open what was verified."""
 
-from __future__ import annotations
-
 import os
 import re
 import webbrowser
@@ -317,8 +315,7 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
 
     Starts no process but git, and opens no socket.
     """
-    source = StatedCommit.of(archive.manifest)
-    report = VerifyReport(archive.path, archive.sha256, archive.manifest, source)
+    report = VerifyReport(archive.path, archive.sha256, archive.manifest, archive.source)
     for finding in archive.problems:
         report.check(finding.where, False, finding.what)
     archived = None

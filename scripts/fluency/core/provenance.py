@@ -1,7 +1,5 @@
 """Where a study's numbers come from: one document, collected from its records."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from operator import not_
@@ -237,23 +235,17 @@ class ProvenanceCollector:
                 _merge(self._found, {"conditions": [run.condition], "worlds": worlds})
 
     def provenance(
-        self, tasks: Sequence[Task], files: Iterable[Path], start_up_s: Mapping[str, float | None]
+        self, tasks: Sequence[Task], start_up_s: Mapping[str, float | None], **checkout: Any
     ) -> Provenance:
         """The provenance of what was added, as far as the study is measured.
 
         Args:
-            files: the configuration.
             start_up_s: shell -> seconds of an empty command.
+            checkout: what `of_checkout` says of the one that gathers.
         """
         times = self._answered + self._executed
-        commit, dirty = git_state()
         return Provenance(
-            commit=commit,
-            dirty=dirty,
-            version=__version__,
-            versions={"python": sys.version.split()[0]} | library_versions(LIBRARIES),
-            lock_sha256=sha256_file(ROOT / "envs" / "requirements.lock"),
-            config_files={_relative(file): sha256_file(file) for file in files},
+            **checkout,
             decision=self.study.decision or None,
             task_sha256={task.id: task.sha256 for task in tasks},
             start_up_s=dict(start_up_s),
@@ -262,6 +254,19 @@ class ProvenanceCollector:
             ended_utc=max(times, default=None),
             **_in_order(self._found),
         )
+
+
+def of_checkout(files: Iterable[Path]) -> dict[str, Any]:
+    """What a provenance says of the checkout that gathers it, and of its configuration's files."""
+    commit, dirty = git_state()
+    return {
+        "commit": commit,
+        "dirty": dirty,
+        "version": __version__,
+        "versions": {"python": sys.version.split()[0]} | library_versions(LIBRARIES),
+        "lock_sha256": sha256_file(ROOT / "envs" / "requirements.lock"),
+        "config_files": {_relative(file): sha256_file(file) for file in files},
+    }
 
 
 _AS_SENT = ("max_tokens", "thinking", "extra_body", "headers", "wire")

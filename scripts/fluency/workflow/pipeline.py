@@ -29,6 +29,7 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import (
     Provenance,
     ProvenanceCollector,
+    of_checkout,
     read_provenance,
     read_startup_times,
 )
@@ -285,7 +286,7 @@ def gathered(loaded: LoadedStudy) -> tuple[list[Row], Provenance]:
         collector.add(records)
         rows.append(cell_row(cell, loaded.task_of[cell.task], records))
     start_up_s = read_startup_times(RESULTS, loaded.study.shells)
-    found = collector.provenance(loaded.tasks, loaded.files, start_up_s)
+    found = collector.provenance(loaded.tasks, start_up_s, **of_checkout(loaded.files))
     return rows, with_registration(found, loaded.study, loaded.tasks)
 
 
