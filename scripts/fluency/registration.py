@@ -1,7 +1,5 @@
 """Freeze a design, read it back, list deviations."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress

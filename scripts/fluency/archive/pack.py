@@ -1,7 +1,5 @@
 """Collect a study's files and write its archive."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

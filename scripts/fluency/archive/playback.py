@@ -4,8 +4,6 @@ answer → generation, recorded results → execution → score. The result is c
 stored; `FIELDS` says how each field of a record is checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from math import inf

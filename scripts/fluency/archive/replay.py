@@ -1,7 +1,5 @@
 """Rescore or rerun an archive, and print what differs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The tables that a module keeps in a YAML file beside it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The folders of the project."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,7 +1,5 @@
 """Configuration files: how they are read, merged, and which message names a wrong key."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

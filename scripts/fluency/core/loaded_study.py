@@ -1,7 +1,5 @@
 """A study loaded from its configuration, with its tasks and cells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from itertools import product

@@ -1,7 +1,5 @@
 """Marks that models and servers leave around an answer: thinking, ends, and more."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Base models, types of fields, and record files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Bounded, strict parsing of JSON that others wrote."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """The image's base, public or made from Debian packages. And builds, with why one failed."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile

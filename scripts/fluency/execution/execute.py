@@ -1,7 +1,5 @@
 """A cell's command in all worlds and conditions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol

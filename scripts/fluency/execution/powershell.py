@@ -1,7 +1,5 @@
 """PowerShell's archive: the pinned release, a given file, or one in the project's folder."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

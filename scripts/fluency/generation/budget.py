@@ -1,7 +1,5 @@
 """What answers cost, and the amount at which asking ends."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

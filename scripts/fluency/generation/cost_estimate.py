@@ -3,8 +3,6 @@
 It reads the answer store, sends no request and needs no key.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A call without an answer: what it means for this call and for others, and when to try again."""
 
-from __future__ import annotations
-
 import email.utils
 import json
 import math

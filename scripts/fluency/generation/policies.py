@@ -1,7 +1,5 @@
 """The sampling policy of a model: the table in policies.yaml, overridden by the config."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a command is for."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

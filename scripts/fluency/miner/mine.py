@@ -1,7 +1,5 @@
 """Find transcripts, collect requests, write them as candidates and a table of them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

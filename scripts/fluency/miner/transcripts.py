@@ -6,8 +6,6 @@ call, and every object with its id may be its result. What does not fit is skipp
 has the names of all this.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`fluency ask-one`: what a model's server makes of one prompt. Nothing is stored."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from pathlib import Path

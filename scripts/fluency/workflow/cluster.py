@@ -10,8 +10,6 @@ start it twice for each cell: on a Slurm of two nodes 8 of 40 cells took them as
 all 40 took slices. They also remove every record of a group in which one cell failed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`make doctor`: what this machine has, what it lacks, and what each missing thing prevents."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator, Mapping

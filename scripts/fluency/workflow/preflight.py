@@ -1,7 +1,5 @@
 """Before money is spent: the models can be asked, and a user agreed to the price."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from itertools import product

