@@ -2,20 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE
-from fluency.core.shells import SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import SandboxConfig
 from fluency.execution.engine import Engine
-from fluency.execution.powershell import NAME
 from fluency.execution.sandbox import Sandbox, open_sandbox
 
 TESTS = Path(__file__).parent
+NAME = DESIGN_SHELLS[1]
 SLOW = (
     "archive/test_hostile_contents.py",
     "chaos/",
@@ -68,7 +67,8 @@ def _open_for_marked(request: pytest.FixtureRequest) -> None:
 @pytest.fixture
 def zsh(monkeypatch: pytest.MonkeyPatch) -> None:
     """A third shell, with Bash's grammar."""
-    entry = replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh")
+    named = {"name": "zsh", "title": "Zsh 5", "short_title": "Zsh"}
+    entry = SHELLS["bash"].model_copy(update=named)
     monkeypatch.setitem(SHELLS, "zsh", entry)
 
 

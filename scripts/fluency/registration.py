@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fluency.analysis.decision_table import plan_for, plan_sha256
-from fluency.common.canonical import KEY, has_valid_self_hash, with_self_hash
+from fluency.common.canonical import KEY, canonical_json, has_valid_self_hash, with_self_hash
 from fluency.common.clock import parse_time, utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256, sha256_file, write_atomic
@@ -187,13 +187,19 @@ def design(
             **{shell: SHELLS[shell].prompt_line for shell in study.shells},
         },
         "analysis": {"version": plan["version"], "sha256": plan_sha256(plan), "plan": plan},
-        "code": {stage: code_sha256(stage) for stage in FROZEN},
+        "code": {stage: code_sha256(stage) for stage in FROZEN} | {"shells": _entries(study)},
         "sandbox_sha256": content_sha256(study.shells),
         "protocol": ANSWER_PROTOCOL,
         "exclusions": EXCLUSIONS,
     }
     frozen = json.loads(pretty_json(frozen))
     return frozen
+
+
+def _entries(study: Study) -> str:
+    """SHA-256 of the entries of a study's shells."""
+    entries = {shell: SHELLS[shell].model_dump(mode="json") for shell in study.shells}
+    return sha256(canonical_json(entries))
 
 
 def _sampling(model: ModelConfig) -> dict[str, Any]:

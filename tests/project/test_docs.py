@@ -22,15 +22,21 @@ from markdown_it.token import Token
 from fluency import __version__ as fluency_version
 from fluency.cli import fluency
 from fluency.common.paths import ROOT
+from fluency.core.shells import SHELLS
 from fluency.core.study import Study, read_study
 from fluency.core.tasks import Task, task_sets
-from fluency.execution.powershell import pinned
 from fluency.export import FORMATS, export_archive
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), ROOT / "config/README.md"])
 OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml", "study.json"}
 OWN |= {"prices/policies.yaml", "candidates/01-which-files-set-a-timeout.yaml"}
 """Examples of a reader's own files, and a file of archives."""
+PINNED = {
+    archive.file.format(architecture=architecture)
+    for shell in SHELLS.values()
+    if (archive := shell.install.archive)
+    for architecture in archive.sha256
+}
 CODE = ("code_inline", "fence", "code_block")
 PYTHONS = ["3.11", "3.14"]
 """The oldest and the newest that work."""
@@ -110,7 +116,7 @@ def test_page_names_files_that_exist(path):
     for text in code(path):
         for line in re.findall(r"(?:^|[\s(])make [a-z].*", text):
             assert set(re.findall(r"FORMAT=(\w+)", line)) <= FORMATS.keys() | {"inspect"}, line
-        assert {*re.findall(r"powershell-\d\S+\.tar\.gz", text)} <= pinned().keys(), text
+        assert {*re.findall(r"powershell-\d\S+\.tar\.gz", text)} <= PINNED, text
         for module in re.findall(r"python3? -m ([\w.]+)", text):
             assert importlib.util.find_spec(module), f"python -m {module}"
         for file in re.findall(

@@ -23,7 +23,6 @@ NAMES_SHELLS = {
     "core/grammar.py": "the names of the dialects",
     "core/dialects/powershell.py": "PowerShell's own words",
     "scoring/commands.py": "the two dialects",
-    "execution/powershell.py": "PowerShell's own image code",
     "miner/transcripts.py": "other programs' words for their tools",
 }
 """The only modules that may say which shell they mean."""

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -118,7 +117,9 @@ def test_explorer_cell_shows_all_of_its_records(write, new_page, zsh):
 
 
 def test_explorer_colours_nothing_without_tokens(write, new_page, monkeypatch):
-    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", grammar=None))
+    monkeypatch.setitem(
+        SHELLS, "zsh", SHELLS["bash"].model_copy(update={"name": "zsh", "grammar": None})
+    )
     made = make_explorer(1, 1, 1, shells=("bash", "zsh"))
     cell = Cell(*FIRST.replace("/bash/", "/zsh/").split("/"), 1)
     page = new_page()

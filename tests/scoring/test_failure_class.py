@@ -2,7 +2,6 @@
 
 import time
 from collections import Counter, defaultdict
-from dataclasses import replace
 
 import pytest
 
@@ -17,17 +16,17 @@ TASK = task_with("set", r"^[a-z]+ \d+$")
 RIGHT = ["a 1", "b 2"]
 SAYS = {"missing_command": r"^zsh:\d+: command not found: (.+)$"}
 SAYS["syntax_error"] = r"^zsh:\d+: parse error"
-ZSH = replace(SHELLS["bash"], name="zsh", title="zsh", **SAYS)
+ZSH = SHELLS["bash"].model_copy(update={"name": "zsh", "title": "zsh"} | SAYS)
 """A further shell with Bash's grammar and patterns of its own."""
 SAYS = {"missing_command": r"Command `(.+)` not found", "syntax_error": r"nu::parser::"}
-NU = replace(SHELLS["bash"], name="nu", title="Nushell", grammar=None, **SAYS)
+NU = SHELLS["bash"].model_copy(update={"name": "nu", "title": "Nushell", "grammar": None} | SAYS)
 """A shell without a parser: nothing is read as Bash."""
 
 
 def cell(*results, reply="some command", outcome="ok", shell="bash", task=TASK, expected=RIGHT):
     verdicts = [judge(task, each, expected) for each in results]
     runs = list(map(HeadlineRun, (11, 24), results, verdicts))
-    return classify(outcome, extract(reply), (SHELLS | {"zsh": ZSH, "nu": NU})[shell], runs)
+    return classify(outcome, extract(reply), ({**SHELLS} | {"zsh": ZSH, "nu": NU})[shell], runs)
 
 
 def test_every_recording_is_judged_and_classified_as_recorded():

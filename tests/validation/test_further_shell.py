@@ -1,7 +1,5 @@
 """A third shell is proven for the tasks that have references in it, and asked of no other."""
 
-from dataclasses import replace
-
 import pytest
 import yaml
 
@@ -22,8 +20,8 @@ REFERENCE = "print -l **/*(.) | wc -l"
 @pytest.fixture
 def tasks(tmp_path, monkeypatch):
     """Two tasks, one of which has a reference in a further shell of Bash's grammar."""
-    zsh = replace(SHELLS["bash"], name="zsh", title="zsh", short_title="zsh")
-    monkeypatch.setitem(SHELLS, "zsh", zsh)
+    named = dict.fromkeys(("name", "title", "short_title"), "zsh")
+    monkeypatch.setitem(SHELLS, "zsh", SHELLS["bash"].model_copy(update=named))
     for name in ("tree-size-bytes", "crate-versions"):
         values = yaml.safe_load((TASKS / name / "task.yaml").read_text())
         if name == "tree-size-bytes":

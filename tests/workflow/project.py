@@ -17,7 +17,7 @@ from fluency.core.tasks import Task, load_tasks
 
 PARTS = (
     *("Snakefile", "config.yaml", "pyproject.toml", "config", "profiles", "scripts", "tasks"),
-    *("sandbox", "report", "envs"),
+    *("sandbox", "report", "envs", "shells"),
 )
 TASKS = ["session-tool-failures", "tree-size-bytes"]
 FLUENCY = [sys.executable, "-m", "fluency.cli"]

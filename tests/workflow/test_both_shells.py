@@ -11,11 +11,11 @@ from fluency.core.shells import CONDITIONS, SHELLS
 from fluency.core.study import PILOT
 from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks
-from fluency.execution.powershell import NAME
 from tests.generation.endpoint import Endpoint
 from tests.report.explorer_factory import details_of
 from tests.workflow.project import Project, model, reference_answer
 
+NAME = "pwsh"
 pytestmark = [pytest.mark.engine, pytest.mark.pwsh]
 TRAP = "tree-size-bytes"
 TASKS = [TRAP, *(task.id for task in load_tasks(PILOT) if task.id != TRAP)][:4]

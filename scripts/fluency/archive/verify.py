@@ -47,8 +47,8 @@ from fluency.core.study_view import StudyView
 from fluency.core.table import Row, image_record, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task, set_name, task_sets
+from fluency.execution.archives import archive_origin
 from fluency.execution.execute import MAX_ATTEMPTS
-from fluency.execution.powershell import NAME, archive_origin
 from fluency.generation.api_keys import is_embedded
 from fluency.report.compare import compare
 from fluency.report.numbers import signed
@@ -363,8 +363,11 @@ def check_sources(archived: ArchivedStudy, report: VerifyReport) -> None:
         image, where = file.image, f"results/{image_record(shell)}"
         built = archived.sandbox_sha256(image.shells) == image.content_sha256
         report.compare(where, built, "it was not built from the archived sandbox")
-        origin = archive_origin(image.archives.get(NAME, "none"), image.architecture)
-        said = origin == (image.archives, image.unofficial)
+        taken, unofficial = dict[str, str](), list[str]()
+        for name, source in image.archives.items():
+            found = archive_origin(name, source, image.architecture)
+            taken, unofficial = taken | found[0], unofficial + found[1]
+        said = (taken, unofficial) == (image.archives, image.unofficial)
         report.compare(where, said, "what is official in it is not what its archives say")
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 TASKS = ROOT / "tasks"
+ENTRIES = ROOT / "shells"
 SANDBOX = ROOT / "sandbox"
 REPORT = ROOT / "report"
 CONFIG = ROOT / "config.yaml"

@@ -1,6 +1,7 @@
 """Configuration files: how they are read, merged, and which message names a wrong key."""
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -81,6 +82,21 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UserError("this file holds no keys", where=str(path), hint="write `key: value` lines")
     return value
+
+
+def banks(root: Path, variable: str) -> list[Path]:
+    """A folder of the project, and the private one that an environment variable names."""
+    named = os.environ.get(variable)
+    if not named:
+        return [root]
+    private = Path(named).expanduser().absolute()
+    if not private.is_dir() or private.resolve().is_relative_to(ROOT):
+        raise UserError(
+            f"there is no folder of private {root.name} here, outside the project",
+            where=f"{variable}={named}",
+            hint=f"name one (the project's files are published), or unset {variable}",
+        )
+    return [root, private]
 
 
 def config_error(

@@ -13,10 +13,10 @@ from fluency.common.paths import ROOT
 from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, read_study
+from fluency.execution.archives import archive_for, install_hint
 from fluency.execution.engine import Engine, find_engine
 from fluency.execution.image import find_image, image_tag, why_missing
 from fluency.execution.isolation import profile_sha256
-from fluency.execution.powershell import RELEASE_PAGE, install_hint, powershell_source
 from fluency.execution.sandbox import checked_sandbox
 from fluency.workflow.preflight import unwritable
 
@@ -71,7 +71,9 @@ def examine() -> Iterator[Check]:
     (engine,) = _rows(ENGINE, _engine())
     yield engine
     if not engine.lacks:
-        yield from _rows("PowerShell archive", _image())
+        for name, shell in SHELLS.items():  # an error in it is worth a row without an engine, too
+            yield from _rows(f"{shell.short_title} archive", _archive(name))
+        yield from _rows("sandbox image", _image())
     yield from _rows("configuration", _models())
 
 
@@ -104,8 +106,12 @@ def _engine() -> Iterator[Check]:
         yield Check(ENGINE, "none answers", how, True)
 
 
+def _archive(shell: str) -> Iterator[Check]:
+    archive_for(shell)
+    yield from ()
+
+
 def _image() -> Iterator[Check]:
-    powershell_source()  # an error in it is worth a row without an engine, too
     if (engine := find_engine()) is None:
         return
     images = {name: image for name in SHELLS if (image := find_image(engine, name))}
@@ -117,10 +123,9 @@ def _image() -> Iterator[Check]:
         yield Check(f"image for {name}", found, how)
     if images:
         yield from _rows("a known command", _known_command(engine, images))
-    how = f"{install_hint()} (releases: {RELEASE_PAGE})"
     for name, image in images.items():
         if why := why_missing(engine, image, name):
-            advice = f"{name} is not measured: {how}"
+            advice = f"{name} is not measured: {install_hint(name)}"
             yield Check(SHELLS[name].short_title, f"not in the image: {why}", advice)
         else:
             yield Check(SHELLS[name].short_title, str(image.shells[name]))
