@@ -198,7 +198,7 @@ def design(
 
 def _entries(study: Study) -> str:
     """SHA-256 of the entries of a study's shells."""
-    entries = {shell: SHELLS[shell].model_dump(mode="json") for shell in study.shells}
+    entries = {shell: SHELLS[shell].facts for shell in study.shells}
     return sha256(canonical_json(entries))
 
 

@@ -4,7 +4,7 @@ import os
 import re
 import webbrowser
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -388,7 +388,8 @@ def check_tasks(archived: ArchivedStudy, report: VerifyReport) -> None:
             blobs = archived.unpacked.blobs(f"{where}/")
             known = report.source.has(f"{where}/", blobs) or ours.private
             report.compare(where, known, "neither this checkout nor the commit has it so")
-        same = task.id in archived.judged_here and _asked(task) == _asked(ours)
+        shells = archived.study.shells
+        same = task.id in archived.judged_here and _asked(task, shells) == _asked(ours, shells)
         what = "this checkout's prompt, check or commands differ"
         report.check(where, same, what, "NOT CHECKED")
 
@@ -409,10 +410,15 @@ def check_worlds(archived: ArchivedStudy, report: VerifyReport) -> None:
     report.check(WORLD_INDEX, same, "it does not name one world of each task and seed")
 
 
-def _asked(task: Task) -> dict[str, Any]:
-    """What a task asks and how it is judged, without what its author says about it."""
+def _asked(task: Task, shells: Collection[str]) -> dict[str, Any]:
+    """What a task asks in these shells and how it is judged, without its author's words on it."""
     words = {"version", "provenance", "provenance_note", "fixture", "fairness", "difficulty"}
-    return task.model_dump(exclude=words)
+    asked = task.model_dump(exclude=words)
+    commands = {key: asked[key] for key in ("references", "wrong")}
+    return asked | {
+        key: {shell: each for shell, each in of.items() if shell in shells}
+        for key, of in commands.items()
+    }
 
 
 def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:

@@ -261,10 +261,16 @@ class Shell(FrozenModel):
         return f"{self._file}: {key}"
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """The entry as JSON data."""
+        stated = self.model_dump(mode="json", exclude={"conditions"})
+        return stated | {"conditions": [one.name for one in self.conditions]}
+
+    @property
     def deciding(self) -> dict[str, Any]:
         """What of the entry decides a score."""
-        of = {"title", "grammar", "missing_command", "syntax_error"}
-        return self.model_dump(include=of) | {"conditions": [one.name for one in self.conditions]}
+        of = ("title", "grammar", "missing_command", "syntax_error", "conditions")
+        return {key: self.facts[key] for key in of}
 
     def print_command(self, lines: Sequence[str]) -> str:
         """The command that prints lines."""
@@ -320,9 +326,7 @@ def other_dialect(shell: Shell) -> Shell:
     return next(other for other in SHELLS.values() if other.grammar != shell.grammar)
 
 
-ShellName = Annotated[
-    str, one_of(SHELLS, "shell", f"; a private one needs {VARIABLE}=its folder")
-]
+ShellName = Annotated[str, one_of(SHELLS, "shell", f"; a private one needs {VARIABLE}=its folder")]
 
 
 def sort_shells(names: Sequence[str]) -> tuple[str, ...]:

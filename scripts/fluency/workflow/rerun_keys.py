@@ -147,6 +147,6 @@ class RerunKeys:
     def _stated(self) -> dict[str, Any]:
         """The study and its tasks, without `confirm`, which changes no measurement."""
         stated = self.study.model_dump(mode="json", exclude={"confirm", "tasks"})
-        entries = {shell: SHELLS[shell].model_dump(mode="json") for shell in self.study.shells}
+        entries = {shell: SHELLS[shell].facts for shell in self.study.shells}
         tasks = {task.id: task.sha256 for task in self.tasks}
         return {"study": stated, "tasks": tasks, "shells": entries}
