@@ -14,14 +14,14 @@ from fluency import registration
 from fluency.analysis.decision_table import plan_for
 from fluency.archive.verify import verify_archive
 from fluency.common import git
-from fluency.common.canonical import with_self_hash
+from fluency.common.canonical import canonical_json, with_self_hash
 from fluency.common.errors import UserError
-from fluency.common.files import pretty_json, sha256_file
+from fluency.common.files import pretty_json, sha256, sha256_file
 from fluency.common.git import files_here, git_state
 from fluency.common.paths import ROOT
 from fluency.core.code_hashes import FROZEN, code_sha256
 from fluency.core.provenance import Provenance
-from fluency.core.shells import DESIGN_SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Limits, ModelConfig, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
@@ -56,7 +56,9 @@ def test_registration_freezes_what_a_result_depends_on(path, study, tasks):
     assert task["sha256"] == tasks[1].sha256
     assert task["worlds"]["11"] == world_for(tasks[1], 11).sha256
     assert frozen["models"]["qwen-0.5b"]["temperature_sent"] == 0.7
-    assert frozen["code"] == {stage: code_sha256(stage) for stage in FROZEN}
+    entries = canonical_json({shell: SHELLS[shell].facts for shell in study.shells})
+    stages = {stage: code_sha256(stage) for stage in FROZEN}
+    assert frozen["code"] == stages | {"shells": sha256(entries)}
     assert frozen["analysis"]["plan"]["bands"] == plan_for(DESIGN_SHELLS)["bands"]
     assert frozen["exclusions"] and (frozen["commit"], frozen["dirty"]) == (None, None)
     harmless = study.model_copy(update={"confirm": "yes", "preregistration": str(path)})

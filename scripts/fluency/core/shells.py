@@ -289,7 +289,8 @@ class _Shells(UserDict[str, Shell]):
     @cached_property
     def data(self) -> dict[str, Shell]:  # type: ignore[override]  # an attribute there
         found: dict[str, Shell] = {}
-        for path in (path for folder in banks(ENTRIES, VARIABLE) for path in folder.glob("*.yaml")):
+        folders = banks(ENTRIES, VARIABLE)
+        for path in (path for folder in folders for path in sorted(folder.glob("*.yaml"))):
             shell = read_shell(path)
             if shell.name in found:
                 hint = "give it another name: `name:` and the file's"
@@ -297,7 +298,7 @@ class _Shells(UserDict[str, Shell]):
                 raise UserError(what, where=shell.where("name"), hint=hint)
             found[shell.name] = shell
         first = {name: found.pop(name) for name in DESIGN_SHELLS}
-        return first | dict(sorted(found.items()))
+        return first | found
 
 
 def read_shell(path: Path) -> Shell:
