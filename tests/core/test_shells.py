@@ -7,7 +7,7 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ENTRIES
-from fluency.core.shells import SHELLS, VARIABLE, _Shells, read_shell
+from fluency.core.shells import DESIGN_SHELLS, SHELLS, VARIABLE, _Shells, read_shell
 
 GOOD = (ENTRIES / "bash.yaml").read_text(encoding="utf-8").replace("name: bash", "name: mine", 1)
 
@@ -15,6 +15,7 @@ GOOD = (ENTRIES / "bash.yaml").read_text(encoding="utf-8").replace("name: bash",
 @pytest.fixture
 def entry(tmp_path, monkeypatch):
     """Writes an entry, and reads all entries with it."""
+    assert DESIGN_SHELLS[0] in SHELLS  # read without it
     monkeypatch.setenv(VARIABLE, str(tmp_path))
 
     def read(text: str = GOOD, name: str = "mine.yaml"):
