@@ -221,7 +221,8 @@ class ProvenanceCollector:
 
     def add(self, records: CellRecords) -> None:
         """Take in what the records of one cell say."""
-        if generation := records.generation:
+        generation = records.generation
+        if generation and not generation.ended:
             self._answered.append(generation.answer.received_utc)
             sent = {generation.cell.model: _sampling(generation)}
             _merge(self._found, {"sampling": sent, "spent_usd": generation.cost_usd})

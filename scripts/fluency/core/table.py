@@ -135,6 +135,10 @@ class Row(_WithConditions):
     """How often its commands were started. Empty: not executed."""
     asked_utc: Text = None
     """When the request that got the answer was sent, UTC; without `t_gen_s`, when it arrived."""
+    turn: int = 1
+    """Of a study with later turns: 1 is the first answer, which the headline is of."""
+    ended: Text = None
+    """Why a later turn was not asked; its verdict is then that of the turn before."""
 
 
 RECORD_TYPES: dict[str, type[FrozenModel]] = {
@@ -240,6 +244,8 @@ def _is_quietly_wrong(result: Result, judged: WorldScore, *, prints: bool) -> bo
 
 def _asked(generation: Generation) -> dict[str, Any]:
     answer = generation.answer
+    if generation.ended:
+        return {"ended": generation.ended, "outcome": answer.outcome}
     sent = parse_time(answer.received_utc) - timedelta(seconds=answer.latency_s or 0)
     return {
         "outcome": answer.outcome,
@@ -293,6 +299,8 @@ _KINDS: dict[Any, str] = {Flag: "boolean", int: "Int64", Number: "Int64", Amount
 DTYPES = {name: _KINDS.get(field.annotation, "string") for name, field in Row.model_fields.items()}
 """Column -> its pandas type; all are nullable."""
 COLUMNS = list(DTYPES)
+OF_TURNS = ["turn", "ended"]
+"""Columns that only a study with later turns writes."""
 
 
 def to_frame(rows: list[Row]) -> pd.DataFrame:
@@ -304,7 +312,9 @@ def to_frame(rows: list[Row]) -> pd.DataFrame:
 
 def write_table(path: Path, rows: list[Row]) -> None:
     """Write the table as CSV, byte for byte the same for the same rows."""
-    write_atomic(path, to_frame(rows).to_csv(index=False, lineterminator="\n"))
+    left_out = [] if any(row.turn > 1 for row in rows) else OF_TURNS
+    frame = to_frame(rows).drop(columns=left_out)
+    write_atomic(path, frame.to_csv(index=False, lineterminator="\n"))
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -318,6 +328,8 @@ def read_table(path: Path) -> pd.DataFrame:
         what = getattr(error, "strerror", None) or "this is not a table of cells"
         hint = "run the study; an archive's table: `make export FORMAT=csv ARCHIVE=…`"
         raise UserError(what, where=str(path), hint=hint) from None
+    if list(frame.columns) == COLUMNS[: -len(OF_TURNS)]:
+        frame = frame.assign(turn=1, ended=None).astype(DTYPES)
     if list(frame.columns) != COLUMNS:
         raise UserError("the cells table has other columns", where=str(path), hint=REBUILD_HINT)
     return frame

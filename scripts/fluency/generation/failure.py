@@ -15,7 +15,7 @@ from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
 from fluency.generation.api_keys import needs_key
 
-Scope = Literal["retry", "cell", "prompt", "model", "run"]
+Scope = Literal["retry", "cell", "context", "prompt", "model", "run"]
 ERRORS = ("error", "errors", "base_resp")
 """Fields of a reply that hold its error; MiniMax has the last one in each reply."""
 _TABLE = data_file(__file__)
@@ -32,8 +32,8 @@ class Failure(Exception):
 
     Attributes:
         scope: What it ends. retry: this call, which may be tried again; cell: the cell, which
-            stays missing; prompt: all cells with its prompt, which the service's filter refuses;
-            model, run: all calls of the model, or of the run.
+            stays missing; context: a conversation that is too long, else the cell; prompt: all
+            cells with its prompt, which the service's filter refuses; model, run: all calls of the model, or of the run.
         retry_after: Seconds that the service asks to wait.
         slow_down: Whether all calls of the model wait.
         billed: Whether the service may have billed a reply that is of no use or was not read.

@@ -43,9 +43,11 @@ from fluency.execution.execute import (
     add_failed_attempt,
     execute_cell,
     failed_attempts,
+    why_ended,
 )
+from fluency.generation.conversation import request_after, shown_of
 from fluency.generation.cost_estimate import CostEstimate
-from fluency.generation.generator import Generator
+from fluency.generation.generator import CONTEXT_FULL, ContextFull, Generator, not_asked
 from fluency.generation.store import AnswerStore
 from fluency.registration import with_registration
 from fluency.scoring.score_cell import score_cell
@@ -171,9 +173,23 @@ class Pipeline:
 
     @logged
     def generate(self, wildcards: Any, input: Any, output: Any) -> None:
+        """Ask; a later turn says what the command before did, unless its cell has ended."""
         cell = Cell(*wildcards)
         task, request = self.loaded.task_of[cell.task], self.keys.requests[cell]
-        write_record(Path(output[0]), self.generator().generate(cell, request, task.sha256))
+        before: Any = None
+        if cell.turn > 1:
+            before = read_record(Generation, Path(input.generation))
+            execution = read_record(Execution, Path(input.execution))
+            if why := why_ended(before, execution):
+                write_record(Path(output[0]), not_asked(before, cell, why))
+                return
+            request = request_after(before.answer, request, shown_of(execution), cell.shell)
+        try:
+            record = self.generator().generate(cell, request, task.sha256)
+        except ContextFull as error:  # of a later turn
+            log_line(str(error))
+            record = not_asked(before, cell, CONTEXT_FULL)
+        write_record(Path(output[0]), record)
 
     @logged
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
@@ -186,14 +202,17 @@ class Pipeline:
         request_key = generation.answer.request_key
         tags = self.keys.tags("execute", cell.shell, cell.task)
         key = sha256(canonical_json([tags, image, request_key]))
-        execute = partial(execute_cell, study, task, generation, sandbox, world_for, utc_now())
+        before = read_record(Execution, Path(input.before)) if cell.turn > 1 else None
+        execute = partial(
+            execute_cell, study, task, generation, sandbox, world_for, utc_now(), before=before
+        )
         try:
-            record = execute(failed_attempts(attempts, key))
+            record = execute(failed=failed_attempts(attempts, key))
         except ResultLost as error:
             failed = add_failed_attempt(attempts, key, error.what)
             if len(failed) < MAX_ATTEMPTS:
                 raise
-            record = execute(failed)  # which runs nothing and says why
+            record = execute(failed=failed)  # which runs nothing and says why
         write_record(Path(output[0]), record)
 
     @logged

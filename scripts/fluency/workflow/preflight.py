@@ -15,8 +15,9 @@ from fluency.core.shells import SHELLS
 from fluency.core.table import image_path
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
+from fluency.execution.execute import ends_conversation
 from fluency.generation.api_keys import is_embedded, keys_of, variables_of
-from fluency.generation.cost_estimate import CostEstimate, ModelEstimate, estimate_cost
+from fluency.generation.cost_estimate import CostEstimate, ModelEstimate, Share, estimate_cost
 from fluency.generation.local_model.weights import find_weights
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS
@@ -56,7 +57,7 @@ def check_writable() -> None:
 
 def estimate_of(loaded: LoadedStudy) -> CostEstimate:
     """What a run would ask and cost, by the answers of this folder."""
-    return estimate_cost(loaded.study, loaded.tasks, AnswerStore(ANSWERS))
+    return estimate_cost(loaded.study, loaded.tasks, AnswerStore(ANSWERS), ends_conversation)
 
 
 def missing_keys(estimate: CostEstimate) -> list[str]:
@@ -120,7 +121,7 @@ def confirm_price(estimate: CostEstimate, ask: Callable[[str], str] | None = Non
     return answer.strip().lower() in ("y", "yes")
 
 
-def dollars(cost: CostEstimate | ModelEstimate) -> str:
+def dollars(cost: CostEstimate | ModelEstimate | Share) -> str:
     """What calls cost, in words."""
     if not cost.most_usd:
         return "nothing"

@@ -50,7 +50,7 @@ def jobs_to_run(loaded: LoadedStudy) -> Iterator[Job]:
         raise UserError("the dry run failed", where="snakemake -n", hint="see the lines above")
     for rule, reason, cell in map(json.loads, done.stdout.splitlines()):
         if rule != "all":
-            yield Job(rule, _shortened(reason), Cell(**cell) if "trial" in cell else None)
+            yield Job(rule, _shortened(reason), Cell(*cell.values()) if "trial" in cell else None)
 
 
 def _shortened(reason: str) -> str:
@@ -106,6 +106,9 @@ def _model_lines(model: ModelEstimate) -> Iterator[str]:
     if model.calls:
         cost = dollars(model) if model.policy.price else "unknown"
         yield f"  cost     {cost} (about {model.input_tokens} tokens in)"
+        for turn, share in enumerate(model.turns if len(model.turns) > 1 else (), start=1):
+            again = f", {share.again} of them again: an earlier answer differs" * bool(share.again)
+            yield f"  turn {turn}   {plural(share.calls, 'call')}{again}: {dollars(share)}"
         yield f"  time     about {math.ceil(model.minutes)} min"
     if model.policy.note:
         yield f"  note     {model.policy.note}"
