@@ -139,8 +139,9 @@ def analyse(
     Raises:
         UserError: A measured cell has no pass mark.
     """
+    first = frame[frame["turn"].eq(1)]
     models = [
-        _analyse_model(frame[frame["model"] == alias], alias, study, tasks, sets or {})
+        _analyse_model(first[first["model"] == alias], alias, study, tasks, sets or {})
         for alias in (model.alias for model in study.models)
     ]
     return Analysis(

@@ -86,7 +86,7 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
         first, second = [*name.split("/"), ""][:2]
         if first == "tasks":
             files[second].append(name)
-    size = len(files) * len(study.models) * len(study.shells) * study.trials
+    size = len(files) * len(study.models) * len(study.shells) * study.trials * study.turns
     what = ""
     if study.study != manifest.study:
         what = "it is not the study of the manifest"
@@ -161,6 +161,7 @@ class ArchivedStudy:
     ours: Mapping[str, Task]
     judged_here: frozenset[str]
     _worlds: dict[str, World] = field(default_factory=dict)
+    _last: tuple[Cell, CellRecords] | None = None
     _in_rows: int = 0
     _values: int = 0
 
@@ -272,7 +273,14 @@ class ArchivedStudy:
             stated = execution.engine.items()
             kept = {key: value for key, value in stated if key not in ISOLATION or key in same}
             image = file.image, kept | same
-        return play(self.study, self.task_of[cell.task], cell, records, image, self.world, differ)
+        before, task = None, self.task_of[cell.task]
+        if cell.turn > 1:
+            last, before = self._last or (None, None)
+            if last != cell.before:
+                before = self.played(cell.before, self.records(cell.before))
+        made = play(self.study, task, cell, records, image, self.world, differ, before)
+        self._last = cell, made
+        return made
 
     def control_plan(self) -> list[ControlCommand]:
         """What the control runs, of the tasks that can be judged here, in the shells there are."""

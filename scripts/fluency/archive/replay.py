@@ -153,7 +153,7 @@ def _replayed(
     records = archived.records(cell)
     generation, execution, was = records
     old, task, made = archived.row(cell, records), archived.ours.get(cell.task), None
-    if cell not in chosen or generation is None or execution is None:
+    if cell not in chosen or generation is None or execution is None or execution.repeats:
         return old, old, None
     try:
         if task is None:

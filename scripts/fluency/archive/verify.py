@@ -39,6 +39,7 @@ from fluency.common.errors import ArchiveError, UserError
 from fluency.common.git import commit_utc, git_state
 from fluency.common.paths import ARCHIVES
 from fluency.common.terminal import log_line, print_lines
+from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import Execution, Generation
@@ -174,6 +175,9 @@ class VerifyReport:
             yield f"{len(self.reworded)} reasons are worded differently"
         if self.older and self.source.same_code:
             yield f"{len(self.older)} records name another version of code or task"
+        if messages := self.provenance.messages:
+            earlier = self.provenance.messages_earlier
+            yield f"{earlier} of {plural(messages, 'message')} show an earlier execution, as stated"
         for weight, found in self.found.items():
             yield from (f"{weight} {finding}" for finding in [*found][:MOST])
             if len(found) > MOST:
@@ -438,9 +442,9 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:
             missing = {"status": "missing", "passed": None}
             report.kept.append(row.model_copy(update=missing) if lost else row)
             collector.add(made)
-            if records.generation:
+            if records.generation and not records.generation.ended:
                 check_answer(archived, report, records.generation, seen)
-            if records.generation and records.execution:
+            if records.generation and records.execution and not records.execution.repeats:
                 check_execution(archived, report, records.generation, records.execution)
     report.provenance = archived.provenance(collector)
     if registration := report.provenance.registration:

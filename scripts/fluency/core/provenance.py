@@ -9,14 +9,14 @@ from typing import Any
 from pydantic import Field
 
 from fluency import __version__
-from fluency.common.clock import parse_time
+from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import UserError
 from fluency.common.files import read_json, sha256_file
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
 from fluency.common.source_hash import library_versions
 from fluency.common.words import plural
-from fluency.core.records import Generation, ImageInfo
+from fluency.core.records import Answer, Execution, Generation, ImageInfo
 from fluency.core.schema import (
     Commit,
     Digest,
@@ -150,6 +150,10 @@ class Provenance(Record):
     """Shell -> seconds of an empty command in the image."""
     sampling: dict[str, Sampling] = {}
     """Model -> what it was sent and what came back."""
+    messages: int = Field(0, exclude_if=not_)
+    """Number of later turns' messages, which show what a command did."""
+    messages_earlier: int = Field(0, exclude_if=not_)
+    """Of them those that show an earlier execution than the record that there is."""
     spent_usd: float | None = None
     """Of all answers with a price; null: none has one."""
     first_answer_utc: UtcTime | None = None
@@ -209,6 +213,12 @@ def _in_order(value: Any) -> Any:
     return round(value, 6)
 
 
+def is_later(execution: Execution, answer: Answer) -> bool:
+    """Whether an execution began after an answer came, which was shown an earlier one."""
+    utc = execution.provenance.get("utc")
+    return is_time(utc) and parse_time(str(utc)) > parse_time(answer.received_utc)
+
+
 class ProvenanceCollector:
     """Collects a study's provenance from the records of its cells."""
 
@@ -216,16 +226,20 @@ class ProvenanceCollector:
         self.study = study
         self._found: dict[str, Any] = {"sampling": {model.alias: {} for model in study.models}}
         self._answered, self._executed = list[str](), list[str]()
+        self._before: Execution | None = None
         for cell in records:
             self.add(cell)
 
     def add(self, records: CellRecords) -> None:
-        """Take in what the records of one cell say."""
+        """Take in what the records of one cell say; those of its turns follow each other."""
         generation = records.generation
         if generation and not generation.ended:
             self._answered.append(generation.answer.received_utc)
             sent = {generation.cell.model: _sampling(generation)}
             _merge(self._found, {"sampling": sent, "spent_usd": generation.cost_usd})
+            if generation.answer.request.earlier and self._before:
+                earlier = is_later(self._before, generation.answer)
+                _merge(self._found, {"messages": 1, "messages_earlier": int(earlier)})
         if execution := records.execution:
             if isinstance(utc := execution.provenance.get("utc"), str):
                 self._executed.append(utc)
@@ -234,6 +248,7 @@ class ProvenanceCollector:
             for run in execution.runs:
                 worlds = {str(run.seed): [run.world_sha256]}
                 _merge(self._found, {"conditions": [run.condition], "worlds": worlds})
+        self._before = records.execution
 
     def provenance(
         self, tasks: Sequence[Task], start_up_s: Mapping[str, float | None], **checkout: Any

@@ -33,7 +33,8 @@ class Failure(Exception):
     Attributes:
         scope: What it ends. retry: this call, which may be tried again; cell: the cell, which
             stays missing; context: a conversation that is too long, else the cell; prompt: all
-            cells with its prompt, which the service's filter refuses; model, run: all calls of the model, or of the run.
+            cells with its prompt, which the service's filter refuses; model, run: all calls of the
+            model, or of the run.
         retry_after: Seconds that the service asks to wait.
         slow_down: Whether all calls of the model wait.
         billed: Whether the service may have billed a reply that is of no use or was not read.
