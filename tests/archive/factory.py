@@ -46,12 +46,13 @@ from fluency.core.table import (
 )
 from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Task, load_tasks
-from fluency.execution.execute import execute_cell
+from fluency.execution.execute import execute_cell, why_ended
 from fluency.execution.image_content import content_sha256, shells_in
 from fluency.execution.protocol import Invocation
-from fluency.generation.generator import Generator
+from fluency.generation.conversation import request_after, shown_of
+from fluency.generation.generator import Generator, not_asked
 from fluency.generation.providers import answer_to as provided
-from fluency.generation.request import build_prompt, request_for
+from fluency.generation.request import requests_of
 from fluency.generation.store import AnswerStore
 from fluency.registration import preregister, with_registration
 from fluency.report.report import write_products
@@ -234,16 +235,25 @@ def measure(
     made = Made(root, study, load_tasks(study.tasks))
     executor, store = sandbox or Executor(made.tasks, shells), AnswerStore(made.answers)
     generator = Generator(study, store=store)
-    tasks = {task.id: task for task in made.tasks}
-    for cell in made.cells:
+    tasks, before = {task.id: task for task in made.tasks}, None
+    for cell, request in requests_of(study, made.tasks).items():
         task = tasks[cell.task]
-        request = request_for(study, cell, build_prompt(task.prompt, cell.shell))
-        store.put(answer_to(request, reply(task, cell), asked(cell)))
-        generation = generator.generate(cell, request, task.sha256)
+        if cell.turn == 1:
+            before = None
+        if before and (why := why_ended(*before)):
+            generation = not_asked(before[0], cell, why)
+        else:
+            if before:
+                shown = shown_of(before[1])
+                request = request_after(before[0].answer, request, shown, cell.shell)
+            store.put(answer_to(request, reply(task, cell), asked(cell)))
+            generation = generator.generate(cell, request, task.sha256)
         # Timed to the second, and run in the second in which the answer came.
         utc = f"{generation.answer.received_utc[:19]}Z"
-        execution = execute_cell(study, task, generation, executor, worlds, utc)
+        earlier = before and before[1]
+        execution = execute_cell(study, task, generation, executor, worlds, utc, before=earlier)
         put_cell(made, task, generation, execution, worlds)
+        before = generation, execution
     generator.close()
     for shell in study.shells:
         image = {"image": executor.images[shell].model_dump(), "engine": executor.engine}
