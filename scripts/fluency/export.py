@@ -15,8 +15,9 @@ from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import ROOT
 from fluency.common.terminal import log_line, print_lines
 from fluency.core.loaded_study import LoadedStudy
+from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import Row, write_table
+from fluency.core.table import Row, columns_of, write_table
 
 EXPORTS = ROOT / "exports"
 CSV, PACKAGE = "cells.csv", "datapackage.json"
@@ -76,18 +77,19 @@ def write_csv(view: StudyView, name: str, origin: str, folder: Path) -> list[Pat
     if not any(row.status == "measured" for row in rows):
         log_line(f"Nothing of the study {view.study.study} is measured: no row has a result.")
     write_table(folder / CSV, rows)
-    write_atomic(folder / PACKAGE, pretty_json(data_package(view.study.study, origin)))
+    write_atomic(folder / PACKAGE, pretty_json(data_package(view.study, origin)))
     return [folder / CSV, folder / PACKAGE]
 
 
 FORMATS: dict[str, Callable[[StudyView, str, str, Path], list[Path]]] = {"csv": write_csv}
 
 
-def data_package(study: str, origin: str) -> dict[str, Any]:
+def data_package(study: Study, origin: str) -> dict[str, Any]:
     """The descriptor of a tabular Data Package (Frictionless, version 1)."""
+    columns = columns_of(study)
     return {
         "profile": "tabular-data-package",
-        "name": study,
+        "name": study.study,
         "description": f"One row a cell: model, shell, task, trial. From {origin}.",
         "resources": [
             {
@@ -98,8 +100,8 @@ def data_package(study: str, origin: str) -> dict[str, Any]:
                 "mediatype": "text/csv",
                 "encoding": "utf-8",
                 "schema": {
-                    "fields": _fields(),
-                    "primaryKey": ["model", "shell", "task", "trial"],
+                    "fields": _fields(columns),
+                    "primaryKey": [n for n in Cell.__dataclass_fields__ if n in columns],
                     "missingValues": [""],
                 },
             }
@@ -107,12 +109,13 @@ def data_package(study: str, origin: str) -> dict[str, Any]:
     }
 
 
-def _fields() -> list[dict[str, Any]]:
-    """The table's columns in order, as fields of a Table Schema."""
+def _fields(columns: Sequence[str]) -> list[dict[str, Any]]:
+    """The columns in order, as fields of a Table Schema."""
     schema = Row.model_json_schema(mode="validation")
     return [
         _field(name, found, name in schema["required"])
         for name, found in schema["properties"].items()
+        if name in columns
     ]
 
 

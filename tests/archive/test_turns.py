@@ -55,8 +55,8 @@ def test_conversations_end_and_keep_their_verdict(made):
 def test_archive_of_conversations_is_proven(archive, at):
     at("own")
     report = verify_archive(archive)
-    assert report.verdict() == "PROVEN", report.lines(20)
-    assert "0 of 6 messages show an earlier execution, as stated" in report.lines()
+    assert report.verdict() == "PROVEN", [*report.lines()]
+    assert "0 of 6 messages show an earlier execution, as stated" in [*report.lines()]
 
 
 def edited(name, *changes):
@@ -91,7 +91,7 @@ FORGERIES = {
 def test_forged_history_is_altered(name, archive, at, tmp_path):
     at("own")
     report = verify_forged(archive, tmp_path, FORGERIES[name])
-    assert report.verdict() == "ALTERED", report.lines(20)
+    assert report.verdict() == "ALTERED", [*report.lines()]
 
 
 def test_turn_too_many_is_altered(archive, at, tmp_path):
@@ -114,5 +114,5 @@ def test_later_execution_is_counted(archive, at, tmp_path):
     first = f"results/executions/qwen-0.5b/bash/{TASK}/2.json"
     later = record(first, put("provenance", "utc", value="2026-11-22T05:00:00Z"))
     report = verify_forged(archive, tmp_path, later)
-    assert "1 of 6 messages show an earlier execution, as stated" in report.lines()
-    assert report.verdict() == "PROVEN", report.lines(20)
+    assert "1 of 6 messages show an earlier execution, as stated" in [*report.lines()]
+    assert report.verdict() == "PROVEN", [*report.lines()]

@@ -310,6 +310,11 @@ def to_frame(rows: list[Row]) -> pd.DataFrame:
     return pd.DataFrame([row.model_dump() for row in rows], columns=COLUMNS).astype(DTYPES)
 
 
+def columns_of(study: Study) -> list[str]:
+    """The columns of a study's table."""
+    return [name for name in COLUMNS if study.turns > 1 or name not in OF_TURNS]
+
+
 def write_table(path: Path, rows: list[Row]) -> None:
     """Write the table as CSV, byte for byte the same for the same rows."""
     left_out = [] if any(row.turn > 1 for row in rows) else OF_TURNS
