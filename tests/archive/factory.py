@@ -236,7 +236,7 @@ def measure(
     executor, store = sandbox or Executor(made.tasks, shells), AnswerStore(made.answers)
     generator = Generator(study, store=store)
     tasks, before = {task.id: task for task in made.tasks}, None
-    for cell, request in requests_of(study, made.tasks).items():
+    for cell, request in requests_of(study, made.tasks, worlds).items():
         task = tasks[cell.task]
         if cell.turn == 1:
             before = None

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fluency.core.records import Shown, Stream
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
+from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
 from fluency.generation import conversation
 from fluency.generation.conversation import AGAIN, HEAD, TAIL, message, request_after
@@ -141,7 +142,7 @@ def test_key_of_a_turn_needs_no_record():
     tasks = load_tasks("easy-20")[:1]
     one, more = (study_of(SAID | MODELS["chat"] | {"wire": "chat"}, turns=n) for n in (1, 3))
     ids = [task.id for task in tasks]
-    first, all_turns = (requests_of(study, tasks) for study in (one, more))
+    first, all_turns = (requests_of(study, tasks, world_for) for study in (one, more))
     assert first == {cell: all_turns[cell] for cell in one.cells(ids)}
     keys = [request_key(request) for request in all_turns.values()]
     assert len({*keys}) == len(keys) == 3 * len(first)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from fluency.core.records import Answer, Request
 from fluency.core.study import Cell, ModelConfig, Study, total_usd
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.generation.api_keys import is_embedded
 from fluency.generation.budget import counted_usd, upper_bound_usd
@@ -85,7 +86,7 @@ def estimate_cost(
 
     UserError if a model has no policy, or a stored answer is damaged.
     """
-    requests = requests_of(study, tasks)
+    requests = requests_of(study, tasks, world_for)
     models = [_model_estimate(model, study.turns, requests, store, ends) for model in study.models]
     totals: dict[str, Any] = {
         name: total_usd(getattr(model, name) for model in models)

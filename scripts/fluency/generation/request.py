@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fluency.common.canonical import canonical_json
@@ -10,7 +10,6 @@ from fluency.common.files import sha256
 from fluency.core.records import Earlier, Request, ToolOffer
 from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Cell, Study
-from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.generation.policies import resolve
 from fluency.generation.reply import ARGUMENT, dict_or_empty
@@ -54,7 +53,9 @@ def request_for(study: Study, cell: Cell, prompt: str) -> Request:
     return request.model_copy(update={"seed": seed_of(request)}) if policy.seeded else request
 
 
-def requests_of(study: Study, tasks: Sequence[Task]) -> dict[Cell, Request]:
+def requests_of(
+    study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int], Any]
+) -> dict[Cell, Request]:
     """The request of each cell of a study, in the cells' order; of later turns as planned."""
     of = {task.id: task for task in tasks}
     worlds = {name: world_for(of[name], study.seeds[0]).sha256 for name in of if study.turns > 1}

@@ -39,7 +39,7 @@ class RerunKeys:
 
     def __init__(self, loaded: LoadedStudy) -> None:
         self.loaded, self.study, self.tasks = loaded, loaded.study, loaded.tasks
-        self.requests = requests_of(loaded.study, loaded.tasks)
+        self.requests = requests_of(loaded.study, loaded.tasks, world_for)
         self.tags, self._handed_to = cache(self._tags), cache(self._handed)
 
     def params(self, rule: str) -> dict[str, Callable[[Any], str]]:
