@@ -103,7 +103,7 @@ def test_earlier_answer_without_usage_counts_at_its_most_in_the_next_run(
     with Endpoint() as endpoint:
         endpoint.script("no-usage")
         first = generator_of(loaded.study, store, endpoint)
-        ask(first, cell, requests_of(loaded.study, loaded.tasks)[cell].prompt)
+        ask(first, cell, requests_of(loaded.study, loaded.tasks, world_for)[cell].prompt)
         first.close()
     for module in (pipeline, preflight):
         monkeypatch.setattr(module, "ANSWERS", store.folder)
