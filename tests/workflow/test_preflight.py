@@ -10,6 +10,7 @@ from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import PILOT, Study
+from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
 from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.request import requests_of
