@@ -19,10 +19,13 @@ from fluency.analysis.power import (
     sample_sizes,
 )
 from fluency.analysis.study_analysis import analyse
+from fluency.common.paths import ROOT
+from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import PILOT
 from fluency.core.table import to_frame, write_table
 from fluency.core.tasks import load_tasks
-from fluency.report.power import main, size_row
+from fluency.report.power import larger_price, main, size_row
+from fluency.workflow.preflight import estimate_of
 from tests.synthetic_tables import make_rows, make_study, random_passes
 from tools.simulate import methods
 from tools.simulate.scenarios import SCENARIOS
@@ -126,3 +129,12 @@ def test_outlook_is_in_words():
     (line,) = outlook_lines(make_study(assume=0.6), 14)
     assert line == "A verdict needs 15 tasks, this study has 14."
     assert outlook_lines(make_study(shells=("bash",)), 20) == []
+
+
+def test_larger_price_of_the_recommended_study():
+    """The price is the one that its own configuration has."""
+    full = LoadedStudy(None, [ROOT / "config/study-full.yaml"])
+    cost = estimate_of(full)
+    (line,) = larger_price(full.study, 20)
+    assert f"{len(full.tasks)} tasks of `full`: about ${cost.expected_usd:.2f}, at most" in line
+    assert larger_price(full.study, len(full.tasks)) == []

@@ -19,6 +19,7 @@ from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Cell
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
+from fluency.report.power import larger_price
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.preflight import (
     check_models,
@@ -83,6 +84,7 @@ def render_plan(estimate: CostEstimate) -> str:
     study, budget = estimate.study, estimate.study.budget
     size = f"{plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make"
     lines = [f"Study {study.study}: {size}.", *outlook_lines(study, estimate.tasks)]
+    lines += larger_price(study, estimate.tasks)
     if not estimate.calls:
         lines.append("All answers are stored: no model and no key is needed.")
     for model in estimate.models:
