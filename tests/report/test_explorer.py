@@ -136,7 +136,7 @@ def test_page_escapes_its_header():
         "heading": bad,
         "verdict": bad,
         "rates": [[bad, bad], [bad, bad]],
-        "failures": [[bad, bad], [bad, 1]],
+        "failures": {bad: [[bad, bad], [bad, 1]]},
     }
     html = page({"study": bad, "models": [[bad, "x"]], "shells": []}, "[]", header)
     assert "<b onclick" not in html and "&lt;b onclick=" in html

@@ -28,6 +28,7 @@ from fluency.archive.pack import (
 from fluency.archive.playback import Differ, play
 from fluency.archive.unpack import UnpackedArchive
 from fluency.common.errors import ArchiveError, UserError
+from fluency.common.words import escape_controls
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import CONTROL_FILE, Control, Engine, ImageInfo
 from fluency.core.schema import FrozenModel, RecordType, first_problem, write_record
@@ -49,6 +50,7 @@ from fluency.core.untrusted_json import UNFORESEEN, parse_record, parse_untruste
 from fluency.execution.image_content import SOURCES, content_sha256
 from fluency.registration import compared, design
 from fluency.report.report import write_products
+from fluency.report.sentences import decides
 from fluency.scoring.control import ControlCommand, control_commands, judged_control
 from fluency.world.model import HelperSpec, Route, World
 
@@ -385,7 +387,7 @@ def write_data(view: StudyView, folder: Path) -> list[Row]:
     return rows
 
 
-def write_opened(view: StudyView, folder: Path) -> tuple[Path, Path]:
-    """Make table, report, figures and explorer, and return the two pages' paths."""
-    write_products(view, to_frame(write_data(view, folder)), folder)
-    return folder / "report.html", folder / "explorer.html"
+def write_opened(view: StudyView, folder: Path) -> tuple[str, Path, Path]:
+    """Make table, report, figures and explorer; returns the finding and the two pages' paths."""
+    analysis = write_products(view, to_frame(write_data(view, folder)), folder)
+    return escape_controls(decides(analysis)), folder / "report.html", folder / "explorer.html"

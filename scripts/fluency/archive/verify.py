@@ -1,7 +1,9 @@
 """All checks of an archive, in order, and the commands that print and open what was verified."""
 
+import html
 import os
 import re
+import sys
 import webbrowser
 from collections import defaultdict
 from collections.abc import Collection, Iterator
@@ -36,8 +38,9 @@ from fluency.archive.unpack import UnpackedArchive, unpacked
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import ArchiveError, UserError
+from fluency.common.files import write_atomic
 from fluency.common.git import commit_utc, git_state
-from fluency.common.paths import ARCHIVES
+from fluency.common.paths import ARCHIVES, RESULTS
 from fluency.common.terminal import log_line, print_lines
 from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
@@ -53,6 +56,7 @@ from fluency.execution.execute import MAX_ATTEMPTS
 from fluency.generation.api_keys import is_embedded
 from fluency.report.compare import compare
 from fluency.report.numbers import signed
+from fluency.report.page import html_page
 from fluency.report.sentences import (
     headline_of,
     listed,
@@ -63,6 +67,7 @@ from fluency.report.sentences import (
 )
 
 Weight = Literal["ALTERED", "NOT CHECKED"]
+COMPARISON = RESULTS / "comparison.html"
 EXIT_CODES = {"ALTERED": 1, "NOT CHECKED": 3, "PROVEN": 0}
 """The worst first. 2 is a user's mistake, such as a file that is not an archive."""
 MOST = 20
@@ -266,8 +271,8 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
         if archived is None or report.altered:
             return report.exit_code
         folder = into or ARCHIVES / "opened" / archive.name.removesuffix(SUFFIX)
-        written = write_opened(archived.view(report.provenance, report.heading), folder)
-    print("Report:   {}\nExplorer: {}".format(*written))
+        decides, *written = write_opened(archived.view(report.provenance, report.heading), folder)
+    print(decides, "Report:   {}\nExplorer: {}".format(*written), sep="\n")
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         for path in written:
             webbrowser.open(path.resolve().as_uri())
@@ -275,10 +280,13 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
 
 
 def compare_studies(a: str, b: str) -> int:
-    """Print the comparison of two studies, each of which may be an archive."""
+    """Print the comparison of two studies, each of which may be an archive, and write its page."""
     with TemporaryDirectory() as folder:
         first, second = (_as_folder(name, Path(folder)) for name in (a, b))
-        print(compare(first, second).markdown(), end="")
+        markdown = compare(first, second).markdown()
+    print(html.unescape(markdown) if sys.stdout.isatty() else markdown, end="")
+    write_atomic(COMPARISON, html_page(markdown, {}))
+    log_line(f"As a page: {COMPARISON}")
     return 0
 
 
