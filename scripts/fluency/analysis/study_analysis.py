@@ -17,6 +17,7 @@ from fluency.analysis.outcomes import (
     count_cells,
     count_outcomes,
 )
+from fluency.analysis.turns import Turns, turns_of
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.shells import gap_shells
 from fluency.core.study import Cell, Study
@@ -107,12 +108,14 @@ class Analysis:
     Attributes:
         categories: The study's tasks in order, with their categories.
         pairs: Aliases of one model id side by side.
+        turns: Of each model, if the study has later turns.
     """
 
     study: Study
     categories: dict[str, str]
     models: list[ModelAnalysis]
     pairs: list[AliasPair]
+    turns: list[Turns]
 
     @property
     def contrasts(self) -> list[Contrast]:
@@ -153,4 +156,9 @@ def analyse(
             {model.model: model.outcomes for model in models},
             gap_shells(study.shells),
         ),
+        turns=[
+            found
+            for own in models
+            if (found := turns_of(frame[frame["model"] == own.model], own.outcomes, study))
+        ],
     )

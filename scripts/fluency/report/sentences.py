@@ -23,6 +23,7 @@ from fluency.analysis.descriptive import DAYS_APART, FailureLine
 from fluency.analysis.gap import GapEstimate
 from fluency.analysis.power import finds, larger
 from fluency.analysis.study_analysis import Analysis
+from fluency.analysis.turns import Turns
 from fluency.common.words import escape_controls, plural
 from fluency.core.grammar import POWERSHELL
 from fluency.core.provenance import Provenance
@@ -274,6 +275,7 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
             f"With {count} models of no true gap, one or more would be called ahead in up to "
             f"{100 * (1 - (1 - ALPHA) ** count):.0f} % of studies."
         )
+    yield from map(second_look, analysis.turns)
     yield from _about_tasks(analysis, view)
     yield from _about_times(analysis)
     yield _registration(view.study, view.provenance)
@@ -286,6 +288,26 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
             for shell in image.unofficial
         }
     )
+
+
+def second_look(turns: Turns) -> str:
+    """The gap at the last turn, and in which shells a second look helped or harmed."""
+    gap, name = turns.end, f"After {len(turns.gaps)} turns {turns.model}"
+    if gap is None:
+        return f"{name} is not compared: no task has enough measured runs."
+    shells = gap.paired.by_shell
+    rates = [f"{percent(own.rate)} in {short_name(shell)}" for shell, own in shells.items()]
+    ahead = short_name([*shells][gap.ahead == "challenger"])
+    said = f"{ahead} is then ahead" if gap.ahead else "who is then ahead is open"
+    for verb, side in (("helped", 1), ("harmed", -1)):
+        changed = [
+            short_name(shell)
+            for shell, change in turns.changes.items()
+            if min(side * end for end in change.interval) > 0
+        ]
+        said += f"; the second look {verb} in {listed(changed)}" if changed else ""
+    numbers = f"{signed(gap.value)} points, {span(gap.interval)}"
+    return f"{name} passed {listed(rates)} ({numbers}): {said}."
 
 
 def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:
