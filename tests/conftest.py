@@ -31,7 +31,7 @@ SLOW = (
 )
 """What `make quick` leaves out, and every test in a browser: package indexes, studies, long texts."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
-"""Folders whose engine tests run whole studies; each is a group of its own."""
+"""Folders whose engine tests run whole studies; each is a separate group."""
 NO_PWSH = "image holds no PowerShell"
 """In every reason to skip a test for the lack of it."""
 

@@ -80,7 +80,7 @@ def test_t_first_of_never_passed_tasks_is_the_horizon():
     taken = {"t_gen_s": 1.0, "t_exec_s": 0.5}
     frame = make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", **taken)
     found = times(frame, 3, DESIGN_SHELLS)
-    assert found == times(frame.iloc[::-1], 3, DESIGN_SHELLS), "the order of rows is no matter"
+    assert found == times(frame.iloc[::-1], 3, DESIGN_SHELLS), "rows may have any order"
     bash, pwsh = found.values()
     assert bash.t_first == 1.5
     assert (pwsh.t_first, pwsh.never_passed, pwsh.t_run) == (HORIZON_S, 4, None)

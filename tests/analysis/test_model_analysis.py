@@ -117,7 +117,7 @@ def test_needed_tasks_know_the_floored_interval():
 
 
 def test_quiet_wrong_answers_are_a_gap_of_their_own():
-    """Quiet in Bash: failed trials of ten tasks; a missing cell is no quiet one."""
+    """Quiet in Bash: failed trials of ten tasks; a missing cell is not a quiet one."""
     frame = make_frame(STUDY, TASKS, lambda cell: None if cell.trial == 1 else cell.trial < 4)
     quiet = frame["shell"].eq("bash") & frame["task"].le("task-10") & ~frame["passed"]
     frame["quiet"], frame["exit_ok"] = quiet, frame["passed"] | quiet | frame["task"].eq("task-20")

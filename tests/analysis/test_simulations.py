@@ -41,7 +41,7 @@ def test_readme_states_what_each_study_finds():
     readme = (ROOT / "README.md").read_text()
     rows = [*FOUND["claims"]["rows"], *FOUND["design"]["rows"]]
     bank = len(load_tasks())
-    assert 0 <= bank - SIZES[-1] < 5, "the largest size stands for the whole bank: simulate again"
+    assert 0 <= bank - SIZES[-1] < 5, "the largest size must be near the bank's: simulate again"
     for tasks, shown in zip(SIZES, (*SIZES[:-1], bank), strict=True):
         found = [row["ahead"] for row in rows if (row["tasks"], abs(row["gap"])) == (tasks, 0.1)]
         low, high = (f"{100 * end:.0f}" for end in (min(found), max(found)))

@@ -230,7 +230,7 @@ def measure(
     worlds: Callable[[Task, int], World] = world_for,
     asked: Callable[[Cell], str] = ASKED,
 ) -> Made:
-    """The records of a study below `root`, without products; `shells` are those of the image."""
+    """The records of a study below `root`, without products; the image holds `shells`."""
     study = study or make_study()
     made = Made(root, study, load_tasks(study.tasks))
     executor, store = sandbox or Executor(made.tasks, shells), AnswerStore(made.answers)

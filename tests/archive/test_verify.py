@@ -39,7 +39,7 @@ def test_sound_archive_is_proven_offline(archive, offline):
 
 @pytest.mark.usefixtures("zsh")
 def test_archive_without_a_further_shell_is_proven(archive):
-    """Neither limits nor image are those of a shell that the study does not ask."""
+    """It holds no limits or image of a shell that the study does not ask."""
     assert [*verify_archive(archive).lines()][-1] == "PROVEN"
 
 

@@ -121,4 +121,4 @@ def test_execute_gives_up_after_three_attempts(one):
     assert one.execute().unmeasured == record.unmeasured
     assert one.sandbox.ran == ran, "not tried again"
     one.sandbox.change_images(content_sha256="e" * 64)
-    assert (one.execute().attempts, one.execute().unmeasured) == (1, None), "counted anew"
+    assert (one.execute().attempts, one.execute().unmeasured) == (1, None), "counted again"

@@ -1,4 +1,4 @@
-"""The protocol: a condition changes its own fields; all but a whole document is an error."""
+"""The protocol: a condition changes its own fields; anything except a whole document is an error."""
 
 import base64
 import json

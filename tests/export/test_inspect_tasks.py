@@ -42,6 +42,6 @@ def test_inspect_gives_no_score_for_missing_shell(ran, sandbox):
 
 def test_inspect_repeats_recorded_verdicts(ran):
     found = ran["agreement"]
-    assert found["commands"] >= 11
+    assert found["commands"] >= 4
     assert found["verdicts"] == 2 * found["commands"]
     assert found["differences"] == []

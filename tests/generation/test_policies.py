@@ -243,8 +243,8 @@ def test_a_model_that_is_not_in_the_table_is_expected_to_write_sixty_tokens(stor
 
 
 def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
-    told = {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells}
-    assert told == {PREAMBLE}
+    said = {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells}
+    assert said == {PREAMBLE}
     assert PREAMBLE == (
         "The current directory is the root of a Rust cargo workspace on a Linux machine. The usual "
         "Linux command-line tools are installed, interpreters of other languages are not. All "

@@ -47,6 +47,16 @@ def test_only_named_modules_say_which_shell_they_mean():
     assert said == []
 
 
+def test_imports_of_tests_and_tools_name_what_exists():
+    """Also where only a slow run, or another environment's Python, imports it."""
+    for path in [*ROOT.glob("tests/**/*.py"), *ROOT.glob("tools/**/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            module = getattr(node, "module", None) or ""
+            if module.split(".")[0] in ("fluency", "tests", "tools"):
+                for name in node.names:
+                    pkgutil.resolve_name(f"{module}.{name.name}")
+
+
 def test_imports_have_no_cycles():
     """Imports for types alone count too."""
     graph = grimp.build_graph("fluency", cache_dir=None)

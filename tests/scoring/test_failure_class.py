@@ -17,7 +17,7 @@ RIGHT = ["a 1", "b 2"]
 SAYS = {"missing_command": r"^zsh:\d+: command not found: (.+)$"}
 SAYS["syntax_error"] = r"^zsh:\d+: parse error"
 ZSH = SHELLS["bash"].model_copy(update={"name": "zsh", "title": "zsh"} | SAYS)
-"""A further shell with Bash's grammar and patterns of its own."""
+"""A further shell with Bash's grammar and its own patterns."""
 SAYS = {"missing_command": r"Command `(.+)` not found", "syntax_error": r"nu::parser::"}
 NU = SHELLS["bash"].model_copy(update={"name": "nu", "title": "Nushell", "grammar": None} | SAYS)
 """A shell without a parser: nothing is read as Bash."""

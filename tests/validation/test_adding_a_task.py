@@ -23,7 +23,7 @@ NAME, SNAPSHOT = "shared-env-keys", "timeout-files"
 
 
 def follow(folder: Path, run: str) -> str:
-    """Write each named block of the page to its file, run those of this kind; what they print."""
+    """Write each named block of the page to its file, run the blocks of this kind; what they print."""
     printed = ""
     for kind, name, text in BLOCK.findall(PAGE):
         if name:
@@ -187,7 +187,7 @@ def test_page_followed_in_fresh_clone(tmp_path, sandbox):
         assert re.search(rf"^{task} +bash .* sound$", printed, re.M), printed
         assert not re.search(rf"^{task} .*UNSOUND", printed, re.M), printed
     assert (clone / "answers.txt").read_text() in printed
-    mutants = ["make", "mutants", f"TASK={NAME}"]  # exit code 1: one survives without a reason
+    mutants = ["make", "mutants", f"TASK=bash {NAME}"]  # exit code 1: one survives without a reason
     done = subprocess.run(mutants, cwd=clone, capture_output=True, text=True)
     assert re.search(r"^Bash: [1-9]\d* mutants", done.stdout, re.M), done
     assert (clone / "results/mine/report.md").is_file()
