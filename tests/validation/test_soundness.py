@@ -199,7 +199,7 @@ def test_prober_takes_kept_results(tmp_path):
     assert ran == [len(REFERENCES), 0, len(REFERENCES), len(REFERENCES)]
 
 
-SEEDS = range(1, 41)
+SEEDS = range(1, 21)
 PILOT_TASKS = load_tasks(PILOT)
 
 
