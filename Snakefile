@@ -11,7 +11,7 @@ import re
 
 from fluency.core.study import Cell
 from fluency.workflow.pipeline import open_pipeline
-from fluency.workflow.snakemake_internals import model_resources
+from fluency.workflow.snakemake_internals import model_resources, of_wildcards
 
 
 configfile: "config.yaml"
@@ -33,7 +33,7 @@ wildcard_constraints:
     model="|".join(re.escape(model.alias) for model in P.study.models),
     shell="|".join(P.study.shells),
     task="|".join(task.id for task in P.tasks),
-    trial=r"\d+",
+    trial=r"\d+(\.[23])?",  # 1, or 1.2: its second turn
 
 
 onstart:
@@ -63,11 +63,13 @@ rule image:
 
 rule generate:
     """Ask the model for one command, or take its answer from the store."""
+    input:
+        unpack(lambda wildcards: P.loaded.before(Cell(*wildcards))),
     output:
         f"results/generations/{CELL}.json",
     log:
         f"{LOGS}/generations/{CELL}.log",
-    priority: lambda wildcards: P.study.priority(Cell(*wildcards))
+    priority: of_wildcards(lambda wildcards: P.study.priority(Cell(*wildcards)))
     resources:
         **model_resources(P.study),
     params:
@@ -81,6 +83,7 @@ rule execute:
     input:
         image=rules.image.output,
         generation=rules.generate.output,
+        before=lambda wildcards: P.loaded.before(Cell(*wildcards)).get("execution", []),
     output:
         f"results/executions/{CELL}.json",
     log:

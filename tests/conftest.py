@@ -2,20 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE
-from fluency.core.shells import SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import SandboxConfig
 from fluency.execution.engine import Engine
-from fluency.execution.powershell import NAME
 from fluency.execution.sandbox import Sandbox, open_sandbox
 
 TESTS = Path(__file__).parent
+NAME = DESIGN_SHELLS[1]
 SLOW = (
     "archive/test_hostile_contents.py",
     "chaos/",
@@ -23,10 +22,6 @@ SLOW = (
     "generation/local_model/",
     "generation/test_killed.py",
     "project/test_bench.py",
-    "report/test_explorer_answers.py",
-    "report/test_explorer_hostile.py",
-    "report/test_figures.py",
-    "report/test_explorer_use.py",
     "scoring/test_checks_rules.py::test_judge_megabyte_in_linear_time",
     "scoring/test_composition.py::test_parse_long_repetition",
     "test_cli.py::test_nothing_to_archive",
@@ -34,9 +29,9 @@ SLOW = (
     "workflow/test_scheduler.py",
     "world/test_determinism.py::test_sixty_worlds",
 )
-"""What `make quick` leaves out: a package index, a browser, whole studies, long texts."""
+"""What `make quick` leaves out, and every test in a browser: package indexes, studies, long texts."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
-"""Folders whose engine tests run whole studies; each is a group of its own."""
+"""Folders whose engine tests run whole studies; each is a separate group."""
 NO_PWSH = "image holds no PowerShell"
 """In every reason to skip a test for the lack of it."""
 
@@ -72,7 +67,8 @@ def _open_for_marked(request: pytest.FixtureRequest) -> None:
 @pytest.fixture
 def zsh(monkeypatch: pytest.MonkeyPatch) -> None:
     """A third shell, with Bash's grammar."""
-    entry = replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh")
+    named = {"name": "zsh", "title": "Zsh 5", "short_title": "Zsh"}
+    entry = SHELLS["bash"].model_copy(update=named)
     monkeypatch.setitem(SHELLS, "zsh", entry)
 
 
@@ -81,9 +77,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Share tests among workers: single containers, the studies of each folder, other modules."""
     for item in items:
         module = item.path.relative_to(TESTS).as_posix()
-        if "sandbox" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "sandbox" in fixtures:
             item.add_marker("engine")
-        if f"{module}::{item.name}".startswith(SLOW):
+        if "browser" in fixtures or f"{module}::{item.name}".startswith(SLOW):
             item.add_marker("slow")
         engine = module.split("/")[0] if module.startswith(STUDIES) else "engine"
         group = engine if item.get_closest_marker("engine") else module

@@ -13,7 +13,7 @@ def why_missing(programs: list[str], packages: list[str]) -> str | None:
         return None
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return f"{packages} are missing, and only root installs them, on Debian or Ubuntu"
-    command = [ROOT / "scripts" / "apt_install.sh", *packages]
+    command = [ROOT / "scripts/apt_install.sh", *packages]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return f"apt-get cannot install {packages}: {done.stderr.strip()[-200:]}"

@@ -86,7 +86,12 @@ def measured(cell, mark: bool, rng: random.Random) -> dict:
     printed = "Get-ChildItem Where-Object" if pwsh else "find sort"
     command = "Get-ChildItem crates | Where-Object Length" if pwsh else "find crates -type f | sort"
     verdicts = {"status": "measured", "passed": mark, "content_ok": mark, "lenient_passed": mark}
-    verdicts |= {"structural_pass": right, "exit_ok": right, "quiet": right and not mark}
+    verdicts |= {
+        "structural_pass": right,
+        "exit_ok": right,
+        "quiet": right and not mark,
+        "unasked_changes": 0,
+    }
     verdicts |= {"windows_aliases_passed": mark if pwsh else None}
     verdicts |= {"no_unix_tools_passed": (mark and made_of == "cmdlets-only") if pwsh else None}
     verdicts |= {"worlds_passed": 2 if mark else 0, "worlds_run": 2}

@@ -270,6 +270,8 @@ def plan_of(tasks: Sequence[Task], shells: Iterable[str] = SHELLS) -> list[Mutan
     found: dict[tuple[str, str, str], Mutant] = {}
     for task, shell in itertools.product(tasks, shells):
         grammar, references = SHELLS[shell].grammar, task.references.get(shell, [])
+        if grammar is None:
+            continue
         for reference in references[:1] if grammar == POWERSHELL else references:
             for command, operator in mutants(reference, grammar).items():
                 if command not in references:

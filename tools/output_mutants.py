@@ -238,13 +238,14 @@ def variants(task: Task, expected: Any) -> Iterator[Variant]:
         yield Variant(name, _result(stdout), True)
     for name, stdout in [("nothing printed", b""), *wrong]:
         yield Variant(name, _result(stdout), False)
-    for name, fields in {
+    failed: dict[str, dict[str, object]] = {
         "exit code 1": {"exit_code": 1},
         "stopped at the deadline": {"exit_code": None, "signal": 9, "timed_out": True},
         "ended by a signal": {"exit_code": None, "signal": 11},
         "not started": {"exit_code": None, "spawn_error": "argument list too long"},
         "output cut by the sandbox": {"stdout": Stream.of(right, len(right) + 1)},
-    }.items():
+    }
+    for name, fields in failed.items():
         yield Variant(name, _result(right).model_copy(update=fields), False)
 
 

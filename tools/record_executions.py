@@ -4,7 +4,7 @@ References and wrong commands run in the sandbox in worlds 11 and 24, a pilot ta
 in the other shell. tests/data/executions.jsonl holds what they printed and how it was judged; the
 tests judge it again. A task's first line holds its answers and its first reference's output, which
 runs with the same output leave out. A run has its own answer where it depends on process ids.
-With ids as arguments, only the lines of these tasks are made again.
+With ids as arguments, only these tasks are recorded again.
 """
 
 from __future__ import annotations

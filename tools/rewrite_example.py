@@ -73,7 +73,8 @@ def execute(path: Path) -> Path:
         for cell in archived.cells:
             if stored := archived.records(cell).generation:
                 task = archived.task_of[cell.task]
-                store.put(play_generation(archived.study, task, cell, stored).answer)
+                made = play_generation(archived.study, task, cell, stored, archived.world)
+                store.put(made.answer)
         loaded = LoadedStudy(None, [str(shutil.copy(config, folder))])
         if calls := estimate_of(loaded).calls:
             raise UserError(f"{calls} of its answers are of other requests", where=str(path))

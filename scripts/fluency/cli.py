@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-
-# Ctrl-C during the imports below would show a traceback.
-_before = signal.signal(signal.SIGINT, signal.SIG_DFL)
-
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from io import TextIOWrapper
@@ -22,8 +17,6 @@ from fluency.common.errors import UserError
 
 if TYPE_CHECKING:
     from fluency.core.loaded_study import LoadedStudy
-
-signal.signal(signal.SIGINT, _before)
 
 
 @click.group(no_args_is_help=False, context_settings={"max_content_width": 120})
@@ -41,18 +34,12 @@ def archive_file(text: str) -> Path:
     raise UserError("there is no such archive", where=text or "ARCHIVE", hint=form)
 
 
-def comma_list(text: str) -> list[str]:
-    """The parts between commas, without blanks and empty parts."""
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
 def seed_list(text: str) -> list[int]:
     """The seeds of worlds, separated by commas."""
-    parts = comma_list(text)
-    if not all(part.isdecimal() for part in parts):
-        raise UserError(
-            "these are not seeds", where=f"SEEDS={text}", hint="write whole numbers: SEEDS=11,24"
-        )
+    parts = text.replace(",", " ").split()
+    if not all(map(str.isdecimal, parts)):
+        hint = "write whole numbers: SEEDS=11,24"
+        raise UserError("these are not seeds", where=f"SEEDS={text}", hint=hint)
     return list(map(int, parts))
 
 
@@ -73,11 +60,6 @@ TARGETS: dict[str, str] = {}
 """Command -> the function that it calls with its parameters, as `module:function`."""
 
 
-def example(arguments: str) -> str:
-    """The last line of a command's help."""
-    return f"\b\nExample: fluency {arguments}"
-
-
 def add(target: str, text: str, shown: str, *parameters: click.Parameter) -> None:
     """Add a command; its parameters have the names of the called function's.
 
@@ -93,7 +75,7 @@ def add(target: str, text: str, shown: str, *parameters: click.Parameter) -> Non
         return getattr(import_module(f"fluency.{module}"), function)(**values)
 
     TARGETS[name] = target
-    command = click.Command(name, callback=call, help=text, epilog=example(shown))
+    command = click.Command(name, callback=call, help=text, epilog=f"\b\nExample: fluency {shown}")
     command.params.extend(parameters)
     fluency.add_command(command)
 
@@ -237,56 +219,35 @@ add(
 )
 
 
-@fluency.command(epilog=example("show qwen-0.5b/bash/biggest-file/1 --full"))
-@click.argument("cell", default="")
-@click.option("--full", is_flag=True, help="Show the provenance and the records' paths too.")
-def show(cell: str, full: bool) -> None:
-    """Show one cell (model/shell/task/trial): prompt, reply, command, worlds, times, verdict."""
-    from fluency.core.study import Cell
-    from fluency.report.show import show as show_cell
-
-    show_cell(Cell.parse(cell), full=full)
-
-
-@fluency.command(params=[STUDY], epilog=example("archive --configfile config/demo.yaml"))
-@click.option("--partial", is_flag=True, help="Pack an unfinished study.")
-@click.option("--image", is_flag=True, help="Add the sandbox image.")
-def archive(loaded: LoadedStudy, partial: bool, image: bool) -> int:
-    """Pack a study into one file and verify it; nothing is asked or run."""
-    from fluency.archive.pack import pack_study
-    from fluency.archive.verify import verify_archive
-
-    path = pack_study(loaded, partial=partial, image=image)
-    report = verify_archive(path)
-    if report.exit_code:
-        path.unlink()
-        verdict = report.verdict()
-        first = next(iter(report.found[verdict]))
-        what = f"the results do not fit this checkout, the archive would be {verdict}: {first}"
-        hint = "`make run` measures again what has changed, or check out the commit of the results"
-        raise UserError(what, where="archive", hint=hint)
-    print(f"{report.verdict()}\n{path}")
-    return 0
-
-
-@fluency.command(params=[INTO], epilog=example("export --format csv --configfile config/demo.yaml"))
-@click.option("--format", "name", default="", metavar="NAME", help="The format.")
-@click.option(
-    "--archive", default="", metavar="FILE", help="Export this archive, not the configured study."
+add(
+    "report.show:main",
+    "Show one cell (model/shell/task/trial): prompt, reply, command, worlds, times, verdict.",
+    "show qwen-0.5b/bash/biggest-file/1 --full",
+    click.Argument(["cell"], default=""),
+    click.Option(["--full"], is_flag=True, help="Show the provenance and the records' paths too."),
 )
-@click.option("--configfile", "files", **OVERRIDES)
-def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -> int:
-    """Write a study from results/, or from an archive, in another program's format."""
-    from fluency.common.terminal import print_lines
-    from fluency.core.loaded_study import LoadedStudy
-    from fluency.export import export_archive, export_loaded
-
-    if archive:
-        written = export_archive(archive_file(archive), name, into)
-    else:
-        written = export_loaded(LoadedStudy(None, files), name, into)
-    print_lines(map(str, written))
-    return 0
+add(
+    "archive.verify:make_verified_archive",
+    "Pack a study into one file and verify it; nothing is asked or run.",
+    "archive --configfile config/demo.yaml",
+    STUDY,
+    click.Option(["--partial"], is_flag=True, help="Pack an unfinished study."),
+    click.Option(["--image"], is_flag=True, help="Add the sandbox image."),
+)
+add(
+    "export:main",
+    "Write a study from results/, or from an archive, in another program's format.",
+    "export --format csv --configfile config/demo.yaml",
+    INTO,
+    click.Option(["--format", "name"], default="", metavar="NAME", help="The format."),
+    click.Option(
+        ["--archive"],
+        type=archive_file,
+        metavar="FILE",
+        help="Export this archive, not the configured study.",
+    ),
+    click.Option(["--configfile", "files"], **OVERRIDES),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -302,8 +263,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def exit_code_of(action: Callable[[], int]) -> int:
     """Run an action; a user's mistake, or an unusable file, is one sentence and exit code 2."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as during the imports
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal of ASCII gets ? for what it cannot show
         sys.stdout.reconfigure(errors="replace")
     try:

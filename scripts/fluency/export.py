@@ -4,9 +4,7 @@
 environment.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +13,23 @@ from fluency.archive.verify import verified_view
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import ROOT
-from fluency.common.terminal import log_line
+from fluency.common.terminal import log_line, print_lines
 from fluency.core.loaded_study import LoadedStudy
+from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import Row, write_table
+from fluency.core.table import Row, columns_of, write_table
 
 EXPORTS = ROOT / "exports"
 CSV, PACKAGE = "cells.csv", "datapackage.json"
+
+
+def main(name: str, archive: Path | None, files: Sequence[str], into: Path | None) -> None:
+    """Print the names of the files that an export in the format `name` wrote."""
+    if archive:
+        written = export_archive(archive, name, into)
+    else:
+        written = export_loaded(LoadedStudy(None, files), name, into)
+    print_lines(map(str, written))
 
 
 def export_archive(archive: Path, format: str, into: Path | None = None) -> list[Path]:
@@ -69,18 +77,19 @@ def write_csv(view: StudyView, name: str, origin: str, folder: Path) -> list[Pat
     if not any(row.status == "measured" for row in rows):
         log_line(f"Nothing of the study {view.study.study} is measured: no row has a result.")
     write_table(folder / CSV, rows)
-    write_atomic(folder / PACKAGE, pretty_json(data_package(view.study.study, origin)))
+    write_atomic(folder / PACKAGE, pretty_json(data_package(view.study, origin)))
     return [folder / CSV, folder / PACKAGE]
 
 
 FORMATS: dict[str, Callable[[StudyView, str, str, Path], list[Path]]] = {"csv": write_csv}
 
 
-def data_package(study: str, origin: str) -> dict[str, Any]:
+def data_package(study: Study, origin: str) -> dict[str, Any]:
     """The descriptor of a tabular Data Package (Frictionless, version 1)."""
+    columns = columns_of(study)
     return {
         "profile": "tabular-data-package",
-        "name": study,
+        "name": study.study,
         "description": f"One row a cell: model, shell, task, trial. From {origin}.",
         "resources": [
             {
@@ -91,8 +100,8 @@ def data_package(study: str, origin: str) -> dict[str, Any]:
                 "mediatype": "text/csv",
                 "encoding": "utf-8",
                 "schema": {
-                    "fields": _fields(),
-                    "primaryKey": ["model", "shell", "task", "trial"],
+                    "fields": _fields(columns),
+                    "primaryKey": [n for n in Cell.__dataclass_fields__ if n in columns],
                     "missingValues": [""],
                 },
             }
@@ -100,12 +109,13 @@ def data_package(study: str, origin: str) -> dict[str, Any]:
     }
 
 
-def _fields() -> list[dict[str, Any]]:
-    """The table's columns in order, as fields of a Table Schema."""
+def _fields(columns: Sequence[str]) -> list[dict[str, Any]]:
+    """The columns in order, as fields of a Table Schema."""
     schema = Row.model_json_schema(mode="validation")
     return [
         _field(name, found, name in schema["required"])
         for name, found in schema["properties"].items()
+        if name in columns
     ]
 
 

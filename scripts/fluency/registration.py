@@ -1,15 +1,15 @@
 """Freeze a design, read it back, list deviations."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import Field
+
 from fluency.analysis.decision_table import plan_for, plan_sha256
-from fluency.common.canonical import KEY, has_valid_self_hash, with_self_hash
+from fluency.common.canonical import KEY, canonical_json, has_valid_self_hash, with_self_hash
 from fluency.common.clock import parse_time, utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256, sha256_file, write_atomic
@@ -28,11 +28,12 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.schema import Commit, Digest, FrozenModel, UtcTime
 from fluency.core.shells import SHELLS, gap_shells
-from fluency.core.study import ModelConfig, Study
+from fluency.core.study import ModelConfig, Study, is_one
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, set_name
 from fluency.core.untrusted_json import parse_record
 from fluency.execution.image_content import content_sha256
+from fluency.generation.conversation import AGAIN
 from fluency.generation.policies import resolve
 from fluency.generation.request import ANSWER_PROTOCOL, PREAMBLE
 from fluency.world import World
@@ -79,6 +80,7 @@ class Registration(Moment):
     models: dict[str, dict[str, Any]]
     shells: list[str]
     trials: int
+    turns: int = Field(1, exclude_if=is_one)
     conditions: list[str]
     seeds: list[int]
     order_seed: int
@@ -189,13 +191,21 @@ def design(
             **{shell: SHELLS[shell].prompt_line for shell in study.shells},
         },
         "analysis": {"version": plan["version"], "sha256": plan_sha256(plan), "plan": plan},
-        "code": {stage: code_sha256(stage) for stage in FROZEN},
+        "code": {stage: code_sha256(stage) for stage in FROZEN} | {"shells": _entries(study)},
         "sandbox_sha256": content_sha256(study.shells),
         "protocol": ANSWER_PROTOCOL,
         "exclusions": EXCLUSIONS,
     }
+    if study.turns > 1:
+        frozen |= {"turns": study.turns, "prompt": frozen["prompt"] | {"again": AGAIN}}
     frozen = json.loads(pretty_json(frozen))
     return frozen
+
+
+def _entries(study: Study) -> str:
+    """SHA-256 of the entries of a study's shells."""
+    entries = {shell: SHELLS[shell].facts for shell in study.shells}
+    return sha256(canonical_json(entries))
 
 
 def _sampling(model: ModelConfig) -> dict[str, Any]:

@@ -5,7 +5,7 @@ of answers are ready from the start. This one sorts them once a poll (times: doc
 
 Jobs with a fair-share resource come after all others, each time one of the resource with the fewest
 running jobs: by priority alone, all threads might be taken by one model, whose calls wait for each
-other, and none by the others.
+other, and none by the others. Of these jobs only those of the earliest turn start.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from types import MappingProxyType
 from typing import Any
 
 from snakemake_interface_scheduler_plugins.base import SchedulerBase
+
+from fluency.core.study import TURN
 
 CORES = "_cores"
 """Snakemake's name for the threads that are free; every job takes at least one."""
@@ -42,12 +44,14 @@ class Scheduler(SchedulerBase):
             self._amounts = dict(free)
         shared = [name for name in free if name.startswith(FAIR_SHARE)]
         waiting: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
-        for number, job in enumerate(selectable_jobs):
-            needs = job.scheduler_resources
-            # The number decides between equal priorities: jobs cannot be compared.
-            waiting[next((name for name in shared if name in needs), "")].append(
-                (-job.priority, number, job)
-            )
+        names = [_first_in(shared, job.scheduler_resources) for job in selectable_jobs]
+        jobs = [*zip(names, selectable_jobs, strict=True)]
+        # A budget stop must leave the first turns of every model whole.
+        turn = max((job.priority // TURN for name, job in jobs if name), default=0)
+        for number, (name, job) in enumerate(jobs):
+            if not name or job.priority // TURN == turn:
+                # The number decides between equal priorities: jobs cannot be compared.
+                waiting[name].append((-job.priority, number, job))
         for queue in waiting.values():
             heapq.heapify(queue)
         chosen = []
@@ -61,3 +65,7 @@ class Scheduler(SchedulerBase):
                 chosen.append(job)
                 free = {name: amount - needed[name] for name, amount in free.items()}
         return chosen
+
+
+def _first_in(names: Sequence[str], resources: Mapping[str, Any]) -> str:
+    return next((name for name in names if name in resources), "")

@@ -24,7 +24,7 @@ def frame_of(counts=COUNTS):
     return frame
 
 
-def test_cost_per_pass_by_the_definition() -> None:
+def test_cost_per_pass_by_the_definition():
     frame = frame_of()
     line = costs(frame)["output tokens"]
     both = {}
@@ -40,7 +40,7 @@ def test_cost_per_pass_by_the_definition() -> None:
     assert line.ratio[1:] == pytest.approx((math.exp(low), math.exp(high)))
 
 
-def test_cost_per_pass_has_no_ratio_at_the_floor_and_needs_every_cost() -> None:
+def test_cost_per_pass_has_no_ratio_at_the_floor_and_needs_every_cost():
     rare = dict.fromkeys(COUNTS, (3, 0)) | {"task-01": (3, 5)}
     assert costs(frame_of(rare))["output tokens"].ratio is None
     frame = frame_of()

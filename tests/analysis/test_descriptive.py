@@ -21,7 +21,7 @@ STUDY = make_study(trials=3)
 FIVE_TRIALS, TWENTY = make_study(trials=5), make_tasks(20)
 
 
-def test_pass_k_counts_complete_tasks_only() -> None:
+def test_pass_k_counts_complete_tasks_only():
     bash = ShellPasses((5, 2, 0, 1, 3, 1, 0, 0, 0, 0, 4), (5,) * 10 + (4,))
     pwsh = ShellPasses((1, 5, 2, 0, 0, 0, 0, 0, 0, 0, 5), (5,) * 11)
     pair = contrasted(bash, pwsh)
@@ -37,13 +37,13 @@ def test_pass_k_counts_complete_tasks_only() -> None:
     assert shares["bash"].interval == pytest.approx(interval)
 
 
-def test_pass_k_of_nothing_is_undefined() -> None:
+def test_pass_k_of_nothing_is_undefined():
     pair = contrasted(ShellPasses((0,), (0,)), ShellPasses((0,), (0,)))
     assert pass_k(pair)["bash"].value is None and solved(pair).gap is None
 
 
 @pytest.mark.parametrize(
-    ("cells", "planned", "expected"),
+    "cells, planned, expected",
     [
         ([(1, False, 2, 1), (2, True, 3, 0.5), (3, True, 9, 9)], 3, 6.5),
         # An answer without a command costs its generation.
@@ -58,11 +58,11 @@ def test_pass_k_of_nothing_is_undefined() -> None:
         ([(1, False, 40, 1), (2, False, 10, 1)], 5, None),
     ],
 )
-def test_time_to_first_pass_adds_all_before_it(cells, planned, expected) -> None:
+def test_time_to_first_pass_adds_all_before_it(cells, planned, expected):
     assert time_to_first_pass(cells, planned) == expected
 
 
-def test_t_first_is_over_the_same_tasks_in_all_shells() -> None:
+def test_t_first_is_over_the_same_tasks_in_all_shells():
     """task-01 passes in neither and misses a trial in one: it is left out of both."""
     rows = []
     for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-01", t_exec_s=0.0):
@@ -76,17 +76,17 @@ def test_t_first_is_over_the_same_tasks_in_all_shells() -> None:
     assert (alone.first_tasks, alone.t_first) == (4, (3 * 1.0 + 60) / 4)
 
 
-def test_t_first_of_never_passed_tasks_is_the_horizon() -> None:
+def test_t_first_of_never_passed_tasks_is_the_horizon():
     taken = {"t_gen_s": 1.0, "t_exec_s": 0.5}
     frame = make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", **taken)
     found = times(frame, 3, DESIGN_SHELLS)
-    assert found == times(frame.iloc[::-1], 3, DESIGN_SHELLS), "the order of rows is no matter"
+    assert found == times(frame.iloc[::-1], 3, DESIGN_SHELLS), "rows may have any order"
     bash, pwsh = found.values()
     assert bash.t_first == 1.5
     assert (pwsh.t_first, pwsh.never_passed, pwsh.t_run) == (HORIZON_S, 4, None)
 
 
-def test_times_without_latencies() -> None:
+def test_times_without_latencies():
     frame = make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None)
     found = times(frame, 3, DESIGN_SHELLS)["pwsh"]
     assert found.t_run is None and found.t_first is None
@@ -124,7 +124,7 @@ def late(name: str):
 
 
 @pytest.mark.parametrize("name", ORDERS)
-def test_asking_order_counts_late_answers(name: str) -> None:
+def test_asking_order_counts_late_answers(name):
     _, state, apart = ORDERS[name]
     frame = late(name)
     found = asking_order(frame, "model-x", FIVE_TRIALS)
@@ -139,7 +139,7 @@ def test_asking_order_counts_late_answers(name: str) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 4, 16])
-def test_asking_order_of_parallel_work_is_kept(workers: int) -> None:
+def test_asking_order_of_parallel_work_is_kept(workers):
     """First in, first out with workers of random speed; retries take ten times as long."""
     rng = random.Random(workers)
     free, seconds = [0.0] * workers, []
@@ -151,20 +151,20 @@ def test_asking_order_of_parallel_work_is_kept(workers: int) -> None:
     assert asking_order(frame, "model-x", FIVE_TRIALS).state == "kept"
 
 
-def test_asking_order_of_a_small_study_can_depart() -> None:
+def test_asking_order_of_a_small_study_can_depart():
     """Three answers from the middle of 48 are asked again at the end."""
     study, at_the_end = make_study(trials=4), range(30, 33)
     frame = asked(lambda cell, place: place + 60 * (place in at_the_end), study, make_tasks(6))
     assert asking_order(frame, "model-x", study).state == "departed"
 
 
-@pytest.mark.parametrize(("minutes", "state"), [(18.5, "kept"), (22.5, "departed")])
-def test_asking_order_leaves_a_tenth_of_the_answers(minutes: float, state: str) -> None:
+@pytest.mark.parametrize("minutes, state", [(18.5, "kept"), (22.5, "departed")])
+def test_asking_order_leaves_a_tenth_of_the_answers(minutes, state):
     frame = asked(lambda cell, place: place + minutes * (place == 50))
     assert asking_order(frame, "model-x", FIVE_TRIALS).state == state
 
 
-def test_asking_order_of_few_answers_is_unknown() -> None:
+def test_asking_order_of_few_answers_is_unknown():
     frame = late("honest")
     assert asking_order(frame.head(39), "model-x", FIVE_TRIALS).state == "unknown"
     assert asking_order(frame.assign(asked_utc=None), "model-x", FIVE_TRIALS).day == {}

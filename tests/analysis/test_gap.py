@@ -36,7 +36,7 @@ def outcomes(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: i
     return contrasted(*counts, trials)
 
 
-def test_paired_weighs_tasks_equally_and_needs_half_of_the_trials() -> None:
+def test_paired_weighs_tasks_equally_and_needs_half_of_the_trials():
     unequal = outcomes([(0, 3), (5, 5)], [(3, 3), (5, 5)]).paired()
     assert unequal.gap == Fraction(1, 2)
     assert (unequal.baseline.total_passes, unequal.baseline.total_scored) == (5, 8)
@@ -47,19 +47,19 @@ def test_paired_weighs_tasks_equally_and_needs_half_of_the_trials() -> None:
     assert outcomes([(0, 0)], [(1, 1)], trials=1).paired() is None
 
 
-def test_flat_tasks_are_alike_in_both_shells() -> None:
+def test_flat_tasks_are_alike_in_both_shells():
     gap = estimate_gap(outcomes([(5, 5), (0, 5), (5, 5), (0, 5)], [(5, 5), (0, 5), (4, 5), (1, 5)]))
     assert (gap.flat(1), gap.flat(0), gap.informative) == (("t0",), ("t1",), 2)
 
 
-def test_missing_bounds_are_the_best_and_worst_over_all_tasks() -> None:
+def test_missing_bounds_are_the_best_and_worst_over_all_tasks():
     worst = outcomes([(5, 5), (1, 5)], [(5, 5), (2, 5)])
     best = outcomes([(5, 5), (0, 5)], [(5, 5), (4, 5)])
     missing = outcomes([(5, 5), (0, 4)], [(5, 5), (2, 3)])
     assert missing.completed() == [worst, best] and best.completed() == []
 
 
-def test_counts_refuse_rows_of_two_models() -> None:
+def test_counts_refuse_rows_of_two_models():
     study, tasks = make_study(("model-x", "model-y")), make_tasks(4)
     frame = make_frame(study, tasks, random_passes())
     ids = tuple(task.id for task in tasks)
@@ -67,7 +67,7 @@ def test_counts_refuse_rows_of_two_models() -> None:
         count_outcomes(frame, ids, 5, DESIGN_SHELLS)
 
 
-def test_count_cells_counts_the_design_only() -> None:
+def test_count_cells_counts_the_design_only():
     study, tasks = make_study(), make_tasks(2)
     marks = {1: True, 2: True, 3: None, 4: "not_measured", 5: False}
     frame = make_frame(study, tasks, lambda cell: marks[cell.trial])
@@ -80,7 +80,7 @@ def test_count_cells_counts_the_design_only() -> None:
     assert not tally.cannot_run and tally._replace(measured=0).cannot_run
 
 
-def test_count_outcomes_leaves_unknown_marks_out() -> None:
+def test_count_outcomes_leaves_unknown_marks_out():
     study, tasks = make_study(), make_tasks(2)
     frame = make_frame(study, tasks, lambda cell: True)
     frame.loc[0, "lenient_passed"] = pd.NA
@@ -96,7 +96,7 @@ differences = st.lists(
 
 
 @given(differences, st.booleans(), st.sampled_from([1, 2]))
-def test_task_interval_mirrors_and_ignores_order(values, near_edge, reach) -> None:
+def test_task_interval_mirrors_and_ignores_order(values, near_edge, reach):
     how = {"near_edge": near_edge, "reach": reach}
     values = [value * reach for value in values]
     one = task_interval(values, **how)
@@ -107,7 +107,7 @@ def test_task_interval_mirrors_and_ignores_order(values, near_edge, reach) -> No
     assert one.low - Fraction(1, 1000) <= sum(values) / len(values) <= one.high + Fraction(1, 1000)
 
 
-def test_task_interval_is_floored_near_an_edge_where_wider() -> None:
+def test_task_interval_is_floored_near_an_edge_where_wider():
     level = task_interval([Fraction(0)] * 20)
     assert level == (Fraction(-68, 1000), Fraction(68, 1000))
     assert task_interval([Fraction(0)] * 20, reach=2) == (Fraction(-137, 1000), Fraction(137, 1000))
@@ -118,8 +118,8 @@ def test_task_interval_is_floored_near_an_edge_where_wider() -> None:
     assert task_interval([Fraction(1)])[1] == 1, "a single task has the floored one"
 
 
-@pytest.mark.parametrize(("successes", "size"), [(0, 20), (3, 20), (20, 20), (7, 9)])
-def test_clopper_pearson_is_statsmodels_beta_interval(successes: int, size: int) -> None:
+@pytest.mark.parametrize("successes, size", [(0, 20), (3, 20), (20, 20), (7, 9)])
+def test_clopper_pearson_is_statsmodels_beta_interval(successes, size):
     theirs = proportion_confint(successes, size, method="beta")
     assert clopper_pearson(successes, size) == pytest.approx(theirs, abs=1e-9)
 

@@ -22,14 +22,14 @@ def model(tasks=TASKS):
 FRAME = make_frame(STUDY, TASKS, passes(TASKS))
 
 
-def test_without_leaning_equals_a_study_of_the_others() -> None:
+def test_without_leaning_equals_a_study_of_the_others():
     for less in model().without[:2]:
         kept = [task for task in TASKS if task.lean not in less.names]
         alone = model(kept)
         assert (less.tasks, less.gap, less.verdict) == (20, alone.gap, alone.verdict)
 
 
-def test_leaning_table_has_each_group_and_both(tmp_path) -> None:
+def test_leaning_table_has_each_group_and_both(tmp_path):
     found = model()
     subsets = [(less.names, less.tasks) for less in found.without]
     assert subsets == [(("bash",), 20), (("pwsh",), 20), (("bash", "pwsh"), 10)]
@@ -44,13 +44,13 @@ def test_leaning_table_has_each_group_and_both(tmp_path) -> None:
     assert found.without[2].verdict is None and rows[3][4] == "no verdict"
 
 
-def test_could_change_names_a_leaning_group_that_decides() -> None:
+def test_could_change_names_a_leaning_group_that_decides():
     said = " ".join(could_change(analyse(FRAME, STUDY, TASKS))["model-x"])
     assert "tasks that lean to PowerShell" in said
     assert "tasks that lean to Bash;" not in said, "without these it stays in the row"
 
 
-def test_tasks_without_a_lean_leave_nothing_out() -> None:
+def test_tasks_without_a_lean_leave_nothing_out():
     for leans, left_out in (((None,), []), (("pwsh",), []), (("bash", None), [("bash",)])):
         tasks = make_tasks(20, leans=leans)
         frame = make_frame(STUDY, tasks, lambda cell: cell.trial < 3)
@@ -58,7 +58,7 @@ def test_tasks_without_a_lean_leave_nothing_out() -> None:
         assert [less.names for less in found.without] == left_out
 
 
-def test_named_set_equals_a_study_of_its_tasks() -> None:
+def test_named_set_equals_a_study_of_its_tasks():
     ids = [task.id for task in TASKS]
     sets = {"first": ids[:20], "rest": ids[20:], "whole": ids, "other": [*ids[:15], "elsewhere"]}
     first, rest = analyse(FRAME, STUDY, TASKS, sets).contrasts[0].sets

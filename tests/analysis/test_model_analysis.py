@@ -34,7 +34,7 @@ def one(passes, study=STUDY, tasks=TASKS, **more):
     return found
 
 
-def test_refusals_above_a_tenth_missing() -> None:
+def test_refusals_above_a_tenth_missing():
     def lacking(count: int):
         lost = [task.id for task in TASKS[:count]]
         return lambda cell: (
@@ -48,11 +48,9 @@ def test_refusals_above_a_tenth_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "provisional"), [(-7, 7, True), (6, 9, False), (7, 10, True), (5, 9, False)]
+    "low, high, provisional", [(-7, 7, True), (6, 9, False), (7, 10, True), (5, 9, False)]
 )
-def test_provisional_by_every_row_between_the_bounds(
-    low: int, high: int, provisional: bool
-) -> None:
+def test_provisional_by_every_row_between_the_bounds(low, high, provisional):
     """From -7 to +7 both ends are inconclusive, as the gap is, and noise lies between them."""
     model = one(level_but_for(TASKS, *[(2, 3)] * 7))
     held = {"ahead": model.gap.ahead, "size": model.gap.size}
@@ -61,9 +59,9 @@ def test_provisional_by_every_row_between_the_bounds(
 
 
 @pytest.mark.parametrize(
-    ("pairs", "provisional"), [([(2, 3)] * 6, False), ([(0, 3), *[(2, 3)] * 4], True)]
+    "pairs, provisional", [([(2, 3)] * 6, False), ([(0, 3), *[(2, 3)] * 4], True)]
 )
-def test_provisional_lead(pairs: list[tuple[int, int]], provisional: bool) -> None:
+def test_provisional_lead(pairs, provisional):
     """A missing run cannot change the row of either; the second lead needs it to be a pass."""
     mark = level_but_for(TASKS, *pairs)
     lost = ("task-20", "pwsh", 5)
@@ -71,20 +69,20 @@ def test_provisional_lead(pairs: list[tuple[int, int]], provisional: bool) -> No
     assert (gap.ahead, gap.band, gap.provisional) == ("challenger", "inconclusive", provisional)
 
 
-def test_marks_say_how_each_trial_ended() -> None:
+def test_marks_say_how_each_trial_ended():
     marks = {1: True, 2: None, 3: "not_measured", 4: False, 5: True}
     frame = make_frame(STUDY, TASKS, lambda cell: marks[cell.trial], failure_class="timeout")
     found = analyse(frame, STUDY, TASKS).models[0].ends
     assert found["task-01", "bash"] == ["passed", "missing", "not_measured", "timeout", "passed"]
 
 
-def test_verdict_needs_fifteen_tasks() -> None:
+def test_verdict_needs_fifteen_tasks():
     assert one(lambda cell: True, tasks=make_tasks(15)).verdict
     assert one(lambda cell: True, tasks=make_tasks(14)).verdict is None
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "size"),
+    "low, high, size",
     [
         (100, 200, "ten-or-more"),
         (-200, -100, "ten-or-more"),
@@ -95,20 +93,20 @@ def test_verdict_needs_fifteen_tasks() -> None:
         (-49, 100, "open"),
     ],
 )
-def test_size_by_the_ends_of_the_interval(low: int, high: int, size: str) -> None:
+def test_size_by_the_ends_of_the_interval(low, high, size):
     gap = one(level_but_for(TASKS, (2, 3))).gap
     interval = Interval(Fraction(low, 1000), Fraction(high, 1000))
     assert replace(gap, interval=interval).size == size
 
 
-def test_narrow_interval_at_an_edge_says_what_it_shows() -> None:
+def test_narrow_interval_at_an_edge_says_what_it_shows():
     gap = one(lambda cell: True, tasks=make_tasks(60)).gap
     assert (gap.edge, gap.size, gap.supported) == ("ceiling", "under-five", True)
     few = one(lambda cell: True).gap
     assert (few.edge, few.size, few.supported) == ("ceiling", "under-ten", False)
 
 
-def test_needed_tasks_know_the_floored_interval() -> None:
+def test_needed_tasks_know_the_floored_interval():
     """Near an edge the interval is wider, so that the same spread needs more tasks."""
     gap = one(level_but_for(TASKS, *[(0, 1)] * 3)).gap
     low = one(
@@ -118,8 +116,8 @@ def test_needed_tasks_know_the_floored_interval() -> None:
     assert not gap.near_edge and gap.needed == sample_sizes(gap.spread)
 
 
-def test_quiet_wrong_answers_are_a_gap_of_their_own() -> None:
-    """Quiet in Bash: failed trials of ten tasks; a missing cell is no quiet one."""
+def test_quiet_wrong_answers_are_a_gap_of_their_own():
+    """Quiet in Bash: failed trials of ten tasks; a missing cell is not a quiet one."""
     frame = make_frame(STUDY, TASKS, lambda cell: None if cell.trial == 1 else cell.trial < 4)
     quiet = frame["shell"].eq("bash") & frame["task"].le("task-10") & ~frame["passed"]
     frame["quiet"], frame["exit_ok"] = quiet, frame["passed"] | quiet | frame["task"].eq("task-20")
@@ -128,7 +126,7 @@ def test_quiet_wrong_answers_are_a_gap_of_their_own() -> None:
     assert pair.status_0.paired.rates == (Fraction(11, 40), Fraction(1, 40))
 
 
-def test_leave_out_names_parts_that_change_the_row() -> None:
+def test_leave_out_names_parts_that_change_the_row():
     model = one(level_but_for(TASKS, *[(1, 3)] * 5))
     assert set(model.gap.leave_out().flips) == {f"task-0{i}" for i in range(1, 6)}
     assert model.gap.leave_out({task.id: task.category for task in TASKS}).flips == (
@@ -137,7 +135,7 @@ def test_leave_out_names_parts_that_change_the_row() -> None:
     assert model.gap.leave_out()[:2] == (Fraction(8, 5) / 19, Fraction(2) / 19)
 
 
-def test_sensitivities_differ_by_definition() -> None:
+def test_sensitivities_differ_by_definition():
     no_command = {"command": None, "made_of": None, "no_unix_tools_passed": None}
     by_trial = {
         1: no_command | {"outcome": "refusal", "windows_aliases_passed": None},
@@ -176,22 +174,22 @@ def test_sensitivities_differ_by_definition() -> None:
     assert scored == {name: 80 if name in fewer else 100 for name in gaps}
 
 
-def test_analyse_refuses_a_measured_cell_without_a_mark() -> None:
+def test_analyse_refuses_a_measured_cell_without_a_mark():
     frame = make_frame(STUDY, TASKS, lambda cell: True)
     frame.loc[3, "passed"] = pd.NA
     with pytest.raises(UserError, match="model-x/bash/task-01/4"):
         analyse(frame, STUDY, TASKS)
 
 
-def test_plan_hash_changes_with_the_plan() -> None:
+def test_plan_hash_changes_with_the_plan():
     plan = plan_for(DESIGN_SHELLS)
     assert plan_sha256(plan) != plan_sha256(plan | {"alpha": 0.1})
     assert plan_sha256(plan) != plan_sha256(plan_for(DESIGN_SHELLS[::-1]))
 
 
 @pytest.mark.parametrize(
-    ("gap", "shown"), [("0.1", "+10.0"), ("0.099999", "+9.9999"), ("-0.049999", "−4.9999")]
+    "gap, shown", [("0.1", "+10.0"), ("0.099999", "+9.9999"), ("-0.049999", "−4.9999")]
 )
-def test_signed_gap_stays_in_its_band(gap: str, shown: str) -> None:
+def test_signed_gap_stays_in_its_band(gap, shown):
     assert signed(Fraction(gap)) == shown
     assert signed(Fraction(0)) == signed(-0.00001) == "0.0"

@@ -44,7 +44,7 @@ def words(svg: str) -> str:
     return " ".join("".join(node.itertext()) for node in ElementTree.fromstring(svg).iter())
 
 
-def test_third_shell_leaves_the_gap_alone() -> None:
+def test_third_shell_leaves_the_gap_alone():
     study, frame = study_of("bash", "pwsh", "zsh")
     (pair,) = analyse(frame, study, TASKS).contrasts
     two = make_study()
@@ -61,7 +61,7 @@ def test_third_shell_leaves_the_gap_alone() -> None:
     assert rate_cell(pair, "zsh") == rate(by_shell["zsh"])
 
 
-def test_third_shell_is_in_every_table(tmp_path: Path) -> None:
+def test_third_shell_is_in_every_table(tmp_path):
     text, figures = report_of(tmp_path, "bash", "pwsh", "zsh")
     assert "20 tasks (no named set) × 3 shells" in text
     assert "The gap is pass@1 in PowerShell less pass@1 in Bash" in text
@@ -79,7 +79,7 @@ def test_third_shell_is_in_every_table(tmp_path: Path) -> None:
     assert "Zsh" in words(figures["failures"]) and "Zsh" not in words(figures["gaps"])
 
 
-def test_another_contrast_has_its_own_words(tmp_path: Path) -> None:
+def test_another_contrast_has_its_own_words(tmp_path):
     text, figures = report_of(tmp_path, "bash", "zsh")
     assert "more often in Zsh 5 than in Bash?" in text
     assert headers(text)[0][:3] == ["model", "Bash", "Zsh"]

@@ -17,38 +17,38 @@ from tools.simulate.figures import SIZES, TABLES, claims_row
 from tools.simulate.pages import FIGURES, pages
 from tools.simulate.studies import passing, studies
 
-FOUND = json.loads(FIGURES.read_text(encoding="utf-8"))
+FOUND = json.loads(FIGURES.read_text())
 
 
-def test_pages_show_the_figures_as_they_were_simulated() -> None:
+def test_pages_show_the_figures_as_they_were_simulated():
     for path, text in pages().items():
-        assert path.read_text(encoding="utf-8") == text, path
+        assert path.read_text() == text, path
     assert {name: part["studies"] for name, part in FOUND.items()} == {
         name: count for name, (_, count) in TABLES.items()
     }
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.10])
-def test_row_simulated_again_is_the_one_of_the_table(gap: float) -> None:
+def test_row_simulated_again_is_the_one_of_the_table(gap):
     again = claims_row(20, 0.7, gap, 0.5, FOUND["claims"]["studies"])
     same = {"tasks": 20, "baseline": 0.7, "gap": gap, "spread": 0.5}
     (row,) = [row for row in FOUND["claims"]["rows"] if same.items() <= row.items()]
     assert row == pytest.approx(again, abs=1e-4)
 
 
-def test_readme_states_what_each_study_finds() -> None:
+def test_readme_states_what_each_study_finds():
     """Of a true gap of 10 points, over all populations that the figures have."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text()
     rows = [*FOUND["claims"]["rows"], *FOUND["design"]["rows"]]
     bank = len(load_tasks())
-    assert 0 <= bank - SIZES[-1] < 5, "the largest size stands for the whole bank: simulate again"
+    assert 0 <= bank - SIZES[-1] < 5, "the largest size must be near the bank's: simulate again"
     for tasks, shown in zip(SIZES, (*SIZES[:-1], bank), strict=True):
         found = [row["ahead"] for row in rows if (row["tasks"], abs(row["gap"])) == (tasks, 0.1)]
         low, high = (f"{100 * end:.0f}" for end in (min(found), max(found)))
         assert re.search(rf"\| {shown} \|[^|]+\|[^|]+\| {low} to {high} \|", readme), tasks
 
 
-def test_interval_keeps_its_level_and_coverage() -> None:
+def test_interval_keeps_its_level_and_coverage():
     for row in FOUND["claims"]["rows"]:
         assert row["wrongly ahead"] <= 0.062 and row["covers"] >= 0.92, row
     for row in FOUND["levels"]["rows"]:
@@ -58,7 +58,7 @@ def test_interval_keeps_its_level_and_coverage() -> None:
         assert 0.93 <= row["cost ratio covers"] <= 0.97
 
 
-def test_methods_on_arrays_are_the_reports() -> None:
+def test_methods_on_arrays_are_the_reports():
     rng = np.random.default_rng(4)
     for below, above in ((0.5, 0.6), (0.93, 0.96), (0.05, 0.12)):
         found = studies(passing(below, above, 0.5), 40, 20, 5, rng)

@@ -14,7 +14,12 @@ from fluency.archive.pack import make_archive
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.code_hashes import code_sha256
-from fluency.core.provenance import Provenance, ProvenanceCollector, read_startup_times
+from fluency.core.provenance import (
+    Provenance,
+    ProvenanceCollector,
+    of_checkout,
+    read_startup_times,
+)
 from fluency.core.records import (
     Answer,
     Execution,
@@ -41,12 +46,13 @@ from fluency.core.table import (
 )
 from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Task, load_tasks
-from fluency.execution.execute import execute_cell
+from fluency.execution.execute import execute_cell, why_ended
 from fluency.execution.image_content import content_sha256, shells_in
 from fluency.execution.protocol import Invocation
-from fluency.generation.generator import Generator
+from fluency.generation.conversation import request_after, shown_of
+from fluency.generation.generator import Generator, not_asked
 from fluency.generation.providers import answer_to as provided
-from fluency.generation.request import build_prompt, request_for
+from fluency.generation.request import requests_of
 from fluency.generation.store import AnswerStore
 from fluency.registration import preregister, with_registration
 from fluency.report.report import write_products
@@ -224,21 +230,30 @@ def measure(
     worlds: Callable[[Task, int], World] = world_for,
     asked: Callable[[Cell], str] = ASKED,
 ) -> Made:
-    """The records of a study below `root`, without products; `shells` are those of the image."""
+    """The records of a study below `root`, without products; the image holds `shells`."""
     study = study or make_study()
     made = Made(root, study, load_tasks(study.tasks))
     executor, store = sandbox or Executor(made.tasks, shells), AnswerStore(made.answers)
     generator = Generator(study, store=store)
-    tasks = {task.id: task for task in made.tasks}
-    for cell in made.cells:
+    tasks, before = {task.id: task for task in made.tasks}, None
+    for cell, request in requests_of(study, made.tasks, worlds).items():
         task = tasks[cell.task]
-        request = request_for(study, cell, build_prompt(task.prompt, cell.shell))
-        store.put(answer_to(request, reply(task, cell), asked(cell)))
-        generation = generator.generate(cell, request, task.sha256)
+        if cell.turn == 1:
+            before = None
+        if before and (why := why_ended(*before)):
+            generation = not_asked(before[0], cell, why)
+        else:
+            if before:
+                shown = shown_of(before[1])
+                request = request_after(before[0].answer, request, shown, cell.shell)
+            store.put(answer_to(request, reply(task, cell), asked(cell)))
+            generation = generator.generate(cell, request, task.sha256)
         # Timed to the second, and run in the second in which the answer came.
         utc = f"{generation.answer.received_utc[:19]}Z"
-        execution = execute_cell(study, task, generation, executor, worlds, utc)
+        earlier = before and before[1]
+        execution = execute_cell(study, task, generation, executor, worlds, utc, before=earlier)
         put_cell(made, task, generation, execution, worlds)
+        before = generation, execution
     generator.close()
     for shell in study.shells:
         image = {"image": executor.images[shell].model_dump(), "engine": executor.engine}
@@ -263,10 +278,9 @@ def gather(made: Made) -> Provenance:
     folder, view = made.results / made.study.study, made.view()
     write_table(folder / "cells.csv", view.rows())
     collector = ProvenanceCollector(made.study, map(view.records, made.cells))
-    collected = collector.provenance(
-        made.tasks, [CONFIG], read_startup_times(made.results, made.study.shells)
-    )
-    collected = collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
+    checkout = of_checkout([CONFIG]) | {key: FACTS[key] for key in ("commit", "dirty")}
+    start_up_s = read_startup_times(made.results, made.study.shells)
+    collected = collector.provenance(made.tasks, start_up_s, **checkout)
     provenance = with_registration(collected, made.study, made.tasks)
     write_record(folder / "provenance.json", provenance)
     return provenance

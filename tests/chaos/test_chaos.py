@@ -90,7 +90,7 @@ class StudyRun:
         tasks, trials = size
         self.folder, self.cells = folder, 2 * tasks * trials
         self.service = Service()
-        self.project = Project.make(folder / "disk" / "project")
+        self.project = Project.make(folder / "disk/project")
         self.project.configure(
             study="chaos", trials=trials, tasks=task_sets()[PILOT].tasks[:tasks],
             conditions=["as_designed"], models=[model(self.service.url)],

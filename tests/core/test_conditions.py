@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -18,7 +17,7 @@ POWERSHELL = SHELLS["pwsh"]
 
 
 def aliases(name: str) -> dict[str, str]:
-    recorded = json.loads((DATA / name).read_text(encoding="utf-8"))
+    recorded = json.loads((DATA / name).read_text())
     return {each["Name"]: each["Definition"] for each in recorded}
 
 
@@ -69,7 +68,7 @@ def test_condition_applies_to_call_of_alias_or_doubt(command):
 )  # fmt: skip
 def test_condition_applies_not_without_call_of_alias(command):
     assert not condition_applies(WINDOWS, POWERSHELL, command)
-    assert condition_applies(WINDOWS, replace(POWERSHELL, grammar=None), command)
+    assert condition_applies(WINDOWS, POWERSHELL.model_copy(update={"grammar": None}), command)
     # This one runs every answer.
     assert condition_applies(CONDITIONS["no_unix_tools"], POWERSHELL, command)
 

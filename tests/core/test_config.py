@@ -20,7 +20,7 @@ DEFAULT = read_yaml(CONFIG)
 def test_committed_configs_are_the_design():
     study = read_study()
     assert [(m.served_by, study.trials) for m in study.models] == [("embedded", 5)]
-    study = read_study(ROOT / "config" / "study.yaml")
+    study = read_study(ROOT / "config/study.yaml")
     assert (study.tasks, study.trials, study.shells) == ("pilot-20", 5, ["bash", "pwsh"])
     assert [model.id for model in study.models] == ["claude-opus-4-7", "claude-sonnet-4-6"]
     assert study.budget.confirm_usd == 0, "a paid study always asks"
@@ -31,29 +31,29 @@ def one(**keys):
 
 
 @pytest.mark.parametrize(
-    ("change", "key", "says"),
+    "change, key, says",
     [
         ({"trails": 4}, "trails", 'unknown key\nHint: did you mean "trials"?'),
         ({"colour": 4}, "colour", "unknown key\nHint: docs/config.md lists every key"),
         ({"sandbox": {"limits": {"pid": 9}}}, "sandbox.limits.pid", 'did you mean "pids"?'),
         ({"trials": 0}, "trials", "greater than or equal to 1"),
-        ({"trials": "many"}, "trials", "Hint: write a whole number, as in `trials: 5`"),
+        ({"trials": "many"}, "trials", 'found "many": Input should be a valid integer'),
         ({"trials": True}, "trials", "found true"),
-        ({"shells": []}, "shells", "Hint: write at least one entry, as in `shells: [bash, pwsh]`"),
-        ({"tasks": 20}, "tasks", "Hint: write a list, as in `tasks: [one, two]`"),
-        ({"seeds": [11, "24"]}, "seeds.1", "as in `seeds: 5`"),
-        ({"budget": 5}, "budget", "indented below `budget:`"),
+        ({"shells": []}, "shells", "at least 1 item"),
+        ({"tasks": 20}, "tasks", "found 20: Input should be a valid"),
+        ({"seeds": [11, "24"]}, "seeds.1", "valid integer"),
+        ({"budget": 5}, "budget", "valid dictionary"),
         ({"shells": ["fish"]}, "shells.0", "there is no shell 'fish'; there are: bash, pwsh"),
         ({"shells": ["bsh"]}, "shells.0", "there is no shell 'bsh'; did you mean \"bash\"?"),
         ({"shells": ["bash", "bash"]}, "", "must be different"),
         ({"seeds": [2, 4]}, "", "one odd and one even"),
-        ({"models": []}, "models", "as in `models: [{alias: opus, id: claude-opus-4-7}]`"),
+        ({"models": []}, "models", "at least 1 item"),
         ({"confirm": False}, "confirm", "'ask' or 'yes'"),
         ({"models": [{"alias": "a/../b", "id": "b"}]}, "models.0.alias", "pattern"),
         ({"models": [{"id": "b"}]}, "models.0.alias", "missing"),
         ({"models": [{"alias": "a", "id": name} for name in "bc"]}, "", "must be different"),
         (one(temperature=7.0), "models.0.temperature", "less than or equal to 2"),
-        (one(temperature="x"), "models.0.temperature:", "`temperature: 0.5`"),
+        (one(temperature="x"), "models.0.temperature:", 'found "x"'),
         ({"seeds": [1, 2**60]}, "seeds.1", "less than or equal to 9007199254740991"),
         *[
             (one(extra_body={"x": x}), "models.0.extra_body", "not portable JSON")
@@ -95,7 +95,7 @@ def test_study_takes_dates_and_booleans_as_text():
 
 
 @pytest.mark.parametrize(
-    ("content", "where", "says", "hint"),
+    "content, where, says, hint",
     [
         ("a: [1", "mine.yaml", "not YAML", "indentation"),
         ("", "mine.yaml", "no keys", "key: value"),

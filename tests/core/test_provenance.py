@@ -8,7 +8,13 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.common.git import git_state
 from fluency.common.source_hash import library_versions
-from fluency.core.provenance import Provenance, ProvenanceCollector, Sampling, read_provenance
+from fluency.core.provenance import (
+    Provenance,
+    ProvenanceCollector,
+    Sampling,
+    of_checkout,
+    read_provenance,
+)
 from fluency.core.records import Execution, Generation, Score
 from fluency.core.table import CellRecords, load_records
 from tests.archive.factory import make, make_study
@@ -25,7 +31,7 @@ def collected(made, change=lambda records: records, start_up_s=None) -> Provenan
         return change(load_records(made.results, cell))
 
     collector = ProvenanceCollector(made.study, map(load, made.cells))
-    return collector.provenance(made.tasks, [], start_up_s or {})
+    return collector.provenance(made.tasks, start_up_s or {}, **of_checkout([]))
 
 
 def test_provenance_states_what_was_measured(made):
@@ -106,7 +112,7 @@ OTHERS = ["", "x", "../x", "A" * 64, "0" * 63, "0" * 64 + "\n", "\x1b[2J" + "0" 
 
 
 @pytest.mark.parametrize(
-    ("kind", "place", "names"),
+    "kind, place, names",
     [
         (Generation, "/generations/", ["request_key", "task_sha256", "received_utc"]),
         (Execution, "/executions/", ["request_key", "world_sha256", "content_sha256"]),

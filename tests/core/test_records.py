@@ -39,7 +39,7 @@ def test_records_read_back(made, cell, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    "change, says",
     [
         ({"schema_version": RECORD_SCHEMA + 1}, "schema_version: Input should be less than or"),
         ({"schema_version": 0}, "schema_version: Input should be greater"),
@@ -51,7 +51,7 @@ def test_read_record_names_wrong_key_and_file(made, cell, tmp_path, change, says
     for stage, kind in RECORD_TYPES.items():
         value = json.loads(record_path(made.results, stage, cell).read_bytes()) | change
         path = tmp_path / f"{stage}.json"
-        path.write_text(json.dumps(value), encoding="utf-8")
+        path.write_text(json.dumps(value))
         with pytest.raises(UserError) as caught:
             read_record(kind, path)
         assert says in caught.value.what and caught.value.where == str(path)

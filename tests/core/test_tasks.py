@@ -14,7 +14,7 @@ from fluency.core.task_world import expected_in, world_for
 from fluency.core.tasks import SETS, load_task, load_tasks, set_name, task_sets
 from fluency.world import build_world
 
-GOOD = yaml.safe_load((TASKS / "tree-size-bytes" / "task.yaml").read_text(encoding="utf-8"))
+GOOD = yaml.safe_load((TASKS / "tree-size-bytes/task.yaml").read_text())
 ANSWER = "def expected(world, processes):\n    return ['1', '2']\n"
 
 
@@ -23,14 +23,14 @@ def write(
 ) -> Path:
     place = root / folder
     place.mkdir(parents=True)
-    (place / "task.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+    (place / "task.yaml").write_text(yaml.safe_dump(values))
     if answer is not None:
-        (place / "answer.py").write_text(answer, encoding="utf-8")
+        (place / "answer.py").write_text(answer)
     return place
 
 
 @pytest.mark.parametrize(
-    ("values", "key", "what"),
+    "values, key, what",
     [
         (GOOD | {"promt": "x"}, "promt", "unknown key"),
         (GOOD | {"version": 0}, "version", "greater than or equal to 1"),
@@ -78,7 +78,7 @@ def test_load_task_names_folder_without_task(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("file", "code", "what"),
+    "file, code, what",
     [
         (
             "answer.py",
@@ -134,7 +134,7 @@ def bank(tmp_path) -> Path:
 
 
 def write_sets(bank: Path, sets: object) -> Path:
-    (bank / SETS).write_text(yaml.safe_dump(sets), encoding="utf-8")
+    (bank / SETS).write_text(yaml.safe_dump(sets))
     return bank
 
 
@@ -149,7 +149,7 @@ def test_task_sets_nest_and_cover_every_folder():
         "name a further task in a set of its own"
     )
     assert len(load_tasks(PILOT)) == 20
-    configs = [[], *([ROOT / "config" / f"{name}.yaml"] for name in ("demo", "study"))]
+    configs = [[], *([ROOT / f"config/{name}.yaml"] for name in ("demo", "study"))]
     assert [read_study(*files).tasks for files in configs] == [EASY, EASY, PILOT]
 
 
@@ -170,7 +170,7 @@ def test_private_tasks_are_outside_the_project_under_ids_of_their_own(tmp_path, 
 def test_load_tasks_orders_by_id_and_reads_no_other(bank):
     assert [task.id for task in load_tasks("all", bank)] == [*TWO, "worker-queues"]
     assert [task.id for task in load_tasks(["worker-queues"], bank)] == ["worker-queues"]
-    (bank / "worker-queues" / "task.yaml").write_text("a: [\n")
+    (bank / "worker-queues/task.yaml").write_text("a: [\n")
     assert [task.id for task in load_tasks("small", bank)] == TWO
     with pytest.raises(UserError, match="not YAML"):
         load_tasks("all", bank)
@@ -183,7 +183,7 @@ def small(**changes: object) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("sets", "wanted", "what", "where"),
+    "sets, wanted, what, where",
     [
         ({}, "smal", "there are: other, all; tasks by id are a list", "tasks: smal"),
         ({}, "othr", 'Hint: did you mean "other"?', "tasks: othr"),
@@ -191,7 +191,7 @@ def small(**changes: object) -> dict:
         (small(hue=1), "small", "docs/adding-a-task.md lists", "small.hue"),
         (small(tasks=["lost"]), "small", "there is no such task", "tasks: small: lost"),
         (small(tasks=TWO[:1] * 2), "small", "must be different", "small.tasks"),
-        (small(tasks=[]), "small", "at least one entry", "small.tasks"),
+        (small(tasks=[]), "small", "at least 1 item", "small.tasks"),
     ],
 )
 def test_load_tasks_names_mistake_in_sets(bank, sets, wanted, what, where):

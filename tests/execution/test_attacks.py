@@ -212,7 +212,7 @@ def outcomes(sandbox, engine) -> dict[str, tuple[Result, float]]:
         return dict(pool.map(mount, runs))
 
 
-@pytest.mark.parametrize(("run", "attack"), MOUNTED)
+@pytest.mark.parametrize("run, attack", MOUNTED)
 def test_the_attack_loses(outcomes, run, attack):
     result, took = outcomes[f"{run.__name__} {attack.name}"]
     assert attack.holds(result), result

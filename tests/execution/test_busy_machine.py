@@ -91,5 +91,5 @@ def test_canary_interrupted_stops_the_run(sandbox, monkeypatch):
 
 
 def test_patience_is_the_runners():
-    runners = (SANDBOX / "command.py").read_text(encoding="utf-8")
+    runners = (SANDBOX / "command.py").read_text()
     assert f"PATIENCE = 10, 0.01, {PATIENCE}\n" in runners

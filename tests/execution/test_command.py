@@ -65,7 +65,7 @@ KEPT = [
 
 
 @pytest.mark.parametrize(
-    ("reply", "strict", "lenient", "fenced"),
+    "reply, strict, lenient, fenced",
     [
         ("  ls -l \n\n", "ls -l", "ls -l", False),
         *[(fenced, "ls", "ls", True) for fenced in FENCED],

@@ -135,7 +135,7 @@ def program(path: Path, script: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "there", "lacking"),
+    "kernel, there, lacking",
     [
         ("N", [], "docker.io iptables"),
         ("Y", [], "docker.io iptables apparmor"),
@@ -180,7 +180,7 @@ exec unshare --net {dockerd} -H unix://{folder}/d.sock --data-root {folder}/data
 @pytest.mark.engine
 @pytest.mark.usefixtures("second_daemon")
 @pytest.mark.parametrize(
-    ("refuses", "bridge", "tried", "said"),
+    "refuses, bridge, tried, said",
     [
         ('[ "$*" = "" ]', "/nowhere", 2, "--network host"),
         ("true", "/tmp", 1, "ip link delete docker0"),
@@ -192,7 +192,7 @@ def test_start_daemon_that_refuses_a_bridge(tmp_path, monkeypatch, refuses, brid
     log, dockerd = tmp_path / "log", shutil.which("dockerd")
     (tmp_path / "bin").mkdir()
     script = DOCKERD.format(refuses=refuses, dockerd=dockerd, folder=tmp_path)
-    program(tmp_path / "bin" / "dockerd", script)
+    program(tmp_path / "bin/dockerd", script)
     for name, value in (("DOCKER_HOST", f"unix://{tmp_path}/d.sock"), ("BRIDGE", bridge)):
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")

@@ -22,7 +22,7 @@ def study_with(conditions: list[str]) -> Study:
 
 
 @pytest.mark.parametrize(
-    ("shell", "conditions", "runs"),
+    "shell, conditions, runs",
     [
         ("bash", ALL, ["as_designed"]), ("pwsh", BOTH, BOTH), ("pwsh", BOTH[::-1], BOTH),
         ("pwsh", ["as_designed"], ["as_designed"]), ("pwsh", ALL, ALL),
@@ -66,7 +66,7 @@ class OneCell:
         self.made: Made = measure(root, make_study(("stale-lockfiles",), trials=1))
         self.cell: Cell = next(cell for cell in self.made.cells if cell.shell == "bash")
         self.sandbox = Broken(self.made.tasks, ("bash", "pwsh"))
-        self.output = self.made.results / "executions" / f"{self.cell.path}.json"
+        self.output = self.made.results / f"executions/{self.cell.path}.json"
         self.output.unlink()
         monkeypatch.setattr("fluency.workflow.pipeline.RESULTS", self.made.results)
         self.pipeline = Pipeline(self.made.study.model_dump(mode="json", exclude_none=True))
@@ -74,7 +74,7 @@ class OneCell:
 
     def execute(self, *errors: SandboxError) -> Execution:
         self.sandbox.errors = errors
-        generation = self.made.results / "generations" / f"{self.cell.path}.json"
+        generation = self.made.results / f"generations/{self.cell.path}.json"
         files = Rule([str(generation)]), [str(self.output)]
         log = [str(self.made.root / "log")]
         self.pipeline.execute(self.cell.path.split("/"), *files, log=log)
@@ -121,4 +121,4 @@ def test_execute_gives_up_after_three_attempts(one):
     assert one.execute().unmeasured == record.unmeasured
     assert one.sandbox.ran == ran, "not tried again"
     one.sandbox.change_images(content_sha256="e" * 64)
-    assert (one.execute().attempts, one.execute().unmeasured) == (1, None), "counted anew"
+    assert (one.execute().attempts, one.execute().unmeasured) == (1, None), "counted again"

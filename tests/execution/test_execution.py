@@ -280,7 +280,7 @@ COMMAND = (
 )
 
 
-def test_thirty_times_the_same(sandbox):
+def test_twelve_times_the_same(sandbox):
     def once(_: int) -> str:
         """The document without what may differ: times, process ids, memory."""
         result = bash(sandbox, COMMAND, "processes", "http")
@@ -289,7 +289,7 @@ def test_thirty_times_the_same(sandbox):
         return canonical_json([document, result.used.oom_killed, result.used.written_bytes])
 
     with ThreadPoolExecutor(sandbox.parallel) as pool:
-        documents = list(pool.map(once, range(30)))
+        documents = list(pool.map(once, range(12)))
     assert len(set(documents)) == 1, sorted(set(documents), key=documents.count)[:2]
     assert '"exit_code":5' in documents[0] and "vox-worker" in documents[0]
 

@@ -60,7 +60,7 @@ def test_run_after_an_error_needs_a_sane_canary(sandbox, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("script", "before", "after"),
+    "script, before, after",
     [
         ("trap '' TERM; sleep 600", "did not end within 5 s", "did not end within 5 s"),
         ('printf \'{"protocol": 1, "res\'; exit 9', "no whole result document", "exit code 9"),
@@ -243,7 +243,7 @@ head -c 150M /dev/urandom > "$last.d" && tar -cf "$last" -C / "${last#/}.d" 2>/d
 @pytest.mark.usefixtures("second_daemon")
 def test_ensure_image_on_full_disk(tmp_path, monkeypatch):
     """On a private engine with 48 MB of disk, without network, and so without a registry."""
-    data, maker = tmp_path / "data", tmp_path / "bin" / "mmdebstrap"
+    data, maker = tmp_path / "data", tmp_path / "bin/mmdebstrap"
     for folder in (data, maker.parent):
         folder.mkdir()
     maker.write_text(STAND_IN)

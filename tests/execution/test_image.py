@@ -7,7 +7,6 @@ import secrets
 import tarfile
 import time
 from contextlib import suppress
-from dataclasses import replace
 
 import docker
 import pytest
@@ -15,11 +14,11 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.common.paths import SANDBOX
 from fluency.core.records import ImageInfo
-from fluency.core.shells import DESIGN_SHELLS, SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS, Install
 from fluency.execution import image
+from fluency.execution.archives import architecture_of, archive_origin
 from fluency.execution.base_image import run_build
 from fluency.execution.image_content import REPOSITORY, content_sha256
-from fluency.execution.powershell import archive_origin, pinned, release_name
 from tests.waiting import wait_for
 
 FIRST = SHELLS[DESIGN_SHELLS[0]]
@@ -27,12 +26,19 @@ FIRST = SHELLS[DESIGN_SHELLS[0]]
 
 def test_content_hash_covers_shells(monkeypatch):
     before, other = content_sha256(["bash"]), content_sha256(["pwsh"])
-    changed = ({"argv": ("/usr/bin/bash", "-c")}, {"version_command": "echo 5"}, {"packages": ()})
+    changed = (
+        {"argv": ["/usr/bin/bash", "-c"]},
+        {"version_command": "echo 5"},
+        {"install": Install()},
+    )
     for fact in changed:
-        monkeypatch.setitem(SHELLS, FIRST.name, replace(FIRST, **fact))
+        monkeypatch.setitem(SHELLS, FIRST.name, FIRST.model_copy(update=fact))
         assert content_sha256(["bash"]) != before and content_sha256(["pwsh"]) == other
     monkeypatch.setitem(SHELLS, FIRST.name, FIRST)
     assert content_sha256(["bash"]) == before
+
+
+PINS = SHELLS["pwsh"].install.archive.sha256
 
 
 def test_dockerfile_defaults_are_the_shells():
@@ -40,6 +46,13 @@ def test_dockerfile_defaults_are_the_shells():
     assert dict(
         re.findall(r'^ARG (SHELL\w+)="(.*)"$', text, re.MULTILINE)
     ) == image.build_arguments("pwsh")
+    pins = {
+        f"SHA256_{name}": digest
+        for name, digest in zip(("AMD64", "ARM64"), PINS.values(), strict=True)
+    }
+    (version,) = set(re.findall(r"\d+\.\d+\.\d+", str(SHELLS["pwsh"].install.archive.file)))
+    stated = dict(re.findall(r"^ARG POWERSHELL_(\w+)=(.*)$", text, re.MULTILINE))
+    assert stated == {"VERSION": version, **pins}
 
 
 FACTS = {"image_id": "i", "content_sha256": "c" * 64, "packages_sha256": "d" * 64}
@@ -47,7 +60,7 @@ FACTS |= {"base": "b", "architecture": "a"}
 INFO = ImageInfo(shells={"bash": "5.2", "pwsh": "7.6.5"}, **FACTS)
 
 
-@pytest.mark.parametrize(("pwsh", "kept"), [("7.6.5", True), (None, False), ("7.6.4", False)])
+@pytest.mark.parametrize("pwsh, kept", [("7.6.5", True), (None, False), ("7.6.4", False)])
 def test_forget_other_image_by_shells(tmp_path, pwsh, kept):
     record = tmp_path / "image.json"
     image.forget_other_image(INFO, record)  # no record is fine
@@ -56,11 +69,11 @@ def test_forget_other_image_by_shells(tmp_path, pwsh, kept):
     assert record.exists() is kept
 
 
-X64, ARM64 = (pinned()[release_name(machine)] for machine in ("amd64", "arm64"))
+X64, ARM64 = (PINS[architecture_of(machine)] for machine in ("amd64", "arm64"))
 
 
 @pytest.mark.parametrize(
-    ("label", "architecture", "archives", "unofficial"),
+    "label, architecture, archives, unofficial",
     [
         ("download", "amd64", {"pwsh": X64}, []), ("download", "arm64", {"pwsh": ARM64}, []),
         (X64, "amd64", {"pwsh": X64}, []), ("ab" * 32, "amd64", {"pwsh": "ab" * 32}, ["pwsh"]),
@@ -68,7 +81,7 @@ X64, ARM64 = (pinned()[release_name(machine)] for machine in ("amd64", "arm64"))
     ],
 )  # fmt: skip
 def test_archive_origin_by_label(label, architecture, archives, unofficial):
-    assert archive_origin(label, architecture) == (archives, unofficial)
+    assert archive_origin("pwsh", label, architecture) == (archives, unofficial)
 
 
 @pytest.mark.engine

@@ -1,4 +1,4 @@
-"""The protocol: a condition changes its own fields; all but a whole document is an error."""
+"""The protocol: a condition changes its own fields; anything except a whole document is an error."""
 
 import base64
 import json
@@ -54,7 +54,7 @@ def test_encode_condition_changes_its_fields_only():
 
 
 @pytest.mark.parametrize(
-    ("document", "says"),
+    "document, says",
     [
         *[(sent, "no whole result") for sent in (b"", b"\xff\xfe", WHOLE[:-20], WHOLE * 2, b"[]")],
         (DOCUMENT | {"protocol": 0}, "another protocol"),

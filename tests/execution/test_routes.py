@@ -67,7 +67,7 @@ def test_routes_with_only_refusals_allow_no_method(service):
 
 
 @pytest.mark.parametrize(
-    ("query", "value"),
+    "query, value",
     [
         *[(query, "second") for query in ("after=7f", "per_page=100&after=7f", "after=%37%66&x")],
         *[(query, "unknown") for query in ("after=7F", "after=", "after=no&after=7f")],
@@ -81,7 +81,7 @@ def test_routes_first_whose_query_holds(service, query, value):
 
 
 @pytest.mark.parametrize(
-    ("sent", "meant"),
+    "sent, meant",
     [
         ("a%20b", "a b"), ("a+b", "a b"), ("a%2Bb", "a+b"), ("100%25", "100%"), ("100%", "100%"),
         ("a=b=c", "a=b=c"), ("50% off", "50% off"), ("%zz%4", "%zz%4"), ("%C3%BC", "\u00fc"), ("%FF", "\ufffd"),
@@ -101,7 +101,7 @@ def test_routes_header_name_in_any_case(service):
 
 
 @pytest.mark.parametrize(
-    ("content_type", "body", "status"),
+    "content_type, body, status",
     [
         ("application/json", b'{"kind": "usage"}', 202),
         ("Application/JSON; charset=utf-8", b'{\n  "kind":"usage"\n}\n', 202),
@@ -149,7 +149,7 @@ def test_routes_job_has_its_own_steps(service):
 
 
 @pytest.mark.parametrize(
-    ("tag", "asked", "status"),
+    "tag, asked, status",
     [
         *[('"a"', asked, 304) for asked in ('"a"', 'W/"a"', '"b", "a"', "*")],
         *[('W/"a"', '"a"', 304), ('"a"', '"A"', 200), ('"a-gzip"', '"a"', 200), ('"a"', "a", 200)],

@@ -20,7 +20,7 @@ from tools import seccomp_profile as tool
 
 LESS = tool.reductions()
 DEFAULT = read_json(tool.FOLDER / LESS["base"]["file"])
-PROBE = Path(__file__).with_name("probe_syscalls.py").read_text(encoding="utf-8")
+PROBE = Path(__file__).with_name("probe_syscalls.py").read_text()
 NOT_THERE = 15
 """A type of socket that the kernel knows none of; it says so before it looks at the family."""
 FAMILIES = range(1, 46)
@@ -52,8 +52,8 @@ OURS = granted(json.loads(measures.profile())["syscalls"], for_capability=False)
 
 def test_profile_is_what_the_tool_makes():
     assert sha256_file(tool.FOLDER / LESS["base"]["file"]) == LESS["base"]["sha256"]
-    assert "Apache License" in (tool.FOLDER / "LICENSE").read_text(encoding="utf-8")
-    assert tool.profile_text() == measures.PROFILE.read_text(encoding="utf-8"), "run `make pages`"
+    assert "Apache License" in (tool.FOLDER / "LICENSE").read_text()
+    assert tool.profile_text() == measures.PROFILE.read_text(), "run `make pages`"
 
 
 def test_profile_is_default_less_the_list():

@@ -40,7 +40,7 @@ def test_tree_belongs_to_the_commands_user(sandbox):
 
 
 @pytest.mark.parametrize(
-    ("command", "changes", "size"),
+    "command, changes, size",
     [
         ("echo new > made.txt; mkdir -p a/b; echo x > a/b/c", {"created": ["a", "a/b", "a/b/c", "made.txt"]}, 6),
         ("echo longer > README.md", {"changed": ["README.md"]}, 7),
@@ -167,7 +167,7 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("run", "command", "why"), UNKNOWN)
+@pytest.mark.parametrize("run, command, why", UNKNOWN)
 def test_state_beyond_a_limit_is_unknown(sandbox, run, command, why):
     began = time.monotonic()
     result = run(sandbox, command)
@@ -191,7 +191,7 @@ GIT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("run", "command"), GIT)
+@pytest.mark.parametrize("run, command", GIT)
 def test_git_works_in_a_world(sandbox, run, command):
     world = seeded()
     shell = "bash" if run is bash else "pwsh"
@@ -214,7 +214,7 @@ ENDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("run", "command", "left"), ENDS)
+@pytest.mark.parametrize("run, command, left", ENDS)
 def test_processes_that_may_end(sandbox, run, command, left):
     """They run as the command's user; what else runs as that user is left by the command."""
     world = World(1, processes=JOBS)

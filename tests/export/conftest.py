@@ -14,4 +14,4 @@ def interop() -> Path:
     command = ["make", "-s", ".venv-interop/.made"]
     made = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert made.returncode == 0, made.stdout + made.stderr
-    return ROOT / ".venv-interop" / "bin"
+    return ROOT / ".venv-interop/bin"

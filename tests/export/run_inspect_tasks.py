@@ -51,4 +51,4 @@ if __name__ == "__main__":
     out = Path(sys.argv[1])
     logs = str(out.parent / "logs")
     found = {shell: asked(shell, logs) for shell in ("bash", "pwsh")}
-    out.write_text(json.dumps(found | {"agreement": campaign(120, 4)}))
+    out.write_text(json.dumps(found | {"agreement": campaign(200, 4)}))

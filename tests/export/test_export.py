@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fluency.cli import main
-from fluency.core.table import COLUMNS
+from fluency.core.table import COLUMNS, OF_TURNS
 from fluency.export import FORMATS
 from tests.archive.factory import archived, make, make_study
 
@@ -29,12 +29,12 @@ def test_export_writes_table_and_dictionary(packed, tmp_path, capsys):
     assert export(packed, folder) == 0
     assert str(folder / "cells.csv") in capsys.readouterr().out
     assert {path.name for path in folder.iterdir()} == {"cells.csv", "datapackage.json"}
-    package = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))
+    package = json.loads((folder / "datapackage.json").read_text())
     assert packed.name in package["description"]
     assert "PROVEN" in package["description"]
     (resource,) = package["resources"]
     fields = resource["schema"]["fields"]
-    assert [field["name"] for field in fields] == COLUMNS
+    assert [field["name"] for field in fields] == [n for n in COLUMNS if n not in OF_TURNS]
     assert all(field["description"] for field in fields)
     frame = pd.read_csv(folder / resource["path"], dtype=str, keep_default_na=False)
     assert not frame.duplicated(resource["schema"]["primaryKey"]).any() and len(frame) == 16

@@ -41,15 +41,15 @@ def test_harbor_folders_have_harbors_form(written):
     expected = {f"{task}-{shell}" for task in SAMPLE for shell in SHELLS}
     assert {path.name for path in written.iterdir()} == expected
     for folder in written.iterdir():
-        config = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
+        config = tomllib.loads((folder / "task.toml").read_text())
         assert config["task"]["name"] == f"agent-shell-fluency/{folder.name}"
         assert config["schema_version"] == "1.4"
         assert config["artifacts"] == ["/answer"]
         assert config["verifier"]["environment_mode"] == "separate"
         assert READY in config["environment"]["healthcheck"]["command"]
-        assert READY in (folder / "environment" / "stage.py").read_text(encoding="utf-8")
+        assert READY in (folder / "environment/stage.py").read_text()
         task, _, shell = folder.name.rpartition("-")
-        text = (folder / "instruction.md").read_text(encoding="utf-8")
+        text = (folder / "instruction.md").read_text()
         first = SHELLS[shell].prompt_line.split(".")[0]
         prompt = load_tasks([task])[0].prompt.strip()
         assert all(part in text for part in (prompt, "`/answer/command`", first))
@@ -62,7 +62,7 @@ def test_harbor_folders_have_harbors_form(written):
 def test_harbor_environment_hides_the_verifier(written):
     for task in load_tasks(SAMPLE):
         folder = written / f"{task.id}-bash"
-        rule = json.loads((folder / "tests/rule.json").read_text(encoding="utf-8"))
+        rule = json.loads((folder / "tests/rule.json").read_text())
         first, *others = (folder / f"tests/worlds/{seed}.gz" for seed in rule["seeds"])
         files = [task.folder / "answer.py", folder / "tests/verifier.py"]
         hidden = [file.read_bytes() for file in files]
@@ -160,7 +160,7 @@ def started(client: docker.APIClient, tag: str) -> Iterator[Container]:
 @contextmanager
 def environment(sandbox: Sandbox, source: Path, folder: Path) -> Iterator[str]:
     """The image of an environment: the sandbox image and the exporter's lines of its Dockerfile."""
-    assert (source / "Dockerfile").read_text(encoding="utf-8").endswith(TAIL)
+    assert (source / "Dockerfile").read_text().endswith(TAIL)
     for file in ("stage.py", "world.gz"):
         shutil.copy(source / file, folder)
     (folder / "Dockerfile").write_text(f"FROM {sandbox.images['pwsh'].image_id}\n{TAIL}")

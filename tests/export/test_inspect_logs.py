@@ -65,7 +65,7 @@ def again(made, task, generation, failed=()):
 def found(interop, packed, odd, tmp_path_factory):
     """What Inspect reads: archive -> model -> what tests/export/read_inspect_logs.py found."""
     folder = tmp_path_factory.mktemp("exported")
-    script = ROOT / "tests" / "export" / "read_inspect_logs.py"
+    script = ROOT / "tests/export/read_inspect_logs.py"
     command = [interop / "python", script, folder, packed, odd]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr

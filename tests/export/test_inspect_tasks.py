@@ -15,7 +15,7 @@ pytestmark = pytest.mark.engine
 def ran(sandbox, interop, tmp_path_factory):
     """What tests/export/run_inspect_tasks.py found; the sandbox fixture has built the image."""
     out = tmp_path_factory.mktemp("inspect") / "found.json"
-    command = [interop / "python", ROOT / "tests" / "export" / "run_inspect_tasks.py", out]
+    command = [interop / "python", ROOT / "tests/export/run_inspect_tasks.py", out]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(out.read_text())
@@ -42,6 +42,6 @@ def test_inspect_gives_no_score_for_missing_shell(ran, sandbox):
 
 def test_inspect_repeats_recorded_verdicts(ran):
     found = ran["agreement"]
-    assert found["commands"] >= 11
+    assert found["commands"] >= 4
     assert found["verdicts"] == 2 * found["commands"]
     assert found["differences"] == []

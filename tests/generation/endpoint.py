@@ -183,7 +183,7 @@ BILLED = {
     "huge": _message("x" * 10_000_000),
 }
 BILLED["silent"] = _message("", usage={"input_tokens": 9, "output_tokens": 0})
-"""Replies that a service may have billed, and that are no answers."""
+"""Replies that a service may have billed, and that are not answers."""
 ONLY_THOUGHT = _message(content=[THINKING | {"thinking": "Hm"}])
 TROUBLES = {
     **{str(status): error(status, "api_error", "no") for status in (408, 409, 425, 499, 500, 501)},

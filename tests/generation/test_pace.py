@@ -67,7 +67,7 @@ def test_a_stop_wakes_those_who_wait(endpoint, store):
 
 
 @pytest.mark.parametrize(
-    ("given", "seconds"),
+    "given, seconds",
     [
         ({"retry-after": "7"}, 7), ({"retry-after": "0.5"}, 0.5),
         ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
@@ -233,7 +233,7 @@ SLOWER = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 8}
 
 
 @pytest.mark.parametrize(
-    ("name", "attempts"), [("cut-JSON", 3), ("overloaded", 4), ("reset-after", 4), ("bad-key", 1)]
+    "name, attempts", [("cut-JSON", 3), ("overloaded", 4), ("reset-after", 4), ("bad-key", 1)]
 )
 def test_while_the_first_call_waits_nobody_else_asks(name, attempts, endpoint, store):
     study = study_of(SLOWER)

@@ -85,7 +85,7 @@ THINKS = {"type": "enabled", "budget_tokens": 1024}
 
 
 @pytest.mark.parametrize(
-    ("key", "entry"),
+    "key, entry",
     [
         ("extra_body", {"extra_body": {"temperature": 1}}),
         ("extra_body", {"extra_body": {"messages": []}}),
@@ -114,7 +114,7 @@ def test_what_cannot_be_sent_or_would_make_the_record_untrue_is_refused(key, ent
 
 
 @pytest.mark.parametrize(
-    ("says", "entry"),
+    "says, entry",
     [
         ("extra_headers.x-team", {"extra_headers": {"x-team": "a\nb"}}),
         ("extra_headers.x team", {"extra_headers": {"x team": "a"}}),
@@ -206,7 +206,7 @@ def test_the_readme_states_the_price_that_the_plan_computes():
         nothing = AnswerStore(TASKS[0].folder / "none")
         made = estimate_cost(study, load_tasks(study.tasks), nothing)
         prices.append((f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}"))
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text()
     assert re.findall(r"\| \$([\d.]+) \| \$(\d+\.\d+) \|", readme) == prices
 
 
@@ -243,8 +243,8 @@ def test_a_model_that_is_not_in_the_table_is_expected_to_write_sixty_tokens(stor
 
 
 def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
-    told = {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells}
-    assert told == {PREAMBLE}
+    said = {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells}
+    assert said == {PREAMBLE}
     assert PREAMBLE == (
         "The current directory is the root of a Rust cargo workspace on a Linux machine. The usual "
         "Linux command-line tools are installed, interpreters of other languages are not. All "

@@ -155,7 +155,7 @@ def test_refused_prompt_counts_once_and_shows_that_the_model_can_be_asked(endpoi
 
 
 @pytest.mark.parametrize(
-    ("url", "tried_again"),
+    "url, tried_again",
     [
         ("http://127.0.0.1:9", True),
         *[(url, False) for url in ("http://no-such-host.invalid", "https://127.0.0.1:{port}")],

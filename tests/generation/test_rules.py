@@ -125,7 +125,7 @@ def entry_of(name: str, wire: str, setting: str) -> ModelConfig:
     return ModelConfig.model_validate(entry)
 
 
-@pytest.mark.parametrize(("name", "wire", "setting", "outcome"), CASES)
+@pytest.mark.parametrize("name, wire, setting, outcome", CASES)
 def test_setting_is_refused_warned_of_or_sent(name, wire, setting, outcome):
     entry = entry_of(name, wire, setting)
     if outcome == "refused":

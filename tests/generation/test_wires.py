@@ -317,7 +317,7 @@ NO_ADDRESSES = ["localhost:1234", "ftp://x", "", "http://", "http://h:99999", "h
 NO_ADDRESSES += ["http://a b", "http://h?key=1", "http://h/#1", "https://me:secret@host"]
 
 
-@pytest.mark.parametrize(("wire", "given", "used"), ADDRESSES)
+@pytest.mark.parametrize("wire, given, used", ADDRESSES)
 def test_the_address_of_a_server_is_corrected_with_a_note(wire, given, used):
     bare, note = PROVIDERS[wire].address(
         studies.study_on(wire).models[0], given, "models: m: base_url"
@@ -360,7 +360,7 @@ USAGES = [
 ]
 
 
-@pytest.mark.parametrize(("usage", "tokens", "usd"), USAGES)
+@pytest.mark.parametrize("usage, tokens, usd", USAGES)
 def test_thinking_is_counted_wherever_it_is_stated_and_a_stated_cost_is_believed(
     usage, tokens, usd, endpoint, store
 ):

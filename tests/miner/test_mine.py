@@ -274,7 +274,7 @@ def test_mine_memory_is_bounded_without_sockets_or_programs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("shell", "command", "category", "steps"),
+    "shell, command, category, steps",
     [
         ("bash", "find crates -name '*.rs' | xargs grep -l TODO | sort", 2, "list >search sort"),
         ("bash", "find . -name '*.rs' -exec wc -l {} +", 2, "list >count"),
@@ -319,7 +319,7 @@ POWERSHELL = [
 
 
 @pytest.mark.parametrize(
-    ("shell", "command"),
+    "shell, command",
     [("bash", command) for command in CHANGES] + [("pwsh", command) for command in POWERSHELL],
 )
 def test_intent_of_change(shell, command):
@@ -332,7 +332,7 @@ LEFT_OUT += [("pwsh", "ls; ls"), ("pwsh", "ls | % { & $x }"), ("pwsh", "[IO.File
 LEFT_OUT += [("pwsh", "ls | % { $_.Delete() }"), ("pwsh", "ls | % { $_.IsReadOnly = $true }")]
 
 
-@pytest.mark.parametrize(("shell", "command"), LEFT_OUT)
+@pytest.mark.parametrize("shell, command", LEFT_OUT)
 def test_intent_of_what_cannot_be_said(shell, command):
     assert isinstance(intent_of(shell, command), str)
 
@@ -366,7 +366,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("node", "shell", "command"), CALLS)
+@pytest.mark.parametrize("node, shell, command", CALLS)
 def test_requests_in_any_form_of_call(node, shell, command):
     (found,) = requests_in([{"anything": [{"around": node}]}])
     assert (found.shell, found.command) == (shell, command)
@@ -378,7 +378,7 @@ def test_requests_in_other_objects():
 
 
 @pytest.mark.parametrize(
-    ("result", "ok"),
+    "result, ok",
     [
         ({"type": "tool_result", "tool_use_id": "1", "content": "x"}, True),
         ({"type": "tool_result", "tool_use_id": "1", "is_error": True}, False),
@@ -408,7 +408,7 @@ SESSIONS = {
 
 @pytest.mark.parametrize("name", SESSIONS)
 def test_mine_session_of_current_agents(name, tmp_path):
-    report = mine([ROOT / "tests/data/miner" / f"{name}.jsonl"], tmp_path)
+    report = mine([ROOT / f"tests/data/miner/{name}.jsonl"], tmp_path)
     shells = sum((Counter(one["shells"]) for one in report.candidates), Counter[str]())
     assert (shells, dict(report.rejected)) == SESSIONS[name]
 

@@ -22,19 +22,25 @@ from markdown_it.token import Token
 from fluency import __version__ as fluency_version
 from fluency.cli import fluency
 from fluency.common.paths import ROOT
+from fluency.core.shells import SHELLS
 from fluency.core.study import Study, read_study
 from fluency.core.tasks import Task, task_sets
-from fluency.execution.powershell import pinned
 from fluency.export import FORMATS, export_archive
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), ROOT / "config/README.md"])
 OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml", "study.json"}
 OWN |= {"prices/policies.yaml", "candidates/01-which-files-set-a-timeout.yaml"}
 """Examples of a reader's own files, and a file of archives."""
+PINNED = {
+    archive.file.format(architecture=architecture)
+    for shell in SHELLS.values()
+    if (archive := shell.install.archive)
+    for architecture in archive.sha256
+}
 CODE = ("code_inline", "fence", "code_block")
 PYTHONS = ["3.11", "3.14"]
 """The oldest and the newest that work."""
-MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
 MAKE = r"""(?:^|[\s(])make ((?!-)[a-z-]+)((?: [A-Z]+=(?:".*?"|\S+))*)"""
 each_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -42,7 +48,7 @@ each_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.rel
 
 @cache
 def blocks(path: Path) -> list[Token]:
-    return MarkdownIt("commonmark").enable("table").parse(path.read_text(encoding="utf-8"))
+    return MarkdownIt("commonmark").enable("table").parse(path.read_text())
 
 
 def tokens(path: Path) -> Iterator[Token]:
@@ -79,7 +85,7 @@ def code(path: Path) -> Iterator[str]:
 def test_pages_stay_short():
     """In words: README, and what is written by hand in docs/, not between two marks."""
     made = re.compile(r"<!-- ([\w ]+): begin -->.*?<!-- \1: end -->", re.S)
-    texts = {path: path.read_text(encoding="utf-8") for path in PAGES}
+    texts = {path: path.read_text() for path in PAGES}
     by_hand = (made.sub("", text) for path, text in texts.items() if path.parent == ROOT / "docs")
     assert len(texts[ROOT / "README.md"].split()) <= 750
     assert sum(len(text.split()) for text in by_hand) <= 17_900
@@ -87,7 +93,7 @@ def test_pages_stay_short():
 
 def test_page_begins_with_its_readers():
     """Except the front page, which asks its question first, and the list of changes."""
-    pages = [path for path in PAGES if "--8<--" not in path.read_text(encoding="utf-8")]
+    pages = [path for path in PAGES if "--8<--" not in path.read_text()]
     others = [path.name for path in pages if not blocks(path)[4].content.startswith("For ")]
     assert others == ["CHANGELOG.md", "README.md"]
 
@@ -110,7 +116,7 @@ def test_page_names_files_that_exist(path):
     for text in code(path):
         for line in re.findall(r"(?:^|[\s(])make [a-z].*", text):
             assert set(re.findall(r"FORMAT=(\w+)", line)) <= FORMATS.keys() | {"inspect"}, line
-        assert {*re.findall(r"powershell-\d\S+\.tar\.gz", text)} <= pinned().keys(), text
+        assert {*re.findall(r"powershell-\d\S+\.tar\.gz", text)} <= PINNED, text
         for module in re.findall(r"python3? -m ([\w.]+)", text):
             assert importlib.util.find_spec(module), f"python -m {module}"
         for file in re.findall(
@@ -165,16 +171,16 @@ def test_page_commands_have_options_that_exist(path):
 
 
 def test_start_page_shows_cell_of_the_demo():
-    (cell,) = re.findall(r"CELL=(\S+)", (ROOT / "docs/index.md").read_text(encoding="utf-8"))
+    (cell,) = re.findall(r"CELL=(\S+)", (ROOT / "docs/index.md").read_text())
     study = read_study(ROOT / "config/demo.yaml")
     assert cell in {each.path for each in study.cells(task_sets()[study.tasks].tasks)}
 
 
 def test_data_page_prints_rates_of_the_report(tmp_path):
-    page, readme = ROOT / "docs/data.md", (ROOT / "README.md").read_text(encoding="utf-8")
+    page, readme = ROOT / "docs/data.md", (ROOT / "README.md").read_text()
     (program,) = [token.content for token in blocks(page) if token.info == "python"]
     (archive,) = (ROOT / "example").glob("*.tar.zst")
-    export_archive(archive, "csv", tmp_path / "exports" / "example" / "csv")
+    export_archive(archive, "csv", tmp_path / "exports/example/csv")
     printed = subprocess.check_output([sys.executable, "-c", program], cwd=tmp_path, text=True)
     table = re.findall(r"^\| (qwen\S+) +\|\D+(\S+) .*?\|\D+(\S+) .*?\| +(\S+)", readme, re.M)
     rows = [[*row[:3], row[3].replace("\N{MINUS SIGN}", "-")] for row in table]
@@ -182,7 +188,7 @@ def test_data_page_prints_rates_of_the_report(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("check", "fault"),
+    "check, fault",
     [
         (test_page_commands_have_options_that_exist, "`make nothing`"),
         (test_page_commands_have_options_that_exist, "`fluency verify FILE --loud`"),
@@ -204,10 +210,8 @@ def test_page_check_notices_fault(check, fault, tmp_path):
 def test_troubleshooting_quotes_messages_of_the_code():
     """`…` replaces what varies, and f-strings are read as written."""
     sources = [path for kind in ("py", "yaml", "sh") for path in ROOT.glob(f"scripts/**/*.{kind}")]
-    said = re.sub(
-        r'"\s*\n\s*f?"', "", "\n".join(path.read_text(encoding="utf-8") for path in sources)
-    )
-    page = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    said = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text() for path in sources))
+    page = (ROOT / "docs/troubleshooting.md").read_text()
     quoted = [
         text
         for row in re.findall(r"^\| (.*?) \|", page, re.M)
@@ -232,7 +236,7 @@ def test_site_has_every_heading_of_every_page_in_four_parts(site):
     parts = [next(iter(part)) for part in yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]]
     assert parts == ["Start", "How to", "Reference", "Why"]
     pages = {path.stem: anchors(path) for path in (ROOT / "docs").glob("*.md")}
-    shown = {path.stem: path.read_text(encoding="utf-8") for path in site.glob("*.html")}
+    shown = {path.stem: path.read_text() for path in site.glob("*.html")}
     assert shown.keys() == pages.keys() | {"404"}
     for name, headings in pages.items():
         assert headings <= {*re.findall(r'id="([^"]+)"', shown[name])}, name
@@ -245,12 +249,12 @@ def test_site_loads_nothing_from_outside(site):
         r"""|(?:url\(|@import)\s*["']?(?:https?:|//)"""
     )
     for path in [*site.rglob("*.html"), *site.rglob("*.css")]:
-        found = loads.search(path.read_text(encoding="utf-8"))
+        found = loads.search(path.read_text())
         assert not found, f"{path.name}: {found}"
 
 
 def test_pre_commit_hooks_are_the_parts_of_lint():
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
     (repository,) = hooks["repos"]
     assert repository["repo"] == "local", "nothing is fetched"
     entries = [hook["entry"].removeprefix(".venv/bin/") for hook in repository["hooks"]]
@@ -262,7 +266,7 @@ def test_workflows_run_what_everybody_can_run():
     """Each step is a target of make or a script of .ci; the quick job comes first."""
     jobs = {}
     for path in (ROOT / ".github/workflows").glob("*.yml"):
-        jobs |= yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+        jobs |= yaml.safe_load(path.read_text())["jobs"]
     for step in (step for job in jobs.values() for step in job["steps"] if "run" in step):
         program, name = step["run"].split()
         assert name in TARGETS if program == "make" else (ROOT / name).is_file()
@@ -273,15 +277,15 @@ def test_workflows_run_what_everybody_can_run():
 def test_every_place_names_the_same_pythons():
     oldest, newest = PYTHONS
     for page in ("README.md", "CONTRIBUTING.md", "docs/index.md", "scripts/bootstrap.sh"):
-        said = re.findall(r"Python (3\.\d+) to (3\.\d+)", (ROOT / page).read_text(encoding="utf-8"))
+        said = re.findall(r"Python (3\.\d+) to (3\.\d+)", (ROOT / page).read_text())
         assert set(said) == {(oldest, newest)}, page
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     bound = int(newest.partition(".")[2]) + 1
     assert project["requires-python"] == f">={oldest},<3.{bound}"
-    bootstrap = (ROOT / "scripts/bootstrap.sh").read_text(encoding="utf-8")
+    bootstrap = (ROOT / "scripts/bootstrap.sh").read_text()
     assert f"python{newest} " in bootstrap and f"(3, {bound})" in bootstrap
 
 
 def test_citation_names_this_version():
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == fluency_version

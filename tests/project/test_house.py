@@ -15,7 +15,7 @@ from fluency.common import source_hash
 from fluency.common.paths import ROOT
 from fluency.core import code_hashes
 
-PACKAGE = Path(__file__).resolve().parents[2] / "scripts" / "fluency"
+PACKAGE = Path(__file__).resolve().parents[2] / "scripts/fluency"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 NAMES_SHELLS = {
@@ -23,14 +23,13 @@ NAMES_SHELLS = {
     "core/grammar.py": "the names of the dialects",
     "core/dialects/powershell.py": "PowerShell's own words",
     "scoring/commands.py": "the two dialects",
-    "execution/powershell.py": "PowerShell's own image code",
     "miner/transcripts.py": "other programs' words for their tools",
 }
 """The only modules that may say which shell they mean."""
 
 
 def literals(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = ast.parse(path.read_text())
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
@@ -48,6 +47,16 @@ def test_only_named_modules_say_which_shell_they_mean():
     assert said == []
 
 
+def test_imports_of_tests_and_tools_name_what_exists():
+    """Also where only a slow run, or another environment's Python, imports it."""
+    for path in [*ROOT.glob("tests/**/*.py"), *ROOT.glob("tools/**/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            module = getattr(node, "module", None) or ""
+            if module.split(".")[0] in ("fluency", "tests", "tools"):
+                for name in node.names:
+                    pkgutil.resolve_name(f"{module}.{name.name}")
+
+
 def test_imports_have_no_cycles():
     """Imports for types alone count too."""
     graph = grimp.build_graph("fluency", cache_dir=None)
@@ -61,7 +70,7 @@ def test_imports_have_no_cycles():
 
 
 def test_architecture_page_names_functions_that_exist():
-    page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (PACKAGE.parents[1] / "docs/architecture.md").read_text()
     functions = re.findall(
         r"`((?:\w+\.)+\w+)`", "".join(line for line in page.splitlines() if "→" in line)
     )
@@ -115,7 +124,7 @@ def test_overrides_of_library_methods_are_those_with_a_test():
     assert found == OVERRIDES.keys()
     for place in OVERRIDES.values():
         path, _, name = place.partition("::")
-        assert f"\ndef {name}(" in (ROOT / "tests" / path).read_text(encoding="utf-8"), place
+        assert f"\ndef {name}(" in (ROOT / "tests" / path).read_text(), place
 
 
 OLD = {"python3": "[ $1 = --version ] && echo Python 3.10.2"}
@@ -123,7 +132,7 @@ NEW = {"python3": "case $* in --version) echo Python 3.14.0;; *CC*) echo false;;
 
 
 @pytest.mark.parametrize(
-    ("programs", "says"),
+    "programs, says",
     [
         ({"uname": "echo Darwin"}, "this runs on Linux, and here is Darwin"),
         ({}, "Python 3.11 to 3.14 is needed, and python3 is missing"),
@@ -135,7 +144,7 @@ def test_bootstrap_names_what_is_unsuitable(tmp_path, programs, says):
     """On a machine with these programs, without apt-get."""
     (tmp_path / "scripts").mkdir()
     (tmp_path / "bin").mkdir()
-    script = shutil.copy(ROOT / "scripts" / "bootstrap.sh", tmp_path / "scripts")
+    script = shutil.copy(ROOT / "scripts/bootstrap.sh", tmp_path / "scripts")
     (tmp_path / "envs").symlink_to(ROOT / "envs")
     for name in ("bash", "dirname", "id", "sed", "uname"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name))

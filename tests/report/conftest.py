@@ -41,7 +41,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
     def to_file(made: Made, rates: bool = False) -> Path:
         path = tmp_path / "results" / made.study.study / "explorer.html"
-        header: dict = {"heading": "", "verdict": "", "rates": [[]], "failures": [[]]}
+        header: dict = {"heading": "", "verdict": "", "rates": [[]], "failures": {}}
         if rates:
             header = page_header(analyse(made.frame, made.study, made.tasks))
         write_explorer(path, made.frame, made.view, header)

@@ -18,7 +18,7 @@ def facts(**how) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("how", "ended"),
+    "how, ended",
     [
         ({"exit_code": 0}, "exit 0"),
         ({"exit_code": 137, "signal": 9}, "exit 137"),
@@ -28,11 +28,11 @@ def facts(**how) -> dict[str, str]:
         ({}, "no exit code"),
     ],
 )
-def test_run_facts_state_how_a_command_ended(how: dict, ended: str) -> None:
+def test_run_facts_state_how_a_command_ended(how, ended):
     assert facts(**how)["Ended"] == ended
 
 
-def test_facts_leave_out_the_ordinary() -> None:
+def test_facts_leave_out_the_ordinary():
     assert set(facts(exit_code=0)) == {"Ended", "Time to run"}
     shown = facts(
         exit_code=0, helpers_intact=False, tree_changed=True, leftover=["sleep"], spawn_error="why"
@@ -42,7 +42,7 @@ def test_facts_leave_out_the_ordinary() -> None:
     assert facts(used=Used(peak_memory_bytes=20_500_000))["Peak memory"] == "20.5 MB"
 
 
-def test_run_facts_list_changed_paths() -> None:
+def test_run_facts_list_changed_paths():
     none = Paths(count=0, paths=[])
     made = Paths(count=60, paths=[f"f{n:02}" for n in range(50)])
     removed = Paths(count=1, paths=["a\nb"])
@@ -52,7 +52,7 @@ def test_run_facts_list_changed_paths() -> None:
     assert said.endswith("f19, …; 1 removed: a\nb; not everything was examined")
 
 
-def test_cell_view_of_an_unjudged_command() -> None:
+def test_cell_view_of_an_unjudged_command():
     made = make_explorer(1, 1, 1, states={CELL.path: "non-zero-exit"})
     records = made.load(CELL)._replace(score=None)
     for run in cell_view(CELL, records, None)["runs"]:

@@ -40,7 +40,7 @@ def dice(seed):
     return lambda model, shell, task, trial: bool(passed[shell][task, trial - 1])
 
 
-def test_compare_names_a_changed_task(tmp_path) -> None:
+def test_compare_names_a_changed_task(tmp_path):
     study(tmp_path, "old", lambda m, s, t, n: t != 4)
     study(tmp_path, "new", lambda m, s, t, n: t != 4 or (s == "pwsh" and n <= 3))
     found = compare("old", "new", tmp_path)
@@ -52,7 +52,7 @@ def test_compare_names_a_changed_task(tmp_path) -> None:
     assert "task-05" not in found.markdown()
 
 
-def test_compare_lists_what_one_study_lacks(tmp_path) -> None:
+def test_compare_lists_what_one_study_lacks(tmp_path):
     study(tmp_path, "old", lambda m, s, t, n: t < 6, models=("one", "two"), tasks=TASKS[:8])
     study(tmp_path, "new", lambda m, s, t, n: t < 6, models=("one",), tasks=TASKS[2:])
     found = compare("old", "new", tmp_path)
@@ -62,7 +62,7 @@ def test_compare_lists_what_one_study_lacks(tmp_path) -> None:
     assert "Only in B, new, so not compared: task-08, task-09, task-10, task-11." in text
 
 
-def test_paired_models_by_alias_then_the_lone_rest() -> None:
+def test_paired_models_by_alias_then_the_lone_rest():
     same = {"a": ("a", "a")}
     assert paired_models(["a", "b"], ["b", "a"]) == same | {"b": ("b", "b")}
     versions = {"old (A) and new (B)": ("old", "new")}
@@ -71,7 +71,7 @@ def test_paired_models_by_alias_then_the_lone_rest() -> None:
     assert paired_models(["x", "y"], ["z"]) == {}
 
 
-def test_compare_of_different_numbers_of_trials(tmp_path) -> None:
+def test_compare_of_different_numbers_of_trials(tmp_path):
     study(tmp_path, "demo", lambda m, s, t, n: t < 6, trials=1)
     study(tmp_path, "full", lambda m, s, t, n: t < 6 or n == 1, trials=5)
     found = compare("demo", "full", tmp_path)
@@ -111,7 +111,7 @@ def asked_by(limits=None, **model):
 def edited(made, folder):
     """The bank with one task edited."""
     shutil.copytree(TASKS_FOLDER / "stale-lockfiles", folder / "stale-lockfiles")
-    with (folder / "stale-lockfiles" / "answer.py").open("a", encoding="utf-8") as file:
+    with (folder / "stale-lockfiles/answer.py").open("a", encoding="utf-8") as file:
         file.write("# edited\n")
     return [load_task(folder / "stale-lockfiles"), made.tasks[1]]
 
@@ -140,7 +140,7 @@ DIFFERENCES = {
 
 
 @pytest.mark.parametrize("kind", DIFFERENCES)
-def test_run_differences_name_each_fact(kind, base, tmp_path) -> None:
+def test_run_differences_name_each_fact(kind, base, tmp_path):
     change, expected = DIFFERENCES[kind]
     if "sandbox" in change:
         change = change | {"sandbox": executor(**change["sandbox"])}
@@ -156,7 +156,7 @@ def test_run_differences_name_each_fact(kind, base, tmp_path) -> None:
     assert "The rate of no task changed." in text
 
 
-def test_compare_shows_a_third_shell(tmp_path, zsh) -> None:
+def test_compare_shows_a_third_shell(tmp_path, zsh):
     study(tmp_path, "old", lambda m, s, t, n: s == "zsh", shells=("bash", "pwsh", "zsh"))
     study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=("bash", "pwsh", "zsh"))
     found = compare("old", "new", tmp_path)
@@ -167,7 +167,7 @@ def test_compare_shows_a_third_shell(tmp_path, zsh) -> None:
     assert re.search(r"\| task-03 \| Zsh 5 +\| +5/5 \|", text)
 
 
-def test_compare_without_provenance_escapes_hostile_names(tmp_path) -> None:
+def test_compare_without_provenance_escapes_hostile_names(tmp_path):
     hostile = "<img src=x onerror=alert(1)> | [a](javascript:b) `c` \x1b[2J\u202e"
     study(tmp_path, "old", dice(1))
     study(tmp_path, "new", dice(1), tasks=[hostile, *TASKS[1:]])
@@ -178,15 +178,15 @@ def test_compare_without_provenance_escapes_hostile_names(tmp_path) -> None:
     assert "<img" not in html and "<a " not in html
 
 
-def test_compare_opens_name_folder_or_table(tmp_path, capsys) -> None:
+def test_compare_opens_name_folder_or_table(tmp_path, capsys):
     study(tmp_path, "old", dice(1))
     study(tmp_path, "new", dice(2))
-    assert compare_studies(str(tmp_path / "old"), str(tmp_path / "new" / "cells.csv")) == 0
+    assert compare_studies(str(tmp_path / "old"), str(tmp_path / "new/cells.csv")) == 0
     page = capsys.readouterr().out
     assert page.startswith("# old (A) and new (B)\n") and "PowerShell pass@1" in page
 
 
-def test_compare_errors_are_sentences(tmp_path) -> None:
+def test_compare_errors_are_sentences(tmp_path):
     study(tmp_path, "old", dice(1))
     study(tmp_path, "other", dice(1), models=("x", "y"))
     study(tmp_path, "elsewhere", dice(1), tasks=["else"] + [f"else-{n}" for n in range(11)])
@@ -196,6 +196,6 @@ def test_compare_errors_are_sentences(tmp_path) -> None:
     for name, said in (("other", "share no model"), ("elsewhere", "share no task")):
         with pytest.raises(UserError, match=said):
             compare("old", name, tmp_path)
-    (tmp_path / "old" / "provenance.json").write_text("{", encoding="utf-8")
+    (tmp_path / "old/provenance.json").write_text("{")
     with pytest.raises(UserError, match="not a provenance record"):
         compare("old", "old", tmp_path)

@@ -17,7 +17,7 @@ from tests.report.explorer_factory import details_of, make_explorer, make_task
 
 
 @pytest.mark.parametrize(
-    ("content", "expected", "printed", "rows"),
+    "content, expected, printed, rows",
     [
         ("set", ["a", "b"], "  b \r\n\x1b[31ma\x1b[0m", "=a =b"),
         ("set", ["a", "b"], "b\nb\n", "-a +b =b"),
@@ -30,7 +30,7 @@ from tests.report.explorer_factory import details_of, make_explorer, make_task
         ("json", {"b": [1], "a": 2}, '{"a": 2.0, "b": []}', '="a": 2 -"b": [1] +"b": []'),
     ],
 )
-def test_difference_rows(content, expected, printed, rows) -> None:
+def test_difference_rows(content, expected, printed, rows):
     found = difference(expected, printed.encode(), content)["rows"]
     assert " ".join(op + text for op, text in found) == rows
 
@@ -44,7 +44,7 @@ def test_difference_rows(content, expected, printed, rows) -> None:
         max_size=5,
     ),
 )
-def test_difference_agrees_with_the_check(content, expected, printed) -> None:
+def test_difference_agrees_with_the_check(content, expected, printed):
     text = "\n".join(printed)
     found = difference(expected, text.encode(), content)
     assert (not found["missing"] and not found["extra"]) is (
@@ -68,13 +68,13 @@ def test_difference_agrees_with_the_check(content, expected, printed) -> None:
     ],
 )
 @pytest.mark.parametrize("content", ["json", "jsonset", "set", "hex"])
-def test_difference_of_hostile_outputs(content, printed) -> None:
+def test_difference_of_hostile_outputs(content, printed):
     rows = difference([1], printed.encode(), content)["rows"]
     assert json.loads(script_json(rows)) == rows
     assert sum(len(text) for _, text in rows) <= len(printed) + 9, "no blanks, no digits"
 
 
-def test_difference_of_long_outputs_is_counted_in_full() -> None:
+def test_difference_of_long_outputs_is_counted_in_full():
     printed = "".join(f"line {n}\n" for n in range(50_000)).encode()
     found = difference(["line 3", "nowhere"], printed, "set")
     assert (found["same"], found["missing"], found["extra"]) == (1, 1, 49_999)
@@ -86,14 +86,14 @@ def test_difference_of_long_outputs_is_counted_in_full() -> None:
 
 
 @given(st.dictionaries(st.text(max_size=8), st.text(max_size=8)))
-def test_script_json_holds_no_markup_and_the_same_value(value) -> None:
+def test_script_json_holds_no_markup_and_the_same_value(value):
     text = script_json(value)
     assert json.loads(text) == value
     assert text.isascii() and not set(text) & set("<>&")
 
 
 @pytest.mark.parametrize("size", [0, 1, 99, 100, 101, 5_000])
-def test_excerpt_counts_every_character(size) -> None:
+def test_excerpt_counts_every_character(size):
     text = "".join(chr(97 + n % 26) for n in range(size))
     part = excerpt(text, 100)
     assert len(part["head"]) + part["left_out"] + len(part["tail"]) == part["bytes"] == size
@@ -101,7 +101,7 @@ def test_excerpt_counts_every_character(size) -> None:
     assert excerpt(None, 100) is None
 
 
-def test_cell_view_of_a_record_without_its_task() -> None:
+def test_cell_view_of_a_record_without_its_task():
     made = make_explorer(1, 1, 1, states={"qwen-0.5b/pwsh/stale-lockfiles-0/1": "passed"})
     cell = Cell("qwen-0.5b", "pwsh", "stale-lockfiles-0", 1)
     for task in (None, make_task(0)):
@@ -109,7 +109,7 @@ def test_cell_view_of_a_record_without_its_task() -> None:
         assert view["runs"][0]["diff"]["missing"] == 0
 
 
-def test_page_details_are_narrow_beyond_the_limit(monkeypatch) -> None:
+def test_page_details_are_narrow_beyond_the_limit(monkeypatch):
     made = make_explorer(1, 2, 2, text="word " * 1_000)
     start = "word " * (NARROW * 3 // 4 // 5)
 
@@ -122,21 +122,21 @@ def test_page_details_are_narrow_beyond_the_limit(monkeypatch) -> None:
     assert start in shown()
 
 
-def test_page_holds_its_details_packed(tmp_path, write) -> None:
+def test_page_holds_its_details_packed(tmp_path, write):
     made = make_explorer(1, 2, 2, text="word " * 1_000)
     path = write(made)
     assert details_of(path) == page_details(made.frame, made.view)
     assert path.stat().st_size < len(details_of(path)), "most of it is said again and again"
 
 
-def test_page_escapes_its_header() -> None:
+def test_page_escapes_its_header():
     """A study's name cannot hold such signs today; the page does not rely on that."""
     bad = "<b onclick='x'>"
     header = {
         "heading": bad,
         "verdict": bad,
         "rates": [[bad, bad], [bad, bad]],
-        "failures": [[bad, bad], [bad, 1]],
+        "failures": {bad: [[bad, bad], [bad, 1]]},
     }
     html = page({"study": bad, "models": [[bad, "x"]], "shells": []}, "[]", header)
     assert "<b onclick" not in html and "&lt;b onclick=" in html

@@ -39,7 +39,7 @@ HELPERS = """
 
 SHOWN = {
     "": {
-        "top('#rates') < top('#cells')": True,
+        "top('.rates') < top('#cells')": True,
         "texts('#cells .model th').map((text) => text.slice(0, 7))": ["qwen-0.", "qwen-3b"],
         "texts('#cells a.task').slice(5)": [
             "fetch-top-crates-3", "worker-queues-2", "crate-versions-1", "stale-lockfiles-4", "stale-lockfiles-0",
@@ -69,7 +69,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
-def test_explorer_layout(write, new_page, monkeypatch, width) -> None:
+def test_explorer_layout(write, new_page, monkeypatch, width):
     monkeypatch.setitem(COMMANDS, "pwsh", [LONG])
     path = write(make_explorer(2, 5, 3, states=GRADED))
     for fragment, shown in SHOWN.items():
@@ -79,7 +79,7 @@ def test_explorer_layout(write, new_page, monkeypatch, width) -> None:
         assert found == [*shown.values()], fragment
 
 
-def test_explorer_header_equals_the_report(write, new_page) -> None:
+def test_explorer_header_equals_the_report(write, new_page):
     made = make_explorer(2, 5, 3, states=GRADED)
     page = new_page()
     page.open(write(made, rates=True))
@@ -87,24 +87,30 @@ def test_explorer_header_equals_the_report(write, new_page) -> None:
     _, *rates = header["rates"]
     said = "document.querySelector('.decides').textContent"
     assert page.run(said) == header["verdict"] != ""
-    cells = "[...document.querySelectorAll('#rates tbody td')].map((cell) => cell.textContent)"
+    cells = "[...document.querySelectorAll('.rates tbody td')].map((cell) => cell.textContent)"
     shown = page.run(cells)
     assert shown == [*rates[0][1:], *rates[1][1:]] and rates[0][0] == "qwen-0.5b"
     assert shown[5:7] == ["60.0 % (9/15)", "53.3 % (8/15)"]
     failures = page.run(
-        "[...document.querySelectorAll('#failures tbody tr')].map("
+        "[...document.querySelectorAll('.failures tbody tr')].map("
         "(row) => [...row.cells].map((cell) => cell.textContent))"
     )
     failed = made.frame[made.frame["passed"].eq(False).fillna(False)]
-    counts = failed.groupby(["failure_class", "shell"]).size()
+    counts = failed.groupby(["model", "failure_class", "shell"]).size()
     assert failures and failures == [
-        [name, FAILURES[name][1], *(str(counts.get((name, s), 0)) for s in ("bash", "pwsh"))]
+        [name, FAILURES[name][1], *(str(counts.get((model, name, s), 0)) for s in ("bash", "pwsh"))]
+        for model in dict.fromkeys(made.frame["model"])
         for name in FAILURES
-        if name in set(failed["failure_class"])
+        if name in set(failed["failure_class"][failed["model"] == model])
     ]
+    page.run("[...document.querySelectorAll('.failures a')].at(-1).click()")
+    model, name = [*dict.fromkeys(failed["model"])][-1], failures[-1][0]
+    page.wait("document.getElementById('count').textContent.includes(' of ')")
+    shown = page.run("[...document.querySelectorAll('#cells button.mark:not(:disabled)')].length")
+    assert shown == len(failed[(failed["failure_class"] == name) & (failed["model"] == model)])
 
 
-def test_explorer_csv_holds_filtered_cells_and_no_formula(write, new_page) -> None:
+def test_explorer_csv_holds_filtered_cells_and_no_formula(write, new_page):
     states = {
         f"qwen-0.5b/{shell}/stale-lockfiles-0/{number}": kind
         for shell in ("bash", "pwsh")
@@ -123,7 +129,7 @@ def test_explorer_csv_holds_filtered_cells_and_no_formula(write, new_page) -> No
     assert {row["command"] for row in rows} == {'\'=cmd|"x"'}
 
 
-def test_explorer_copies_the_command(write, new_page, browser) -> None:
+def test_explorer_copies_the_command(write, new_page, browser):
     command = "find . -name 'a\u202eb' |\n  sort"
     page = new_page()
     page.open(write(make_explorer(1, 1, 1, text=command)), f"{FIRST}/1")

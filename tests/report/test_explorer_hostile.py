@@ -21,9 +21,9 @@ PATHS = [
 
 
 @pytest.mark.parametrize(
-    ("state", "view"), [("silent-wrong", "cell"), ("format", "cell"), ("silent-wrong", "task")]
+    "state, view", [("silent-wrong", "cell"), ("format", "cell"), ("silent-wrong", "task")]
 )
-def test_explorer_shows_hostile_fields_as_text(write, new_page, state, view) -> None:
+def test_explorer_shows_hostile_fields_as_text(write, new_page, state, view):
     made = make_explorer(1, 2, 1, text=WITH_NUL, states=dict.fromkeys(PATHS, state))
     page = new_page(height=2000)
     path = write(made)
@@ -52,7 +52,7 @@ def test_explorer_shows_hostile_fields_as_text(write, new_page, state, view) -> 
     assert RIGHT_TO_LEFT not in shown and "\x1b" not in shown
 
 
-def test_explorer_ignores_a_hostile_address(write, new_page) -> None:
+def test_explorer_ignores_a_hostile_address(write, new_page):
     path = write(make_explorer(1, 1, 1))
     hostile = f"a?{urlencode({'text': HOSTILE})}"
     for address in (quote(MARKUP[6]), "__proto__", "%E0%A4%A", f"javascript:{CANARY}", hostile):
@@ -63,7 +63,7 @@ def test_explorer_ignores_a_hostile_address(write, new_page) -> None:
         assert page.run("window.canary") is None
 
 
-def test_canary_detects_a_run_script(tmp_path, new_page) -> None:
+def test_canary_detects_a_run_script(tmp_path, new_page):
     """The control: the same texts as markup do run, so silence above means something."""
     path = tmp_path / "control.html"
     for text in MARKUP[:3]:
@@ -73,12 +73,12 @@ def test_canary_detects_a_run_script(tmp_path, new_page) -> None:
         page.wait("window.canary === 1")
 
 
-def test_explorer_policy_stops_injected_markup(write, browser) -> None:
+def test_explorer_policy_stops_injected_markup(write, browser):
     """The second wall: even if the page's own escaping failed, no script, style or request of the text would run."""
     path = write(make_explorer(1, 1, 1))
-    html = path.read_text(encoding="utf-8")
+    html = path.read_text()
     markup = "".join(MARKUP[:1] + MARKUP[6:8] + MARKUP[11:15])
-    path.write_text(html.replace("<main>", f"<main>{markup}", 1), encoding="utf-8")
+    path.write_text(html.replace("<main>", f"<main>{markup}", 1))
     page = browser.page()
     page.open(path)
     page.run("setTimeout(() => {}, 50)")

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -27,7 +26,7 @@ def choose(page, field: str, value: str) -> str:
     return page.run("document.getElementById('count').textContent")
 
 
-def test_explorer_by_keyboard(write, new_page) -> None:
+def test_explorer_by_keyboard(write, new_page):
     page = new_page()
     first = "qwen-0.5b/bash/crate-versions-1"
     made = make_explorer(2, 4, 3, states={f"{first}/{n}": "passed" for n in (1, 2, 3)})
@@ -64,7 +63,7 @@ def test_explorer_by_keyboard(write, new_page) -> None:
     assert page.run("document.activeElement.id") == "text"
 
 
-def test_explorer_is_accessible(write, new_page) -> None:
+def test_explorer_is_accessible(write, new_page):
     page = new_page()
     path = write(make_explorer(2, 3, 2, states={f"{FIRST}/1": "silent-wrong"}))
     page.open(path)
@@ -93,7 +92,7 @@ def test_explorer_is_accessible(write, new_page) -> None:
         assert parts <= {n["name"] for n in nodes if n["role"] in ("region", "table")}
 
 
-def test_explorer_cell_shows_all_of_its_records(write, new_page, zsh) -> None:
+def test_explorer_cell_shows_all_of_its_records(write, new_page, zsh):
     """Of a further shell, whose commands are coloured by its grammar."""
     first = FIRST.replace("/bash/", "/zsh/")
     states = {1: "silent-wrong", 2: "missing", 3: "not_measured"}
@@ -117,8 +116,10 @@ def test_explorer_cell_shows_all_of_its_records(write, new_page, zsh) -> None:
     page.wait(f"{DIALOG}.textContent.includes('the image holds no PowerShell')")
 
 
-def test_explorer_colours_nothing_without_tokens(write, new_page, monkeypatch) -> None:
-    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", grammar=None))
+def test_explorer_colours_nothing_without_tokens(write, new_page, monkeypatch):
+    monkeypatch.setitem(
+        SHELLS, "zsh", SHELLS["bash"].model_copy(update={"name": "zsh", "grammar": None})
+    )
     made = make_explorer(1, 1, 1, shells=("bash", "zsh"))
     cell = Cell(*FIRST.replace("/bash/", "/zsh/").split("/"), 1)
     page = new_page()
@@ -128,7 +129,7 @@ def test_explorer_colours_nothing_without_tokens(write, new_page, monkeypatch) -
     assert page.run(f"{DIALOG}.querySelectorAll('.command span').length") == 0
 
 
-def test_explorer_filters_count_cells(write, new_page) -> None:
+def test_explorer_filters_count_cells(write, new_page):
     made = make_explorer(2, 8, 3)
     frame = made.frame
     page = new_page()
@@ -162,7 +163,7 @@ def test_explorer_filters_count_cells(write, new_page) -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_explorer_contrast_of_text(write, new_page, dark) -> None:
+def test_explorer_contrast_of_text(write, new_page, dark):
     page = new_page(dark=dark, height=3000)
     page.open(write(make_explorer(1, 4, 3, states={f"{FIRST}/1": "silent-wrong"})), f"{FIRST}/1")
     lowest = page.run(CONTRAST)
@@ -171,7 +172,7 @@ def test_explorer_contrast_of_text(write, new_page, dark) -> None:
     assert (ground == "rgb(13, 17, 23)") is dark
 
 
-def test_explorer_names_every_state(write, new_page) -> None:
+def test_explorer_names_every_state(write, new_page):
     states = ["passed", *FAILURES, "missing", "not_measured"]
     places = {f"{FIRST}/{n}": state for n, state in enumerate(states, 1)}
     page = new_page()
@@ -185,7 +186,7 @@ def test_explorer_names_every_state(write, new_page) -> None:
 
 
 @pytest.mark.parametrize("fragment", ["", f"{FIRST}/1", LINE])
-def test_explorer_fits_a_phone(write, new_page, fragment) -> None:
+def test_explorer_fits_a_phone(write, new_page, fragment):
     long = "find " + "averylongpath/" * 30
     page = new_page(width=360, height=700)
     made = make_explorer(1, 3, 5, text=long, states={f"{FIRST}/1": "silent-wrong"})
@@ -197,7 +198,7 @@ def test_explorer_fits_a_phone(write, new_page, fragment) -> None:
         assert page.run(f"{body}.scrollWidth <= {body}.clientWidth")
 
 
-def test_explorer_of_many_cells_is_fast(write, new_page) -> None:
+def test_explorer_of_many_cells_is_fast(write, new_page):
     made = make_explorer(10, 24, 5, scale=12)
     assert len(made.frame) == 2400
     path = write(made)
@@ -214,7 +215,7 @@ def test_explorer_of_many_cells_is_fast(write, new_page) -> None:
     assert page.run("document.querySelectorAll('*').length") < 10_000
 
 
-def test_explorer_states_what_was_left_out(write, new_page) -> None:
+def test_explorer_states_what_was_left_out(write, new_page):
     made = make_explorer(1, 1, 1, text="x" * 300_000)
     page = new_page()
     page.open(write(made), f"{FIRST}/1")
@@ -242,14 +243,14 @@ CONTRAST = """
 """
 
 
-def test_explorer_is_deterministic(write, tmp_path) -> None:
+def test_explorer_is_deterministic(write, tmp_path):
     first = write(make_explorer(1, 3, 2)).read_bytes()
     assert write(make_explorer(1, 3, 2)).read_bytes() == first
     assert str(tmp_path).encode() not in first
 
 
-def test_explorer_names_no_other_host(write) -> None:
-    html = write(make_explorer(1, 2, 1)).read_text(encoding="utf-8")
+def test_explorer_names_no_other_host(write):
+    html = write(make_explorer(1, 2, 1)).read_text()
     outside = re.sub(r'<script type="application/json".*?</script>', "", html, flags=re.DOTALL)
     found = re.findall(r"(?:https?:)?//[\w.-]+\.\w+|url\(|@import|\bsrc=|\bhref=\S+", outside)
     assert found == ['href="report.html">The']

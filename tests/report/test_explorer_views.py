@@ -26,7 +26,7 @@ def click(page, name: str) -> None:
     page.run(f"{every}.find((e) => e.textContent.endsWith({name!r})).click()")
 
 
-def test_explorer_filters_are_in_the_address(write, new_page) -> None:
+def test_explorer_filters_are_in_the_address(write, new_page):
     page = new_page()
     path = write(make_explorer(2, 8, 3))
     page.open(path)
@@ -51,7 +51,7 @@ def test_explorer_filters_are_in_the_address(write, new_page) -> None:
     page.wait(f"{COUNT} === {last!r} && document.getElementById('text').value === 'vox & more?'")
 
 
-def test_explorer_history_of_an_opened_cell(write, new_page) -> None:
+def test_explorer_history_of_an_opened_cell(write, new_page):
     page = new_page()
     page.open(write(make_explorer(2, 2, 3, states={f"{FIRST}/{n}": "passed" for n in (1, 2, 3)})))
     choose(page, "model", "qwen-0.5b")
@@ -74,14 +74,14 @@ def test_explorer_history_of_an_opened_cell(write, new_page) -> None:
     assert page.run("history.length") == steps + 2  # the cell and its neighbour, both ahead now
 
 
-def test_explorer_names_an_unknown_address(write, new_page) -> None:
+def test_explorer_names_an_unknown_address(write, new_page):
     path = write(make_explorer(1, 1, 1, states={f"{FIRST}/1": "passed"}))
     page = new_page()
     page.open(path, "?model=opus&result=passed")
     assert page.run(COUNT).endswith("cells; nothing in this study is Model opus")
 
 
-def test_explorer_task_shows_both_shells(write, new_page) -> None:
+def test_explorer_task_shows_both_shells(write, new_page):
     states = {f"{FIRST}/2": "missing", f"{FIRST}/1": "silent-wrong", f"{FIRST}/3": "passed"}
     made = make_explorer(2, 3, 3, states=states)
     page = new_page()
@@ -117,7 +117,7 @@ def test_explorer_task_shows_both_shells(write, new_page) -> None:
     page.wait(f"{TITLE}.startsWith('qwen-0.5b, crate-versions-1, both shells')")
 
 
-def test_explorer_states_attempts(write, new_page) -> None:
+def test_explorer_states_attempts(write, new_page):
     made = make_explorer(1, 1, 3, states={f"{FIRST}/{n}": "passed" for n in (1, 2, 3)})
     (task,) = made.tasks
     task._folder = TASKS / "stale-lockfiles"
@@ -172,7 +172,7 @@ def on_paper(page) -> dict:
     return shown
 
 
-def test_explorer_prints_an_opened_cell(write, new_page) -> None:
+def test_explorer_prints_an_opened_cell(write, new_page):
     made = make_explorer(1, 2, 2, scale=12, states={f"{FIRST}/1": "silent-wrong"})
     page = new_page(height=600)
     page.open(write(made), f"{FIRST}/1")
@@ -187,7 +187,7 @@ def test_explorer_prints_an_opened_cell(write, new_page) -> None:
     assert page.run(PAPER)["cut"]  # on the screen it scrolls
 
 
-def test_explorer_prints_the_filtered_table(write, new_page) -> None:
+def test_explorer_prints_the_filtered_table(write, new_page):
     page = new_page()
     page.open(write(make_explorer(2, 20, 5)), "?model=qwen-3b&text=find")
     shown = on_paper(page)

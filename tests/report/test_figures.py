@@ -50,7 +50,7 @@ def axis(svg: str) -> tuple[float, float, float]:
 
 
 @pytest.mark.parametrize("kind", [("gaps", ""), ("failures", "model-x")])
-def test_figure_has_words_and_loads_nothing(kind: tuple[str, str]) -> None:
+def test_figure_has_words_and_loads_nothing(kind):
     drawing = usual()[1][kind]
     root = ElementTree.fromstring(drawing.svg)
     assert root.attrib["role"] == "img" and root.attrib["aria-label"] == drawing.alt
@@ -59,7 +59,7 @@ def test_figure_has_words_and_loads_nothing(kind: tuple[str, str]) -> None:
     assert not re.search(r"<script|href|url\(|@import|20\d\d-", drawing.svg)
 
 
-def test_gaps_figure_draws_what_it_says() -> None:
+def test_gaps_figure_draws_what_it_says():
     analysis, found = usual()
     svg = found["gaps", ""].svg
     assert {
@@ -84,12 +84,12 @@ def test_gaps_figure_draws_what_it_says() -> None:
         assert {f"{signed(gap.value)} ({span(gap.interval)})", pair.model} <= {*texts(svg)}
 
 
-def test_figure_texts_fit(new_page, tmp_path) -> None:
+def test_figure_texts_fit(new_page, tmp_path):
     model = "a-model-with-an-alias-of-forty-characters"
     tasks = make_tasks(20, "a-task-with-a-name-of-nearly-sixty-characters-to-be-sure")
     drawn = "".join(drawing.svg for drawing in drawings(models=(model,), tasks=tasks)[1].values())
     path = tmp_path / "figures.html"
-    path.write_text(f"<!doctype html><html data-ready-ms=1>{drawn}</html>", encoding="utf-8")
+    path.write_text(f"<!doctype html><html data-ready-ms=1>{drawn}</html>")
     page = new_page(width=1280)
     page.open(path)
     fits = page.run(
@@ -100,7 +100,7 @@ def test_figure_texts_fit(new_page, tmp_path) -> None:
     assert len(fits) > 30 and all(fits)
 
 
-def test_failures_figure_draws_each_class() -> None:
+def test_failures_figure_draws_each_class():
     tasks = make_tasks(7)
     counts = {task.id: (5, 5) for task in tasks} | {"task-01": (0, 2), "task-02": (3, 5)}
     analysis, found = drawings(from_counts(counts), tasks=tasks)

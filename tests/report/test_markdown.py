@@ -56,7 +56,7 @@ def parsed(markdown: str) -> Tags:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_hostile_words_stay_words(hostile: str) -> None:
+def test_hostile_words_stay_words(hostile):
     """As a code span, in a line of text, and in a table's cell."""
     found = parsed(f"- before {code(hostile)} after\n")
     assert found.tags == (["ul", "li", "code"] if hostile.strip() else ["ul", "li"])
@@ -69,36 +69,36 @@ def test_hostile_words_stay_words(hostile: str) -> None:
 
 
 @given(st.text(max_size=80))
-def test_text_of_anything_makes_no_tag(hostile: str) -> None:
+def test_text_of_anything_makes_no_tag(hostile):
     assert parsed(f"before {text(hostile)} after\n").tags in (["p"], ["p", "code"])
     assert parsed(f"before {code(hostile)} after\n").tags in (["p"], ["p", "code"])
 
 
 @given(st.text(max_size=200))
-def test_visible_is_one_line(hostile: str) -> None:
+def test_visible_is_one_line(hostile):
     shown = visible(hostile)
     assert len(shown.splitlines()) <= 1
     assert not {unicodedata.category(char) for char in shown} & UNSEEN
 
 
-def test_text_breaks_addresses() -> None:
+def test_text_breaks_addresses():
     assert "://" not in text("see https://evil.example")
     assert "www." not in text("see WWW.evil.example").lower()
     assert "@" not in text("@someone")
 
 
-def test_text_keeps_plain_numbers() -> None:
+def test_text_keeps_plain_numbers():
     line = 'gap +11.0 pp (bash 68.0 %; T=20), p<0.001, pass@1, task-01_a, "like these"'
     assert text(line) == line
 
 
-def test_visible_cuts_long_text() -> None:
+def test_visible_cuts_long_text():
     assert visible("x" * 240) == "x" * 240
     assert visible("x" * 241) == "x" * 240 + "…"
     assert visible("abc", limit=2) == "ab…"
 
 
-def test_text_keeps_code_spans_of_plain_words_only() -> None:
+def test_text_keeps_code_spans_of_plain_words_only():
     for plain in ("run `make image`.", "`results/a/cells.csv` has `CONFIG=config/study.yaml`"):
         assert text(plain) == plain
     for hostile in ("`<b>`", "`a\nb`", "``a``b", "`a`b`", "[x](`y`)", "`https://a.b`", "`a|b`"):

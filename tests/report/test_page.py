@@ -1,4 +1,4 @@
-"""The report as one HTML file: complete without its folder, and inert whatever a model wrote."""
+"""The report as one HTML file: complete without its folder, and inert with any text of a model."""
 
 import re
 

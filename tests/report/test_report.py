@@ -50,7 +50,7 @@ def report(
         rows = [row.model_copy(update=altered(row, number)) for number, row in enumerate(rows)]
     path = tmp_path / "report.md"
     write_report(path, to_frame(rows), view_of(study, tasks, provenance))
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text()
     check_shape(text, path.parent)
     return text
 
@@ -84,7 +84,7 @@ def cells(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
 
 
-def test_report_first_page_order_and_length(tmp_path: Path) -> None:
+def test_report_first_page_order_and_length(tmp_path):
     counts = [(4, 5)] * 6 + [(0, 1)] * 5 + [(5, 5)] * 6 + [(0, 0)] * 3
     passes = from_counts(dict(zip([task.id for task in TASKS], counts, strict=True)))
     study = make_study(("model-x", "model-y"), decision="which shell prompts name")
@@ -95,7 +95,7 @@ def test_report_first_page_order_and_length(tmp_path: Path) -> None:
     )
     assert lines[2].startswith("| model ") and lines[3].startswith("![Gap of each model")
     assert "For the decision: which shell prompts name" in front(text)
-    assert words("\n\n".join(lines[:3])) <= 180 and words(front(text)) <= 670
+    assert words("\n\n".join(lines[:3])) <= 180 and words(front(text)) <= 770
     titles = ["What could change this", "Where the shells differ", "How it was measured"]
     assert re.findall(r"^## (.*)$", front(text), re.M) == titles
     rest = [line for line in text.splitlines() if re.match("##? ", line)][4:]
@@ -109,13 +109,13 @@ def test_report_first_page_order_and_length(tmp_path: Path) -> None:
     assert "**model-x**: every planned run was measured" in text
 
 
-def test_report_of_five_models(tmp_path: Path) -> None:
+def test_report_of_five_models(tmp_path):
     study = make_study(tuple(f"model-{letter}" for letter in "abcde"))
     text = report(tmp_path, random_passes(), study)
     assert "× 5 models, 1000 of 1000 runs measured" in front(text)
     for letter in "abcde":
         assert f"\n| model-{letter} |" in front(text)
-        assert (tmp_path / "figures" / f"failures-model-{letter}.svg").is_file()
+        assert (tmp_path / f"figures/failures-model-{letter}.svg").is_file()
     assert "never pooled" in text
     assert "/1000 " not in text
     assert len(list((tmp_path / "figures").glob("*.svg"))) == 6
@@ -180,7 +180,7 @@ STATES = {
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_report_of_each_state(tmp_path: Path, state: str) -> None:
+def test_report_of_each_state(tmp_path, state):
     made, on_page, patterns, figures = STATES[state]
     text = report(tmp_path, **{"passes": random_passes()} | made)
     assert [words for words in on_page if words not in front(text)] == []
@@ -189,13 +189,13 @@ def test_report_of_each_state(tmp_path: Path, state: str) -> None:
     assert "&#96;" not in text
 
 
-def test_report_of_an_empty_table(tmp_path: Path) -> None:
+def test_report_of_an_empty_table(tmp_path):
     study = make_study()
     write_report(tmp_path / "report.md", to_frame([]), view_of(study, TASKS))
     assert "no row in the cells table (100)" in (tmp_path / "report.md").read_text()
 
 
-def test_report_marks_refusals(tmp_path: Path) -> None:
+def test_report_marks_refusals(tmp_path):
     def altered(row, number) -> dict:
         kind = {1: "refusal", 2: "format"}.get(row.trial)
         if row.task != "task-01" or not kind:
@@ -210,7 +210,7 @@ def test_report_marks_refusals(tmp_path: Path) -> None:
     assert re.search(r"refusal +\| +1/100 \| +1/100", text)
 
 
-def test_report_counts_quiet_wrong_answers_by_shell(tmp_path: Path) -> None:
+def test_report_counts_quiet_wrong_answers_by_shell(tmp_path):
     def altered(row, number) -> dict:
         fails = not row.passed and row.shell == "bash"
         return {"exit_ok": row.passed or fails, "quiet": fails and row.trial == 5}
@@ -221,11 +221,11 @@ def test_report_counts_quiet_wrong_answers_by_shell(tmp_path: Path) -> None:
     assert "Wrong with status 0: 40.0 % of runs in Bash and 0.0 % in PowerShell, −40.0" in text
 
 
-def test_report_states_worlds_temperature_and_versions(tmp_path: Path) -> None:
+def test_report_states_worlds_temperature_and_versions(tmp_path):
     study = make_study(seeds=[11, 24, 30])
     made = front(report(tmp_path, random_passes(), study, provenance=PROVENANCE))
-    assert "in 3 fresh containers without network, in 3 generated worlds" in made
-    assert "right answer in all of them. Prompts" in made
+    assert "in 3 generated worlds, in fresh containers without network" in made
+    assert "the answer is right in all. Prompts" in made
     assert "Temperature 0.7. " in made and "Bash 5.2.15, PowerShell 7.6.5. Not measured" in made
     lacking = IMAGE.model_copy(update={"shells": {"bash": "5.2.15", "pwsh": None}})
     bash_only = PROVENANCE.model_copy(update={"images": [lacking]})
@@ -233,7 +233,7 @@ def test_report_states_worlds_temperature_and_versions(tmp_path: Path) -> None:
     assert "Bash 5.2.15. Not measured" in made and "PowerShell unknown" not in made
 
 
-def test_report_of_a_usual_study(tmp_path: Path) -> None:
+def test_report_of_a_usual_study(tmp_path):
     """Links of the failure classes, the conditions, and the limits of what is claimed."""
     usual = report(tmp_path, random_passes())
     found = re.findall(r"`, as in \[(model-x/[^\]]+)\]\(explorer\.html#([^)]+)\)", usual)
@@ -256,7 +256,7 @@ def test_report_of_a_usual_study(tmp_path: Path) -> None:
         assert words in said
 
 
-def test_report_prints_provenance(tmp_path: Path) -> None:
+def test_report_prints_provenance(tmp_path):
     text = report(tmp_path, random_passes(), provenance=PROVENANCE)
     for fact in (
         "- dirty: `yes`",
@@ -276,12 +276,12 @@ def test_report_prints_provenance(tmp_path: Path) -> None:
     assert "extra_body" not in text and "spent_usd" not in text
 
 
-def test_report_states_attempts_and_side_effects(tmp_path: Path) -> None:
+def test_report_states_attempts_and_unasked_changes(tmp_path):
     lost = {"status": "missing", "passed": None, "reason": "its command was started 3 times"}
     news = {
-        0: {"attempts": 2, "side_effects": "the working folder was changed: 1 created"},
+        0: {"attempts": 2, "unasked_changes": 3},
         1: lost | {"attempts": 3},
-        2: {"attempts": 1},
+        2: {"attempts": 1, "unasked_changes": None},
     }
     text = report(tmp_path, lambda cell: True, altered=lambda row, number: news.get(number, {}))
     first, second = (f"model-x/bash/task-01/{trial}" for trial in (1, 2))
@@ -289,13 +289,12 @@ def test_report_states_attempts_and_side_effects(tmp_path: Path) -> None:
     assert f"[{first}](explorer.html#{first}) measured at the 2nd attempt; [{second}]" in text
     assert f"(explorer.html#{second}) abandoned after the 3rd attempt.\n\n*Missing*" in text
     assert "its command was started 3 times (1)" in text
-    changed = "1 of the measured runs, passed or failed, changed the working folder or left"
-    assert f"{changed} processes behind; the first is [{first}]" in text
+    assert f"- unasked change of 3 paths in [{first}](explorer.html#{first}): `find" in text
     undisturbed = report(tmp_path, lambda cell: True)
-    assert "attempt." not in undisturbed and "the working folder" not in undisturbed
+    assert "attempt." not in undisturbed and "unasked change of" not in undisturbed
 
 
-def test_report_is_deterministic(tmp_path: Path) -> None:
+def test_report_is_deterministic(tmp_path):
     study, rows = make_study(), make_rows(make_study(), TASKS, random_passes())
     write_table(tmp_path / "cells.csv", rows)
     read = Provenance.model_validate_json(PROVENANCE.model_dump_json())
@@ -309,7 +308,7 @@ def test_report_is_deterministic(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", range(0, len(HOSTILE), 4))
-def test_report_escapes_hostile_text(tmp_path: Path, place: int) -> None:
+def test_report_escapes_hostile_text(tmp_path, place):
     dirt = [HOSTILE[(place + i) % len(HOSTILE)] or "x" for i in range(4)]
 
     def altered(row, number) -> dict:
@@ -328,6 +327,6 @@ def test_report_escapes_hostile_text(tmp_path: Path, place: int) -> None:
     assert targets and all(target.startswith(ours) for target in targets)
 
 
-def test_render_refuses_a_missing_value() -> None:
+def test_render_refuses_a_missing_value():
     with pytest.raises(jinja2.UndefinedError):
         render("report.md.j2", {})

@@ -3,7 +3,6 @@
 import itertools
 import re
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -77,12 +76,12 @@ DECIDES: list[tuple[list[Counts], str]] = [
 """Models -> what the first line says of them; its claims are in test_claims.py."""
 
 
-@pytest.mark.parametrize(("models", "said"), DECIDES)
-def test_decides_follows_from_all_models(models: list[Counts], said: str) -> None:
+@pytest.mark.parametrize("models, said", DECIDES)
+def test_decides_follows_from_all_models(models, said):
     assert said in decides(study_analysis(*models))
 
 
-def test_headline_of_a_model() -> None:
+def test_headline_of_a_model():
     """The claims of every interval are in test_claims.py."""
     assert headline_of(study_analysis(OPEN).contrasts[0]) == (
         "a passed 42.0 % in Bash and 38.0 % in PowerShell (−4.0 points, −9.8 to +1.8). Who is ahead "
@@ -90,7 +89,7 @@ def test_headline_of_a_model() -> None:
     )
 
 
-def test_result_rows_order_and_words() -> None:
+def test_result_rows_order_and_words():
     head, *rows = result_rows(study_analysis(FLOOR, BEHIND, MILD, MISSING, EIGHT))
     names = "gap in points (95 % interval) | what the interval shows | what would decide it"
     assert " | ".join(head) == f"model | Bash | PowerShell | {names}"
@@ -108,7 +107,7 @@ def changes(counts: Counts) -> str:
     return " ".join(could_change(study_analysis(counts)).get("a", []))
 
 
-def test_could_change_names_definitions_of_a_pass() -> None:
+def test_could_change_names_definitions_of_a_pass():
     study = make_study()
 
     def of(unix: bool = False, measured: bool = True) -> str:
@@ -129,7 +128,7 @@ def test_could_change_names_definitions_of_a_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "said"),
+    "counts, said",
     [
         (
             [(5, (1, 3)), (15, (3, 3))],
@@ -145,11 +144,11 @@ def test_could_change_names_definitions_of_a_pass() -> None:
         (MISSING, "The missing runs could move the gap to anywhere from "),
     ],
 )
-def test_could_change_sentences(counts: Counts, said: str) -> None:
+def test_could_change_sentences(counts, said):
     assert said in changes(counts)
 
 
-def test_could_change_is_empty_where_nothing_could() -> None:
+def test_could_change_is_empty_where_nothing_could():
     said = changes([(20, (2, 3))])
     assert not re.search("Removing|can tell|almost|missing", said)
     assert could_change(study_analysis(FLOOR)) == {}
@@ -160,7 +159,7 @@ def differences(analysis: Analysis) -> list[list[str]]:
     return largest_gaps(model.contrasts[0], model.ends)
 
 
-def test_largest_gaps() -> None:
+def test_largest_gaps():
     study = make_study()
     counts = dict.fromkeys([task.id for task in TASKS], (3, 3)) | {
         f"task-{n:02d}": (0, n - 1) for n in range(2, 7)
@@ -189,7 +188,7 @@ def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS
 
 
 @pytest.mark.parametrize(
-    ("provenance", "said"),
+    "provenance, said",
     [
         (Provenance(), "Exploratory: not registered in advance, and no decision named."),
         (LATE, "Exploratory: registered after its first answer, no deviations."),
@@ -198,14 +197,14 @@ def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS
         (OTHER_BUILD, "PowerShell here is not the official release's build"),
     ],
 )
-def test_study_sentences_on_registration(provenance: Provenance, said: str) -> None:
+def test_study_sentences_on_registration(provenance, said):
     line = of_study(study_analysis(OPEN), provenance)
     assert said in line and ("official release" in line) == (provenance is OTHER_BUILD)
     decided = of_study(study_analysis(OPEN), Provenance(), decision="which shell")
     assert "no decision named" not in decided
 
 
-def test_study_sentences_on_the_design() -> None:
+def test_study_sentences_on_the_design():
     said = of_study(study_analysis(MISSING, OPEN))
     assert "20 tasks (no named set) × 2 shells × 5 trials × 2 models, 394 of 400 runs" in said
     assert "Missing: 6 of 100 in PowerShell for a." in said
@@ -215,7 +214,7 @@ def test_study_sentences_on_the_design() -> None:
 
 
 @pytest.mark.parametrize(
-    ("apart", "caution"),
+    "apart, caution",
     [
         (lambda cell, place: 0, ""),
         (lambda cell, place: place > 100, ""),
@@ -229,7 +228,7 @@ def test_study_sentences_on_the_design() -> None:
         ),
     ],
 )
-def test_study_sentences_on_the_order_of_asking(apart, caution) -> None:
+def test_study_sentences_on_the_order_of_asking(apart, caution):
     study, day = make_study(), 24 * 60
     minutes = lambda cell, place: place + day * apart(cell, place)  # noqa: E731
     frame = make_frame(study, TASKS, lambda cell: True, minutes=minutes)
@@ -238,7 +237,7 @@ def test_study_sentences_on_the_order_of_asking(apart, caution) -> None:
     assert ("later than planned" in said or "different days" in said) == bool(caution)
 
 
-def test_study_sentences_on_several_models() -> None:
+def test_study_sentences_on_several_models():
     two, study = study_analysis(OPEN, OPEN), make_study("ab")
     said = " ".join(study_sentences(two, view_of(study, TASKS)))
     assert "With 2 models of no true gap, one or more would be called ahead in up to 10 %" in said
@@ -248,7 +247,7 @@ def test_study_sentences_on_several_models() -> None:
         assert "of no true gap" not in of_study(analysis)
 
 
-def test_study_sentences_on_leaning_and_dropped_tasks() -> None:
+def test_study_sentences_on_leaning_and_dropped_tasks():
     analysis = study_analysis(OPEN)
     leaning = make_tasks(leans=("bash",))
     assert "All tasks lean to Bash" in of_study(analysis, tasks=leaning)
@@ -261,11 +260,11 @@ def test_study_sentences_on_leaning_and_dropped_tasks() -> None:
     assert "dropped" not in of_study(analysis, tasks=load_tasks(chosen.tasks))
 
 
-def test_printed_page_has_the_paths(tmp_path: Path) -> None:
+def test_printed_page_has_the_paths(tmp_path):
     study = make_study(decision="a\x1b[2Jb")
     frame = make_frame(study, TASKS, lambda cell: "not_measured" if cell.shell == "pwsh" else True)
     frame["reason"] = frame["reason"].str.replace("image", "\x1b[2Jimage")
-    lines = printed(frame, view_of(study, TASKS), tmp_path).splitlines()
+    lines = printed(analyse(frame, study, TASKS), view_of(study, TASKS), tmp_path).splitlines()
     assert lines[1] == "PowerShell was not measured here: this report compares nothing."
     assert "Not compared: PowerShell 7 was not measured" in lines[3]
     assert "\x1b" not in "".join(lines)
@@ -274,10 +273,10 @@ def test_printed_page_has_the_paths(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bash", "pwsh", "favoured"),
+    "bash, pwsh, favoured",
     [(29, 4, "PowerShell"), (0, 3, "Bash"), (2, 4, ""), (9, None, "")],
 )
-def test_missing_programs_name_the_favoured_shell(bash, pwsh, favoured: str) -> None:
+def test_missing_programs_name_the_favoured_shell(bash, pwsh, favoured):
     """A number of failures lack a program, by shell; None: the shell was not measured."""
     study, left = make_study(), {"bash": bash, "pwsh": pwsh or 0}
     absent = "pwsh" if pwsh is None else None
@@ -296,7 +295,7 @@ def test_missing_programs_name_the_favoured_shell(bash, pwsh, favoured: str) -> 
     assert favoured or said == ""
 
 
-def test_unexpected_controls_are_named() -> None:
+def test_unexpected_controls_are_named():
     runs = [
         ControlRun(task="t", shell="bash", kind=kind, command="c", passed=passed, why="So.")
         for kind in ("reference", "wrong")

@@ -52,7 +52,7 @@ def printed(cell, folder, stream=None, *, full: bool = False) -> str:
     return shown.getvalue()
 
 
-def test_show_prints_the_whole_cell(results) -> None:
+def test_show_prints_the_whole_cell(results):
     made = make_explorer(1, 1, 1, states={CELL.path: "silent-wrong"})
     folder = results(made)
     text = printed(CELL, folder)
@@ -75,7 +75,7 @@ def test_show_prints_the_whole_cell(results) -> None:
 
 
 @pytest.mark.parametrize("state", ["passed", "silent-wrong", "format"])
-def test_show_escapes_hostile_text(results, state) -> None:
+def test_show_escapes_hostile_text(results, state):
     folder = results(make_explorer(1, 1, 1, text=WITH_NUL, states={CELL.path: state}))
     text = printed(CELL, folder)
     assert {c for c in text if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}} <= {"\n"}
@@ -87,14 +87,14 @@ def test_show_escapes_hostile_text(results, state) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"model": "opus"}, {"task": "stale-lockfile"}, {"trial": 9}])
-def test_show_of_a_missing_cell_names_others(results, wrong) -> None:
+def test_show_of_a_missing_cell_names_others(results, wrong):
     cell, folder = replace(CELL, **wrong), results(make_explorer(1, 3, 2))
     with pytest.raises(UserError) as error:
         printed(cell, folder)
     assert cell.path in str(error.value) and CELL.path in error.value.hint
 
 
-def test_show_without_records(tmp_path) -> None:
+def test_show_without_records(tmp_path):
     with pytest.raises(UserError, match="no record of this cell") as error:
         printed(CELL, tmp_path)
     assert "make demo" in error.value.hint

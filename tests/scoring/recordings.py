@@ -56,7 +56,7 @@ def task_with(
 
 
 def read_lines(name: str) -> list[dict]:
-    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in (DATA / name).read_text().splitlines()]
 
 
 @cache

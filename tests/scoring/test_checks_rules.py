@@ -86,7 +86,7 @@ SIZED = ["900 crates/a/b.rs", "87 crates/a b/c.rs"]
 
 
 @pytest.mark.parametrize(
-    ("expected", "stdout", "equal"),
+    "expected, stdout, equal",
     [
         (SIZED, "900 /work/crates/a/b.rs\n87 ./crates/a b/c.rs", True),
         (SIZED, "900 /work/crates/a/c.rs\n87 ./crates/a b/c.rs", False),
@@ -129,7 +129,7 @@ def test_content_problem_jsonset_ignores_order(values, rng):
 
 
 @pytest.mark.parametrize(
-    ("expected", "stdout", "equal"),
+    "expected, stdout, equal",
     [
         (3, "3.0", True), (3, "3e0", True), (0.1, "0.10", True), (0.1, "0.1000000000000000055511151231257827", False),
         (3, '"3"', False), (1, "true", False), (0, "false", False), (0, "null", False), (True, "1", False),
@@ -151,7 +151,7 @@ def test_content_problem_unfit_answer():
 
 
 @pytest.mark.parametrize(
-    ("form", "stdout", "literal", "real"),
+    "form, stdout, literal, real",
     [
         ({"line": r"^\d+$"}, "", True, False),
         ({"line": r"^\d+$"}, "1\n\n2\n", True, True),
@@ -188,7 +188,7 @@ def test_judge_right_output():
 
 
 @pytest.mark.parametrize(
-    ("ending", "why"),
+    "ending, why",
     [
         ({"exit_code": 1}, "Exit code 1, though the output is right."),
         ({"exit_code": None, "signal": 11}, "Signal 11 ended it, though the output is right."),
@@ -219,7 +219,7 @@ def test_judge_needs_structure_and_content():
 
 
 @pytest.mark.parametrize(
-    ("stdout", "noise"),
+    "stdout, noise",
     [
         ("\nName Count\n---- -----\na 1\n", True), ("Name Count\na 1\n", True), ("NAME %CPU\na 1\n", True),
         ("a 1\n--- ---\n", True), ("b 2\na 1\n", False), ("a 1\nName Count\n", False),
@@ -255,7 +255,7 @@ def _filled(unit, before="", after=""):
     ],
     ids=lambda stdout: repr(stdout[:12]),
 )  # fmt: skip
-@pytest.mark.parametrize(("rule", "expected"), ANSWERS.items())
+@pytest.mark.parametrize("rule, expected", ANSWERS.items())
 def test_judge_megabyte_in_linear_time(stdout, rule, expected):
     of_json = {"line": None, "json_shape": "array"} if rule in JSON_RULES else {}
     task, printed = task_with(rule, **of_json), result(stdout)
@@ -292,7 +292,7 @@ def test_clean_ends_marks_colour_and_padding(lines, pad, colour):
 
 
 @pytest.mark.parametrize(
-    ("raw", "lines"),
+    "raw, lines",
     [
         (b"", []),
         (b" \n\t\r\n", []),
@@ -325,7 +325,7 @@ def test_relative_path_keeps_other_forms(path):
 
 
 @pytest.mark.parametrize(
-    ("rule", "stdout", "why"),
+    "rule, stdout, why",
     [
         ("ordered", "a\nb\n", "Line 2 is 'b' instead of 'c'."),
         ("ordered", "a\n", "Line 2 'c' is missing."),

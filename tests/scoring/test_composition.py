@@ -64,7 +64,7 @@ def test_composition_of_bash_references():
 
 
 @pytest.mark.parametrize(
-    ("shell", "command", "made_of", "commands"),
+    "shell, command, made_of, commands",
     [
         ("pwsh", "gci | ? Length -gt 3 | % Name", "cmdlets-only", ["gci", "?", "%"]),
         ("pwsh", "ls | sort", "unix-only", ["ls", "sort"]),
@@ -117,7 +117,7 @@ def test_composition_of(shell, command, made_of, commands):
 
 
 def test_aliases_and_cmdlets_as_recorded():
-    aliases = json.loads((DATA / "pwsh_aliases.json").read_text(encoding="utf-8"))
+    aliases = json.loads((DATA / "pwsh_aliases.json").read_text())
     assert rows_of("aliases") == {each["Name"].lower(): [each["Definition"]] for each in aliases}
     assert {each["Definition"].lower() for each in aliases} <= words_in("cmdlets")
     called = [command for line in PARSED for command in line["commands"]]

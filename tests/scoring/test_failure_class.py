@@ -2,7 +2,6 @@
 
 import time
 from collections import Counter, defaultdict
-from dataclasses import replace
 
 import pytest
 
@@ -17,17 +16,17 @@ TASK = task_with("set", r"^[a-z]+ \d+$")
 RIGHT = ["a 1", "b 2"]
 SAYS = {"missing_command": r"^zsh:\d+: command not found: (.+)$"}
 SAYS["syntax_error"] = r"^zsh:\d+: parse error"
-ZSH = replace(SHELLS["bash"], name="zsh", title="zsh", **SAYS)
-"""A further shell with Bash's grammar and patterns of its own."""
+ZSH = SHELLS["bash"].model_copy(update={"name": "zsh", "title": "zsh"} | SAYS)
+"""A further shell with Bash's grammar and its own patterns."""
 SAYS = {"missing_command": r"Command `(.+)` not found", "syntax_error": r"nu::parser::"}
-NU = replace(SHELLS["bash"], name="nu", title="Nushell", grammar=None, **SAYS)
+NU = SHELLS["bash"].model_copy(update={"name": "nu", "title": "Nushell", "grammar": None} | SAYS)
 """A shell without a parser: nothing is read as Bash."""
 
 
 def cell(*results, reply="some command", outcome="ok", shell="bash", task=TASK, expected=RIGHT):
     verdicts = [judge(task, each, expected) for each in results]
     runs = list(map(HeadlineRun, (11, 24), results, verdicts))
-    return classify(outcome, extract(reply), (SHELLS | {"zsh": ZSH, "nu": NU})[shell], runs)
+    return classify(outcome, extract(reply), ({**SHELLS} | {"zsh": ZSH, "nu": NU})[shell], runs)
 
 
 def test_every_recording_is_judged_and_classified_as_recorded():
@@ -64,7 +63,7 @@ CUT = Result(exit_code=0, stdout=Stream.of(b"a 1\n", 9_999_999), stderr=Stream.o
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    "wanted, found",
     [
         (None, cell(OK, OK)),
         ("refusal", cell(outcome="refusal", reply="I cannot.")),
@@ -113,7 +112,7 @@ NO_SYNTAX = "bash: -c: line {}: syntax error near unexpected token `)'\n"
 
 
 @pytest.mark.parametrize(
-    ("wanted", "shell", "reply", "exit_code", "said"),
+    "wanted, shell, reply, exit_code, said",
     [
         ("format", "bash", "Here is the command:\n```bash\nls\n```", 127, MISSING.format("Here")),
         ("format", "bash", "Here is the command that lists them: ls", 127, MISSING.format("Here")),
@@ -179,7 +178,7 @@ BAR = "\r100  1248  100  1248    0     0   138k      0 --:--:-- 0:00:01 --:--:--
 
 
 @pytest.mark.parametrize(
-    ("stderr", "quoted"),
+    "stderr, quoted",
     [
         ("curl: (6) Could not resolve host: dl\n", " ('curl: (6) Could not resolve host: dl')"),
         (f"{BAR}jq: no\n", " ('jq: no')"),
@@ -210,7 +209,7 @@ def test_classify_long_reply_in_linear_time():
 
 
 @pytest.mark.parametrize(
-    ("shell", "wanted", "commands"),
+    "shell, wanted, commands",
     [
         ("bash", "missing-program", ["cargo", "perl", "rg", "findstr", "/usr/bin/python3"]),
         ("bash", "invented-command", ["vox-worker", "./vox-sched", "bin/perl", "cargo vox-worker"]),

@@ -1,7 +1,5 @@
 """A cell's score from its records."""
 
-from dataclasses import replace
-
 import pytest
 
 from fluency.common.errors import UserError
@@ -80,7 +78,9 @@ def test_score_cell_right_in_both_worlds():
 
 
 def test_score_cell_without_a_parser_classifies_no_make_up(monkeypatch):
-    monkeypatch.setitem(SHELLS, "nu", replace(SHELLS["bash"], name="nu", grammar=None))
+    monkeypatch.setitem(
+        SHELLS, "nu", SHELLS["bash"].model_copy(update={"name": "nu", "grammar": None})
+    )
     found = score(right(), generation(shell="nu"))
     assert found.passed and found.make_up is None
 
@@ -141,7 +141,7 @@ def test_score_cell_condition_that_does_not_apply():
 
 
 @pytest.mark.parametrize(
-    ("outcome", "reply", "failure"),
+    "outcome, reply, failure",
     [
         *[(outcome, "", outcome) for outcome in ("refusal", "empty")],
         *[("truncated", COMMAND, "truncated"), ("no-call", "", "no-tool-call")],
@@ -168,7 +168,7 @@ def test_score_cell_unmeasured_shell():
 
 
 @pytest.mark.parametrize(
-    ("runs", "changed"),
+    "runs, changed",
     [
         (right(), {"request_key": "cd" * 32}),
         (right(), {"cell": Cell("m", "pwsh", TASK.id, 1)}),

@@ -8,7 +8,7 @@ from fluency.common.files import sha256
 from fluency.core.records import Extraction, PathState, Stream
 from fluency.core.shells import SHELLS
 from fluency.scoring.failure_class import HeadlineRun, classify
-from fluency.scoring.judgement import differences_in, judge
+from fluency.scoring.judgement import differences_in, judge, unasked_changes
 from fluency.scoring.state import Left, differences, tree_left
 from fluency.world import Builder, Commit, World, blob_name
 from tests.scoring.recordings import result, task_with
@@ -38,7 +38,7 @@ def file(data: bytes, mode: int = 0o644) -> Left:
 
 
 @pytest.mark.parametrize(
-    ("expected", "changed", "said"),
+    "expected, changed, said",
     [
         ({"a/app.toml": bytes_(b"x = 2\n")}, {"a/app.toml": file(b"x = 2\n")}, []),
         ({"a/app.toml": bytes_(b"x = 2\n")}, {}, ["'a/app.toml' is unchanged"]),
@@ -85,7 +85,9 @@ def test_differences_of_hostile_contents(form, data):
 
 
 def state(data: bytes) -> PathState:
-    return PathState(path="a/b.json", kind="file", mode=0o644, content=Stream.of(data))
+    return PathState(
+        path="a/b.json", kind="file", mode=0o644, sha256=sha256(data), content=Stream.of(data)
+    )
 
 
 def test_judge_needs_the_state():
@@ -97,6 +99,36 @@ def test_judge_needs_the_state():
         (None, ["what it left behind is unknown: it was not observed"]),
     ):
         assert differences_in(WORLD, result("x", state=found), wanted) == said
+
+
+def gone(path: str) -> PathState:
+    return PathState(path=path, kind="absent")
+
+
+@pytest.mark.parametrize(
+    ("found", "asked", "count"),
+    [
+        ([], {}, 0),
+        (None, {}, 0),
+        ("too much", {}, None),
+        ([state(b"new")], {}, 1),
+        ([state(WORLD.files["a/b.json"])], {}, 0),  # written again as it was
+        ([state(WORLD.files["a/b.json"]).model_copy(update={"mode": 0o600})], {}, 1),
+        ([gone("a/app.toml"), gone("t.csv"), gone("made")], {}, 2),
+        ([gone("a"), gone("a/app.toml"), gone("a/b.json"), gone("t.csv")], {"a": None}, 1),
+        ([gone("a/app.toml"), gone("t.csv")], {"a": {"files": ["b.json"]}}, 1),
+        ([gone("a/app.toml")], {"a": {"files": ["app.toml", "b.json"]}}, 1),
+        ([state(b"new")], {"a/b.json": bytes_(b"other")}, 0),
+        ([state(b"new")], {"a/b.json": bytes_(WORLD.files["a/b.json"])}, 1),
+    ],
+)  # fmt: skip
+def test_unasked_changes_of_a_world(found, asked, count):
+    assert unasked_changes(WORLD, result("x", state=found), asked) == count
+
+
+def test_unasked_changes_of_a_lost_result():
+    for known in ({"lost": "killed"}, {"tree_changed": True}):
+        assert unasked_changes(WORLD, result("x", **known), {}) is None
 
 
 def test_judge_state_with_and_without_output():
@@ -131,7 +163,7 @@ def repository(**options) -> World:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    "wanted, said",
     [
         ({"HEAD": "refs/heads/main", "index": {"a.txt": ONE, "b/c.txt": TWO}}, ""),
         ({"refs/heads/main": {"message": "Second", "files": {"a.txt": ONE, "b/c.txt": TWO}}}, ""),

@@ -17,18 +17,18 @@ from fluency.validation.new_task import main
 from fluency.world import build_world
 from tests.miner import logs
 
-PAGE = (ROOT / "docs" / "adding-a-task.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/adding-a-task.md").read_text()
 BLOCK = re.compile(r'^```(\w+)(?: title="(\S+)")?\n(.*?)^```$', re.M | re.S)
 NAME, SNAPSHOT = "shared-env-keys", "timeout-files"
 
 
 def follow(folder: Path, run: str) -> str:
-    """Write each named block of the page to its file, run those of this kind; what they print."""
+    """Write each named block of the page to its file, run the blocks of this kind; what they print."""
     printed = ""
     for kind, name, text in BLOCK.findall(PAGE):
         if name:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
+            (folder / name).write_text(text)
         elif kind == run:
             command = ["bash", "-euo", "pipefail", "-c", text]
             printed += subprocess.check_output(command, cwd=folder, text=True)
@@ -43,16 +43,16 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_page_shows_the_answers(followed: Path, monkeypatch, capsys) -> None:
+def test_page_shows_the_answers(followed, monkeypatch, capsys):
     monkeypatch.setenv(PRIVATE_TASKS_VARIABLE, str(followed / "tasks"))
     main(None, NAME, snapshot=False)
     printed = capsys.readouterr().out
     assert printed.replace(f"{PRIVATE_TASKS_VARIABLE}={followed}/tasks ", "") == (
-        (followed / "answers.txt").read_text(encoding="utf-8")
+        (followed / "answers.txt").read_text()
     )
 
 
-def test_further_task_leaves_other_worlds_alone(followed: Path) -> None:
+def test_further_task_leaves_other_worlds_alone(followed):
     (added,) = load_tasks([NAME], root=followed / "tasks")
     brought = dict(world_for(added, 11).files.items() - build_world(11).files.items())
     names = ("local.env", "notes.txt", "production.env", "staging.env")
@@ -61,7 +61,7 @@ def test_further_task_leaves_other_worlds_alone(followed: Path) -> None:
         assert not brought.items() & world_for(task, 11).files.items(), task.id
 
 
-def test_new_task_lists_what_is_missing_until_nothing_is(tmp_path, monkeypatch, capsys) -> None:
+def test_new_task_lists_what_is_missing_until_nothing_is(tmp_path, monkeypatch, capsys):
     """From what the miner writes; the loader refuses the task until then, and says how to go on."""
     monkeypatch.setenv(PRIVATE_TASKS_VARIABLE, str(tmp_path / "bank"))
     (tmp_path / "bank").mkdir()
@@ -88,14 +88,14 @@ def test_new_task_lists_what_is_missing_until_nothing_is(tmp_path, monkeypatch, 
     assert "# mine" in (folder / "task.yaml").read_text()
 
 
-def test_new_task_needs_a_candidate_or_a_name(tmp_path) -> None:
+def test_new_task_needs_a_candidate_or_a_name(tmp_path):
     (tmp_path / "01-other.yaml").write_text("a: 1\n")
     for candidate in (None, tmp_path / "01-other.yaml"):
         with pytest.raises(UserError, match="nothing to begin a task with"):
             main(candidate, "", snapshot=False)
 
 
-def test_unknown_task_hints_at_private_ones_unless_they_are_named(tmp_path, monkeypatch) -> None:
+def test_unknown_task_hints_at_private_ones_unless_they_are_named(tmp_path, monkeypatch):
     with pytest.raises(UserError) as caught:
         load_tasks(["my-task"])
     assert PRIVATE_TASKS_VARIABLE in caught.value.hint
@@ -118,7 +118,7 @@ def snapshot(followed, tmp_path) -> Path:
     return folder
 
 
-def test_snapshot_world_is_its_files_and_its_answer_a_text(snapshot) -> None:
+def test_snapshot_world_is_its_files_and_its_answer_a_text(snapshot):
     task = load_task(snapshot)
     for seed, name in {3: "conf/a.ini", 11: "conf/a.ini", 24: "conf/b-c.ini"}.items():
         world = world_for(task, seed)
@@ -132,7 +132,7 @@ def test_snapshot_world_is_its_files_and_its_answer_a_text(snapshot) -> None:
     assert not set(before) & set(after), "a changed answer or world is measured again"
 
 
-def test_snapshot_of_the_folder_afterwards(snapshot, monkeypatch, capsys) -> None:
+def test_snapshot_of_the_folder_afterwards(snapshot, monkeypatch, capsys):
     """Without a structure: the files that must be there, nothing else below their folders."""
     text = (snapshot / "task.yaml").read_text()
     kept = [line for line in text.splitlines(True) if not line.startswith(("structure", "content"))]
@@ -158,7 +158,7 @@ def test_snapshot_of_the_folder_afterwards(snapshot, monkeypatch, capsys) -> Non
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    "change, says",
     [
         (lambda folder: (folder / "expected-odd.txt").unlink(), "expected-odd.txt"),
         (lambda folder: shutil.rmtree(folder / "world-even"), "world-even"),
@@ -167,7 +167,7 @@ def test_snapshot_of_the_folder_afterwards(snapshot, monkeypatch, capsys) -> Non
         (lambda folder: (folder / "world-odd/ü.txt").write_text("x"), "named by ASCII letters"),
     ],
 )
-def test_snapshot_that_cannot_be_is_a_sentence(snapshot, change, says) -> None:
+def test_snapshot_that_cannot_be_is_a_sentence(snapshot, change, says):
     change(snapshot)
     with pytest.raises(UserError, match=says):
         world_for(load_task(snapshot), 11)
@@ -175,7 +175,7 @@ def test_snapshot_that_cannot_be_is_a_sentence(snapshot, change, says) -> None:
 
 @pytest.mark.slow
 @pytest.mark.engine
-def test_page_followed_in_fresh_clone(tmp_path: Path, sandbox) -> None:
+def test_page_followed_in_fresh_clone(tmp_path, sandbox):
     """From a transcript to two tasks that are sound, and a report on one of them."""
     clone, weights = tmp_path / "clone", ROOT / ".cache/weights"
     subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
@@ -187,7 +187,7 @@ def test_page_followed_in_fresh_clone(tmp_path: Path, sandbox) -> None:
         assert re.search(rf"^{task} +bash .* sound$", printed, re.M), printed
         assert not re.search(rf"^{task} .*UNSOUND", printed, re.M), printed
     assert (clone / "answers.txt").read_text() in printed
-    mutants = ["make", "mutants", f"TASK={NAME}"]  # exit code 1: one survives without a reason
+    mutants = ["make", "mutants", f"TASK=bash {NAME}"]  # exit code 1: one survives without a reason
     done = subprocess.run(mutants, cwd=clone, capture_output=True, text=True)
     assert re.search(r"^Bash: [1-9]\d* mutants", done.stdout, re.M), done
     assert (clone / "results/mine/report.md").is_file()

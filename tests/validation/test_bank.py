@@ -17,7 +17,7 @@ from tests.scoring.recordings import DATA, read_lines, recorded
 
 TASKS = load_tasks(PILOT)
 SIXTY = load_tasks("full-60")
-PINNED = json.loads((DATA / "pilot.json").read_text(encoding="utf-8"))
+PINNED = json.loads((DATA / "pilot.json").read_text())
 """Hashes of the twenty's texts and worlds, and their answers; only a new version changes them."""
 PROMPTS = {
     "easy-20": "fafa574ca1ea4869dc2156ff3ef0196adc5e2dafe497d70682a30b1889b25d0f",
@@ -28,7 +28,7 @@ PROMPTS = {
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
-def test_pilot_task_has_the_pinned_texts_worlds_and_answers(task) -> None:
+def test_pilot_task_has_the_pinned_texts_worlds_and_answers(task):
     worlds = {str(seed): world_for(task, seed) for seed in (11, 24)}
     hashes = {name: getattr(task, name) for name in ("prompt_sha256", "check_sha256", "sha256")}
     assert PINNED[task.id] == hashes | {
@@ -37,7 +37,7 @@ def test_pilot_task_has_the_pinned_texts_worlds_and_answers(task) -> None:
     }
 
 
-def test_pilot_has_tasks_of_four_categories_and_three_origins() -> None:
+def test_pilot_has_tasks_of_four_categories_and_three_origins():
     assert set(PINNED) == {task.id for task in TASKS}
     categories = {"file-inspection": 7, "text-processing": 7}
     categories |= {"process-introspection": 3, "network-fetch": 3}
@@ -46,7 +46,7 @@ def test_pilot_has_tasks_of_four_categories_and_three_origins() -> None:
     assert Counter(task.provenance for task in TASKS) == origins
 
 
-def test_recordings_hold_every_command_of_every_task() -> None:
+def test_recordings_hold_every_command_of_every_task():
     lines = [line for line in read_lines("executions.jsonl") if "command" in line]
     recorded = {tuple(line[key] for key in ("task", "shell", "kind", "command")) for line in lines}
     bank = {
@@ -61,19 +61,19 @@ def test_recordings_hold_every_command_of_every_task() -> None:
     assert recorded == bank, "run `make recordings` again"
 
 
-def test_pilot_prompts_name_no_shell_and_no_program() -> None:
+def test_pilot_prompts_name_no_shell_and_no_program():
     names = re.compile("bash|powershell|pwsh|cmdlet|grep|awk", re.IGNORECASE)
     assert not any(names.search(task.prompt) for task in TASKS)
 
 
 @pytest.mark.parametrize("name", PROMPTS)
-def test_prompts_of_a_set_are_those_of_its_versions(name: str) -> None:
+def test_prompts_of_a_set_are_those_of_its_versions(name):
     asked = {task.id: [task.version, task.prompt] for task in load_tasks(name)}
     assert sha256(canonical_json(asked)) == PROMPTS[name]
 
 
 @pytest.mark.parametrize("seed", (11, 24))
-def test_hidden_files_do_not_decide_where_the_prompt_is_silent(seed: int) -> None:
+def test_hidden_files_do_not_decide_where_the_prompt_is_silent(seed):
     """`find` sees them and Get-ChildItem does not: a prompt says which counts, or neither does."""
     for task in load_tasks():
         silent = "hidden" not in task.prompt and "processes" not in task.needs
@@ -90,12 +90,12 @@ def test_hidden_files_do_not_decide_where_the_prompt_is_silent(seed: int) -> Non
 
 
 @pytest.mark.parametrize("task", load_tasks("full"), ids=lambda task: task.id)
-def test_task_states_lean_and_difficulty_unless_it_is_of_the_pilot(task) -> None:
+def test_task_states_lean_and_difficulty_unless_it_is_of_the_pilot(task):
     assert bool(task.lean and task.difficulty) == (task.id not in PINNED)
 
 
 @pytest.mark.parametrize("task", load_tasks("demanding"), ids=lambda task: task.id)
-def test_demanding_task_is_short_and_has_two_references_and_three_wrong_commands(task) -> None:
+def test_demanding_task_is_short_and_has_two_references_and_three_wrong_commands(task):
     assert 17 <= len(task.prompt.split()) <= 73, "docs/tasks.md states these bounds"
     for shell in DESIGN_SHELLS:
         assert len(set(task.references[shell])) == 2 and len(set(task.wrong[shell])) >= 3
@@ -106,7 +106,7 @@ CHANGING = [task.id for task in load_tasks("full") if task.state(*planned(task, 
 
 @pytest.mark.parametrize("shell", DESIGN_SHELLS)
 @pytest.mark.parametrize("name", CHANGING)
-def test_changing_task_has_wrong_commands_of_each_kind(name: str, shell: str) -> None:
+def test_changing_task_has_wrong_commands_of_each_kind(name, shell):
     """One changes nothing that is asked for, one too much or otherwise, one leaves a file."""
     wrong = [
         line

@@ -24,7 +24,7 @@ def made(command: str, shell: str = "bash") -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("command", "operator", "mutant"),
+    "command, operator, mutant",
     [
         ("find a -type f -size +10240c", "drop-flag", "find a  -size +10240c"),
         ("find a -type f -size +10240c", "flip-comparison", "find a -type f -size -10240c"),
@@ -47,12 +47,12 @@ def made(command: str, shell: str = "bash") -> set[tuple[str, str]]:
         ("x=$(grep -w a b | wc -l)", "drop-flag", "x=$(grep  a b | wc -l)"),
     ],
 )
-def test_mutants_bash_fault_of_each_kind(command: str, operator: str, mutant: str) -> None:
+def test_mutants_bash_fault_of_each_kind(command, operator, mutant):
     assert (operator, mutant) in made(command)
 
 
 @pytest.mark.parametrize(
-    ("command", "operator", "mutant"),
+    "command, operator, mutant",
     [
         ("gci a -File -Filter *.rs", "drop-flag", "gci a  -Filter *.rs"),
         ("gci a -File -Filter *.rs", "drop-flag", "gci a -File"),
@@ -70,11 +70,11 @@ def test_mutants_bash_fault_of_each_kind(command: str, operator: str, mutant: st
         ("'é'; $x[-1]", "change-number", "'é'; $x[-2]"),
     ],
 )  # fmt: skip
-def test_mutants_powershell_fault_of_each_kind(command: str, operator: str, mutant: str) -> None:
+def test_mutants_powershell_fault_of_each_kind(command, operator, mutant):
     assert (operator, mutant) in made(command, "pwsh")
 
 
-def test_mutants_of_an_address() -> None:
+def test_mutants_of_an_address():
     command = "curl -s http://127.0.0.1:8765/v1/models"
     assert made(command) == {
         ("drop-flag", "curl  http://127.0.0.1:8765/v1/models"),
@@ -85,7 +85,7 @@ def test_mutants_of_an_address() -> None:
 
 
 @pytest.mark.parametrize("shell", WITHOUT)
-def test_plan_of_holds_each_mutant_once_and_no_reference(shell: str) -> None:
+def test_plan_of_holds_each_mutant_once_and_no_reference(shell):
     planned = plan_of(TASKS, [shell])
     assert planned == plan_of(load_tasks(), [shell])
     mutated = {(mutant.task, mutant.command) for mutant in planned}
@@ -94,13 +94,13 @@ def test_plan_of_holds_each_mutant_once_and_no_reference(shell: str) -> None:
     assert {task.id for task in TASKS} - {task for task, _ in mutated} == WITHOUT[shell]
 
 
-def test_read_kinds_only_of_mutants_that_are_made() -> None:
+def test_read_kinds_only_of_mutants_that_are_made():
     assert set(read_kinds()) <= {(mutant.task, mutant.command) for mutant in plan_of(TASKS)}
 
 
 @pytest.mark.parametrize("shell", WITHOUT)
-def test_page_holds_these_mutants_and_explains_every_survivor(shell: str) -> None:
-    page = page_path(shell).read_text(encoding="utf-8")
+def test_page_holds_these_mutants_and_explains_every_survivor(shell):
+    page = page_path(shell).read_text()
     planned = Counter(mutant.task for mutant in plan_of(TASKS, [shell]))
     pattern = r"^\| (\S+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|"
     rows = {name: list(map(int, row)) for name, *row in re.findall(pattern, page, re.M)}
@@ -110,7 +110,7 @@ def test_page_holds_these_mutants_and_explains_every_survivor(shell: str) -> Non
         assert rest == 0 and killed + equivalent + left_out == count, name
 
 
-def test_page_of_survivor_without_a_reason() -> None:
+def test_page_of_survivor_without_a_reason():
     planned = [Mutant("t", "bash", "drop-flag", text) for text in "abcd"]
     kinds = {("t", "c"): "equivalent", ("t", "d"): "left-out"}
     page = tool.page_of(planned, planned[1:], kinds, (11, 24))
@@ -119,7 +119,7 @@ def test_page_of_survivor_without_a_reason() -> None:
 
 @pytest.mark.engine
 @pytest.mark.parametrize("shell", WITHOUT)
-def test_survivors_of_sample_are_the_explained_mutants(shell: str, sandbox) -> None:
+def test_survivors_of_sample_are_the_explained_mutants(shell, sandbox):
     if reason := sandbox.why_missing(shell):
         pytest.skip(reason)
     kinds, sample = read_kinds(), plan_of(TASKS, [shell])[::307]

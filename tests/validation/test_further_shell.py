@@ -1,7 +1,5 @@
 """A third shell is proven for the tasks that have references in it, and asked of no other."""
 
-from dataclasses import replace
-
 import pytest
 import yaml
 
@@ -22,14 +20,14 @@ REFERENCE = "print -l **/*(.) | wc -l"
 @pytest.fixture
 def tasks(tmp_path, monkeypatch):
     """Two tasks, one of which has a reference in a further shell of Bash's grammar."""
-    zsh = replace(SHELLS["bash"], name="zsh", title="zsh", short_title="zsh")
-    monkeypatch.setitem(SHELLS, "zsh", zsh)
+    named = dict.fromkeys(("name", "title", "short_title"), "zsh")
+    monkeypatch.setitem(SHELLS, "zsh", SHELLS["bash"].model_copy(update=named))
     for name in ("tree-size-bytes", "crate-versions"):
-        values = yaml.safe_load((TASKS / name / "task.yaml").read_text(encoding="utf-8"))
+        values = yaml.safe_load((TASKS / name / "task.yaml").read_text())
         if name == "tree-size-bytes":
             values["references"]["zsh"] = [REFERENCE]
         (tmp_path / name).mkdir()
-        (tmp_path / name / "task.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+        (tmp_path / name / "task.yaml").write_text(yaml.safe_dump(values))
         (tmp_path / name / "answer.py").write_bytes((TASKS / name / "answer.py").read_bytes())
     return load_tasks(root=tmp_path)
 

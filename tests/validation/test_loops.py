@@ -40,7 +40,7 @@ def _on_the_host(task, world, command, folder):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", [name for name in LOOPS if not TASKS[name].needs])
-def test_loop_over_files_or_lines_ends_with_status_0(name: str, seed: int, tmp_path) -> None:
+def test_loop_over_files_or_lines_ends_with_status_0(name, seed, tmp_path):
     task, world = TASKS[name], world_for(TASKS[name], seed)
     verdict = judge(task, _on_the_host(task, world, LOOPS[name], tmp_path), task.expected(world))
     assert verdict.passed, verdict.why
@@ -49,7 +49,7 @@ def test_loop_over_files_or_lines_ends_with_status_0(name: str, seed: int, tmp_p
 @pytest.mark.engine
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", [name for name in LOOPS if TASKS[name].needs])
-def test_loop_over_replies_or_processes_ends_with_status_0(name: str, seed: int, sandbox) -> None:
+def test_loop_over_replies_or_processes_ends_with_status_0(name, seed, sandbox):
     task, world = TASKS[name], world_for(TASKS[name], seed)
     found = sandbox.run(Invocation("bash", LOOPS[name], world, Limits(), 30, task.needs))
     verdict = judge(task, found, task.expected(world, found.processes))

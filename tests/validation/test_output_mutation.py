@@ -35,7 +35,7 @@ def test_tally_in_other_worlds():
 
 
 @pytest.mark.parametrize(
-    ("name", "weaker", "survivor"),
+    "name, weaker, survivor",
     [
         ("changelog-releases", {"content": "set"}, "swapped"),
         ("crates-using-reqwest", {"content": "paths", "structure": Structure(line=r"^\S.*$")}, "names as paths"),
@@ -60,7 +60,7 @@ def test_variants_notice_other_rule(name, weaker, survivor):
 
 def test_kill_table_is_current(monkeypatch):
     monkeypatch.setattr(output_mutants, "tally", lambda task, seeds: tallied(task.id))
-    text = PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text()
     assert page_of(list(TASKS.values())) == text, "run: python -m tools.output_mutants"
     last = rf"^\| all \| {len(TASKS)} \| (\d+) \| \1 \| 100.0 % \| (\d+) \| \2 \|$"
     assert re.search(last, text, re.M)

@@ -56,7 +56,7 @@ DESIGNED, BARE, WINDOWS = CONDITIONS
 
 
 @pytest.mark.parametrize(
-    ("shell", "changes", "problem"),
+    "shell, changes, problem",
     [
         ("bash", {("trivial", 11, DESIGNED): True}, "a trivial command passes"),
         ("bash", {("hard-coded", 24, DESIGNED): True}, "the answer of another world passes"),
@@ -65,7 +65,7 @@ DESIGNED, BARE, WINDOWS = CONDITIONS
             "a Bash reference passes in PowerShell without Unix tools"),
     ],
 )  # fmt: skip
-def test_add_row_names_each_problem(shell: str, changes: dict, problem: str) -> None:
+def test_add_row_names_each_problem(shell, changes, problem):
     # A wrong command may be right in one world by luck.
     for sound in ({}, {("wrong", 11, DESIGNED): True}):
         whole = summary(shell, findings(shell, sound))
@@ -75,7 +75,7 @@ def test_add_row_names_each_problem(shell: str, changes: dict, problem: str) -> 
     assert any(problem in said for said in report.problems), report.problems
 
 
-def test_add_row_windows_aliases() -> None:
+def test_add_row_windows_aliases():
     calling = "(ls crates/vox-corpus -Recurse -File | Measure-Object Length -Sum).Sum"
     references = TASK.references | {"pwsh": [*TASK.references["pwsh"], calling]}
     task, given = TASK.model_copy(update={"references": references}), (["pwsh"], (11, 24))
@@ -93,7 +93,7 @@ def test_add_row_windows_aliases() -> None:
     assert "a reference fails with Windows aliases in world 11" in report.text()
 
 
-def test_slowest_s_counts_references_only() -> None:
+def test_slowest_s_counts_references_only():
     last, kinds = 0, {("reference", DESIGNED): 0.5, ("reference", BARE): 7, ("wrong", DESIGNED): 9}
     found = findings("pwsh")
     for place, each in enumerate(found):
@@ -106,24 +106,22 @@ def test_slowest_s_counts_references_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("slowest", "deadline", "least", "short"),
+    "slowest, deadline, least, short",
     [(0.2, 30, 30, False), (3.0, 30, 30, False), (3.01, 30, 30.1, True), (5, 50, 50, False), (0.1, 29, 30, True)],
 )  # fmt: skip
-def test_deadline_sentence_follows_slowest_reference(
-    slowest: float, deadline: float, least: float, short: bool
-) -> None:
+def test_deadline_sentence_follows_slowest_reference(slowest, deadline, least, short):
     assert min_deadline_s(slowest) == pytest.approx(least)
     assert ("TOO SHORT" in deadline_sentence("Bash", deadline, slowest)) is short
 
 
 @pytest.mark.parametrize("repeats", [2, 20, 33])
-def test_every_world_probes_repeats(repeats: int) -> None:
+def test_every_world_probes_repeats(repeats):
     planned = list(every_world_probes(TASK, ["bash"], (11, 24), repeats))
     runs = [p for p in planned if p.kind == "reference"]
     assert repeats <= len(runs) <= repeats + 4 and len(set(planned)) == len(planned)
 
 
-def test_every_world_probes_hard_coded_answers() -> None:
+def test_every_world_probes_hard_coded_answers():
     planned = every_world_probes(TASK, ["bash"], (11, 24, 13), 2)
     tried = {(p.command, p.seed) for p in planned if p.kind == "hard-coded"}
     printed = {s: probing.hard_coded("bash", TASK, expected_in(TASK, s)) for s in (11, 24, 13)}
@@ -132,13 +130,13 @@ def test_every_world_probes_hard_coded_answers() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_trivial_holds_text_of_every_tasks_shape(task) -> None:
+def test_trivial_holds_text_of_every_tasks_shape(task):
     counts = [len(probing.trivial(task, shell)) for shell in ("bash", "pwsh")]
     has_shape = task.structure is not None
     assert bool(probing.shape_of(task)) == has_shape and counts == [3 + has_shape] * 2
 
 
-def test_print_command_quotes_for_each_shell() -> None:
+def test_print_command_quotes_for_each_shell():
     assert SHELLS["bash"].print_command(["it's", "$HOME"]) == "printf '%s\\n' 'it'\"'\"'s' '$HOME'"
     assert SHELLS["pwsh"].print_command(["it's", "$HOME"]) == "'it''s', '$HOME'"
     answer, task = [{"tool": "Read", "failures": 6}], TASKS["session-tool-failures"]
@@ -164,7 +162,7 @@ class Printing:
 
 
 @pytest.mark.parametrize("raises", [True, False])
-def test_prober_three_attempts(raises: bool, tmp_path) -> None:
+def test_prober_three_attempts(raises, tmp_path):
     """An execution that the engine lost is tried again, and neither judged nor kept."""
     sandbox = Printing(lost=5, raises=raises)
     prober, probes = Prober(sandbox, [TASK], Limits(), tmp_path), REFERENCES[:1]
@@ -180,7 +178,7 @@ def test_prober_three_attempts(raises: bool, tmp_path) -> None:
     assert "not measured: tree-size-bytes, Bash, world 11: " in report.text()
 
 
-def test_prober_executes_what_only_prints_once() -> None:
+def test_prober_executes_what_only_prints_once():
     """Trivial and hard-coded answers run once in all, and are judged in each world."""
     sandbox = Printing()
     probes = [p for p in every_world_probes(TASK, ["bash"], (11, 24), 1) if p.kind != "reference"]
@@ -189,7 +187,7 @@ def test_prober_executes_what_only_prints_once() -> None:
     assert {f.probe.seed for f in found} == {11, 24} and not any(f.passed for f in found)
 
 
-def test_prober_takes_kept_results(tmp_path) -> None:
+def test_prober_takes_kept_results(tmp_path):
     """A second proof executes nothing; other limits, another image or another world do."""
     ran = []
     small = Limits(memory_mb=900)
@@ -201,11 +199,11 @@ def test_prober_takes_kept_results(tmp_path) -> None:
     assert ran == [len(REFERENCES), 0, len(REFERENCES), len(REFERENCES)]
 
 
-SEEDS = range(1, 41)
+SEEDS = range(1, 21)
 PILOT_TASKS = load_tasks(PILOT)
 
 
-def test_check_world_pair_of_bank_and_of_many_seeds() -> None:
+def test_check_world_pair_of_bank_and_of_many_seeds():
     check_world_pair((11, 24), load_tasks())
     check_world_pair(list(SEEDS), PILOT_TASKS)
     check_world_pair((2**63 + 1, -4), PILOT_TASKS)
@@ -213,10 +211,10 @@ def test_check_world_pair_of_bank_and_of_many_seeds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("needs", "answer"),
+    "needs, answer",
     [([], lambda *_: ["always"]), (["processes"], lambda _, facts: [p.name for p in facts if p.name == "vox-sched"])],
 )  # fmt: skip
-def test_check_world_pair_shared_answer(needs, answer) -> None:
+def test_check_world_pair_shared_answer(needs, answer):
     asks = {"expected": answer, "state": lambda *_: {}}
     asks |= {"is_snapshot": False, "folder": PILOT_TASKS[0].folder}
     same = SimpleNamespace(id="same", needs=needs, **asks)
@@ -224,7 +222,7 @@ def test_check_world_pair_shared_answer(needs, answer) -> None:
         check_world_pair((11, 24), [same])
 
 
-def test_asks_executable_notices_what_noexec_hides() -> None:
+def test_asks_executable_notices_what_noexec_hides():
     for command in ("find . -executable", '[ -x "$f" ]', "if test ! -x a; then :; fi"):
         assert ASKS_EXECUTABLE.search(command)
     for command in ("find . -perm /111", "pgrep -x vox-job", "[ -f x ]", "grep -- -x a"):

@@ -4,7 +4,6 @@ A task that inspects files is proven sound in test_adding_a_task.py.
 """
 
 import shutil
-from pathlib import Path
 
 import pytest
 import yaml
@@ -20,7 +19,7 @@ SEEDS = (11, 24)
 @pytest.mark.parametrize(
     "task_id", ["session-tool-failures", "worker-queues", "fetch-redirect-sha256"]
 )
-def test_validate_other_categories_and_worlds(task_id: str, sandbox) -> None:
+def test_validate_other_categories_and_worlds(task_id, sandbox):
     report = validate([task_id], (7, 38), sandbox, repeats=4)
     assert report.sound, report.text()
     assert {row[-1] for row in report.rows} in ({"sound"}, {"sound", "not validated"})
@@ -29,16 +28,16 @@ def test_validate_other_categories_and_worlds(task_id: str, sandbox) -> None:
     assert report.executions >= 20
 
 
-def test_validate_names_unsound(tmp_path: Path, sandbox) -> None:
+def test_validate_names_unsound(tmp_path, sandbox):
     right = "find crates/vox-corpus -type f -exec cat {} + | wc -c"
     file = shutil.copytree(TASKS / "tree-size-bytes", tmp_path / "tree-size-bytes") / "task.yaml"
-    values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    values = yaml.safe_load(file.read_text())
     values["references"]["bash"] = [
         "du -sb crates/vox-corpus | cut -f1",
         f'[ -e /tmp ] && if [ "$(date +%N | tail -c 2)" -lt 5 ]; then {right}; else echo 1; fi',
     ]
     values["wrong"]["bash"] = [right, "echo 1"]
-    file.write_text(yaml.safe_dump(values), encoding="utf-8")
+    file.write_text(yaml.safe_dump(values))
     report = validate([], SEEDS, sandbox, repeats=16, root=tmp_path)
     problems = "\n".join(report.problems)
     assert not report.sound and "a reference fails in world 11: du -sb" in problems
@@ -48,6 +47,6 @@ def test_validate_names_unsound(tmp_path: Path, sandbox) -> None:
     assert report.rows[0][-1] == "UNSOUND"
 
 
-def test_validate_seeds_of_one_parity(sandbox) -> None:
+def test_validate_seeds_of_one_parity(sandbox):
     with pytest.raises(UserError, match="odd and an even seed"):
         validate(["tree-size-bytes"], (11, 13), sandbox)

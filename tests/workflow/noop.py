@@ -37,8 +37,8 @@ def noop_project(root: Path, models: list[dict[str, object]], cells: int) -> Pro
     """A project of `cells` cells a model, of tasks without processes, since none are started."""
     project = Project.make(root, models=models)
     static = [task.id for task in load_tasks() if not task.needs]
-    tasks = static[: min(10, cells // 2)] if cells <= 2000 else static[:20]
-    project.configure(tasks=tasks, trials=max(1, cells // (2 * len(tasks))))
+    trials = 5 if cells >= 10 else 1
+    project.configure(tasks=static[: cells // (2 * trials)], trials=trials)
     for part in ("tools", "tests"):
         (project.root / part).symlink_to(ROOT / part)
     return project

@@ -17,7 +17,7 @@ from fluency.core.tasks import Task, load_tasks
 
 PARTS = (
     *("Snakefile", "config.yaml", "pyproject.toml", "config", "profiles", "scripts", "tasks"),
-    *("sandbox", "report", "envs"),
+    *("sandbox", "report", "envs", "shells"),
 )
 TASKS = ["session-tool-failures", "tree-size-bytes"]
 FLUENCY = [sys.executable, "-m", "fluency.cli"]
@@ -70,7 +70,7 @@ class Project:
         return Project(root)
 
     def configure(self, **keys: object) -> None:
-        file = self.root / "config" / "test.yaml"
+        file = self.root / "config/test.yaml"
         old = yaml.safe_load(file.read_text()) if file.exists() else {}
         file.write_text(yaml.safe_dump(old | keys))
 

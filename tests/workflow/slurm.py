@@ -138,7 +138,7 @@ class Cluster:
 def _watcher(process: int) -> int | None:
     """The slurmstepd above a job's process, if that is its parent."""
     with contextlib.suppress(OSError):
-        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+        stat = Path(f"/proc/{process}/stat").read_text()
         parent = int(stat.rpartition(")")[2].split()[1])
         if Path(f"/proc/{parent}/cmdline").read_bytes().startswith(b"slurmstepd"):
             return parent

@@ -34,7 +34,7 @@ RAISES = "def expected(world, processes):\n    return 1 / 0\n"
 
 
 @pytest.mark.parametrize(
-    ("config", "file", "words"),
+    "config, file, words",
     [
         ({}, "", ["ANTHROPIC_API_KEY", "models: good"]),
         ({"budget": {"confirm_usd": 0}}, "", ["not confirmed", "at most $"]),
@@ -89,7 +89,7 @@ def test_answer_function_that_raises_leaves_only_its_cells(project):
     says = [f"{TASKS[1]}/answer.py", "ZeroDivisionError", "Hint:"]
     assert all(words in done.stderr for words in says) and "Traceback" not in done.stderr
     # The failure is in the rule's log, too.
-    assert list((project.root / "logs" / "test" / "scores").rglob("*.log"))
+    assert list((project.root / "logs/test/scores").rglob("*.log"))
     assert {path.parent.name for path in project.records("scores")} == {TASKS[0]}
 
 
@@ -146,7 +146,7 @@ def test_stored_answers_need_no_model_and_no_key(finished, flawless, tmp_path):
 
 
 def test_missing_shell_is_named_before_asking(project, flawless):
-    record = project.root / "results" / "images" / "pwsh.json"
+    record = project.root / "results/images/pwsh.json"
     record.write_text(re.sub(r'("pwsh": )"[^"]+"', r"\1null", record.read_text()))
     project.configure(trials=3)
     done = project.fluency("run")

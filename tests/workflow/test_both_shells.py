@@ -11,16 +11,14 @@ from fluency.core.shells import CONDITIONS, SHELLS
 from fluency.core.study import PILOT
 from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks
-from fluency.execution.powershell import NAME
 from tests.generation.endpoint import Endpoint
 from tests.report.explorer_factory import details_of
 from tests.workflow.project import Project, model, reference_answer
 
+NAME = "pwsh"
 pytestmark = [pytest.mark.engine, pytest.mark.pwsh]
 TRAP = "tree-size-bytes"
-AT_CEILING = "both pass these tasks nearly always, so harder ones may differ by more"
-TASKS = [TRAP, *(task.id for task in load_tasks(PILOT) if task.id != TRAP)][:15]
-"""As many as a verdict needs."""
+TASKS = [TRAP, *(task.id for task in load_tasks(PILOT) if task.id != TRAP)][:4]
 ALIAS = "(ls crates/vox-corpus -Recurse -File -Force | Measure-Object Length -Sum).Sum"
 
 
@@ -69,11 +67,10 @@ def test_answers_that_call_alias_run_again_with_aliases(measured):
     }
     assert TRAP in again and len(again) < len(pwsh)
     report = (measured.root / "results/test/report.md").read_text()
-    assert "100.0 % (15/15)" in report and "93.3 % (14/15)" in report and "−6.7" in report
-    assert f"Who is ahead is open; {AT_CEILING}" in report and "| harder tasks" in report
+    assert "100.0 % (4/4)" in report and "75.0 % (3/4)" in report and "−25.0" in report
     assert (measured.root / "results/test/figures/gaps.svg").exists()
     aliases = r"with Windows aliases: the aliases of Windows for PowerShell \(Bash as designed\)"
-    assert re.search(rf"\| {aliases} +\|.*\| +0\.0 \|", report), "next to −6.7 as designed"
+    assert re.search(rf"\| {aliases} +\|.*\| +0\.0 \|", report), "next to −25.0 as designed"
     page = measured.root / "results/test/explorer.html"
     assert "with Windows aliases, strict reading" in details_of(page)
 
@@ -90,10 +87,9 @@ def test_archive_of_both_shells_verifies_and_replays(measured):
     archived = measured.fluency("archive").stdout.splitlines()[-1]
     assert measured.fluency("verify", archived).stdout.splitlines().count("PROVEN") == 1
     replayed = measured.fluency("replay", archived, code=None)
-    assert "0 of 30 cells pass or fail differently" in replayed.stdout, replayed
+    assert "0 of 8 cells pass or fail differently" in replayed.stdout, replayed
     measured.fluency("decision", archived, "--title", "Keep the prompts")
-    record = next((measured.root / "docs" / "decisions").glob("*.md")).read_text()
-    assert AT_CEILING in record
+    record = next((measured.root / "docs/decisions").glob("*.md")).read_text()
     report = (measured.root / "results/test/report.md").read_text()
     for text in (record, report):
         assert re.search("trials.*2.*1|trials.*1.*2", text), "the deviation is stated"

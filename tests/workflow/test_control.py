@@ -21,7 +21,7 @@ def controlled(finished, tmp_path_factory) -> Project:
 
 
 def test_references_pass_and_wrong_commands_do_not(controlled, sandbox):
-    control = read_control(controlled.root / "results" / "test")
+    control = read_control(controlled.root / "results/test")
     for kind in ("reference", "wrong"):
         assert [run.task for run in control.of(SHELL, kind)] == TASKS
     assert all(run.as_it_must for run in control.runs) and unexpected_controls(control) == []
@@ -29,10 +29,10 @@ def test_references_pass_and_wrong_commands_do_not(controlled, sandbox):
 
 
 def test_the_report_has_it_under_its_own_heading_and_in_no_rate(controlled):
-    report = (controlled.root / "results" / "test" / "report.md").read_text()
+    report = (controlled.root / "results/test/report.md").read_text()
     assert "## Control: commands that no model wrote" in report
     assert re.search(r"\| Bash +\| +2 of 2 \| +0 of 2 \|", report)
-    table = (controlled.root / "results" / "test" / "cells.csv").read_text()
+    table = (controlled.root / "results/test/cells.csv").read_text()
     assert "control" not in table and len(table.splitlines()) == 1 + 4
 
 

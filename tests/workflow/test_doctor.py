@@ -22,9 +22,9 @@ def test_the_table_of_a_machine_that_has_everything(sandbox, capsys, monkeypatch
 
 
 @pytest.mark.engine
-def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox, engine):
+def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox):
     gone = {"bash": sandbox.images["bash"].model_copy(update={"image_id": "sha256:" + "0" * 64})}
-    rows = doctor._rows("a known command", doctor._known_command(engine, gone))
+    rows = doctor._rows("a known command", doctor._known_command(gone))
     (line,) = rows
     assert line.lacks and "the sandbox image is gone" in line.found and "make image" in line.advice
 
@@ -47,5 +47,5 @@ def test_an_archive_that_is_not_there_is_missing(capsys, monkeypatch):
 
 def test_demo_is_not_promised_where_the_embedded_model_is_not_installed(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
-    monkeypatch.setattr(doctor, "_image", lambda: iter(()))
+    monkeypatch.setattr(doctor, "_image", lambda *_: iter(()))
     assert doctor.main() == 1 and "embedded model" in capsys.readouterr().out.split("Missing: ")[1]

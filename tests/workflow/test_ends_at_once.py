@@ -29,7 +29,7 @@ def expected(world, processes):
 
 
 def sleeping() -> bool:
-    """Whether the command of the test runs, in whichever container."""
+    """Whether the command of the test runs in any container."""
     return any(one.info["cmdline"] == ["sleep", "4711"] for one in psutil.process_iter(["cmdline"]))
 
 

@@ -10,6 +10,7 @@ from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import PILOT, Study
+from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
 from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.request import requests_of
@@ -55,7 +56,7 @@ def test_price_without_terminal_needs_confirm(store):
 
 
 @pytest.mark.parametrize(
-    ("entry", "says"),
+    "entry, says",
     [
         ({"wire": "bedrock"}, "needs a region"),
         ({"base_url": "localhost"}, "not an address: localhost"),
@@ -103,7 +104,7 @@ def test_earlier_answer_without_usage_counts_at_its_most_in_the_next_run(
     with Endpoint() as endpoint:
         endpoint.script("no-usage")
         first = generator_of(loaded.study, store, endpoint)
-        ask(first, cell, requests_of(loaded.study, loaded.tasks)[cell].prompt)
+        ask(first, cell, requests_of(loaded.study, loaded.tasks, world_for)[cell].prompt)
         first.close()
     for module in (pipeline, preflight):
         monkeypatch.setattr(module, "ANSWERS", store.folder)
@@ -113,13 +114,13 @@ def test_earlier_answer_without_usage_counts_at_its_most_in_the_next_run(
 
 
 def task_with(folder, answer: str):
-    shutil.copytree(ROOT / "tasks" / "tree-size-bytes", folder / "tree-size-bytes")
-    (folder / "tree-size-bytes" / "answer.py").write_text(answer)
+    shutil.copytree(ROOT / "tasks/tree-size-bytes", folder / "tree-size-bytes")
+    (folder / "tree-size-bytes/answer.py").write_text(answer)
     return load_task(folder / "tree-size-bytes")
 
 
 @pytest.mark.parametrize(
-    ("answer", "says"),
+    "answer, says",
     [
         ("def expected(world, processes):\n    return 1 / 0\n", "ZeroDivisionError"),
         ("raise OSError('no')\n", "answer raised OSError"),

@@ -103,7 +103,7 @@ def fail(reporter: ProgressReporter, failure: Exception) -> None:
     reporter.handle(record(text, logging.ERROR, event="error", exception="RuleException"))
 
 
-@pytest.mark.parametrize(("times", "says"), [(1, "1 job failed;"), (3, "3 jobs failed;")])
+@pytest.mark.parametrize("times, says", [(1, "1 job failed;"), (3, "3 jobs failed;")])
 def test_a_users_error_is_its_sentence_once_with_a_count(heard, times, says):
     for number in range(times):
         fail(heard.reporter, SandboxError("bad", where="here", hint="do that"))

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from fluency.common.paths import TASKS
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import load_tasks
-from fluency.execution import isolation, powershell
+from fluency.execution import archives, isolation
 from fluency.registration import preregister
 from fluency.workflow import rerun_keys
 from fluency.workflow.rerun_keys import WILDCARDS, RerunKeys
@@ -96,7 +96,8 @@ def masked(loaded: Loaded, monkeypatch: Any) -> None:
 
 
 def argv(loaded: Loaded, monkeypatch: Any, name: str = "bash") -> None:
-    entry = replace(SHELLS[name], argv=(*SHELLS[name].argv[:1], "-x", *SHELLS[name].argv[1:]))
+    program, *options = SHELLS[name].argv
+    entry = SHELLS[name].model_copy(update={"argv": [program, "-x", *options]})
     monkeypatch.setitem(SHELLS, name, entry)
 
 
@@ -105,11 +106,17 @@ def other_argv(loaded: Loaded, monkeypatch: Any) -> None:
 
 
 def given_archive(loaded: Loaded, monkeypatch: Any) -> None:
-    monkeypatch.setattr(powershell, "powershell_source", lambda: "f" * 64)
+    monkeypatch.setattr(archives, "_keep", lambda *_: "f" * 64)
+    monkeypatch.setenv("POWERSHELL_ARCHIVE", "another")
 
 
 def third_shell(loaded: Loaded, monkeypatch: Any) -> None:
-    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh"))
+    monkeypatch.setitem(SHELLS, "zsh", SHELLS["bash"].model_copy(update={"name": "zsh"}))
+
+
+def says(loaded: Loaded, monkeypatch: Any) -> None:
+    entry = SHELLS["bash"].model_copy(update={"missing_command": "^(.+): unknown$"})
+    monkeypatch.setitem(SHELLS, "bash", entry)
 
 
 def code(*stages: str) -> Callable[[Loaded, Any], None]:
@@ -160,10 +167,11 @@ ROWS = {
     "the code that executes": (code("execute"), of_both("execute")),
     "the seccomp profile": (seccomp, of_both("execute")),
     "a measure of isolation": (masked, of_both("execute")),
-    "how the shell is started": (argv, {"image", *of_both("execute")}),
-    "how another shell is started": (other_argv, set()),
+    "how the shell is started": (argv, {"image", *of_both("execute"), *HEAD}),
+    "how another shell is started": (other_argv, HEAD),
     "another archive of another shell": (given_archive, set()),
     "a third shell": (third_shell, set()),
+    "what the shell says of an unknown command": (says, {*of_both("score"), *HEAD}),
 }
 
 

@@ -36,5 +36,5 @@ def test_prompt_changed_and_back_asks_each_request_once(project, flawless, monke
 
 
 def test_lost_image_record_executes_its_shell_again(project):
-    (project.root / "results" / "images" / "pwsh.json").unlink()
+    (project.root / "results/images/pwsh.json").unlink()
     assert project.to_do() == {"image": 1, "execute": 2, "score": 2, **END}

@@ -36,7 +36,7 @@ def damage(project: Project) -> None:
     score, killed = project.records("scores")[:2]
     score.unlink()
     record = base64.b64encode(killed.relative_to(project.root).as_posix().encode()).decode()
-    (project.root / ".snakemake" / "incomplete" / record).write_text('{"external_jobid": null}')
+    (project.root / ".snakemake/incomplete" / record).write_text('{"external_jobid": null}')
 
 
 def lose_records(project: Project) -> None:
@@ -131,6 +131,6 @@ def test_nobody_is_asked_while_no_engine_could_run_the_answers(measured, tmp_pat
 def test_the_last_step_of_a_run_on_a_cluster_starts_no_engine(measured, tmp_path):
     """What the nodes have measured is only gathered and reported here."""
     project = measured.clone(tmp_path / "project")
-    shutil.rmtree(project.root / "results" / "test")
+    shutil.rmtree(project.root / "results/test")
     project.fluency("run", "--on", "slurm", **NO_ENGINE)
-    assert (project.root / "results" / "test" / "report.md").exists()
+    assert (project.root / "results/test/report.md").exists()

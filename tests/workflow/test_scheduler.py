@@ -86,7 +86,7 @@ def test_scheduler_asks_models_evenly_and_last(jobs, under_way, cores):
             assert under_way[one] + len(taken[one]) <= under_way[other] + len(taken[other]) + 1
 
 
-@pytest.mark.parametrize(("in_flight", "apart"), [(1, 0), (4, 4)])
+@pytest.mark.parametrize("in_flight, apart", [(1, 0), (4, 4)])
 def test_cells_are_asked_in_the_planned_order(in_flight, apart, tmp_path):
     """Exactly with one call in flight; else a cell is overtaken by those in flight at most."""
     with Endpoint(lambda prompt: "true", delay_s=0.05) as endpoint:

@@ -67,7 +67,7 @@ def small(sandbox, tmp_path_factory) -> Iterator[Project]:
         project.snakemake()
         for old, new in [("slice: 8", "slice: 1"), ("mem_mb: 8000", "mem_mb: 500"), (WAITS, QUICK)]:
             project.edit("profiles/slurm/profile.yaml", old, new)
-        with (project.root / "profiles" / "cluster.smk").open("a") as file:
+        with (project.root / "profiles/cluster.smk").open("a") as file:
             file.write(LOOKS_OFTEN)
         few = ("CELLS_A_PROCESSOR = 80", "CELLS_A_PROCESSOR = 2")
         project.edit("scripts/fluency/workflow/cluster.py", *few)
@@ -83,14 +83,14 @@ def on_slurm(project: Project, cluster: slurm.Cluster, **environ: str) -> subpro
 
 def measured(project: Project) -> list[dict[str, str]]:
     """The rows of the table without times and the machine."""
-    table = project.root / "results" / "test" / "cells.csv"
+    table = project.root / "results/test/cells.csv"
     rows = csv.DictReader(table.read_text().splitlines())
     return [{k: v for k, v in row.items() if not k.startswith(OF_A_MACHINE)} for row in rows]
 
 
 def in_the_middle(project: Project) -> Path | None:
     """A slice of which some scores are there, and not all."""
-    for part in (project.root / ".cache" / "slices").glob("*.txt"):
+    for part in (project.root / ".cache/slices").glob("*.txt"):
         scores = [project.root / name for name in part.read_text().split()]
         if 0 < sum(path.exists() for path in scores) < len(scores):
             return part
@@ -112,8 +112,8 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
 ):
     project, client = small.clone(tmp_path / "project"), engine.client()
     project.edit("sandbox/finish.sh", "\n", f"\n# {tmp_path}: the content of no other image\n")
-    (project.root / ".cache" / "images").mkdir(parents=True)
-    image = project.root / "results" / "images" / "bash.json"
+    (project.root / ".cache/images").mkdir(parents=True)
+    image = project.root / "results/images/bash.json"
     project.snakemake("--", "results/images/bash.json")
     kept = json.loads(image.read_text())["image"]["image_id"]
     # With its layers, so that another build would have another id.
@@ -150,7 +150,7 @@ def test_a_node_without_an_engine_or_an_image_is_named_with_the_reason(
     """
     no_engine, no_image = small.clone(tmp_path / "no-engine"), small.clone(tmp_path / "no-image")
     for project in (no_engine, no_image):
-        shutil.rmtree(project.root / "results" / "scores")
+        shutil.rmtree(project.root / "results/scores")
     earlier = [no_engine.root / "logs" / study / "executions/m.log" for study in ("test", "other")]
     for log in earlier:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -174,10 +174,10 @@ def test_a_node_without_an_engine_or_an_image_is_named_with_the_reason(
 
 def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path):
     project = small.clone(tmp_path / "project")
-    shutil.rmtree(project.root / "results" / "scores")
+    shutil.rmtree(project.root / "results/scores")
     project.edit("profiles/kubernetes/profile.yaml", "prefix: /fluency", f"prefix: {project.root}")
     cells = [Cell("good", "bash", task, 1) for task in TASKS]
-    write_slices(cells, 8, project.root / ".cache" / "slices")
+    write_slices(cells, 8, project.root / ".cache/slices")
     options = "--workflow-profile profiles/kubernetes --snakefile profiles/cluster.smk --cores 8"
     planned = project.snakemake("-n", *options.split()).stdout
     assert re.search(r"rule slice:(.|\n)*threads: 8", planned)

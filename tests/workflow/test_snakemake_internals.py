@@ -8,6 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 from snakemake.persistence.file import FilePersistence
+from snakemake.settings import types
+from snakemake.settings.enums import PersistenceBackend
+from snakemake_interface_executor_plugins.settings import DeploymentMethod
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
@@ -27,7 +30,7 @@ def test_record_is_where_snakemake_puts_it(tmp_path, monkeypatch):
     assert str(snakemake_internals._place("metadata", name)) == its_own
 
 
-@pytest.mark.parametrize(("found", "fits"), [("9.27.1", True), ("9.28.0", False), ("10.27", False)])
+@pytest.mark.parametrize("found, fits", [("9.27.1", True), ("9.28.0", False), ("10.27", False)])
 def test_check_version_refuses_another_minor(monkeypatch, found, fits):
     monkeypatch.setattr(snakemake_internals, "version", lambda name: found)
     if fits:
@@ -42,16 +45,27 @@ def test_part_missing_from_snakemake_is_sentence():
         snakemake_internals.unset_rate_limit(SimpleNamespace())
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        "--persistence-backend db",
-        "--software-deployment-method conda",
-        "--rerun-triggers mtime",
-        "--cores 0",
-    ],
-)
-def test_option_that_keeps_stale_results_is_refused(tmp_path, option):
+def test_options_that_keep_stale_results_are_refused():
+    sound = {
+        "workflow_settings": types.WorkflowSettings(),
+        "deployment_settings": types.DeploymentSettings(),
+        "dag_settings": types.DAGSettings(),
+        "resource_settings": types.ResourceSettings(cores=1),
+    }
+    snakemake_internals.check_options(SimpleNamespace(**sound))
+    backend = types.WorkflowSettings(persistence_backend=PersistenceBackend.DB)
+    method = types.DeploymentSettings({DeploymentMethod.CONDA})
+    for option, other in {
+        "persistence-backend": {"workflow_settings": backend},
+        "software-deployment-method": {"deployment_settings": method},
+    }.items():
+        with pytest.raises(UserError) as caught:
+            snakemake_internals.check_options(SimpleNamespace(**sound | other))
+        assert caught.value.where == f"--{option}"
+
+
+@pytest.mark.parametrize("option", ["--rerun-triggers mtime", "--cores 0"])
+def test_option_is_refused_before_anything_is_made(tmp_path, option):
     project = Project.make(tmp_path / "project")
     done = project.snakemake(*option.split(), "--until", "image", code=None)
     assert (
@@ -59,7 +73,7 @@ def test_option_that_keeps_stale_results_is_refused(tmp_path, option):
         and "Hint:" in done.stderr
         and "SNAKEMAKE_PROFILE" in done.stderr
     )
-    assert done.returncode and not (project.root / "results" / "images").exists()
+    assert done.returncode and not (project.root / "results/images").exists()
 
 
 def test_files_from_the_future_get_the_present(tmp_path):

@@ -10,8 +10,8 @@ pytestmark = pytest.mark.engine
 
 def test_snakemake_report_shows_report_table_explorer_and_figures(finished, tmp_path):
     project = finished.clone(tmp_path / "project")
-    folder = project.root / "results" / "test"
-    (folder / "figures" / "one.svg").write_text("<svg/>")  # without PowerShell it is the only one
+    folder = project.root / "results/test"
+    (folder / "figures/one.svg").write_text("<svg/>")  # without PowerShell it is the only one
     project.snakemake("--report", "shown.zip")
     with zipfile.ZipFile(project.root / "shown.zip") as shown:
         found = {

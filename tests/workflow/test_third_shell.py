@@ -1,4 +1,4 @@
-"""A third shell is one entry: Debian's zsh as a third shell, from the image to the report."""
+"""A third shell is one file: Debian's zsh as a third shell, from the image to the report."""
 
 import json
 import re
@@ -13,29 +13,22 @@ from tests.workflow.project import TASKS, Project, bank, model, reference_answer
 
 pytestmark = pytest.mark.engine
 LINE = "Solve this with a single zsh command (or zsh one-liner pipeline). Output only the command."
-ENTRY = f"""
-        Shell(
-            name="zsh",
-            title="Zsh",
-            short_title="Zsh",
-            prompt_line="{LINE}",
-            tool_name="zsh",
-            argv=("/usr/bin/zsh", "--no-rcs", "-c"),
-            version_command='print "$ZSH_VERSION"',
-            packages=("zsh",),
-            empty_command=":",
-            trivial_answers=(":", "true", "echo"),
-            print_command=lambda lines: "printf '%s\\\\n' " + shlex.join(lines),
-            lexer="bash",
-            grammar="bash",
-            missing_command=r"^zsh:\\d+: command not found: (.+)$",
-            syntax_error=r"^zsh:\\d+: parse error",
-        ),"""
-LAST = '''
-        ),
-    )
-}
-"""All shells in the order'''
+ENTRY = f"""\
+name: zsh
+title: Zsh
+prompt_line: {LINE}
+tool_name: zsh
+argv: [/usr/bin/zsh, --no-rcs, -c, "{{command}}"]
+version_command: print "$ZSH_VERSION"
+install: {{packages: [zsh]}}
+empty_command: ":"
+trivial_answers: [":", "true", "echo"]
+print_lines: printf '%s\\n' {{lines}}
+quoting: bash
+grammar: bash
+missing_command: '^zsh:\\d+: command not found: (.+)$'
+syntax_error: '^zsh:\\d+: parse error'
+"""
 REFERENCES = {
     "session-tool-failures": (
         'jq -n \'[inputs | select(.type == "tool_result" and .exit_code != 0)] | group_by(.tool)'
@@ -66,25 +59,25 @@ def studied(engine, tmp_path_factory) -> Iterator[Project]:
         with Endpoint(answer) as endpoint:
             project.configure(models=[model(endpoint.url)], tasks=[*TASKS, UNSOLVED])
             project.snakemake()
-            entered = LAST.replace("),", ")," + ENTRY, 1)
-            project.edit("scripts/fluency/core/shells.py", LAST, entered)
+            (project.root / "shells" / "zsh.yaml").write_text(ENTRY)
+            assert project.to_do() == {}, "an entry alone reruns nothing"
             for task, command in REFERENCES.items():
                 references = f"references:\n  zsh:\n    - |-\n      {command}\n"
                 project.edit(f"tasks/{task}/task.yaml", "references:\n", references)
-            assert project.to_do() == {"score": 6, **END}, "its code is in the entries' file"
+            assert project.to_do() == END, "the tasks' files are stated"
             project.configure(shells=["bash", "pwsh", "zsh"])
-            assert project.to_do() == {"image": 1, "generate": 3, "execute": 3, "score": 9, **END}
+            assert project.to_do() == {"image": 1, "generate": 3, "execute": 3, "score": 3, **END}
             project.snakemake()
             yield project
     finally:
-        record = project.root / "results" / "images" / "zsh.json"
+        record = project.root / "results/images/zsh.json"
         if record.exists():
             image = json.loads(record.read_text())["image"]["image_id"]
             engine.client().remove_image(image, force=True)
 
 
 def test_third_shell_is_measured_and_reported(studied):
-    facts = json.loads((studied.root / "results" / "images" / "zsh.json").read_text())
+    facts = json.loads((studied.root / "results/images/zsh.json").read_text())
     assert facts["image"]["shells"]["zsh"].startswith("5.") and facts["start_up_s"]["zsh"] > 0
     frame = read_table(studied.root / "results/test/cells.csv")
     cells = frame[frame["shell"] == "zsh"].set_index("task")

@@ -37,7 +37,7 @@ NOT_NAMES = ("docs/a\\b", "docs/a\tb", "docs/?/../b")
 
 
 @pytest.mark.parametrize(
-    ("add", "invariant"),
+    "add, invariant",
     [
         *[(lambda b, name=name: b.file(f"docs/{name}", "x"), "plain ASCII names only") for name in NOT_PLAIN],
         (lambda b: b.file("Cargo.toml", "x"), "one entry a path"),

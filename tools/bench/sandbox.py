@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from fluency.core.records import Result
@@ -44,17 +45,19 @@ def main(small: bool = False) -> dict[str, object]:
             figures[f"{shell}: seconds of an empty command"] = start
     for shell in [shell for shell in COMMAND if not sandbox.why_missing(shell)]:
         used: list[int] = []
+
+        def measured(needs: tuple[str, ...], shell: str = shell, used: list[int] = used) -> None:
+            used.append(execute(sandbox, world, shell, needs).used.peak_memory_bytes or 0)
+
         loops: dict[str, Callable[[], object]] = {
-            name: lambda shell=shell, needs=needs, used=used: used.append(
-                execute(sandbox, world, shell, needs).used.peak_memory_bytes or 0
-            )
-            for name, needs in ((TREE, ()), (ALL, EVERYTHING))
+            TREE: partial(measured, ()),
+            ALL: partial(measured, EVERYTHING),
         }
         if shutil.which("docker"):
-            bare = (sandbox.images[shell].image_id, SHELLS[shell].argv, COMMAND[shell])
-            loops[BARE] = lambda bare=bare: docker_run(*bare)
+            image = sandbox.images[shell].image_id
+            loops[BARE] = partial(docker_run, image, SHELLS[shell].argv, COMMAND[shell])
         for at_a_time, count in per_round.items():
-            seconds = {name: [] for name in loops}
+            seconds: dict[str, list[float]] = {name: [] for name in loops}
             for _ in range(rounds):
                 for name, loop in loops.items():
                     seconds[name].append(timed(loop, at_a_time, count))
@@ -100,7 +103,7 @@ def _ratios(shell: str, at_a_time: int, seconds: dict[str, list[float]]) -> dict
 
 def memory(sandbox: Sandbox, world: World, runs: int) -> dict[str, object]:
     """Resident MiB of this process after a tenth of the executions and after all."""
-    resident = {}
+    resident: dict[str, object] = {}
     for done, more in ((runs // 10, runs // 10), (runs, runs - runs // 10)):
         timed(lambda: execute(sandbox, world, "bash", ()), 2, more)
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])

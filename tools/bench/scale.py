@@ -1,6 +1,7 @@
-"""How the workflow grows: fresh and no-op runs of 400 and 4,000 cells, and their memory.
+"""How the workflow grows, compared with a Snakefile of the same jobs that only writes files.
 
-Model and sandbox answer at once, so that the rest is Snakemake's work and ours.
+Model and sandbox answer at once, so that the rest is Snakemake's work and ours. Both are measured
+in one go: dry run, the plan, a run of every cell, a run with nothing to do.
 """
 
 from __future__ import annotations
@@ -10,44 +11,71 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
+
+import yaml
 
 from tests.generation.endpoint import Endpoint
 from tests.workflow.noop import noop_project, noop_run
-from tests.workflow.project import Project, model
+from tests.workflow.project import FLUENCY, Project, model
 
-SIZES, SMALL = (400, 4000), (4,)
+SIZES, SMALL = {400: 1, 1000: 1, 10_000: 10}, {4: 1}
+"""Cells -> models."""
+BASELINE = ("--snakefile", "tools/bench/baseline.smk", "--configfile", "config/cells.yaml")
+
+
+class Cost(NamedTuple):
+    """Seconds of the clock and of processor time, and the largest memory of one process in MB."""
+
+    s: float
+    processor_s: float
+    mb: float
 
 
 def main(small: bool = False) -> dict[str, object]:
-    """Wall seconds, processor seconds and MB of each run, and the processor time a job adds."""
-    sizes = SMALL if small else SIZES
+    """Each command's cost, the baseline's, and the ratios of processor time and memory."""
     figures: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder, Endpoint(lambda prompt: "true") as endpoint:
-        for size in sizes:
-            models = [model(endpoint.url, in_flight=8)]
-            project = noop_project(Path(folder) / str(size), models, size)
-            fresh, again = cost(project, "all"), cost(project, "all", nothing_to_do=True)
-            figures |= {f"fresh run of {size}, {unit}": value for unit, value in fresh.items()}
-            figures |= {f"no-op of {size}, {unit}": value for unit, value in again.items()}
-            job_ms = (fresh["processor s"] - again["processor s"]) / (3 * size) * 1000
-            figures[f"overhead a job of {size}, processor ms"] = round(job_ms, 1)
+        for cells, models in (SMALL if small else SIZES).items():
+            aliases = [f"model-{number}" for number in range(models)]
+            served = [model(endpoint.url, alias, in_flight=8) for alias in aliases]
+            project = noop_project(Path(folder) / str(cells), served, cells // models)
+            for what, (ours, trivial) in commands(project, aliases).items():
+                mine, least = cost(project, ours), cost(project, trivial)
+                figures |= {
+                    f"{what} of {cells}: {name}": [*pair, round(pair[0] / pair[1], 2)]
+                    for name, pair in zip(Cost._fields, zip(mine, least, strict=True), strict=True)
+                }
     return figures
 
 
-def cost(project: Project, target: str, *, nothing_to_do: bool = False) -> dict[str, float]:
-    """Run to a target; `nothing_to_do` is checked against what Snakemake says."""
+def commands(project: Project, aliases: list[str]) -> dict[str, tuple[list[str], list[str]]]:
+    """Name -> our command and the baseline's, in an order in which the last has nothing to do."""
+    study = yaml.safe_load((project.root / "config" / "test.yaml").read_text())
+    trials = [str(number + 1) for number in range(study["trials"])]
+    cells = {"model": aliases, "shell": ["bash", "pwsh"], "task": study["tasks"], "trial": trials}
+    (project.root / "config" / "cells.yaml").write_text(yaml.safe_dump({"cells": cells}))
+    ours, trivial = noop_run(project, "cells"), [*noop_run(project, "gather")[:3], *BASELINE]
+    trivial += ["--workflow-profile", "profiles/default", "gather"]
+    plan = [*FLUENCY, "plan", "--configfile", "config/test.yaml"]
+    return {
+        "dry run": ([*ours, "-n"], [*trivial, "-n"]),
+        "plan": (plan, [*trivial, "-n"]),
+        "run": (ours, trivial),
+        "nothing to do": (ours, trivial),
+    }
+
+
+def cost(project: Project, command: list[str]) -> Cost:
+    """Run a command to its end; of the processes that it starts the largest counts for memory."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as output:
-        command = noop_run(project, target)
-        process = subprocess.Popen(command, cwd=project.root, env=project.environ(), stderr=output)
+        process = subprocess.Popen(
+            command, cwd=project.root, env=project.environ(), stdout=output, stderr=output
+        )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        words = output.read().decode()
-    assert process.returncode == 0, words
-    assert ("Nothing to do" in words or "Nothing to be done" in words) == nothing_to_do, words
-    return {
-        "s": round(time.monotonic() - began, 1),
-        "processor s": round(used.ru_utime + used.ru_stime, 1),
-        "MB": round(used.ru_maxrss / 1024),
-    }
+        assert process.returncode == 0, output.read().decode()
+    processor_s = round(used.ru_utime + used.ru_stime, 1)
+    return Cost(round(time.monotonic() - began, 1), processor_s, used.ru_maxrss >> 10)

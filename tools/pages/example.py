@@ -6,7 +6,7 @@ import base64
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from fluency.archive.archived_study import write_opened
@@ -49,7 +49,7 @@ def take_pictures() -> None:
     """Take `table.png`, a model's table of marks, and `cell.png`, an open cell, by Chromium."""
     program = find_chromium()
     assert program, "Chromium is not installed"
-    with _opened() as folder, Browser(program) as browser:
+    with _opened() as folder, closing(Browser(program)) as browser:
         explorer = folder / "explorer.html"
         for name, cell in (("table.png", ""), ("cell.png", CELL)):
             page = browser.page(WIDTH, HEIGHT)

@@ -44,7 +44,11 @@ def balance_table(tasks: Sequence[Task]) -> str:
 
 
 def _lean(task: Task) -> str:
-    return SHELLS[task.lean].short_title if task.lean in SHELLS else task.lean or UNDECLARED
+    return (
+        SHELLS[task.lean].short_title
+        if task.lean and task.lean in SHELLS
+        else task.lean or UNDECLARED
+    )
 
 
 def pages() -> dict[str, str]:

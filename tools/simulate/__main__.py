@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _line(row: dict) -> str:
+def _line(row: dict[str, object]) -> str:
     """A row as JSON, shares to a hundredth of a per cent."""
     rounded = {
         key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()

@@ -141,8 +141,10 @@ def levels_row(tasks: int, count: int) -> Row:
     only = [(a & (1 - b)).sum(axis=1) for a, b in (tasks_with, tasks_with[::-1])]
     passes, rng = drawn(0.4, 0.5), rng_for("costs", tasks)
     sizes = rng.lognormal(3, 0.5, (count, tasks, 1))
-    costs = [sizes[..., 0] * rng.gamma(5 * 4, factor / 4, (count, tasks)) for factor in (1.0, 1.5)]
-    ratio = methods.log_ratio(Studies(*costs, 5, 0.0), passes)
+    below, above = (
+        sizes[..., 0] * rng.gamma(5 * 4, factor / 4, (count, tasks)) for factor in (1.0, 1.5)
+    )
+    ratio = methods.log_ratio(Studies(below, above, 5, 0.0), passes)
     truth = np.log(1.5 / (0.5 / 0.4))
     return {
         "tasks": tasks,

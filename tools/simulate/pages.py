@@ -73,8 +73,8 @@ def _claims(rows: Rows) -> str:
 
 
 def _rows(rows: Rows) -> str:
-    keys = ("challenger", "baseline", "falsified", "ahead", "direction supported")
-    keys += ("noise supported", "covers")
+    keys = ["challenger", "baseline", "falsified", "ahead", "direction supported"]
+    keys += ["noise supported", "covers"]
     lines = [
         [tasks, f"{100 * gap:.0f}", *(span(of(rows, key, gap=gap, tasks=tasks)) for key in keys)]
         for tasks in dict.fromkeys(row["tasks"] for row in rows)

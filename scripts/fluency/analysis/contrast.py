@@ -14,6 +14,7 @@ from fluency.analysis.cost_per_pass import CostPerPass, cost_per_pass
 from fluency.analysis.descriptive import Solved, solved
 from fluency.analysis.gap import GapEstimate, estimate_gap
 from fluency.analysis.outcomes import Outcomes, Tally, count_outcomes
+from fluency.analysis.unasked import UnaskedChanges, unasked_changes
 from fluency.core.records import FailureClass
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
 
@@ -124,6 +125,11 @@ class Contrast:
     def costs(self) -> list[CostPerPass]:
         """What a passed run costs; empty if no task was measured in both shells."""
         return cost_per_pass(self.rows, self.gap.paired) if self.gap else []
+
+    @property
+    def unasked(self) -> UnaskedChanges | None:
+        """Tasks with an unasked change; None if no task was measured in both shells."""
+        return unasked_changes(self.rows, self.gap.paired) if self.gap else None
 
     @property
     def usd_per_task(self) -> float | None:

@@ -10,12 +10,12 @@ only one of the three that can see the shell.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import inf, isnan
 from statistics import fmean
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -29,19 +29,19 @@ from fluency.core.study import Cell, Study
 
 
 class ShareOfTasks(NamedTuple):
-    """Of the tasks with every trial measured, those passed at least once."""
+    """Tasks with at least one run of a kind, and all tasks looked at."""
 
-    passed: int
+    seen: int
     tasks: int
 
     @property
     def value(self) -> Fraction | None:
-        return Fraction(self.passed, self.tasks) if self.tasks else None
+        return Fraction(self.seen, self.tasks) if self.tasks else None
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 %, exact."""
-        return clopper_pearson(self.passed, self.tasks)
+        return clopper_pearson(self.seen, self.tasks)
 
 
 class Solved(NamedTuple):
@@ -85,6 +85,8 @@ def solved(pair: Outcomes) -> Solved:
     return Solved(*(table[kind] for kind in kinds))
 
 
+TRIAL = ("trial", "passed", "t_gen_s", "t_exec_s")
+"""Columns of the cells table that a trial's part in the first pass depends on."""
 Quartiles = tuple[float, ...]
 """Lower quartile, median and upper quartile of seconds."""
 
@@ -114,15 +116,13 @@ def times(rows: pd.DataFrame, trials: int, shells: Iterable[str]) -> dict[str, S
     known = rows[rows["status"].eq("measured") & rows["passed"].notna()].sort_values("trial")
     known = known.astype({"t_gen_s": float, "t_exec_s": float})
     measured = {shell: known[known["shell"] == shell] for shell in shells}
-    columns = ["trial", "passed", "t_gen_s", "t_exec_s"]
-    firsts = {
-        shell: {
-            task: time_to_first_pass([*cells[columns].itertuples(False, None)], trials)
-            for task, cells in own.groupby("task")
-        }
-        for shell, own in measured.items()
-        if len(own)
-    }
+    firsts: dict[str, dict[str, float | None]] = {}
+    for shell, own in measured.items():
+        by_task = defaultdict[str, list[Any]](list)
+        for task, *trial in own[["task", *TRIAL]].itertuples(False, None):
+            by_task[task].append(trial)
+        if by_task:
+            firsts[shell] = {task: time_to_first_pass(by_task[task], trials) for task in by_task}
     # The tasks with a known time in every measured shell.
     paired = pd.DataFrame(firsts, dtype=float).dropna().clip(upper=HORIZON_S)
     found = {}
@@ -222,6 +222,13 @@ def failure_lines(rows: pd.DataFrame, shells: Iterable[str]) -> list[FailureLine
             why, command = part[["why", "command"]].fillna("").iloc[0]
             lines.append(FailureLine(failure_class, counts, cells_in(part)[0], why, command))
     return lines
+
+
+def unasked_runs(rows: pd.DataFrame) -> list[tuple[Cell, int, str]]:
+    """Each run that removed or changed paths unasked: its cell, how many, and the command."""
+    part = rows[(rows["unasked_changes"] > 0).fillna(False)]
+    columns = cells_in(part), part["unasked_changes"], part["command"].fillna("")
+    return list(zip(*columns, strict=True))
 
 
 def retried_cells(rows: pd.DataFrame) -> list[tuple[Cell, int, bool]]:

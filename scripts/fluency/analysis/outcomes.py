@@ -55,7 +55,7 @@ def count_cells(rows: pd.DataFrame, shell: str, tasks: Sequence[str], trials: in
 
 def cells_in(rows: pd.DataFrame) -> tuple[Cell, ...]:
     """The cell of each row."""
-    columns = (rows[name] for name in ("model", "shell", "task", "trial"))
+    columns = (rows[name] for name in ("model", "shell", "task", "trial", "turn"))
     return tuple(Cell(*parts) for parts in zip(*columns, strict=True))
 
 

@@ -17,6 +17,7 @@ from fluency.analysis.outcomes import (
     count_cells,
     count_outcomes,
 )
+from fluency.analysis.turns import Turns, turns_of
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.shells import gap_shells
 from fluency.core.study import Cell, Study
@@ -34,7 +35,7 @@ class ModelAnalysis:
         tallies: Of the study's shells, as is `composition`.
         ends: By (task, shell), one a trial, see `trial_ends`.
         contrasts: One for each challenger.
-        side_effects: Cells whose command changed the working folder or left processes.
+        unasked: Runs that removed or changed paths unasked.
         retried_cells: Those interrupted from outside: attempts, and whether the last succeeded.
         order: In which the answers were asked.
     """
@@ -47,7 +48,7 @@ class ModelAnalysis:
     pass_k: dict[str, descriptive.ShareOfTasks]
     composition: dict[str, list[descriptive.MadeOfLine]]
     failures: list[descriptive.FailureLine]
-    side_effects: tuple[Cell, ...]
+    unasked: list[tuple[Cell, int, str]]
     retried_cells: list[tuple[Cell, int, bool]]
     times: dict[str, descriptive.ShellTimes]
     order: descriptive.AskingOrder
@@ -75,7 +76,7 @@ def _analyse_model(
         pass_k=descriptive.pass_k(outcomes),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
         failures=descriptive.failure_lines(rows, outcomes.by_shell),
-        side_effects=cells_in(rows[rows["status"].eq("measured") & rows["side_effects"].notna()]),
+        unasked=descriptive.unasked_runs(rows),
         retried_cells=descriptive.retried_cells(rows),
         times=descriptive.times(rows, trials, outcomes.by_shell),
         order=descriptive.asking_order(rows, model, study),
@@ -107,12 +108,14 @@ class Analysis:
     Attributes:
         categories: The study's tasks in order, with their categories.
         pairs: Aliases of one model id side by side.
+        turns: Of each model, if the study has later turns.
     """
 
     study: Study
     categories: dict[str, str]
     models: list[ModelAnalysis]
     pairs: list[AliasPair]
+    turns: list[Turns]
 
     @property
     def contrasts(self) -> list[Contrast]:
@@ -139,8 +142,9 @@ def analyse(
     Raises:
         UserError: A measured cell has no pass mark.
     """
+    first = frame[frame["turn"].eq(1)]
     models = [
-        _analyse_model(frame[frame["model"] == alias], alias, study, tasks, sets or {})
+        _analyse_model(first[first["model"] == alias], alias, study, tasks, sets or {})
         for alias in (model.alias for model in study.models)
     ]
     return Analysis(
@@ -152,4 +156,9 @@ def analyse(
             {model.model: model.outcomes for model in models},
             gap_shells(study.shells),
         ),
+        turns=[
+            found
+            for own in models
+            if (found := turns_of(frame[frame["model"] == own.model], own.outcomes, study))
+        ],
     )

@@ -26,9 +26,9 @@ from fluency.archive.pack import (
     world_folder,
 )
 from fluency.archive.playback import Differ, play
-from fluency.archive.stated_commit import StatedCommit
 from fluency.archive.unpack import UnpackedArchive
 from fluency.common.errors import ArchiveError, UserError
+from fluency.common.words import escape_controls
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import CONTROL_FILE, Control, Engine, ImageInfo
 from fluency.core.schema import FrozenModel, RecordType, first_problem, write_record
@@ -50,6 +50,7 @@ from fluency.core.untrusted_json import UNFORESEEN, parse_record, parse_untruste
 from fluency.execution.image_content import SOURCES, content_sha256
 from fluency.registration import compared, design
 from fluency.report.report import write_products
+from fluency.report.sentences import decides
 from fluency.scoring.control import ControlCommand, control_commands, judged_control
 from fluency.world.model import HelperSpec, Route, World
 
@@ -65,8 +66,6 @@ MAX_TABLE = 64 << 20
 """Characters of text in the rows of all cells."""
 ISOLATION = {"name", "seccomp", "seccomp_profile", "runtime"}
 """What of the engine is the same for every cell; nodes of a cluster differ in the rest."""
-OF_THE_READER = ("commit", "dirty", "version", "versions", "lock_sha256", "config_files")
-"""What a provenance says of the checkout that gathers it."""
 
 
 class ImageFile(FrozenModel):
@@ -89,7 +88,7 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
         first, second = [*name.split("/"), ""][:2]
         if first == "tasks":
             files[second].append(name)
-    size = len(files) * len(study.models) * len(study.shells) * study.trials
+    size = len(files) * len(study.models) * len(study.shells) * study.trials * study.turns
     what = ""
     if study.study != manifest.study:
         what = "it is not the study of the manifest"
@@ -102,8 +101,7 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
     ours = present_tasks(files)
     read = [_task(archive, name, files[name], ours.get(name)) for name in sorted(files)]
     judged_here = frozenset(task.id for task, same in read if same)
-    source = StatedCommit.of(manifest)
-    return ArchivedStudy(archive, source, study, [task for task, _ in read], ours, judged_here)
+    return ArchivedStudy(archive, study, [task for task, _ in read], ours, judged_here)
 
 
 def _task(
@@ -154,19 +152,18 @@ class ArchivedStudy:
     """A readable archive.
 
     Attributes:
-        source: the commit that it states.
         tasks: in the order of the table; of one that is this checkout's, byte by byte, its own.
         ours: this checkout's tasks of these ids.
         judged_here: the tasks whose code and check are this checkout's.
     """
 
     unpacked: UnpackedArchive
-    source: StatedCommit
     study: Study
     tasks: list[Task]
     ours: Mapping[str, Task]
     judged_here: frozenset[str]
     _worlds: dict[str, World] = field(default_factory=dict)
+    _last: tuple[Cell, CellRecords] | None = None
     _in_rows: int = 0
     _values: int = 0
 
@@ -278,7 +275,14 @@ class ArchivedStudy:
             stated = execution.engine.items()
             kept = {key: value for key, value in stated if key not in ISOLATION or key in same}
             image = file.image, kept | same
-        return play(self.study, self.task_of[cell.task], cell, records, image, self.world, differ)
+        before, task = None, self.task_of[cell.task]
+        if cell.turn > 1:
+            last, before = self._last or (None, None)
+            if last != cell.before:
+                before = self.played(cell.before, self.records(cell.before))
+        made = play(self.study, task, cell, records, image, self.world, differ, before)
+        self._last = cell, made
+        return made
 
     def control_plan(self) -> list[ControlCommand]:
         """What the control runs, of the tasks that can be judged here, in the shells there are."""
@@ -309,15 +313,11 @@ class ArchivedStudy:
         times = ((shell, file.start_up_s) for shell, file in self.images.items())
         start_up_s = {shell: found[shell] for shell, found in times if shell in found}
         try:
-            made = collector.provenance(self.tasks, [], start_up_s)
-            made = self._registered(made)
+            return self._registered(collector.provenance(self.tasks, start_up_s))
         except ValidationError as error:
             raise ArchiveError(first_problem(error), where="results") from None
         except UserError as error:
             raise ArchiveError(error.what, where=error.where) from None
-        fields = Provenance.model_fields
-        blank = {name: fields[name].get_default() for name in OF_THE_READER}
-        return made.model_copy(update=blank)
 
     def _registered(self, made: Provenance) -> Provenance:
         """The provenance with the study's registration, among the stated commit's registrations."""
@@ -327,8 +327,8 @@ class ArchivedStudy:
         now = design(self.study, self.tasks, self.world)
         # The sandbox that ran, not the one of this checkout.
         now["sandbox_sha256"] = self.sandbox_sha256(self.study.shells)
-        others = self.source.neighbours(path)
-        return compared(made, path, data, now, others, self.source.tree)
+        source = self.unpacked.source
+        return compared(made, path, data, now, source.neighbours(path), source.tree)
 
     def view(self, provenance: Provenance, heading: str = "") -> StudyView:
         """The study as the report reads it: recomputed, with nothing that the archive concludes."""
@@ -387,7 +387,7 @@ def write_data(view: StudyView, folder: Path) -> list[Row]:
     return rows
 
 
-def write_opened(view: StudyView, folder: Path) -> tuple[Path, Path]:
-    """Make table, report, figures and explorer, and return the two pages' paths."""
-    write_products(view, to_frame(write_data(view, folder)), folder)
-    return folder / "report.html", folder / "explorer.html"
+def write_opened(view: StudyView, folder: Path) -> tuple[str, Path, Path]:
+    """Make table, report, figures and explorer; returns the finding and the two pages' paths."""
+    analysis = write_products(view, to_frame(write_data(view, folder)), folder)
+    return escape_controls(decides(analysis)), folder / "report.html", folder / "explorer.html"

@@ -1,7 +1,5 @@
 """The decision record: what an archive says about the decision it was made for."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """MANIFEST.json, and the archives' file names."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field

@@ -1,7 +1,5 @@
 """Collect a study's files and write its archive."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re
@@ -32,7 +30,7 @@ from fluency.common.paths import ARCHIVES, RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import CONTROL_FILE
-from fluency.core.study import Study
+from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, Row, image_path, image_record
 from fluency.core.task_world import world_for
@@ -92,7 +90,7 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
 def missing_cells(rows: Sequence[Row]) -> list[str]:
     """The cells that are not measured yet, by their paths."""
     missing = (row for row in rows if row.status == "missing")
-    return [f"{row.model}/{row.shell}/{row.task}/{row.trial}" for row in missing]
+    return [Cell(row.model, row.shell, row.task, row.trial, row.turn).path for row in missing]
 
 
 def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: bool) -> None:

@@ -4,8 +4,6 @@ answer → generation, recorded results → execution → score. The result is c
 stored; `FIELDS` says how each field of a record is checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from math import inf
@@ -14,6 +12,7 @@ from typing import Any, Literal
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import sha256
 from fluency.core.code_hashes import code_sha256
+from fluency.core.provenance import is_later
 from fluency.core.records import (
     Answer,
     Control,
@@ -31,13 +30,14 @@ from fluency.core.study import Cell, Limits, Study
 from fluency.core.table import RECORD_TYPES, CellRecords
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
-from fluency.execution.execute import MAX_ATTEMPTS, execute_cell
+from fluency.execution.execute import MAX_ATTEMPTS, execute_cell, why_ended
 from fluency.execution.protocol import PATIENCE, Invocation
+from fluency.generation.conversation import request_after, shown_of
 from fluency.generation.failure import Failure
-from fluency.generation.generator import generation_of
+from fluency.generation.generator import CONTEXT_FULL, generation_of, not_asked
 from fluency.generation.policies import resolve
 from fluency.generation.providers import answer_to
-from fluency.generation.request import build_prompt, request_for
+from fluency.generation.request import build_prompt, planned_after, request_for
 from fluency.scoring.score_cell import score_cell
 from fluency.world import World
 
@@ -48,12 +48,12 @@ FIELDS: Mapping[type[FrozenModel], Mapping[Kind, str]] = {
         "stated": "request_id latency_s attempts received_utc server client",
     },
     Generation: {
-        "recomputed": "cell answer temperature_requested cost_usd",
+        "recomputed": "cell answer temperature_requested cost_usd ended",
         "stated": "price",
         "code": "task_sha256 provenance",
     },
     Execution: {
-        "recomputed": "cell request_key extraction runs not_measured",
+        "recomputed": "cell request_key extraction runs not_measured repeats",
         "equal": "image engine limits timeout_s",
         "stated": "attempts unmeasured",
         "code": "provenance",
@@ -155,11 +155,13 @@ def play(
     image: tuple[ImageInfo, dict[str, Any]] | None,
     world_for: Callable[[Task, int], World],
     differ: Differ,
+    before: CellRecords | None = None,
 ) -> CellRecords:
     """What a cell's records give; None from the stage on that cannot be played.
 
     Args:
         image: the study's, and the engine that ran it; None without executions.
+        before: what those of the turn before give; None for the first turn.
     """
     made = list[Any]()
 
@@ -170,10 +172,11 @@ def play(
 
     try:
         if stored.generation:
-            played = play_generation(study, task, cell, stored.generation)
+            played = play_generation(study, task, cell, stored.generation, world_for, before)
             keep("generations", played, stored.generation)
         if stored.generation and stored.execution and image:
-            ran = play_execution(study, task, played, stored.execution, image, world_for)
+            earlier = before.execution if before else None
+            ran = play_execution(study, task, played, stored.execution, image, world_for, earlier)
             keep("executions", ran, stored.execution)
             if not same_runs(ran, stored.execution):
                 made.pop()
@@ -185,10 +188,33 @@ def play(
     return CellRecords(*made, *[None] * (len(RECORD_TYPES) - len(made)))
 
 
-def play_generation(study: Study, task: Task, cell: Cell, stored: Generation) -> Generation:
-    """The generation that the archived message gives; ArchiveError if it is not an answer."""
+def play_generation(
+    study: Study,
+    task: Task,
+    cell: Cell,
+    stored: Generation,
+    world_for: Callable[[Task, int], World],
+    before: CellRecords | None = None,
+) -> Generation:
+    """The generation that the archived message gives; ArchiveError if it is not an answer.
+
+    Args:
+        before: the records of the turn before; None for the first turn.
+    """
     policy = replace(resolve(study.model(cell.model)), price=stored.price)
     request = request_for(study, cell, build_prompt(task.prompt, cell.shell))
+    if before:
+        if not (before.generation and before.execution):
+            raise ArchiveError("the turn before it is not there, or cannot be played")
+        why = why_ended(before.generation, before.execution)
+        if why or stored.ended == CONTEXT_FULL:
+            return not_asked(before.generation, cell, why or CONTEXT_FULL)
+        world = world_for(task, study.seeds[0]).sha256
+        planned = planned_after(before.generation.answer.request, world)
+        shown = shown_of(before.execution)
+        if is_later(before.execution, stored.answer) and (earlier := stored.answer.request.earlier):
+            shown = earlier.shown or shown
+        request = request_after(before.generation.answer, planned, shown, cell.shell)
     try:
         answer = answer_to(request, stored.answer.raw, **stated(stored.answer))
     except Failure as error:
@@ -203,17 +229,19 @@ def play_execution(
     stored: Execution,
     image: tuple[ImageInfo, dict[str, Any]],
     world_for: Callable[[Task, int], World],
+    before: Execution | None = None,
 ) -> Execution:
     """The execution that the archived results give; ArchiveError if some are lacking.
 
     Args:
         image: the study's, and the engine that ran it.
+        before: of the turn before.
     """
     utc = str(stored.provenance.get("utc"))
     failed = [""] * MAX_ATTEMPTS if stored.unmeasured else []
     player = Player(generation.cell.shell, stored, *image)
-    made = execute_cell(study, task, generation, player, world_for, utc, failed)
-    return made.model_copy(update=stated(stored))
+    made = execute_cell(study, task, generation, player, world_for, utc, failed, before)
+    return made if made.repeats else made.model_copy(update=stated(stored))
 
 
 def play_score(

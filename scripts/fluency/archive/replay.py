@@ -1,7 +1,5 @@
 """Rescore or rerun an archive, and print what differs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from fluency.archive.unpack import unpacked
 from fluency.common.clock import utc_now
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import log_line, print_lines
-from fluency.core.study import Cell, SandboxConfig, Study, read_study
+from fluency.core.study import Cell, SandboxConfig, read_study
 from fluency.core.table import CellRecords, Row, to_frame
 from fluency.core.task_world import world_for
 from fluency.execution.execute import execute_cell
@@ -132,25 +130,20 @@ def replay_archive(path: Path, sandbox: Sandbox | None = None, sample: int | Non
 
 def _check_limits(archived: ArchivedStudy) -> None:
     """UserError for limits that give archived commands more of this machine than its own get."""
-    theirs, ours = _limits(archived.study), _limits(read_study())
+    theirs, ours = archived.study.sandbox.limits, read_study().sandbox.limits
     larger = [
-        f"{name} {limit:g} where it gives {ours.get(name, 0):g}"
-        for name, limit in theirs.items()
-        if limit > ours.get(name, 0)
+        f"{name} {limit}"
+        for name, limit in theirs
+        if name != "timeout_s" and limit > getattr(ours, name)
     ]
+    deadlines = ((s, theirs.deadline_s(s), ours.deadline_s(s)) for s in theirs.timeout_s)
+    larger += [f"timeout_s of {s} {limit:g}" for s, limit, own in deadlines if limit > own]
     if larger:
         raise UserError(
-            f"it asks for higher limits than config.yaml gives: {'; '.join(larger)}",
+            f"it asks for higher limits than config.yaml gives: {', '.join(larger)}",
             where=archived.unpacked.path.name,
             hint="if this machine can give that much, raise `sandbox: {limits: …}` in config.yaml",
         )
-
-
-def _limits(study: Study) -> dict[str, float]:
-    """Limit -> value, the deadline of each shell among them."""
-    limits = study.sandbox.limits.model_dump()
-    seconds: dict[str, float] = limits.pop("timeout_s")
-    return limits | {f"timeout_s of {shell}": value for shell, value in seconds.items()}
 
 
 def _replayed(
@@ -160,7 +153,7 @@ def _replayed(
     records = archived.records(cell)
     generation, execution, was = records
     old, task, made = archived.row(cell, records), archived.ours.get(cell.task), None
-    if cell not in chosen or generation is None or execution is None:
+    if cell not in chosen or generation is None or execution is None or execution.repeats:
         return old, old, None
     try:
         if task is None:

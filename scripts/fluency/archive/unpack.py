@@ -1,14 +1,12 @@
 """Unpack an untrusted archive, comparing every file with the manifest on the way."""
 
-from __future__ import annotations
-
 import hashlib
-import mmap
 import os
 import tarfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import BinaryIO
@@ -17,6 +15,7 @@ import zstandard
 from jinja2 import TemplateError
 
 from fluency.archive.manifest import IMAGE, MANIFEST_NAME, WINDOW_LOG, ArchiveFinding, Manifest
+from fluency.archive.stated_commit import StatedCommit
 from fluency.common.canonical import has_valid_self_hash
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
@@ -80,15 +79,14 @@ def read_tar(raw: BinaryIO) -> Iterator[tuple[str, int, Part]]:
 def _require_whole_frame(raw: BinaryIO) -> None:
     """ArchiveError unless a file is one zstandard frame with a checksum, to its last byte."""
     raw.seek(0)
-    head = raw.read(BLOCK)
-    frame, at, is_last = zstandard.get_frame_parameters(head), zstandard.frame_header_size(head), 0
-    with mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        while not is_last and at < len(data):  # the header of a block: last or not, kind, size
-            header = int.from_bytes(data[at : at + 3], "little")
-            is_last, kind, size = header & 1, header >> 1 & 3, header >> 3
-            at += 3 + (1 if kind == 1 else size)
-        if not frame.has_checksum or at + 4 != len(data):
-            raise ArchiveError("it is not one whole zstandard frame with a checksum")
+    frame = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG).decompressobj()
+    block = head = raw.read(BLOCK)
+    while block and not frame.eof:
+        frame.decompress(block)  # a few megabytes at most
+        block = raw.read(BLOCK)
+    has_checksum = zstandard.get_frame_parameters(head).has_checksum
+    if not (has_checksum and frame.eof) or frame.unused_data or block:
+        raise ArchiveError("it is not one whole zstandard frame with a checksum")
 
 
 @dataclass
@@ -111,6 +109,11 @@ class UnpackedArchive:
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     problems: list[ArchiveFinding] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
+
+    @cached_property
+    def source(self) -> StatedCommit:
+        """The commit that it states."""
+        return StatedCommit.of(self.manifest)
 
     def read(self, name: str) -> bytes:
         """A file's bytes; ArchiveError if the archive does not hold it, or if it is too large."""

@@ -1,13 +1,12 @@
 """All checks of an archive, in order, and the commands that print and open what was verified."""
 
-from __future__ import annotations
-
+import html
 import os
 import re
-import time
+import sys
 import webbrowser
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -30,6 +29,7 @@ from fluency.archive.pack import (
     SANDBOX_FILES,
     WORLD_INDEX,
     missing_cells,
+    pack_study,
     world_folder,
 )
 from fluency.archive.playback import Kind, are_possible, differences, is_result_possible
@@ -38,9 +38,12 @@ from fluency.archive.unpack import UnpackedArchive, unpacked
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import ArchiveError, UserError
+from fluency.common.files import write_atomic
 from fluency.common.git import commit_utc, git_state
-from fluency.common.paths import ARCHIVES
+from fluency.common.paths import ARCHIVES, RESULTS
 from fluency.common.terminal import log_line, print_lines
+from fluency.common.words import plural
+from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import Execution, Generation
 from fluency.core.study import Cell
@@ -48,11 +51,12 @@ from fluency.core.study_view import StudyView
 from fluency.core.table import Row, image_record, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task, set_name, task_sets
+from fluency.execution.archives import archive_origin
 from fluency.execution.execute import MAX_ATTEMPTS
-from fluency.execution.powershell import NAME, archive_origin
 from fluency.generation.api_keys import is_embedded
 from fluency.report.compare import compare
 from fluency.report.numbers import signed
+from fluency.report.page import html_page
 from fluency.report.sentences import (
     headline_of,
     listed,
@@ -63,10 +67,11 @@ from fluency.report.sentences import (
 )
 
 Weight = Literal["ALTERED", "NOT CHECKED"]
+COMPARISON = RESULTS / "comparison.html"
 EXIT_CODES = {"ALTERED": 1, "NOT CHECKED": 3, "PROVEN": 0}
 """The worst first. 2 is a user's mistake, such as a file that is not an archive."""
 MOST = 20
-"""Deviations and controls that are printed."""
+"""Of the lines of a kind that are printed."""
 MOST_TASKS = 5
 CONCEDED = [
     "Conceded: answers, outputs and times are as the archive states them; invented ones that fit "
@@ -89,7 +94,6 @@ class VerifyReport:
         kept: the table in which runs whose result was lost are missing.
         reworded, older: records whose wording differs at a later commit, and those that state
             another version of code or task.
-        checked: number of checks.
     """
 
     path: Path
@@ -102,8 +106,6 @@ class VerifyReport:
     provenance: Provenance = field(default_factory=Provenance)
     reworded: set[str] = field(default_factory=set)
     older: set[str] = field(default_factory=set)
-    checked: int = 0
-    seconds: float = 0
 
     @property
     def altered(self) -> list[ArchiveFinding]:
@@ -119,14 +121,13 @@ class VerifyReport:
         return "ALTERED" if self.source.same_code else "NOT CHECKED"
 
     def check(self, where: str, holds: object, what: str, weight: Weight = "ALTERED") -> bool:
-        """Count a check of the archive against itself; if it fails, the archive is ALTERED."""
-        self.checked += 1
+        """Check the archive against itself; if it fails, the archive is ALTERED."""
         if not holds:
             self.found[weight].setdefault(ArchiveFinding(where, what))
         return bool(holds)
 
     def compare(self, where: str, holds: object, what: str) -> bool:
-        """Count a check against this checkout; the stated commit decides what a failure means."""
+        """Check against this checkout; the stated commit decides what a failure means."""
         return self.check(where, holds, what, self.weight)
 
     def differ(self, where: str, kind: Kind, what: str) -> None:
@@ -160,14 +161,10 @@ class VerifyReport:
         said = "NOT CHECKED: these numbers are what this checkout recomputes."
         return said if self.exit_code else ""
 
-    def lines(self, most: int = 10) -> list[str]:
-        """The report for a terminal, with at most `most` findings of each weight."""
-        return [*self._lines(most), self.verdict()]
-
-    def _lines(self, most: int) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
+        """The report for a terminal, with at most MOST findings of each weight."""
         stated, missing = self.manifest, self.missing
-        yield f"{self.path.name}, {self.checked:,} checks in {self.seconds:.1f} s"
-        yield f"SHA-256 {self.sha256}"
+        yield f"{self.path.name}, SHA-256 {self.sha256}"
         state = "uncommitted changes" if stated.dirty else "no uncommitted changes"
         made = f"version {stated.made_by}, {stated.utc_date}"
         yield f"stated: {made}, commit {stated.commit}, {state}"
@@ -183,12 +180,16 @@ class VerifyReport:
             yield f"{len(self.reworded)} reasons are worded differently"
         if self.older and self.source.same_code:
             yield f"{len(self.older)} records name another version of code or task"
+        if messages := self.provenance.messages:
+            earlier = self.provenance.messages_earlier
+            yield f"{earlier} of {plural(messages, 'message')} show an earlier execution, as stated"
         for weight, found in self.found.items():
-            yield from (f"{weight} {finding}" for finding in [*found][:most])
-            if len(found) > most:
-                yield f"{weight} … and {len(found) - most:,} more"
+            yield from (f"{weight} {finding}" for finding in [*found][:MOST])
+            if len(found) > MOST:
+                yield f"{weight} … and {len(found) - MOST:,} more"
         if self.verdict() == "NOT CHECKED":
             yield self.source.next_step
+        yield self.verdict()
 
 
 def verify(archive: Path, record: Path | None = None) -> int:
@@ -270,8 +271,8 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
         if archived is None or report.altered:
             return report.exit_code
         folder = into or ARCHIVES / "opened" / archive.name.removesuffix(SUFFIX)
-        written = write_opened(archived.view(report.provenance, report.heading), folder)
-    print("Report:   {}\nExplorer: {}".format(*written))
+        decides, *written = write_opened(archived.view(report.provenance, report.heading), folder)
+    print(decides, "Report:   {}\nExplorer: {}".format(*written), sep="\n")
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         for path in written:
             webbrowser.open(path.resolve().as_uri())
@@ -279,11 +280,27 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
 
 
 def compare_studies(a: str, b: str) -> int:
-    """Print the comparison of two studies, each of which may be an archive."""
+    """Print the comparison of two studies, each of which may be an archive, and write its page."""
     with TemporaryDirectory() as folder:
         first, second = (_as_folder(name, Path(folder)) for name in (a, b))
-        print(compare(first, second).markdown(), end="")
+        markdown = compare(first, second).markdown()
+    print(html.unescape(markdown) if sys.stdout.isatty() else markdown, end="")
+    write_atomic(COMPARISON, html_page(markdown, {}))
+    log_line(f"As a page: {COMPARISON}")
     return 0
+
+
+def make_verified_archive(loaded: LoadedStudy, partial: bool, image: bool) -> None:
+    """Pack a study and print the archive's path; UserError if it would not be PROVEN."""
+    path = pack_study(loaded, partial=partial, image=image)
+    report = verify_archive(path)
+    if report.exit_code:
+        path.unlink()
+        first = next(iter(report.found[report.verdict()]))
+        what = f"the results do not fit this checkout, the archive would be {report.verdict()}"
+        hint = "`make run` measures again what has changed, or check out the commit of the results"
+        raise UserError(f"{what}: {first}", where="archive", hint=hint)
+    print(f"{report.verdict()}\n{path}")
 
 
 def _as_folder(name: str, within: Path) -> str:
@@ -310,11 +327,9 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
 
     Starts no process but git, and opens no socket.
     """
-    start, manifest = time.monotonic(), archive.manifest
-    report = VerifyReport(archive.path, archive.sha256, manifest, StatedCommit.of(manifest))
+    report = VerifyReport(archive.path, archive.sha256, archive.manifest, archive.source)
     for finding in archive.problems:
         report.check(finding.where, False, finding.what)
-    report.checked = len(manifest.files) + 1
     archived = None
     with report.collecting_errors():
         archived = read_archived_study(archive)
@@ -325,7 +340,6 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
             check(archived, report)
         for name in sorted(archive.unread - {README_FILE}):
             report.check(name, False, "nothing in the study names it")
-    report.seconds = time.monotonic() - start
     return report, archived
 
 
@@ -361,8 +375,11 @@ def check_sources(archived: ArchivedStudy, report: VerifyReport) -> None:
         image, where = file.image, f"results/{image_record(shell)}"
         built = archived.sandbox_sha256(image.shells) == image.content_sha256
         report.compare(where, built, "it was not built from the archived sandbox")
-        origin = archive_origin(image.archives.get(NAME, "none"), image.architecture)
-        said = origin == (image.archives, image.unofficial)
+        taken, unofficial = dict[str, str](), list[str]()
+        for name, source in image.archives.items():
+            found = archive_origin(name, source, image.architecture)
+            taken, unofficial = taken | found[0], unofficial + found[1]
+        said = (taken, unofficial) == (image.archives, image.unofficial)
         report.compare(where, said, "what is official in it is not what its archives say")
 
 
@@ -383,7 +400,8 @@ def check_tasks(archived: ArchivedStudy, report: VerifyReport) -> None:
             blobs = archived.unpacked.blobs(f"{where}/")
             known = report.source.has(f"{where}/", blobs) or ours.private
             report.compare(where, known, "neither this checkout nor the commit has it so")
-        same = task.id in archived.judged_here and _asked(task) == _asked(ours)
+        shells = archived.study.shells
+        same = task.id in archived.judged_here and _asked(task, shells) == _asked(ours, shells)
         what = "this checkout's prompt, check or commands differ"
         report.check(where, same, what, "NOT CHECKED")
 
@@ -404,10 +422,15 @@ def check_worlds(archived: ArchivedStudy, report: VerifyReport) -> None:
     report.check(WORLD_INDEX, same, "it does not name one world of each task and seed")
 
 
-def _asked(task: Task) -> dict[str, Any]:
-    """What a task asks and how it is judged, without what its author says about it."""
+def _asked(task: Task, shells: Collection[str]) -> dict[str, Any]:
+    """What a task asks in these shells and how it is judged, without its author's words on it."""
     words = {"version", "provenance", "provenance_note", "fixture", "fairness", "difficulty"}
-    return task.model_dump(exclude=words)
+    asked = task.model_dump(exclude=words)
+    commands = {key: asked[key] for key in ("references", "wrong")}
+    return asked | {
+        key: {shell: each for shell, each in of.items() if shell in shells}
+        for key, of in commands.items()
+    }
 
 
 def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:
@@ -420,7 +443,6 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:
             held = [record is not None for record in records]
             what = "it has a record without the one that this is made from"
             report.check(cell.path, held == sorted(held, reverse=True), what)
-            report.checked += sum(held)
             made = archived.played(cell, records, partial(_differ, report, cell))
             report.rows.append(row := archived.row(cell, made))
             results = made.execution.runs if made.execution else []
@@ -428,9 +450,9 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:
             missing = {"status": "missing", "passed": None}
             report.kept.append(row.model_copy(update=missing) if lost else row)
             collector.add(made)
-            if records.generation:
+            if records.generation and not records.generation.ended:
                 check_answer(archived, report, records.generation, seen)
-            if records.generation and records.execution:
+            if records.generation and records.execution and not records.execution.repeats:
                 check_execution(archived, report, records.generation, records.execution)
     report.provenance = archived.provenance(collector)
     if registration := report.provenance.registration:

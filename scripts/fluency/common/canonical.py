@@ -1,7 +1,5 @@
 """Canonical JSON by RFC 8785, and hashes over it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import rfc8785

@@ -1,7 +1,5 @@
 """Times as ISO 8601 in UTC."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 

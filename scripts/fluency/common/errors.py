@@ -12,8 +12,6 @@ UserError                a person's mistake, or a file that cannot be used: one 
         └── RunEnded     the run was ended by a signal
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 

@@ -1,7 +1,5 @@
 """JSON for records, SHA-256, and atomic writes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What git knows of this checkout; None without git or a repository."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A lock between processes, and an object that is made once."""
 
-from __future__ import annotations
-
 import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

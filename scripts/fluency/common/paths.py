@@ -1,11 +1,10 @@
 """The folders of the project."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 TASKS = ROOT / "tasks"
+ENTRIES = ROOT / "shells"
 SANDBOX = ROOT / "sandbox"
 REPORT = ROOT / "report"
 CONFIG = ROOT / "config.yaml"

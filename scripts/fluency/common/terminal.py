@@ -1,7 +1,5 @@
 """Lines for the terminal: messages on standard error, results on standard output."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from contextlib import suppress

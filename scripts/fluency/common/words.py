@@ -1,7 +1,5 @@
 """Texts for people: plurals, and escapes for hidden characters."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

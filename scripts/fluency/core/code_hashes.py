@@ -4,8 +4,6 @@ A rule's param names the hash of its stage, a registration the hashes of the sta
 number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,8 +1,7 @@
 """Configuration files: how they are read, merged, and which message names a wrong key."""
 
-from __future__ import annotations
-
 import json
+import os
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -15,23 +14,6 @@ from pydantic import BaseModel, ValidationError
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 
-_FORMS = {
-    "int_type": "a whole number, as in `{key}: 5`",
-    "float_type": "a number, as in `{key}: 0.5`",
-    "string_type": "a text, as in `{key}: name`",
-    "bool_type": "`{key}: true` or `{key}: false`",
-    "list_type": "a list, as in `{key}: [{entries}]`",
-    "dict_type": "its keys, indented below `{key}:`",
-    "model_type": "its keys, indented below `{key}:`",
-    "too_short": "at least one entry, as in `{key}: [{entries}]`",
-}
-"""pydantic's type of error -> the right form of the key."""
-_ENTRIES = {
-    "models": "{alias: opus, id: claude-opus-4-7}",
-    "seeds": "11, 24",
-    "shells": "bash, pwsh",
-}
-"""Key -> the entries of its list in an example."""
 _UNION_BRANCH = re.compile(r"str|float|(literal|list|function-after)\[.*|constrained-.*")
 """Parts of pydantic's locations that name the branch of a union, and no key."""
 
@@ -102,6 +84,21 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return value
 
 
+def banks(root: Path, variable: str) -> list[Path]:
+    """A folder of the project, and the private one that an environment variable names."""
+    named = os.environ.get(variable)
+    if not named:
+        return [root]
+    private = Path(named).expanduser().absolute()
+    if not private.is_dir() or private.resolve().is_relative_to(ROOT):
+        raise UserError(
+            f"there is no folder of private {root.name} here, outside the project",
+            where=f"{variable}={named}",
+            hint=f"name one (the project's files are published), or unset {variable}",
+        )
+    return [root, private]
+
+
 def config_error(
     error: ValidationError,
     files: Sequence[Path],
@@ -126,11 +123,8 @@ def config_error(
         hint = f'did you mean "{near[0]}"?' if near else f"{page} lists every key"
     elif problem["type"] == "missing":
         what, hint = "this key is missing", f"{page} says what it is for"
-    elif problem["type"] in _FORMS and keys:
-        named = [key for key in keys if not key.isdecimal()]
-        entries = _ENTRIES.get(named[-1], "one, two")
-        what = f"found {json.dumps(problem['input'], default=str)}, which has another form"
-        hint = f"write {_FORMS[problem['type']].format(key=named[-1], entries=entries)}"
+    elif problem["type"].endswith("_type"):
+        what = f"found {json.dumps(problem['input'], default=str)}: {what}"
     where = f"{file_defining(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
     return UserError(what, where=where, hint=hint)
 

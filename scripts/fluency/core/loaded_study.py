@@ -1,7 +1,5 @@
 """A study loaded from its configuration, with its tasks and cells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from itertools import product
@@ -11,7 +9,7 @@ from typing import Any
 from fluency.common.paths import CONFIG, RESULTS
 from fluency.core.provenance import Provenance
 from fluency.core.records import read_control
-from fluency.core.study import Study, read_study
+from fluency.core.study import Cell, Study, read_study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, fixed_products, image_path, load_records, record_path
 from fluency.core.tasks import Task, load_tasks
@@ -41,6 +39,14 @@ class LoadedStudy:
             provenance=provenance or Provenance(),
             control=read_control(RESULTS / self.study.study) if self.study.control else None,
         )
+
+    def before(self, cell: Cell) -> dict[str, str]:
+        """The records that a later turn follows, as the rules name them; none for the first."""
+        stages = {"generation": "generations", "execution": "executions"} if cell.turn > 1 else {}
+        folder = Path(RESULTS.name)
+        return {
+            name: str(record_path(folder, stage, cell.before)) for name, stage in stages.items()
+        }
 
     def record_paths(self) -> list[str]:
         """The record of every cell at every stage, as the rules name them."""

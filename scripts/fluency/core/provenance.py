@@ -1,7 +1,5 @@
 """Where a study's numbers come from: one document, collected from its records."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from operator import not_
@@ -11,14 +9,14 @@ from typing import Any
 from pydantic import Field
 
 from fluency import __version__
-from fluency.common.clock import parse_time
+from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import UserError
 from fluency.common.files import read_json, sha256_file
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
 from fluency.common.source_hash import library_versions
 from fluency.common.words import plural
-from fluency.core.records import Generation, ImageInfo
+from fluency.core.records import Answer, Execution, Generation, ImageInfo
 from fluency.core.schema import (
     Commit,
     Digest,
@@ -152,6 +150,10 @@ class Provenance(Record):
     """Shell -> seconds of an empty command in the image."""
     sampling: dict[str, Sampling] = {}
     """Model -> what it was sent and what came back."""
+    messages: int = Field(0, exclude_if=not_)
+    """Number of later turns' messages, which show what a command did."""
+    messages_earlier: int = Field(0, exclude_if=not_)
+    """Of them those that show an earlier execution than the record that there is."""
     spent_usd: float | None = None
     """Of all answers with a price; null: none has one."""
     first_answer_utc: UtcTime | None = None
@@ -211,6 +213,12 @@ def _in_order(value: Any) -> Any:
     return round(value, 6)
 
 
+def is_later(execution: Execution, answer: Answer) -> bool:
+    """Whether an execution began after an answer came, which was shown an earlier one."""
+    utc = execution.provenance.get("utc")
+    return is_time(utc) and parse_time(str(utc)) > parse_time(answer.received_utc)
+
+
 class ProvenanceCollector:
     """Collects a study's provenance from the records of its cells."""
 
@@ -218,15 +226,20 @@ class ProvenanceCollector:
         self.study = study
         self._found: dict[str, Any] = {"sampling": {model.alias: {} for model in study.models}}
         self._answered, self._executed = list[str](), list[str]()
+        self._before: Execution | None = None
         for cell in records:
             self.add(cell)
 
     def add(self, records: CellRecords) -> None:
-        """Take in what the records of one cell say."""
-        if generation := records.generation:
+        """Take in what the records of one cell say; those of its turns follow each other."""
+        generation = records.generation
+        if generation and not generation.ended:
             self._answered.append(generation.answer.received_utc)
             sent = {generation.cell.model: _sampling(generation)}
             _merge(self._found, {"sampling": sent, "spent_usd": generation.cost_usd})
+            if generation.answer.request.earlier and self._before:
+                earlier = is_later(self._before, generation.answer)
+                _merge(self._found, {"messages": 1, "messages_earlier": int(earlier)})
         if execution := records.execution:
             if isinstance(utc := execution.provenance.get("utc"), str):
                 self._executed.append(utc)
@@ -235,25 +248,20 @@ class ProvenanceCollector:
             for run in execution.runs:
                 worlds = {str(run.seed): [run.world_sha256]}
                 _merge(self._found, {"conditions": [run.condition], "worlds": worlds})
+        self._before = records.execution
 
     def provenance(
-        self, tasks: Sequence[Task], files: Iterable[Path], start_up_s: Mapping[str, float | None]
+        self, tasks: Sequence[Task], start_up_s: Mapping[str, float | None], **checkout: Any
     ) -> Provenance:
         """The provenance of what was added, as far as the study is measured.
 
         Args:
-            files: the configuration.
             start_up_s: shell -> seconds of an empty command.
+            checkout: what `of_checkout` says of the one that gathers.
         """
         times = self._answered + self._executed
-        commit, dirty = git_state()
         return Provenance(
-            commit=commit,
-            dirty=dirty,
-            version=__version__,
-            versions={"python": sys.version.split()[0]} | library_versions(LIBRARIES),
-            lock_sha256=sha256_file(ROOT / "envs" / "requirements.lock"),
-            config_files={_relative(file): sha256_file(file) for file in files},
+            **checkout,
             decision=self.study.decision or None,
             task_sha256={task.id: task.sha256 for task in tasks},
             start_up_s=dict(start_up_s),
@@ -262,6 +270,19 @@ class ProvenanceCollector:
             ended_utc=max(times, default=None),
             **_in_order(self._found),
         )
+
+
+def of_checkout(files: Iterable[Path]) -> dict[str, Any]:
+    """What a provenance says of the checkout that gathers it, and of its configuration's files."""
+    commit, dirty = git_state()
+    return {
+        "commit": commit,
+        "dirty": dirty,
+        "version": __version__,
+        "versions": {"python": sys.version.split()[0]} | library_versions(LIBRARIES),
+        "lock_sha256": sha256_file(ROOT / "envs" / "requirements.lock"),
+        "config_files": {_relative(file): sha256_file(file) for file in files},
+    }
 
 
 _AS_SENT = ("max_tokens", "thinking", "extra_body", "headers", "wire")

@@ -37,11 +37,58 @@ class ToolOffer(FrozenModel):
     input_schema: dict[str, Any]
 
 
+class Stream(FrozenModel):
+    """What a command wrote to one stream, as far as it was kept."""
+
+    data: str
+    encoding: Literal["utf-8", "base64"] = "utf-8"
+    bytes: Count
+    """Written in all."""
+    truncated: bool = False
+
+    def raw(self) -> builtins.bytes:
+        return base64.b64decode(self.data) if self.encoding == "base64" else self.data.encode()
+
+    @classmethod
+    def of(cls, kept: builtins.bytes, total: int | None = None) -> Stream:
+        total = len(kept) if total is None else total
+        part = {"bytes": total, "truncated": total > len(kept)}
+        try:
+            return cls(data=kept.decode(), **part)
+        except UnicodeDecodeError:
+            return cls(data=base64.b64encode(kept).decode(), encoding="base64", **part)
+
+
+class Shown(FrozenModel):
+    """What a model is shown of its command's end: a result in one world, its streams shortened."""
+
+    exit_code: int | None
+    signal: int | None
+    spawn_error: str | None
+    stopped_after_s: float | None
+    """Its deadline, if it reached that."""
+    stdout: Stream
+    stderr: Stream
+
+
+class Earlier(FrozenModel):
+    """What a later turn's request follows: `shown` is known with the turn's answer."""
+
+    key: Digest
+    """Of the request of the turn before."""
+    world_sha256: Digest
+    """Of the world whose result is shown."""
+    protocol: int
+    """Of what is shown and said."""
+    shown: Shown | None = Field(None, exclude_if=not_)
+
+
 class Request(FrozenModel):
     """What is sent to a model, complete: its canonical JSON is the key of the answer store.
 
     `trial` and `protocol` are not sent: they separate independent samples of one prompt, and a
-    deliberate new start. Nothing here may depend on the machine, the day, or the key.
+    deliberate new start. Nothing here may depend on the machine, the day, or the key. The key of a
+    later turn is that of `earlier` without what was shown, which no second run might show again.
     """
 
     wire: Wire = "messages"
@@ -51,6 +98,8 @@ class Request(FrozenModel):
     """The first message, which is the user's."""
     follow_up: list[dict[str, Any]] = Field([], exclude_if=not_)
     """The messages after it in the wire's own form: replies as received, what was said to them."""
+    earlier: Earlier | None = Field(None, exclude_if=not_)
+    """Null: the first turn."""
     max_tokens: int
     temperature: float | None
     """As sent; null: the provider's default."""
@@ -128,31 +177,11 @@ class Generation(CellRecord):
     price: Price | None
     """As it was when the cell was asked; null: not known."""
     task_sha256: Digest
+    ended: str | None = Field(None, exclude_if=not_)
+    """Why this turn was not asked; its records are then those of the turn before."""
 
 
 Reading = Literal["strict", "lenient"]
-
-
-class Stream(FrozenModel):
-    """What a command wrote to one stream, as far as it was kept."""
-
-    data: str
-    encoding: Literal["utf-8", "base64"] = "utf-8"
-    bytes: Count
-    """Written in all."""
-    truncated: bool = False
-
-    def raw(self) -> builtins.bytes:
-        return base64.b64decode(self.data) if self.encoding == "base64" else self.data.encode()
-
-    @classmethod
-    def of(cls, kept: builtins.bytes, total: int | None = None) -> Stream:
-        total = len(kept) if total is None else total
-        part = {"bytes": total, "truncated": total > len(kept)}
-        try:
-            return cls(data=kept.decode(), **part)
-        except UnicodeDecodeError:
-            return cls(data=base64.b64encode(kept).decode(), encoding="base64", **part)
 
 
 class ProcessFact(FrozenModel):
@@ -344,6 +373,8 @@ class Execution(CellRecord):
     """Starts of its commands, until all were measured or no attempt was left."""
     unmeasured: str | None = None
     """Why no attempt could measure this cell; it is not tried again."""
+    repeats: bool = Field(False, exclude_if=not_)
+    """Whether the runs are those of the turn before, whose command is the same."""
     image: ImageInfo
     limits: Limits
     timeout_s: float
@@ -377,6 +408,8 @@ class WorldScore(FrozenModel):
     expected: Any = None
     left: list[str] = []
     """What is left behind and not as the task asks, a clause for each path."""
+    unasked: Count | None = None
+    """Paths of the world that are gone or different unasked; null: unknown."""
     wall_s: float
 
 

@@ -1,14 +1,11 @@
 """Marks that models and servers leave around an answer: thinking, ends, and more."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
-import yaml
+from fluency.common.data_file import data_file
 
-_TABLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_TABLE = data_file(__file__)
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:

@@ -1,7 +1,5 @@
 """Base models, types of fields, and record files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -14,7 +12,9 @@ from fluency.common.files import pretty_json, write_atomic
 class FrozenModel(BaseModel):
     """A document or a part of one: immutable, and without unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
 
 def first_problem(error: ValidationError) -> str:

@@ -1,19 +1,35 @@
-"""The shells, and the conditions that their answers run under again: here and nowhere else.
+"""The shells, as `shells/` states them, and the conditions that their answers run under again.
 
-A third shell is one more entry, and references for the tasks it is validated on. A further
-condition is one more entry, named by its shells.
+A third shell is one more file, and references for the tasks it is validated on. A further condition
+is one more entry, named by its shells.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
+from collections import UserDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from fluency.common.errors import did_you_mean
+from fluency.common.errors import UserError, did_you_mean
+from fluency.common.paths import ENTRIES
+from fluency.core.config_files import banks, config_error, read_yaml
+from fluency.core.schema import Digest, FrozenModel
 
 # fmt: off
 WINDOWS_ALIASES: Mapping[str, str] = {
@@ -85,12 +101,12 @@ CONDITIONS: Mapping[str, Condition] = {
 EXTRA_CONDITIONS = tuple(CONDITIONS.values())[1:]
 
 
-def one_of(known: Collection[str], noun: str) -> AfterValidator:
-    """A validator of names; the noun is what they name."""
+def one_of(known: Collection[str], noun: str, further: str = "") -> AfterValidator:
+    """A validator of names; the noun is what they name, `further` ends its message."""
 
     def check(name: str) -> str:
         if name not in known:
-            raise ValueError(f"there is no {noun} {name!r}; {did_you_mean(name, known)}")
+            raise ValueError(f"there is no {noun} {name!r}; {did_you_mean(name, known)}{further}")
         return name
 
     return AfterValidator(check)
@@ -99,89 +115,208 @@ def one_of(known: Collection[str], noun: str) -> AfterValidator:
 ConditionName = Annotated[str, one_of(CONDITIONS, "condition")]
 Grammar = Literal["bash", "pwsh"]
 """The language a shell reads, which decides the parser and the dialect an answer is taken for."""
-
-
-@dataclass(frozen=True)
-class Shell:
-    """A shell that models are asked for."""
-
-    name: str  # in configurations, paths and records
-    title: str  # in full, with the version that is asked for
-    short_title: str  # in sentences and narrow columns
-    prompt_line: str  # the only words by which the prompts of two shells differ
-    tool_name: str  # of the tool whose call is the answer, with `interface: tool`
-    argv: tuple[str, ...]  # the path of the program and its arguments; the command is the last
-    version_command: str  # prints the shell's version and nothing else
-    packages: tuple[str, ...]  # Debian packages for the image
-    empty_command: str  # ends at once with exit code 0, to measure the shell's start
-    trivial_answers: tuple[str, ...]  # commands that do nothing, which no task may accept
-    # The command that prints the lines, quoted for this shell.
-    print_command: Callable[[Sequence[str]], str]
-    lexer: str  # of Pygments
-    grammar: Grammar | None  # None: without a parser, its own messages alone say what went wrong
-    # Regular expressions of its messages about an unknown command, whose group is the name, and
-    # about a text that it cannot parse.
-    missing_command: str
-    syntax_error: str
-    archived: bool = False  # its image takes it from its release's archive
-    # Under which answers run again, where the study asks for them.
-    conditions: tuple[Condition, ...] = ()
-    install_hint: str = "rebuild the image: `make image`"  # where the image lacks it
-    policy: str = ""  # the policy that prefers this shell, if there is one
-    unix_programs_note: str = ""  # why an answer to it need not be in its language, in a sentence
-
-
-SHELLS: dict[str, Shell] = {
-    shell.name: shell
-    for shell in (
-        Shell(
-            name="bash",
-            title="Bash",
-            short_title="Bash",
-            prompt_line="Solve this with a single bash command (or bash one-liner pipeline). "
-            "Output only the command.",
-            tool_name="bash",
-            argv=("/usr/bin/bash", "--noprofile", "--norc", "-c"),
-            version_command='echo "$BASH_VERSION"',
-            packages=("bash",),
-            empty_command=":",
-            trivial_answers=(":", "true", "echo"),
-            print_command=lambda lines: "printf '%s\\n' " + shlex.join(lines),
-            lexer="bash",
-            grammar="bash",
-            missing_command=r"^(?:/\S+/)?(?:ba|da)?sh: (?:-c: )?line \d+: (.+): command not found$",
-            syntax_error=r"^bash: (?:-c: )?line \d+: "
-            r".*(?:syntax error|unexpected (?:EOF|end of file))",
-        ),
-        Shell(
-            name="pwsh",
-            title="PowerShell 7",
-            short_title="PowerShell",
-            prompt_line="Solve this with a single PowerShell 7 command (or pipeline). "
-            "Output only the command.",
-            tool_name="powershell",
-            argv=("/opt/microsoft/powershell/7/pwsh", "-NoProfile", "-NonInteractive", "-Command"),
-            version_command="$PSVersionTable.PSVersion.ToString()",
-            packages=("libicu72",),
-            archived=True,
-            empty_command="exit",
-            trivial_answers=("$null", "$true", "Write-Output ''"),
-            print_command=lambda lines: ", ".join(
-                "'" + line.replace("'", "''") + "'" for line in lines
-            ),
-            lexer="powershell",
-            grammar="pwsh",
-            missing_command=r"(?:^|(?<=: ))The term '((?:(?!: The term ').)+?)' "
-            r"is not recognized as a name of a cmdlet",
-            syntax_error=r"\AParserError",
-            conditions=(CONDITIONS["no_unix_tools"], CONDITIONS["windows_aliases"]),
-            install_hint="put its release's tarball beside the Makefile and run `make image`",
-            policy="PowerShell-first",
-            unix_programs_note="PowerShell on Linux runs Unix programs too: 35 of the 60 Bash "
-            "references of the task bank run unchanged in it.",
-        ),
-    )
+Architecture = Literal["x64", "arm64"]
+QUOTING: Mapping[str, tuple[Callable[[str], str], str]] = {
+    "bash": (shlex.quote, " "),
+    "pwsh": (lambda line: "'" + line.replace("'", "''") + "'", ", "),
+    "json": (partial(json.dumps, ensure_ascii=False), ", "),
 }
+"""How a language writes a text, and what is between two of them."""
+COMMAND, LINES = "{command}", "{lines}"
+PAGE = "docs/own-language.md"
+LAYERS = "/opt/languages"
+"""The folder in the images for what is a layer of its own."""
+
+
+def _argv(words: list[str]) -> list[str]:
+    if words[-1:] != [COMMAND]:
+        raise ValueError(f'no place for the command: the last word must be "{COMMAND}"')
+    if not words[0].startswith("/"):
+        raise ValueError("the first word must be the absolute path of a program in the image")
+    return words[:-1]
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from None
+    return text
+
+
+def _condition(name: object) -> object:
+    known = {extra.name: extra for extra in EXTRA_CONDITIONS}
+    if name not in known:
+        raise ValueError(f"there is no condition {name!r}; {did_you_mean(str(name), known)}")
+    return known[str(name)]
+
+
+Pattern = Annotated[str, AfterValidator(_pattern)]
+NEVER = r"(?!)"
+
+
+class Archive(FrozenModel):
+    """What a program comes in: a `.tar.gz` or `.tgz`, or the program itself."""
+
+    file: str
+    """Its name beside the entry or beside the Makefile; `{architecture}` is x64 or arm64."""
+    program: str
+    """The program's path in it, or its end; the files next to it are installed, too."""
+    sha256: dict[Architecture, Digest]
+    """Architecture -> the pinned hash."""
+    variable: str = ""
+    """The environment variable that names another file."""
+    release: str = ""
+    """The address of the folder that the build downloads it from; empty: it is given."""
+    build_argument: str = ""
+    """The Dockerfile's argument for it; empty: it is a layer on the common image."""
+
+    @property
+    def is_packed(self) -> bool:
+        return self.file.endswith((".tar.gz", ".tgz"))
+
+
+class Install(FrozenModel):
+    """How an image gets the program of a shell; nothing else has it."""
+
+    packages: tuple[str, ...] = ()
+    """Debian packages."""
+    interpreter: Literal["runner"] | None = None
+    """runner: the Python that runs the commands, copied."""
+    archive: Archive | None = None
+
+    @property
+    def is_layer(self) -> bool:
+        """Whether the program is added to the common image in a layer of its own."""
+        given = self.archive is not None and not self.archive.build_argument
+        return given or self.interpreter is not None
+
+
+class Shell(FrozenModel):
+    """A shell, or another language, that models are asked for: a file in `shells/`."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,19}$")
+    """In configurations, paths and records; the file's name."""
+    title: str
+    """In full, with the version that is asked for."""
+    short_title: str = Field(default_factory=lambda entry: entry.get("title", ""))
+    """In sentences and narrow columns."""
+    prompt_line: str
+    """The only words by which the prompts of two shells differ."""
+    tool_name: str
+    """Of the tool whose call is the answer, with `interface: tool`."""
+    argv: Annotated[list[str], AfterValidator(_argv)]
+    """The path of the program and its arguments; the last is `{command}`."""
+    version_command: str
+    """Prints the shell's version and nothing else."""
+    install: Install = Install()
+    install_hint: str = "rebuild the image: `make image`"
+    """How to have it, where the image lacks it."""
+    empty_command: str
+    """Ends at once with exit code 0, to measure the shell's start."""
+    trivial_answers: tuple[str, ...]
+    """Commands that do nothing, which no task may accept."""
+    print_lines: str
+    """The command that prints lines, with `{lines}` where they are written."""
+    quoting: str = "json"
+    """How each line is written."""
+    lexer: str = "text"
+    """Of Pygments."""
+    grammar: Annotated[
+        Grammar | None, BeforeValidator(lambda name: None if name == "none" else name)
+    ]
+    """none: without a parser, its own messages alone say what went wrong."""
+    missing_command: Pattern = NEVER
+    """Matches its message about an unknown command; the group is the command's name."""
+    syntax_error: Pattern = NEVER
+    """Matches its message about a text that it cannot parse."""
+    conditions: tuple[Annotated[Condition, BeforeValidator(_condition)], ...] = ()
+    """Under which answers run again, where the study asks for them."""
+    policy: str = ""
+    """The policy that prefers this shell, if there is one."""
+    unix_programs_note: str = ""
+    """Why an answer to it need not be in its language, in a sentence."""
+
+    _file: Path = PrivateAttr(ENTRIES)
+
+    @field_validator("quoting")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in QUOTING:
+            raise ValueError(f"there is no such quoting; {did_you_mean(name, QUOTING)}")
+        return name
+
+    @model_validator(mode="after")
+    def _layer_is_apart(self) -> Shell:
+        if self.install.is_layer and not self.argv[0].startswith(f"{LAYERS}/{self.name}/"):
+            raise ValueError(f"argv: its program is put below {LAYERS}/{self.name}/")
+        return self
+
+    @property
+    def file(self) -> Path:
+        return self._file
+
+    def where(self, key: str) -> str:
+        """A key of the entry, for an error."""
+        return f"{self._file}: {key}"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The entry as JSON data."""
+        stated = self.model_dump(mode="json", exclude={"conditions"})
+        return stated | {"conditions": [one.name for one in self.conditions]}
+
+    @property
+    def deciding(self) -> dict[str, Any]:
+        """What of the entry decides a score."""
+        of = ("title", "grammar", "missing_command", "syntax_error", "conditions")
+        return {key: self.facts[key] for key in of}
+
+    def print_command(self, lines: Sequence[str]) -> str:
+        """The command that prints lines."""
+        quote, between = QUOTING[self.quoting]
+        return self.print_lines.replace(LINES, between.join(map(quote, lines)))
+
+
+class _Shells(UserDict[str, Shell]):
+    """The entries by name, read at first use: a bad one is an error of the command that needs it.
+
+    In the order of reports: the design's, the project's, the private ones.
+    """
+
+    def __init__(self) -> None: ...
+
+    @cached_property
+    def data(self) -> dict[str, Shell]:  # type: ignore[override]  # an attribute there
+        found: dict[str, Shell] = {}
+        folders = banks(ENTRIES, VARIABLE)
+        for path in (path for folder in folders for path in sorted(folder.glob("*.yaml"))):
+            shell = read_shell(path)
+            if shell.name in found:
+                hint = "give it another name: `name:` and the file's"
+                what = f"the name {shell.name} is taken"
+                raise UserError(what, where=shell.where("name"), hint=hint)
+            found[shell.name] = shell
+        first = {name: found.pop(name) for name in DESIGN_SHELLS}
+        return first | found
+
+
+def read_shell(path: Path) -> Shell:
+    """An entry; UserError names the file and the key."""
+    try:
+        shell = Shell.model_validate(read_yaml(path))
+    except ValidationError as error:
+        raise config_error(error, [path], Shell, PAGE) from None
+    shell._file = path
+    if shell.name != path.stem:
+        what = f"the name is {shell.name}, the file's {path.name}"
+        raise UserError(what, where=shell.where("name"), hint=f"call the file {shell.name}.yaml")
+    return shell
+
+
+VARIABLE = "SHELLS_PRIVATE"
+"""Environment variable that names the folder of private entries."""
+SHELLS = _Shells()
 """All shells in the order of reports; the gap is the second one's pass@1 less the first one's."""
 DESIGN_SHELLS: tuple[str, str] = ("bash", "pwsh")
 """The shells of the study as designed: every task has references in both."""
@@ -192,7 +327,7 @@ def other_dialect(shell: Shell) -> Shell:
     return next(other for other in SHELLS.values() if other.grammar != shell.grammar)
 
 
-ShellName = Annotated[str, one_of(SHELLS, "shell")]
+ShellName = Annotated[str, one_of(SHELLS, "shell", f"; a private one needs {VARIABLE}=its folder")]
 
 
 def sort_shells(names: Sequence[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from functools import reduce
@@ -30,6 +30,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.dataclasses import dataclass
+from pydantic_core import ArgsKwargs
 
 from fluency.common.canonical import EXACT, canonical_json
 from fluency.common.errors import UserError
@@ -62,6 +63,15 @@ MIN_DEADLINE_S = 30.0
 TIMES_THE_SLOWEST = 10.0
 
 
+MOST_TURNS, TURN = 3, 1 << 31
+"""Of a study; what lies between the priorities of two turns."""
+
+
+def is_one(number: int) -> bool:
+    """Whether a field is left out of a document, whose default is 1."""
+    return number == 1
+
+
 def min_deadline_s(slowest_s: float) -> float:
     """The shortest deadline, in seconds, for a shell whose slowest reference takes `slowest_s`."""
     return max(MIN_DEADLINE_S, TIMES_THE_SLOWEST * slowest_s)
@@ -69,21 +79,39 @@ def min_deadline_s(slowest_s: float) -> float:
 
 @dataclass(frozen=True, order=True, config=ConfigDict(extra="forbid"))
 class Cell:
-    """A point of the design; `model` is the short alias from config, `trial` counts from 1."""
+    """A point of the design; `model` is the short alias from config, `trial` counts from 1.
+
+    A trial as text may name its turn, as in `1.2`.
+    """
 
     model: str
     shell: ShellName
     task: str
     trial: int
+    turn: int = Field(1, ge=1, le=MOST_TURNS, exclude_if=is_one)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_turn(cls, values: Any) -> Any:
+        match values:
+            case ArgsKwargs(args=(*first, str(trial))) if len(first) == 3:
+                return ArgsKwargs((*first, *trial.split(".")))
+        return values
 
     @property
     def path(self) -> str:
         """The cell in names of files and on the command line."""
-        return f"{self.model}/{self.shell}/{self.task}/{self.trial}"
+        turn = f".{self.turn}" if self.turn > 1 else ""
+        return f"{self.model}/{self.shell}/{self.task}/{self.trial}{turn}"
+
+    @property
+    def before(self) -> Cell:
+        """The turn before a later one."""
+        return replace(self, turn=self.turn - 1)
 
     @classmethod
     def parse(cls, path: str) -> Cell:
-        """UserError if the path is not `model/shell/task/trial`."""
+        """UserError if the path is not `model/shell/task/trial`, or `…/trial.turn`."""
         parts: Any = path.strip("/").split("/")
         try:
             return cls(*parts)
@@ -275,6 +303,9 @@ class Study(StrictModel):
     """The shells to ask for."""
     trials: int = Field(5, ge=1, le=100)
     """Independent answers for each model, shell and task."""
+    turns: int = Field(1, ge=1, le=MOST_TURNS, exclude_if=is_one)
+    """Answers of one conversation: above 1, the model is shown what its command did and asked
+    again. The headline is of the first."""
     seeds: Entries[Seed] = [11, 24]
     """Seeds of the worlds in which each answer runs; at least one odd and one even."""
     conditions: Entries[ConditionName] = list(CONDITIONS)
@@ -314,16 +345,18 @@ class Study(StrictModel):
 
     def cells(self, task_ids: Sequence[str]) -> Iterator[Cell]:
         """Every cell of the design, model by model."""
-        aliases = [model.alias for model in self.models]
-        design = product(aliases, self.shells, task_ids, range(1, self.trials + 1))
+        aliases, turns = [model.alias for model in self.models], range(1, self.turns + 1)
+        design = product(aliases, self.shells, task_ids, range(1, self.trials + 1), turns)
         return starmap(Cell, design)
 
     def priority(self, cell: Cell) -> int:
-        """Decides when a cell is asked: 0 … 2^31 - 1, the largest first.
+        """Decides when a cell is asked: the largest first.
 
-        It is drawn by `order_seed`, which mixes the shells in time.
+        It is drawn by `order_seed`, which mixes the shells in time: 0 … 2^31 - 1. Every later turn
+        comes after all of the turn before.
         """
-        return int(sha256(canonical_json([self.order_seed, *astuple(cell)]))[:8], 16) >> 1
+        drawn = self.order_seed, cell.model, cell.shell, cell.task, cell.trial
+        return (int(sha256(canonical_json(drawn))[:8], 16) >> 1) - (cell.turn - 1) * TURN
 
 
 def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> Study:

@@ -1,7 +1,5 @@
 """A study as report, export and archive read it, from results/ or from an archive."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
@@ -84,6 +83,8 @@ class Row(_WithConditions):
 
     quiet: Flag = None
     """Wrong with exit code 0, something printed and nothing on standard error, in every world."""
+    unasked_changes: Number = None
+    """Paths of the world removed or changed unasked, largest over the worlds. Empty: unknown."""
     worlds_passed: Number = None
     """Worlds in which the headline's run passed (as designed, strict reading)."""
     worlds_run: Number = None
@@ -134,6 +135,10 @@ class Row(_WithConditions):
     """How often its commands were started. Empty: not executed."""
     asked_utc: Text = None
     """When the request that got the answer was sent, UTC; without `t_gen_s`, when it arrived."""
+    turn: int = 1
+    """Of a study with later turns: 1 is the first answer, which the headline is of."""
+    ended: Text = None
+    """Why a later turn was not asked; its verdict is then that of the turn before."""
 
 
 RECORD_TYPES: dict[str, type[FrozenModel]] = {
@@ -160,7 +165,7 @@ def fixed_products(study: Study) -> list[str]:
 
 def record_path(results: Path, stage: str, cell: Cell) -> Path:
     """The file of a stage's record of a cell."""
-    return Path(results) / stage / f"{cell.path}.json"
+    return Path(f"{results}/{stage}/{cell.path}.json")
 
 
 def image_record(shell: str) -> str:
@@ -183,7 +188,7 @@ def load_records(results: Path, cell: Cell) -> CellRecords:
 def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     """A cell's row, control characters escaped, so that a terminal does not obey them."""
     generation, execution, score = records
-    values: dict[str, Any] = asdict(cell) | {"category": task.category}
+    values: dict[str, Any] = vars(cell) | {"category": task.category}
     if generation:
         values |= _asked(generation)
     if execution:
@@ -208,6 +213,7 @@ def _scored(score: Score, execution: Execution | None, task: Task) -> dict[str, 
         "worlds_passed": sum(world.passed for world in headline),
         "worlds_run": len(headline),
         "quiet": bool(runs) and all(quiet),
+        "unasked_changes": _most_unasked([world.unasked for world in headline]),
     }
     made_of = score.make_up
     under = {CONDITIONS[name].column: passed for name, passed in score.passed_under.items()}
@@ -221,6 +227,12 @@ def _scored(score: Score, execution: Execution | None, task: Task) -> dict[str, 
     }
 
 
+def _most_unasked(counts: list[int | None]) -> int | None:
+    """The largest count; what no run changed is unknown unless it is known of all worlds."""
+    known = [count for count in counts if count is not None]
+    return max(known, default=0) or (0 if len(known) == len(counts) else None)
+
+
 def _is_quietly_wrong(result: Result, judged: WorldScore, *, prints: bool) -> bool:
     """Whether neither the status nor standard error tells of a wrong answer.
 
@@ -232,6 +244,8 @@ def _is_quietly_wrong(result: Result, judged: WorldScore, *, prints: bool) -> bo
 
 def _asked(generation: Generation) -> dict[str, Any]:
     answer = generation.answer
+    if generation.ended:
+        return {"ended": generation.ended, "outcome": answer.outcome}
     sent = parse_time(answer.received_utc) - timedelta(seconds=answer.latency_s or 0)
     return {
         "outcome": answer.outcome,
@@ -285,6 +299,8 @@ _KINDS: dict[Any, str] = {Flag: "boolean", int: "Int64", Number: "Int64", Amount
 DTYPES = {name: _KINDS.get(field.annotation, "string") for name, field in Row.model_fields.items()}
 """Column -> its pandas type; all are nullable."""
 COLUMNS = list(DTYPES)
+OF_TURNS = ["turn", "ended"]
+"""Columns that only a study with later turns writes."""
 
 
 def to_frame(rows: list[Row]) -> pd.DataFrame:
@@ -294,9 +310,16 @@ def to_frame(rows: list[Row]) -> pd.DataFrame:
     return pd.DataFrame([row.model_dump() for row in rows], columns=COLUMNS).astype(DTYPES)
 
 
+def columns_of(study: Study) -> list[str]:
+    """The columns of a study's table."""
+    return [name for name in COLUMNS if study.turns > 1 or name not in OF_TURNS]
+
+
 def write_table(path: Path, rows: list[Row]) -> None:
     """Write the table as CSV, byte for byte the same for the same rows."""
-    write_atomic(path, to_frame(rows).to_csv(index=False, lineterminator="\n"))
+    left_out = [] if any(row.turn > 1 for row in rows) else OF_TURNS
+    frame = to_frame(rows).drop(columns=left_out)
+    write_atomic(path, frame.to_csv(index=False, lineterminator="\n"))
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -310,6 +333,8 @@ def read_table(path: Path) -> pd.DataFrame:
         what = getattr(error, "strerror", None) or "this is not a table of cells"
         hint = "run the study; an archive's table: `make export FORMAT=csv ARCHIVE=…`"
         raise UserError(what, where=str(path), hint=hint) from None
+    if list(frame.columns) == COLUMNS[: -len(OF_TURNS)]:
+        frame = frame.assign(turn=1, ended=None).astype(DTYPES)
     if list(frame.columns) != COLUMNS:
         raise UserError("the cells table has other columns", where=str(path), hint=REBUILD_HINT)
     return frame

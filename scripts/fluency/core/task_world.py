@@ -1,7 +1,5 @@
 """The world a task runs in: the base world of a seed, extended by the task's fixture if any."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

@@ -27,8 +27,8 @@ from pydantic import (
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError, did_you_mean
 from fluency.common.files import plain_files, sha256
-from fluency.common.paths import ROOT, TASKS
-from fluency.core.config_files import config_error, read_yaml
+from fluency.common.paths import TASKS
+from fluency.core.config_files import banks, config_error, read_yaml
 from fluency.core.schema import Entries, FrozenModel
 from fluency.core.shells import DESIGN_SHELLS, ShellName, one_of
 
@@ -64,17 +64,7 @@ def task_folders(root: Path = TASKS) -> dict[str, Path]:
 
 def _banks(root: Path) -> list[Path]:
     """A folder of tasks, and next to the project's own the private one, if there is one."""
-    named = os.environ.get(PRIVATE_TASKS_VARIABLE)
-    if root != TASKS or not named:
-        return [root]
-    private = Path(named).expanduser().absolute()
-    if not private.is_dir() or private.resolve().is_relative_to(ROOT):
-        raise UserError(
-            "there is no folder of private tasks here, outside the project",
-            where=f"{PRIVATE_TASKS_VARIABLE}={named}",
-            hint=f"name one (the project's files are published), or unset {PRIVATE_TASKS_VARIABLE}",
-        )
-    return [root, private]
+    return banks(root, PRIVATE_TASKS_VARIABLE) if root == TASKS else [root]
 
 
 SETS = "sets.yaml"

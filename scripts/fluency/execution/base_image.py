@@ -1,7 +1,5 @@
 """The image's base, public or made from Debian packages. And builds, with why one failed."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile
@@ -18,7 +16,6 @@ from fluency.common.paths import CACHE
 from fluency.common.terminal import log_line
 from fluency.execution.engine import BUILD_S, Engine, both_ends
 from fluency.execution.image_content import REPOSITORY
-from fluency.execution.powershell import install_hint
 
 SUITE = "bookworm"
 PUBLIC = f"debian:{SUITE}-slim"
@@ -99,7 +96,8 @@ def _build_error(error: str, output: list[str]) -> SandboxError:
     if "no space left" in " ".join([error, *output]).lower():
         what = "the disk is full"
         hint = "the build needs 2 GB for the engine; `docker system prune` frees some"
-    # Exit codes of the Dockerfile's PowerShell step, as Docker and Podman name them.
+    # Exit codes of the Dockerfile's step of a release, as Docker and Podman name them.
     elif re.search(r"(?:non-zero code:|exit status) 6[5-9]$", error):
-        what, hint = f"PowerShell could not be installed: {last}", f"run again, or {install_hint()}"
+        what = f"the release could not be installed: {last}"
+        hint = "run again; `make doctor` says how else to have it"
     return SandboxError(what, where=WHERE, hint=hint)

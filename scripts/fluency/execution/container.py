@@ -1,7 +1,5 @@
 """One container's life, and whose failure a lost result is."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import socket

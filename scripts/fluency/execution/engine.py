@@ -1,7 +1,5 @@
 """The container engine: found, or installed and started."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A cell's command in all worlds and conditions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +8,7 @@ from fluency import __version__
 from fluency.common.files import pretty_json, read_json, write_atomic
 from fluency.core.grammar import condition_applies
 from fluency.core.records import (
+    Answer,
     Execution,
     Extraction,
     Generation,
@@ -65,16 +64,21 @@ def execute_cell(
     world_for: Callable[[Task, int], World],
     utc: str,
     failed: Sequence[str] = (),
+    before: Execution | None = None,
 ) -> Execution:
     """The execution record of a generated cell; SandboxError leaves the cell missing.
 
     failed: why each earlier attempt failed; after too many the cell is not tried again.
+    before: of the turn before, whose runs count for the same command.
     """
     shell, limits, extraction = (
         generation.cell.shell,
         study.sandbox.limits,
-        extraction_of(generation),
+        extraction_of(generation.answer),
     )
+    if before and (generation.ended or before.extraction.strict == extraction.strict):
+        own = {"cell": generation.cell, "request_key": generation.answer.request_key}
+        return before.model_copy(update={**own, "extraction": extraction, "repeats": True})
     not_measured, unmeasured = sandbox.why_missing(shell), None
     if len(failed) >= MAX_ATTEMPTS:
         times = f"its command was started {len(failed)} times"
@@ -113,11 +117,30 @@ def execute_cell(
     )
 
 
-def extraction_of(generation: Generation) -> Extraction:
+def why_ended(generation: Generation, execution: Execution) -> str | None:
+    """Why a conversation ends with these records of a turn; None if another turn may follow."""
+    outcome, runs = generation.answer.outcome, execution.runs
+    ends = {
+        outcome: outcome != "ok",
+        "not measured": execution.not_measured or execution.unmeasured,
+        "no command": execution.extraction.strict is None,
+        "same command": execution.repeats,
+        "result lost": any(run.result.lost for run in runs),
+    }
+    return generation.ended or next((why for why, holds in ends.items() if holds), None)
+
+
+def ends_conversation(answer: Answer, before: Answer | None) -> bool:
+    """Whether an answer has no command, or that of the answer before it."""
+    command = extraction_of(answer).strict
+    return command is None or (before is not None and command == extraction_of(before).strict)
+
+
+def extraction_of(answer: Answer) -> Extraction:
     """The command as read strictly and leniently; an answer that is not `ok` has none."""
-    if generation.answer.outcome != "ok":
-        return Extraction(strict=None, lenient=None, notes=[f"outcome {generation.answer.outcome}"])
-    return extract(generation.answer.text)
+    if answer.outcome != "ok":
+        return Extraction(strict=None, lenient=None, notes=[f"outcome {answer.outcome}"])
+    return extract(answer.text)
 
 
 def planned_runs(

@@ -1,7 +1,5 @@
 """The command in a reply, strict and lenient."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

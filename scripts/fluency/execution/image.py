@@ -16,14 +16,23 @@ from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE, RESULTS, SANDBOX
 from fluency.common.terminal import log_line
 from fluency.core.records import ImageInfo
-from fluency.core.shells import SHELLS
+from fluency.core.shells import PAGE, SHELLS, Shell
 from fluency.core.table import image_path
-from fluency.execution import powershell
+from fluency.execution.archives import (
+    DOWNLOAD,
+    NONE,
+    archive_for,
+    archive_origin,
+    archive_path,
+    log_source,
+    source_of,
+    unpack_program,
+    why_no_download,
+)
 from fluency.execution.base_image import PUBLIC, SUITE, WHERE, ensure_base, run_build
 from fluency.execution.container import LABELS, remove
 from fluency.execution.engine import BUILD_S, Engine, both_ends, ensure_engine
 from fluency.execution.image_content import REPOSITORY, SOURCES, content_sha256, shells_in
-from fluency.execution.powershell import archive_for, archive_path, can_download
 
 PROBE_S = 300
 PROBE_VARIABLES = [
@@ -34,6 +43,8 @@ PROBE_VARIABLES = [
     "NO_COLOR=1",
 ]
 LABEL = "agent-shell-sandbox."
+SOURCE = "powershell-source"
+"""The label of what the shell's program was taken from, by the name that it began with."""
 # A hash, because the path would show the user's name to others with the image.
 CHECKOUT_ID = sha256(str(SANDBOX))[:12]
 LOCK = CACHE / f"image-{CHECKOUT_ID[:8]}.lock"  # two runs at once build one image
@@ -74,7 +85,7 @@ def find_image(engine: Engine, shell: str) -> ImageInfo | None:
         return None
     given, architecture = found["Config"]["Labels"], found["Architecture"]
     labels = {key.removeprefix(LABEL): value for key, value in given.items()}
-    archives, unofficial = powershell.archive_origin(labels["powershell-source"], architecture)
+    archives, unofficial = archive_origin(shell, labels[SOURCE], architecture)
     return ImageInfo(
         image_id=found["Id"],
         content_sha256=labels["content"],
@@ -98,36 +109,69 @@ def why_missing(engine: Engine, image: ImageInfo, shell: str) -> str | None:
 def build_arguments(shell: str) -> dict[str, str]:
     """The Dockerfile's arguments about shells; its defaults are those of PowerShell."""
     shells = [SHELLS[name] for name in shells_in(shell)]
-    programs = (f"{shell.name}={shell.argv[0]}" for shell in shells)
-    packages = (package for shell in shells for package in shell.packages)
+    common = (shell for shell in shells if not shell.install.is_layer)
+    programs = (f"{shell.name}={shell.argv[0]}" for shell in common)
+    packages = (package for shell in shells for package in shell.install.packages)
     return {"SHELLS": " ".join(programs), "SHELL_PACKAGES": " ".join(packages)}
 
 
+def layer(entry: Shell, source: str, folder: Path) -> list[str]:
+    """The lines of a Dockerfile that add a shell's program to the common image, if it is a layer.
+
+    Args:
+        source: the archive that it was given, if it comes in one.
+        folder: the build's, into which what the lines copy is written.
+    """
+    install, program = entry.install, Path(entry.argv[0])
+    if not install.is_layer:
+        return []
+    link = f"/opt/tools/{entry.name}"
+    linked = f"RUN mkdir {link} && ln -s {program} {link}/"
+    if install.interpreter:
+        copied = f"cp /opt/fluency/python3 {program} && chmod 0755 {program}"
+        return [f"{linked} && mkdir -p {program.parent} && {copied}"]
+    if source == NONE:
+        return []
+    assert install.archive
+    unpack_program(install.archive, source, folder / "program")
+    return [f"COPY program {program.parent}", linked]
+
+
 def _build(engine: Engine, shell: str) -> None:
-    log_line(f"building the sandbox image for {SHELLS[shell].title} (a minute or two)")
-    base, tag, source = ensure_base(engine), image_tag(shell), archive_for(shell)
-    way, missing = powershell.build_argument(source) if SHELLS[shell].archived else ("none", {})
-    arguments = {"BASE": base, "POWERSHELL": way, **build_arguments(shell)}
+    entry = SHELLS[shell]
+    log_line(f"building the sandbox image for {entry.title} (a minute or two)")
+    base, tag, source = ensure_base(engine), image_tag(shell), source_of(shell)
+    log_source(shell, source)
+    archive, given = entry.install.archive, source not in (NONE, DOWNLOAD)
+    missing = {shell: why_no_download(shell)} if archive and source == NONE else {}
+    installs = (other.install.archive for other in SHELLS.values())
+    optional = (one.build_argument for one in installs if one and one.build_argument)
+    arguments = {"BASE": base, **dict.fromkeys(optional, NONE), **build_arguments(shell)}
     interim = f"{REPOSITORY}-building:{tag.partition(':')[2]}"
     labels = {
         "content": content_sha256(shells_in(shell)),
         "sources": content_sha256(),
         "base": base if base == PUBLIC else f"mmdebstrap {SUITE}",
-        "powershell-source": source or way,
+        SOURCE: source,
         "checkout": CHECKOUT_ID,
-        **{f"missing.{name}": why for name, why in missing.items()},
+        **{f"missing.{name}": str(why) for name, why in missing.items()},
     }
     try:
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
             for name in SOURCES:
                 shutil.copy(SANDBOX / name, folder)
-            if source:
-                shutil.copy(archive_path(source), f"{folder}/powershell.tar.gz")
+            if archive and (argument := archive.build_argument):
+                arguments[argument] = "given" if given else source
+                if given:
+                    shutil.copy(archive_path(source), f"{folder}/{argument.lower()}.tar.gz")
             run_build(engine, tag=interim, path=folder, buildargs=arguments)
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            if lines := layer(entry, source, Path(folder)):
+                Path(folder, "Dockerfile").write_text("\n".join([f"FROM {interim}", *lines]))
+                run_build(engine, tag=interim, path=folder)
         for name in shells_in(shell):
             if name not in missing:
-                command = (*SHELLS[name].argv, SHELLS[name].version_command)
-                labels[f"version.{name}"] = _probe(engine, interim, *command)
+                labels[f"version.{name}"] = _version(engine, interim, SHELLS[name])
         digest = _probe(engine, interim, "/usr/bin/sha256sum", "/opt/packages.txt")
         labels["packages"] = digest.split()[0]
         # The labels say what is inside, which is known only after the first build.
@@ -136,6 +180,21 @@ def _build(engine: Engine, shell: str) -> None:
     finally:
         with suppress(docker.errors.APIError):  # it may never have been made
             engine.client(timeout=BUILD_S).remove_image(interim, noprune=True)
+
+
+def _version(engine: Engine, image: str, entry: Shell) -> str:
+    """The version that a shell prints; SandboxError names the entry's key if it prints none."""
+    program, *options = entry.argv
+    try:
+        said = _probe(engine, image, program, *options, entry.version_command)
+    except SandboxError as error:
+        error.where = entry.where("argv or version_command")
+        raise
+    if len(said.splitlines()) != 1:
+        what = f"it must print the version and nothing else, and prints {both_ends(said)!r}"
+        hint = f"see {PAGE}"
+        raise SandboxError(what, where=entry.where("version_command"), hint=hint)
+    return said
 
 
 def _probe(engine: Engine, image: str, *argv: str) -> str:
@@ -240,7 +299,7 @@ def main() -> int:
     engine = ensure_engine()
     for name, shell in SHELLS.items():
         info = ensure_image(engine, name)
-        if not info.shells[name] and can_download() is None:
+        if not info.shells[name] and why_no_download(name) is None:
             log_line(f"{shell.title} can be downloaded now: building its image again")
             info = ensure_image(engine, name, rebuild=True)
         forget_other_image(info, image_path(RESULTS, name))

@@ -30,11 +30,12 @@ def content_sha256(shells: Iterable[str] = (), folder: Path = SANDBOX) -> str:
     """SHA-256 of the source files in a folder, the protocol, and these shells with conditions."""
     entries = {
         shell.name: [
-            *(shell.argv, shell.packages, shell.version_command),
+            *(shell.argv, shell.install.packages, shell.version_command),
             {
                 one.name: [one.unix_tools, one.removed_arguments, one.home_files]
                 for one in shell.conditions
             },
+            *([shell.install.model_dump(exclude={"packages"})] if shell.install.is_layer else []),
         ]
         for shell in map(SHELLS.__getitem__, shells)
     }

@@ -1,7 +1,5 @@
 """Every isolation measure as the engine's HostConfig."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An invocation to bytes, and a result document back."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Sequence

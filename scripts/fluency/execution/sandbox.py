@@ -1,7 +1,5 @@
 """One invocation in one container, and the canary: a command whose result is known."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import shlex

@@ -1,7 +1,5 @@
 """The API key: from the environment only, into headers only."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

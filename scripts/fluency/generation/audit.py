@@ -1,7 +1,5 @@
 """The whole answer store: listed, and verified against its hashes."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from fluency.common.paths import ANSWERS

@@ -1,7 +1,5 @@
 """What answers cost, and the amount at which asking ends."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,7 +88,10 @@ def counted_usd(policy: Policy, answer: Answer) -> float:
     return upper_bound_usd(policy, answer.request.text) if cost is None else cost
 
 
-def upper_bound_usd(policy: Policy, text: str) -> float:
-    """The most a call can cost in dollars, with max_tokens out; 0 where no price is known."""
+def upper_bound_usd(policy: Policy, text: str, more: int = 0) -> float:
+    """The most a call can cost in dollars, with max_tokens out; 0 where no price is known.
+
+    more: tokens that it reads besides the text.
+    """
     # No tokenizer in use has less than two bytes a token.
-    return policy.cost(len(text.encode()) // 2 + 32, policy.max_tokens) or 0.0
+    return policy.cost(len(text.encode()) // 2 + 32 + more, policy.max_tokens) or 0.0

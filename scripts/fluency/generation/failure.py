@@ -1,7 +1,5 @@
 """A call without an answer: what it means for this call and for others, and when to try again."""
 
-from __future__ import annotations
-
 import email.utils
 import json
 import math
@@ -10,19 +8,17 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
+from fluency.common.data_file import data_file
 from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
 from fluency.generation.api_keys import needs_key
 
-Scope = Literal["retry", "cell", "prompt", "model", "run"]
+Scope = Literal["retry", "cell", "context", "prompt", "model", "run"]
 ERRORS = ("error", "errors", "base_resp")
 """Fields of a reply that hold its error; MiniMax has the last one in each reply."""
-_TABLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_TABLE = data_file(__file__)
 THINKING_HINT: str = _TABLE["thinking_hint"]
 
 
@@ -36,8 +32,9 @@ class Failure(Exception):
 
     Attributes:
         scope: What it ends. retry: this call, which may be tried again; cell: the cell, which
-            stays missing; prompt: all cells with its prompt, which the service's filter refuses;
-            model, run: all calls of the model, or of the run.
+            stays missing; context: a conversation that is too long, else the cell; prompt: all
+            cells with its prompt, which the service's filter refuses; model, run: all calls of the
+            model, or of the run.
         retry_after: Seconds that the service asks to wait.
         slow_down: Whether all calls of the model wait.
         billed: Whether the service may have billed a reply that is of no use or was not read.

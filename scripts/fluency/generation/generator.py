@@ -34,13 +34,21 @@ from fluency.generation.policies import Policy, resolve
 from fluency.generation.providers import PROVIDERS, answer_to
 from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import decode
-from fluency.generation.request import request_key
+from fluency.generation.request import planned_after, request_key, same_history
 from fluency.generation.store import AnswerStore, DamagedAnswer
 
 CACHE_HINT = (
     "switch the cache of the gateway or proxy off for this study (LiteLLM: "
     "`cache: {no-cache: true}` in `extra_body`): every trial needs an answer of its own"
 )
+
+
+CONTEXT_FULL = "context full"
+"""Why a conversation ends that its model does not take."""
+
+
+class ContextFull(CallError):
+    """A conversation that is longer than the model or its server takes."""
 
 
 @dataclass
@@ -146,7 +154,7 @@ class Generator:
         """
         key = request_key(request)
         with self.store.lock(key), ExitStack() as alone:
-            if answer := self.store.get(key):
+            if (answer := self.store.get(key)) and same_history(answer.request, request):
                 return answer
             alone.enter_context(asked.first_call)
             if asked.answered:
@@ -208,7 +216,7 @@ class Generator:
         request = answer.request
         if answer.raw.get("id") is None or asked.policy.seeded:
             return
-        trials = (request.model_copy(update={"trial": n + 1}) for n in range(self.study.trials))
+        trials = (of_trial(request, n + 1) for n in range(self.study.trials))
         with asked.change:
             if request.text not in asked.seen:  # its other trials that earlier runs got
                 asked.seen.add(request.text)
@@ -250,6 +258,8 @@ class Generator:
         hint = hint or "check the endpoint, or wait; then run again: the cell stays to be run"
         if failure.scope == "run":
             return StopRun(what, where=asked.where, hint=hint)
+        if failure.scope == "context" and cell.turn > 1:
+            return ContextFull(what, where=cell.path, hint=hint)
         with asked.change:
             asked.answered |= failure.scope == "prompt"  # so key, address and entry are right
             asked.lost[prompt if failure.scope == "prompt" else cell.path] = prompt
@@ -267,6 +277,20 @@ class Generator:
         except UserError as error:
             raise ModelStop(error.what, where=error.where, hint=error.hint) from error
         return self._open.enter_context(closing(provider))
+
+
+def of_trial(request: Request, trial: int) -> Request:
+    """A request of another trial of its cell, of a later turn as it is planned."""
+    first = {"trial": trial, "follow_up": [], "earlier": None}
+    made = request.model_copy(update=first)
+    for _ in request.follow_up[::2]:
+        made = planned_after(made, request.earlier.world_sha256 if request.earlier else "")
+    return made
+
+
+def not_asked(before: Generation, cell: Cell, why: str) -> Generation:
+    """The record of a turn that does not follow `before`, which it keeps."""
+    return before.model_copy(update={"cell": cell, "ended": why, "cost_usd": None})
 
 
 def generation_of(cell: Cell, policy: Policy, answer: Answer, task_sha256: str) -> Generation:

@@ -1,7 +1,5 @@
 """How fast one model is asked: starts a minute, calls in flight, pauses, and a full stop."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

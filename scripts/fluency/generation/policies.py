@@ -1,17 +1,13 @@
 """The sampling policy of a model: the table in policies.yaml, overridden by the config."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-import yaml
-
+from fluency.common.data_file import data_file
 from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig, Price
 from fluency.generation.api_keys import (
@@ -24,9 +20,7 @@ from fluency.generation.api_keys import (
 from fluency.generation.reply import dict_or_empty
 
 Temperature = float | Literal["provider-default"]
-TABLE: dict[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("policies.yaml").read_text(encoding="utf-8")
-)
+TABLE: dict[str, Any] = data_file(__file__)
 OVERLAID = ("temperature", "max_tokens", "price", "thinking", "effort")
 """What the config may say instead of the table; the first three are needed."""
 

@@ -8,12 +8,10 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import yaml
-
 from fluency.common.canonical import EXACT
+from fluency.common.data_file import data_file
 from fluency.core.records import Outcome, ToolOffer, Usage
 from fluency.generation.failure import THINKING_HINT, Failure, unreadable
 
@@ -22,7 +20,7 @@ ARGUMENT = "command"
 MOST_LEVELS = 64
 DEEPER = f"[nested more than {MOST_LEVELS} levels deep]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_TABLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_TABLE = data_file(__file__)
 ENDS: dict[str, Outcome] = {end: kind for kind, ends in _TABLE["ends"].items() for end in ends}
 
 

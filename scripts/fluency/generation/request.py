@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
-from fluency.core.records import Request, ToolOffer
+from fluency.core.records import Earlier, Request, ToolOffer
 from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
 from fluency.generation.policies import resolve
-from fluency.generation.reply import ARGUMENT
+from fluency.generation.reply import ARGUMENT, dict_or_empty
 
 PREAMBLE = (
     "The current directory is the root of a Rust cargo workspace on a Linux machine. "
@@ -22,6 +23,8 @@ PREAMBLE = (
 """The first paragraph of every prompt. It names no program, because models use what is named."""
 ANSWER_PROTOCOL = 1
 """Raised by hand to make all answers so far invalid; they are then asked for again."""
+TURN_PROTOCOL = 1
+"""The same for the answers of later turns: it numbers what they are shown and told."""
 
 
 def build_prompt(task_prompt: str, shell: str) -> str:
@@ -50,13 +53,26 @@ def request_for(study: Study, cell: Cell, prompt: str) -> Request:
     return request.model_copy(update={"seed": seed_of(request)}) if policy.seeded else request
 
 
-def requests_of(study: Study, tasks: Sequence[Task]) -> dict[Cell, Request]:
-    """The request of each cell of a study, in the cells' order."""
-    prompts = {task.id: task.prompt for task in tasks}
-    return {
-        cell: request_for(study, cell, build_prompt(prompts[cell.task], cell.shell))
-        for cell in study.cells([*prompts])
-    }
+def requests_of(
+    study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int], Any]
+) -> dict[Cell, Request]:
+    """The request of each cell of a study, in the cells' order; of later turns as planned."""
+    of = {task.id: task for task in tasks}
+    worlds = {name: world_for(of[name], study.seeds[0]).sha256 for name in of if study.turns > 1}
+    found: dict[Cell, Request] = {}
+    for cell in study.cells([*of]):
+        if cell.turn == 1:
+            prompt = build_prompt(of[cell.task].prompt, cell.shell)
+            found[cell] = request_for(study, cell, prompt)
+        else:
+            found[cell] = planned_after(found[cell.before], worlds[cell.task])
+    return found
+
+
+def planned_after(request: Request, world_sha256: str) -> Request:
+    """The next turn's request as far as it is known before a turn: all that decides its key."""
+    earlier = Earlier(key=request_key(request), world_sha256=world_sha256, protocol=TURN_PROTOCOL)
+    return request.model_copy(update={"follow_up": [], "earlier": earlier})
 
 
 def tool_of(shell: Shell) -> ToolOffer:
@@ -71,10 +87,25 @@ def tool_of(shell: Shell) -> ToolOffer:
 
 def request_key(request: Request) -> str:
     """SHA-256 of the request's canonical JSON, by which its answer is stored."""
-    return sha256(canonical_json(request.model_dump(mode="json")))
+    return key_of(request.model_dump(mode="json"))
+
+
+def key_of(request: Any) -> str:
+    """The key of a request as JSON; a later turn's is a hash of what it follows."""
+    earlier = dict_or_empty(dict_or_empty(request).get("earlier"))
+    known = {name: value for name, value in earlier.items() if name != "shown"}
+    return sha256(canonical_json(known or request))
+
+
+def same_history(one: Request, other: Request) -> bool:
+    """Whether two requests of one key differ at most in what was shown last."""
+    before = (
+        request.model_copy(update={"follow_up": request.follow_up[:-1], "earlier": None})
+        for request in (one, other)
+    )
+    return next(before) == next(before)
 
 
 def seed_of(request: Request) -> int:
     """A sampling seed in 1 … 2^31 - 1 made from the request: a rerun gets the same text."""
-    unseeded = request.model_copy(update={"seed": None})
-    return int(request_key(unseeded)[:8], 16) % (2**31 - 1) + 1
+    return int(request_key(request)[:8], 16) % (2**31 - 1) + 1

@@ -1,6 +1,7 @@
 """The answer store: every answer once, whole, under the hash of its request; never overwritten.
 
 answers/<first two of key>/<key>.json    {"answer": …, "sha256": of the answer's canonical JSON}
+answers/<…>/<key>.json.<hash>            set aside: it continued an answer that was deleted
 answers/.lock                            locked by the run that asks
 """
 
@@ -22,6 +23,7 @@ from fluency.common.files import sha256, write_atomic
 from fluency.common.locks import file_lock
 from fluency.common.terminal import log_line
 from fluency.core.records import Answer
+from fluency.generation.request import key_of, same_history
 
 ROOM_BYTES = 32 * 1024 * 1024
 NOT_STORED = "This answer could not be stored: "
@@ -65,15 +67,17 @@ class AnswerStore:
             ) from None
 
     def put(self, answer: Answer) -> Answer:
-        """Store an answer and return the stored one: this, or an earlier one.
+        """Store an answer and return the stored one: this, or an earlier one of the same history.
 
         StopRun if it cannot be written; the answer is then printed.
         """
         key, text = answer.request_key, canonical_json(answer.model_dump(mode="json"))
         path, data = self.path(key), f'{{"answer":{text},"sha256":"{sha256(text)}"}}\n'
         with self.lock(key):
-            if path.exists() and path.stat().st_size:
-                return self.get(key) or answer
+            if stored := self.get(key):
+                if same_history(stored.request, answer.request):
+                    return stored
+                path.rename(f"{path}.{sha256(path.read_bytes())[:12]}")
             try:
                 write_atomic(path, data)
             except OSError as error:
@@ -142,6 +146,6 @@ def answer_in(document: Any, key: str) -> Answer:
     body = document["answer"]
     if sha256(canonical_json(body)) != document["sha256"]:
         raise ValueError("its hash does not match its content")
-    if body["request_key"] != key or sha256(canonical_json(body["request"])) != key:
+    if body["request_key"] != key or key_of(body["request"]) != key:
         raise ValueError("it answers another request than its name says")
     return Answer.model_validate(body)

@@ -1,19 +1,15 @@
 """What a command is for."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
+from fluency.common.data_file import data_file
 from fluency.core import grammar
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import CATEGORIES
 from fluency.scoring.commands import calls_of
 
-_LISTS = yaml.safe_load(Path(__file__).with_name("programs.yaml").read_text(encoding="utf-8"))
+_LISTS = data_file(__file__, "programs.yaml")
 STEP_OF = {name: step for step, names in _LISTS["steps"].items() for name in names.split()}
 _WRITES = {
     name: re.compile(pattern)

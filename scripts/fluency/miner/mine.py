@@ -1,7 +1,5 @@
 """Find transcripts, collect requests, write them as candidates and a table of them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -13,6 +11,7 @@ from typing import Any
 import jinja2
 import yaml
 
+from fluency.common.data_file import data_file
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.terminal import print_lines
@@ -27,7 +26,7 @@ CANDIDATES_A_KIND = 10
 EXAMPLES = 5
 OUTPUT_LINES = 5
 _TABLE = Path(__file__).with_name("table.md.j2").read_text(encoding="utf-8")
-_PRIVATE = yaml.safe_load(Path(__file__).with_name("redact.yaml").read_text(encoding="utf-8"))
+_PRIVATE = data_file(__file__, "redact.yaml")
 _PARTS = _PRIVATE["parts"]
 _RULES = [
     (re.compile(re.sub("<([A-Z_0-9]+)>", lambda name: _PARTS[name[1]], rule), re.I | re.S), by)

@@ -6,8 +6,6 @@ call, and every object with its id may be its result. What does not fit is skipp
 has the names of all this.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -19,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from fluency.common.data_file import data_file
 from fluency.common.errors import UserError
 
 Json = dict[str, Any]
@@ -31,7 +28,7 @@ OUTPUT = 800
 """Characters of a result that are kept."""
 UNKNOWN = "unknown"
 """The shell of a command if nothing in its session names one."""
-RULES = yaml.safe_load(Path(__file__).with_name("formats.yaml").read_text(encoding="utf-8"))
+RULES = data_file(__file__, "formats.yaml")
 _IDS = [*RULES["result_ids"], "id"]
 _OPENCODE = """
     SELECT CASE WHEN json_valid(part.data) AND json_valid(message.data)

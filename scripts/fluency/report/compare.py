@@ -144,6 +144,7 @@ def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
             hint=f"name a study, a cells.csv or an archive; {known}",
         )
     frame = read_table(path)
+    frame = frame[frame["turn"].eq(1)]
     if frame.empty:
         raise UserError("the study has no cells", where=str(path), hint="run it first")
     recorded = path.with_name("provenance.json")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections import Counter, defaultdict
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -40,20 +39,23 @@ def write_explorer(
 def page_header(analysis: Analysis, heading: str = "") -> dict[str, Any]:
     """What the page says above its table: the numbers and claims as the report states them.
 
-    `heading`: before all else. `verdict`: the report's first line. `rates`, `failures`: rows of
-    cells, the headers first.
+    `heading`: before all else. `verdict`: the report's first line. `rates`: rows of cells, the
+    headers first. `failures`: the same for each model that failed.
     """
-    shells, total = analysis.study.shells, defaultdict[str, Counter[str]](Counter)
-    for model in analysis.models:
-        for line in model.failures:
-            total[line.failure_class].update(line.counts)
-    titles = [SHELLS[shell].title for shell in shells]
-    failures: list[list[Any]] = [["Failure class", "What the command or answer did", *titles]]
-    failures += [
-        [name, meaning, *(total[name][shell] for shell in shells)]
-        for name, (_, meaning) in FAILURES.items()
-        if name in total
-    ]
+    shells = analysis.study.shells
+    heads = ["Failed with", "What it did", *(SHELLS[shell].title for shell in shells)]
+    failures = {
+        model.model: [
+            heads,
+            *(
+                [name, FAILURES[name][1], *(line.counts[shell] for shell in shells)]
+                for line in model.failures
+                for name in [line.failure_class]
+            ),
+        ]
+        for model in analysis.models
+        if model.failures
+    }
     header = {"heading": heading, "verdict": decides(analysis)}
     return header | {"rates": result_rows(analysis), "failures": failures}
 

@@ -1,4 +1,4 @@
-"""Two kinds of figures as SVG: the gaps, and for each model its failures.
+"""Figures as SVG: the gaps, and for each model its failures and its turns.
 
 The templates in report/figures hold the drawing; this module says what is drawn.
 """
@@ -12,8 +12,9 @@ from typing import Any
 
 from fluency.analysis.decision_table import DIRECTION_PP, NOISE_PP
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
+from fluency.analysis.turns import Turns
 from fluency.report.marks import FAILURES
-from fluency.report.numbers import signed, span
+from fluency.report.numbers import percent, signed, span
 from fluency.report.sentences import headline_of, short_name, short_names, telling_first
 from fluency.report.templates import render
 
@@ -39,6 +40,7 @@ def draw_figures(analysis: Analysis) -> list[Drawing]:
     """All figures of a report, in its order; what was not measured is not drawn."""
     drawings = [draw_gaps(analysis)]
     drawings += map(draw_failures, analysis.models)
+    drawings += map(draw_turns, analysis.turns)
     return [drawing for drawing in drawings if drawing]
 
 
@@ -127,3 +129,22 @@ def draw_failures(model: ModelAnalysis) -> Drawing | None:
         bars=bars,
         ticks=_ticks(most),
     )
+
+
+def draw_turns(turns: Turns) -> Drawing | None:
+    """Bars of each shell's pass rate by turn, with that of fresh draws."""
+    rows: list[dict[str, Any]] = []
+    for place, (shell, fresh) in enumerate(turns.fresh.items()):
+        for turn, each in enumerate(turns.outcomes):
+            if (own := each.of(shell).paired()) and fresh:
+                share = own.by_shell[shell].rate
+                name, note = f"{short_name(shell)}, turn {turn + 1}", percent(share)
+                drawn = {"share": 100 * float(share), "fresh": 100 * fresh[turn]}
+                rows.append({"name": name, "note": note, "place": place, **drawn})
+    words = "; ".join(
+        f"{row['name']} {row['note']} (fresh draws {row['fresh']:.1f} %)" for row in rows
+    )
+    alt = f"Pass rate of {turns.model} by turn: {words}."
+    if not rows:
+        return None
+    return _draw("turns", f"Second look, {turns.model}", alt, rows, model=turns.model)

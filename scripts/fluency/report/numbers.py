@@ -59,6 +59,11 @@ def seconds(value: float | None) -> str:
     return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
 
 
+def amount(value: float | None) -> str:
+    """Three digits, as `5,730` or `0.00007`; `n/a` if unknown."""
+    return "n/a" if value is None else f"{float(f'{value:.3g}'):,.6f}".rstrip("0").rstrip(".")
+
+
 def _rounded(share: Fraction | float, digits: int) -> str:
     if isinstance(share, Fraction):
         whole = round(share * 100 * 10**digits)

@@ -19,11 +19,14 @@ from fluency.analysis.power import (
     larger,
     sample_sizes,
 )
-from fluency.common.paths import RESULTS
+from fluency.common.errors import UserError
+from fluency.common.paths import ANSWERS, RESULTS
 from fluency.core.shells import gap_shells
 from fluency.core.study import Study
 from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks
+from fluency.generation.cost_estimate import estimate_cost
+from fluency.generation.store import AnswerStore
 
 HEADS = [
     "",
@@ -59,16 +62,29 @@ def main(study: Study, results: Path = RESULTS) -> int:
         "",
         "In points: the half-width of the interval at a true gap of 0, and the gap found 80 % of",
         "the time. Of 100 studies, those that find a gap of 10. Then the tasks that answer a",
-        "question 80 % of the time. `make plan CONFIG=config/study-full.yaml` has the price.",
+        "question 80 % of the time.",
         *(
             "  ".join([head.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]).rstrip()
             for head, *rest in rows
         ),
         "",
+        *larger_price(study, len(ids)),
         "The spread of one study is uncertain: with 20 tasks by a third. n/a: none was seen.",
     ]
     print("\n".join(lines))
     return 0
+
+
+def larger_price(study: Study, tasks: int) -> list[str]:
+    """What the same models cost on the largest set; nothing if that is free, or no larger."""
+    if not (most := larger(tasks)):
+        return []
+    try:
+        cost = estimate_cost(study, load_tasks(LARGEST), AnswerStore(ANSWERS))
+    except UserError:  # a model without a price
+        return []
+    said = f"about ${cost.expected_usd:.2f}, at most ${cost.most_usd:.2f}"
+    return [f"The same models on the {most} tasks of `{LARGEST}`: {said}."] * bool(cost.most_usd)
 
 
 def size_row(title: str, spread: Spread, tasks: int, near_edge: bool = False) -> list[str]:

@@ -36,13 +36,14 @@ STATED_ELSEWHERE = {
 """What the report states in other places."""
 
 
-def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> None:
+def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> Analysis:
     """Write `report.md`, `report.html`, `figures/*.svg` and `explorer.html`.
 
     The same inputs give the same bytes.
     """
     analysis = write_report(folder / "report.md", frame, view)
     write_explorer(folder / "explorer.html", frame, view, page_header(analysis, view.heading))
+    return analysis
 
 
 def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> Analysis:

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-import pandas as pd
-
 from fluency.analysis.contrast import MISSING_PROGRAM, Contrast
 from fluency.analysis.decision_table import (
     ALPHA,
@@ -24,8 +22,10 @@ from fluency.analysis.decision_table import (
 from fluency.analysis.descriptive import DAYS_APART, FailureLine
 from fluency.analysis.gap import GapEstimate
 from fluency.analysis.power import finds, larger
-from fluency.analysis.study_analysis import Analysis, analyse
+from fluency.analysis.study_analysis import Analysis
+from fluency.analysis.turns import Turns
 from fluency.common.words import escape_controls, plural
+from fluency.core.grammar import POWERSHELL
 from fluency.core.provenance import Provenance
 from fluency.core.records import Control
 from fluency.core.shells import SHELLS
@@ -34,6 +34,7 @@ from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report.markdown import code
 from fluency.report.numbers import percent, points, rate, signed, span
+from fluency.scoring.windows_powershell import counted
 
 AT_EDGE = {"ceiling": ("nearly always", "harder"), "floor": ("hardly ever", "easier")}
 """How often both shells pass there, and which tasks may show more."""
@@ -184,12 +185,27 @@ def missing_programs(contrast: Contrast, failures: Iterable[FailureLine]) -> str
     )
 
 
+def windows_powershell(contrast: Contrast) -> str:
+    """How many passing answers in PowerShell need version 7; empty without any."""
+    rows = contrast.rows
+    chosen = rows["shell"].isin(
+        shell for shell in contrast.shells if SHELLS[shell].grammar == POWERSHELL
+    )
+    own = rows["made_of"].isin(["cmdlets-only", "no-commands"])
+    found = counted(rows["command"][chosen & own & rows["passed"].fillna(False)])
+    if not found:
+        return ""
+    return (
+        f"Of {found.total()} PowerShell answers that passed without Unix programs, {found[True]} "
+        f"use what Windows PowerShell 5.1 lacks; {found[None]} are not decided."
+    )
+
+
 # The study.
 
 
-def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
+def printed(analysis: Analysis, view: StudyView, folder: Path) -> str:
     """The first page for a terminal, with the paths of report and explorer."""
-    analysis = analyse(frame, view.study, view.tasks)
     lines = ["", decides(analysis), ""]
     lines += [f"  {headline_of(pair)}" for pair in telling_first(analysis.contrasts)]
     lines += ["", " ".join(study_sentences(analysis, view))]
@@ -259,6 +275,7 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
             f"With {count} models of no true gap, one or more would be called ahead in up to "
             f"{100 * (1 - (1 - ALPHA) ** count):.0f} % of studies."
         )
+    yield from map(second_look, analysis.turns)
     yield from _about_tasks(analysis, view)
     yield from _about_times(analysis)
     yield _registration(view.study, view.provenance)
@@ -271,6 +288,26 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
             for shell in image.unofficial
         }
     )
+
+
+def second_look(turns: Turns) -> str:
+    """The gap at the last turn, and in which shells a second look helped or harmed."""
+    gap, name = turns.end, f"After {len(turns.gaps)} turns {turns.model}"
+    if gap is None:
+        return f"{name} is not compared: no task has enough measured runs."
+    shells = gap.paired.by_shell
+    rates = [f"{percent(own.rate)} in {short_name(shell)}" for shell, own in shells.items()]
+    ahead = short_name([*shells][gap.ahead == "challenger"])
+    said = f"{ahead} is then ahead" if gap.ahead else "who is then ahead is open"
+    for verb, side in (("helped", 1), ("harmed", -1)):
+        changed = [
+            short_name(shell)
+            for shell, change in turns.changes.items()
+            if min(side * end for end in change.interval) > 0
+        ]
+        said += f"; the second look {verb} in {listed(changed)}" if changed else ""
+    numbers = f"{signed(gap.value)} points, {span(gap.interval)}"
+    return f"{name} passed {listed(rates)} ({numbers}): {said}."
 
 
 def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:

@@ -20,6 +20,11 @@ from fluency.report.cell_view import cell_view
 from fluency.report.templates import render
 
 
+def main(cell: str, full: bool) -> None:
+    """Show the cell of a path."""
+    show(Cell.parse(cell), full=full)
+
+
 def show(cell: Cell, results: Path = RESULTS, *, full: bool = False) -> None:
     """Print what is recorded of one cell, its verdict last; only a terminal gets colour.
 

@@ -17,8 +17,8 @@ from fluency.common.words import escape_controls
 from fluency.core.shells import SHELLS
 from fluency.report.markdown import aligned, code, text
 from fluency.report.marks import mark_of
-from fluency.report.numbers import percent, points, rate, seconds, signed, span
-from fluency.report.sentences import attempt_note, missing_programs, short_name
+from fluency.report.numbers import amount, percent, points, rate, seconds, signed, span
+from fluency.report.sentences import attempt_note, missing_programs, short_name, windows_powershell
 from fluency.report.tables import largest_gaps
 
 
@@ -46,6 +46,7 @@ def coloured(text: str, lexer: str) -> str:
 
 
 FILTERS: tuple[Callable[..., object], ...] = (
+    amount,
     percent,
     points,
     rate,
@@ -56,6 +57,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     text,
     attempt_note,
     missing_programs,
+    windows_powershell,
     short_name,
     full_name,
     largest_gaps,

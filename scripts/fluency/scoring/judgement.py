@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from fluency.common.files import sha256
 from fluency.core.records import PathState, Result
 from fluency.core.tasks import Structure, Task
 from fluency.scoring import checks
@@ -29,6 +30,7 @@ class Judgement:
         table_noise: the content would be right without a header, rule or group line.
         empty: an output was asked for, and has no lines.
         left: what is left behind and not as the task asks, a clause for each path.
+        unasked: paths of the world that are gone or different unasked; None if unknown.
     """
 
     exit_ok: bool
@@ -39,6 +41,7 @@ class Judgement:
     table_noise: bool = False
     empty: bool = False
     left: Sequence[str] = ()
+    unasked: int | None = None
 
     @property
     def passed(self) -> bool:
@@ -54,7 +57,8 @@ def judge_in(world: World, task: Task, result: Result) -> Judgement:
     """The judgement of a result in its world."""
     state = task.state(world, result.processes)
     left = differences_in(world, result, state) if state else ()
-    return judge(task, result, task.expected(world, result.processes), left)
+    judged = judge(task, result, task.expected(world, result.processes), left)
+    return replace(judged, unasked=unasked_changes(world, result, state))
 
 
 def differences_in(world: World, result: Result, expected: Mapping[str, Any]) -> list[str]:
@@ -66,6 +70,28 @@ def differences_in(world: World, result: Result, expected: Mapping[str, Any]) ->
         if one.pid not in result.helpers_ended:
             changed[f"/proc/{one.pid}"] = Left("process")
     return differences(expected, tree_left(world.files, world.dirs, changed), changed)
+
+
+def unasked_changes(world: World, result: Result, expected: Mapping[str, Any]) -> int | None:
+    """How many paths of the world are gone or different though the task does not ask for it.
+
+    What the expected state states and the world lacks at the start is asked for, with everything
+    below it. None if what was left behind is unknown.
+    """
+    if not result.state:
+        return None if result.tree_changed or result.lost else 0
+    if isinstance(result.state, str):
+        return None
+    built: dict[str, tuple[str | None, int]] = dict.fromkeys(world.dirs, (None, 0o755))
+    built |= {path: (sha256(data), 0o644) for path, data in world.files.items()}
+    changed = [
+        one.path
+        for one in result.state
+        if one.path in built and built[one.path] != (one.sha256, one.mode)
+    ]
+    before = tree_left(world.files, world.dirs, {})
+    asked = [path for path, wanted in expected.items() if differences({path: wanted}, before, {})]
+    return sum(not any(f"{path}/".startswith(f"{one}/") for one in asked) for path in changed)
 
 
 def _left(one: PathState) -> Left:

@@ -146,5 +146,6 @@ def _score_run(
         why=stopped if judgement.passed and not made.passed else judgement.why,
         expected=expected,
         left=list(judgement.left[:MOST_LEFT]),
+        unasked=judgement.unasked,
         wall_s=run.result.wall_s,
     )

@@ -1,7 +1,5 @@
 """The control of a study: right and wrong commands, executed in its sandbox like the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from fluency.core.records import Control

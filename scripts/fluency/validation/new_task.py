@@ -1,7 +1,5 @@
 """Begin a task in a folder of its own, and say what its author is still to write."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

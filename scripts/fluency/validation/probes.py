@@ -1,7 +1,5 @@
 """What `make validate` executes."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

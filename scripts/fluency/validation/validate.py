@@ -1,7 +1,5 @@
 """Prove tasks fair in the sandbox: the table and the problems of `make validate`."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterable, Sequence

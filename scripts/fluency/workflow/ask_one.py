@@ -1,7 +1,5 @@
 """`fluency ask-one`: what a model's server makes of one prompt. Nothing is stored."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from pathlib import Path
@@ -40,7 +38,7 @@ def ask_one(loaded: LoadedStudy, model: str = "") -> int:
         closing(Generator(study, store=AnswerStore(Path(folder)))) as generator,
     ):
         record = generator.generate(cell, request, task.sha256)
-    answer, cost, reading = record.answer, record.cost_usd, extraction_of(record)
+    answer, cost, reading = record.answer, record.cost_usd, extraction_of(record.answer)
     _show("Reply", answer.raw)
     _show("Outcome", f"{answer.outcome}, by {answer.model_echoed} in {answer.latency_s} s")
     _show("Strict reading", reading.strict)

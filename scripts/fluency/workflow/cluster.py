@@ -10,8 +10,6 @@ start it twice for each cell: on a Slurm of two nodes 8 of 40 cells took them as
 all 40 took slices. They also remove every record of a group in which one cell failed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -38,8 +36,8 @@ FOLDER = CACHE / "slices"
 CELLS_A_PROCESSOR = 80
 """About 160 s of work for a processor, against 12 s until a slice's first container."""
 NODES_NEED = re.compile(
-    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|TZ|TERM|TMPDIR|PYTHONPATH|KUBECONFIG|TASKS_PRIVATE"
-    r"|(LC|SLURM|DOCKER|CONTAINERS|POWERSHELL|XDG|SSL|LD)_.*|(?i:(https?|no)_proxy)"
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|TZ|TERM|TMPDIR|PYTHONPATH|KUBECONFIG|(TASKS|SHELLS)_PRIVATE"
+    r"|(LC|SLURM|DOCKER|CONTAINERS|POWERSHELL|NUSHELL|XDG|SSL|LD)_.*|(?i:(https?|no)_proxy)"
 )
 """The variables that a node gets: an allow list, because a secret may have any name."""
 

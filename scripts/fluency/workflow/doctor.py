@@ -1,7 +1,5 @@
 """`make doctor`: what this machine has, what it lacks, and what each missing thing prevents."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -15,10 +13,10 @@ from fluency.common.paths import ROOT
 from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, read_study
-from fluency.execution.engine import Engine, find_engine
+from fluency.execution.archives import install_hint
+from fluency.execution.engine import find_engine
 from fluency.execution.image import find_image, image_tag, why_missing
 from fluency.execution.isolation import profile_sha256
-from fluency.execution.powershell import RELEASE_PAGE, install_hint, powershell_source
 from fluency.execution.sandbox import checked_sandbox
 from fluency.workflow.preflight import unwritable
 
@@ -73,7 +71,11 @@ def examine() -> Iterator[Check]:
     (engine,) = _rows(ENGINE, _engine())
     yield engine
     if not engine.lacks:
-        yield from _rows("PowerShell archive", _image())
+        images = dict[str, ImageInfo]()
+        for name, shell in SHELLS.items():
+            yield from _rows(f"{shell.short_title} archive", _image(name, images))
+        if images:
+            yield from _rows("a known command", _known_command(images))
     yield from _rows("configuration", _models())
 
 
@@ -106,30 +108,29 @@ def _engine() -> Iterator[Check]:
         yield Check(ENGINE, "none answers", how, True)
 
 
-def _image() -> Iterator[Check]:
-    powershell_source()  # an error in it is worth a row without an engine, too
+def _image(shell: str, images: dict[str, ImageInfo]) -> Iterator[Check]:
+    """The rows of a shell's image; adds the image to `images`, if it is there."""
+    tag = image_tag(shell)  # an error in its archive is worth a row without an engine, too
     if (engine := find_engine()) is None:
         return
-    images = {name: image for name in SHELLS if (image := find_image(engine, name))}
-    for name in SHELLS:
-        if image := images.get(name):
-            found, how = f"{image_tag(name)}, base {image.base}, {image.architecture}", ""
-        else:
-            found, how = f"{image_tag(name)} is not built yet", "`make image` builds it in minutes"
-        yield Check(f"image for {name}", found, how)
-    if images:
-        yield from _rows("a known command", _known_command(engine, images))
-    how = f"{install_hint()} (releases: {RELEASE_PAGE})"
-    for name, image in images.items():
-        if why := why_missing(engine, image, name):
-            advice = f"{name} is not measured: {how}"
-            yield Check(SHELLS[name].short_title, f"not in the image: {why}", advice)
-        else:
-            yield Check(SHELLS[name].short_title, str(image.shells[name]))
+    title = SHELLS[shell].short_title
+    if (image := find_image(engine, shell)) is None:
+        found = f"{tag} is not built yet"
+        yield Check(f"image for {shell}", found, "`make image` builds it in minutes")
+        return
+    images[shell] = image
+    yield Check(f"image for {shell}", f"{tag}, base {image.base}, {image.architecture}")
+    if why := why_missing(engine, image, shell):
+        advice = f"{shell} is not measured: {install_hint(shell)}"
+        yield Check(title, f"not in the image: {why}", advice)
+    else:
+        yield Check(title, str(image.shells[shell]))
 
 
-def _known_command(engine: Engine, images: Mapping[str, ImageInfo]) -> Iterator[Check]:
+def _known_command(images: Mapping[str, ImageInfo]) -> Iterator[Check]:
     """One real execution: an engine may answer and start no container, or drop some limits."""
+    if (engine := find_engine()) is None:
+        return
     sandbox = checked_sandbox(engine, images, 1, Limits())
     yield Check("a known command", "gave the known result, within its limits")
     refused = sandbox.refused

@@ -29,22 +29,25 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import (
     Provenance,
     ProvenanceCollector,
+    of_checkout,
     read_provenance,
     read_startup_times,
 )
 from fluency.core.records import Execution, Generation
 from fluency.core.schema import read_record, write_record
 from fluency.core.study import Cell
-from fluency.core.table import fixed_products, read_table, to_frame, write_table
+from fluency.core.table import Row, cell_row, fixed_products, read_table, to_frame, write_table
 from fluency.core.task_world import world_for
 from fluency.execution.execute import (
     MAX_ATTEMPTS,
     add_failed_attempt,
     execute_cell,
     failed_attempts,
+    why_ended,
 )
+from fluency.generation.conversation import request_after, shown_of
 from fluency.generation.cost_estimate import CostEstimate
-from fluency.generation.generator import Generator
+from fluency.generation.generator import CONTEXT_FULL, ContextFull, Generator, not_asked
 from fluency.generation.store import AnswerStore
 from fluency.registration import with_registration
 from fluency.scoring.score_cell import score_cell
@@ -170,9 +173,23 @@ class Pipeline:
 
     @logged
     def generate(self, wildcards: Any, input: Any, output: Any) -> None:
+        """Ask; a later turn says what the command before did, unless its cell has ended."""
         cell = Cell(*wildcards)
         task, request = self.loaded.task_of[cell.task], self.keys.requests[cell]
-        write_record(Path(output[0]), self.generator().generate(cell, request, task.sha256))
+        before: Any = None
+        if cell.turn > 1:
+            before = read_record(Generation, Path(input.generation))
+            execution = read_record(Execution, Path(input.execution))
+            if why := why_ended(before, execution):
+                write_record(Path(output[0]), not_asked(before, cell, why))
+                return
+            request = request_after(before.answer, request, shown_of(execution), cell.shell)
+        try:
+            record = self.generator().generate(cell, request, task.sha256)
+        except ContextFull as error:  # of a later turn
+            log_line(str(error))
+            record = not_asked(before, cell, CONTEXT_FULL)
+        write_record(Path(output[0]), record)
 
     @logged
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
@@ -185,14 +202,17 @@ class Pipeline:
         request_key = generation.answer.request_key
         tags = self.keys.tags("execute", cell.shell, cell.task)
         key = sha256(canonical_json([tags, image, request_key]))
-        execute = partial(execute_cell, study, task, generation, sandbox, world_for, utc_now())
+        before = read_record(Execution, Path(input.before)) if cell.turn > 1 else None
+        execute = partial(
+            execute_cell, study, task, generation, sandbox, world_for, utc_now(), before=before
+        )
         try:
-            record = execute(failed_attempts(attempts, key))
+            record = execute(failed=failed_attempts(attempts, key))
         except ResultLost as error:
             failed = add_failed_attempt(attempts, key, error.what)
             if len(failed) < MAX_ATTEMPTS:
                 raise
-            record = execute(failed)  # which runs nothing and says why
+            record = execute(failed=failed)  # which runs nothing and says why
         write_record(Path(output[0]), record)
 
     @logged
@@ -221,8 +241,9 @@ class Pipeline:
 
     @logged
     def gather(self, wildcards: Any, input: Any, output: Any) -> None:
-        write_table(Path(output.table), self.loaded.view().rows())
-        write_record(Path(output.provenance), provenance_of(self.loaded))
+        rows, provenance = gathered(self.loaded)
+        write_table(Path(output.table), rows)
+        write_record(Path(output.provenance), provenance)
 
     @logged
     def report(self, wildcards: Any, input: Any, output: Any) -> None:
@@ -273,26 +294,36 @@ def bring_to_present(paths: Iterable[str | Path]) -> None:
             os.utime(path, (now - CLOCK_STEP_S, now - CLOCK_STEP_S))
 
 
-def provenance_of(loaded: LoadedStudy) -> Provenance:
-    """Where the study's numbers come from, with its deviations from the registration it names."""
-    collector = ProvenanceCollector(loaded.study, map(loaded.records, loaded.cells))
+def gathered(loaded: LoadedStudy) -> tuple[list[Row], Provenance]:
+    """The cells table, and where its numbers come from, with deviations from the registration.
+
+    Each record is read once: of 10,000 cells that takes longer than the analysis.
+    """
+    collector, rows = ProvenanceCollector(loaded.study), []
+    for cell in loaded.cells:
+        records = loaded.records(cell)
+        collector.add(records)
+        rows.append(cell_row(cell, loaded.task_of[cell.task], records))
     start_up_s = read_startup_times(RESULTS, loaded.study.shells)
-    found = collector.provenance(loaded.tasks, loaded.files, start_up_s)
-    return with_registration(found, loaded.study, loaded.tasks)
+    found = collector.provenance(loaded.tasks, start_up_s, **of_checkout(loaded.files))
+    return rows, with_registration(found, loaded.study, loaded.tasks)
 
 
 def write_partial_report(loaded: LoadedStudy) -> int:
     """Print a study's first page, after writing results/<study>/partial/ if it is unfinished."""
+    from fluency.analysis.study_analysis import analyse
     from fluency.report.report import write_products
     from fluency.report.sentences import printed
 
-    folder, view = RESULTS / loaded.study.study, loaded.view(provenance_of(loaded))
-    rows = view.rows()
+    folder, (rows, provenance) = RESULTS / loaded.study.study, gathered(loaded)
+    view = loaded.view(provenance)
     frame, missing = to_frame(rows), sum(row.status == "missing" for row in rows)
     if missing or not all((folder / name).exists() for name in fixed_products(loaded.study)):
         folder /= "partial"
         write_table(folder / "cells.csv", rows)
-        write_products(view, frame, folder)
+        analysis = write_products(view, frame, folder)
+    else:
+        analysis = analyse(frame, view.study, view.tasks)
     log_line(f"Study {loaded.study.study}: {missing} of {plural(len(rows), 'cell')} missing.")
-    print(printed(frame, view, folder))
+    print(printed(analysis, view, folder))
     return 0

@@ -1,7 +1,5 @@
 """Before money is spent: the models can be asked, and a user agreed to the price."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -13,12 +11,14 @@ from fluency.common.paths import ANSWERS, CACHE, RESULTS, ROOT
 from fluency.common.words import plural
 from fluency.core.config_files import file_defining
 from fluency.core.loaded_study import LoadedStudy
-from fluency.core.shells import SHELLS
+from fluency.core.shells import SHELLS, Shell
 from fluency.core.table import image_path
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
+from fluency.execution.archives import NONE, source_of
+from fluency.execution.execute import ends_conversation
 from fluency.generation.api_keys import is_embedded, keys_of, variables_of
-from fluency.generation.cost_estimate import CostEstimate, ModelEstimate, estimate_cost
+from fluency.generation.cost_estimate import CostEstimate, ModelEstimate, Share, estimate_cost
 from fluency.generation.local_model.weights import find_weights
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS
@@ -58,7 +58,7 @@ def check_writable() -> None:
 
 def estimate_of(loaded: LoadedStudy) -> CostEstimate:
     """What a run would ask and cost, by the answers of this folder."""
-    return estimate_cost(loaded.study, loaded.tasks, AnswerStore(ANSWERS))
+    return estimate_cost(loaded.study, loaded.tasks, AnswerStore(ANSWERS), ends_conversation)
 
 
 def missing_keys(estimate: CostEstimate) -> list[str]:
@@ -72,13 +72,19 @@ def missing_keys(estimate: CostEstimate) -> list[str]:
 
 
 def missing_shells(loaded: LoadedStudy) -> list[str]:
-    """A sentence for each shell that the record of its image says is missing."""
+    """A sentence for each shell that its image lacks, or will lack."""
     return [
         f"{shell.short_title} in its sandbox image, so it is not measured: {shell.install_hint}"
         for shell in map(SHELLS.__getitem__, loaded.study.shells)
-        if (record := image_path(RESULTS, shell.name)).exists()
-        and not read_json(record)["image"]["shells"][shell.name]
+        if _is_missing(shell)
     ]
+
+
+def _is_missing(shell: Shell) -> bool:
+    """By the record of its image; before there is one, whether its archive can be had."""
+    if (record := image_path(RESULTS, shell.name)).exists():
+        return not read_json(record)["image"]["shells"][shell.name]
+    return shell.install.archive is not None and source_of(shell.name) == NONE
 
 
 def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
@@ -122,7 +128,7 @@ def confirm_price(estimate: CostEstimate, ask: Callable[[str], str] | None = Non
     return answer.strip().lower() in ("y", "yes")
 
 
-def dollars(cost: CostEstimate | ModelEstimate) -> str:
+def dollars(cost: CostEstimate | ModelEstimate | Share) -> str:
     """What calls cost, in words."""
     if not cost.most_usd:
         return "nothing"

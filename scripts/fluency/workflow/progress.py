@@ -1,7 +1,5 @@
 """What a run prints: bars, on a terminal at once, in a log now and then; each failure once."""
 
-from __future__ import annotations
-
 import time
 import traceback
 from collections import Counter

@@ -15,18 +15,19 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import AS_DESIGNED, SHELLS
 from fluency.core.study import Cell
 from fluency.core.task_world import world_for
+from fluency.execution.archives import archive_for
 from fluency.execution.image_content import content_sha256, shells_in
 from fluency.execution.isolation import container_config, isolation
-from fluency.execution.powershell import archive_for
 from fluency.execution.protocol import EMPTY_WORLD, Invocation, header
 from fluency.generation.request import requests_of
 from fluency.registration import others_of, read_registration, siblings
+from fluency.workflow.snakemake_internals import of_wildcards
 
 WILDCARDS = {
     "image": ("shell",),
     "generate": ("model", "shell", "task", "trial"),
     "execute": ("shell", "task"),
-    "score": ("task",),
+    "score": ("shell", "task"),
 }
 """What of a job's cell its params depend on; other rules' params depend on the study alone."""
 HEX_DIGITS = 12
@@ -38,7 +39,7 @@ class RerunKeys:
 
     def __init__(self, loaded: LoadedStudy) -> None:
         self.loaded, self.study, self.tasks = loaded, loaded.study, loaded.tasks
-        self.requests = requests_of(loaded.study, loaded.tasks)
+        self.requests = requests_of(loaded.study, loaded.tasks, world_for)
         self.tags, self._handed_to = cache(self._tags), cache(self._handed)
 
     def params(self, rule: str) -> dict[str, Callable[[Any], str]]:
@@ -49,7 +50,9 @@ class RerunKeys:
         wildcards = WILDCARDS.get(rule, ())
 
         def param(name: str) -> Callable[[Any], str]:
-            return lambda job: self.tags(rule, *(getattr(job, part) for part in wildcards))[name]
+            return of_wildcards(
+                lambda job: self.tags(rule, *(getattr(job, part) for part in wildcards))[name]
+            )
 
         first = next(iter(self.requests))
         return {
@@ -108,9 +111,10 @@ class RerunKeys:
             "conditions": canonical_json(headers),
         }
 
-    def score(self, task: str) -> dict[str, Any]:
+    def score(self, shell: str, task: str) -> dict[str, Any]:
         return {
             "code": code_sha256("score"),
+            "shell": SHELLS[shell].deciding,
             "check": self.loaded.task_of[task].check_sha256,
             "worlds": self.study.seeds,
             "conditions": self.study.conditions,
@@ -143,4 +147,6 @@ class RerunKeys:
     def _stated(self) -> dict[str, Any]:
         """The study and its tasks, without `confirm`, which changes no measurement."""
         stated = self.study.model_dump(mode="json", exclude={"confirm", "tasks"})
-        return {"study": stated, "tasks": {task.id: task.sha256 for task in self.tasks}}
+        entries = {shell: SHELLS[shell].facts for shell in self.study.shells}
+        tasks = {task.id: task.sha256 for task in self.tasks}
+        return {"study": stated, "tasks": tasks, "shells": entries}

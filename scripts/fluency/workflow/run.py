@@ -1,10 +1,9 @@
 """`fluency run`: a study from its price to its first page, around Snakemake."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 
+from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS
 from fluency.common.terminal import log_line, print_lines
@@ -54,7 +53,7 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     table = folder / "cells.csv"
     if code == 0 and not ask_only and table.exists():
         view = loaded.view(read_provenance(folder / "provenance.json"))
-        print(printed(read_table(table), view, folder))
+        print(printed(analyse(read_table(table), loaded.study, loaded.tasks), view, folder))
         if missing := preflight.missing_shells(loaded):
             print_lines(f"Missing: {sentence}." for sentence in missing)
             print("`make doctor` says why. A finished study with both shells: `make example`.")

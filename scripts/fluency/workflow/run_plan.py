@@ -3,8 +3,6 @@
 The jobs and reasons are those of Snakemake's own dry run.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -21,6 +19,7 @@ from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Cell
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
+from fluency.report.power import larger_price
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.preflight import (
     check_models,
@@ -52,7 +51,7 @@ def jobs_to_run(loaded: LoadedStudy) -> Iterator[Job]:
         raise UserError("the dry run failed", where="snakemake -n", hint="see the lines above")
     for rule, reason, cell in map(json.loads, done.stdout.splitlines()):
         if rule != "all":
-            yield Job(rule, _shortened(reason), Cell(**cell) if "trial" in cell else None)
+            yield Job(rule, _shortened(reason), Cell(*cell.values()) if "trial" in cell else None)
 
 
 def _shortened(reason: str) -> str:
@@ -85,6 +84,7 @@ def render_plan(estimate: CostEstimate) -> str:
     study, budget = estimate.study, estimate.study.budget
     size = f"{plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make"
     lines = [f"Study {study.study}: {size}.", *outlook_lines(study, estimate.tasks)]
+    lines += larger_price(study, estimate.tasks)
     if not estimate.calls:
         lines.append("All answers are stored: no model and no key is needed.")
     for model in estimate.models:
@@ -108,6 +108,9 @@ def _model_lines(model: ModelEstimate) -> Iterator[str]:
     if model.calls:
         cost = dollars(model) if model.policy.price else "unknown"
         yield f"  cost     {cost} (about {model.input_tokens} tokens in)"
+        for turn, share in enumerate(model.turns if len(model.turns) > 1 else (), start=1):
+            again = f", {share.again} of them again: an earlier answer differs" * bool(share.again)
+            yield f"  turn {turn}   {plural(share.calls, 'call')}{again}: {dollars(share)}"
         yield f"  time     about {math.ceil(model.minutes)} min"
     if model.policy.note:
         yield f"  note     {model.policy.note}"

@@ -32,6 +32,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ from snakemake_scheduler_plugin_fluency import FAIR_SHARE
 
 MADE_FOR = "9.27"
 FOLDER = ROOT / ".snakemake"
+_OF_WILDCARDS = Signature([Parameter("wildcards", Parameter.POSITIONAL_OR_KEYWORD)])
 GRACE_S = 3.5
 """Grace period for running jobs after a stop signal."""
 
@@ -118,11 +120,17 @@ def share_threads(workflow: Any, study: Study) -> None:
 def model_resources(study: Study) -> dict[str, Callable[[Any], int | None]]:
     """The resources of the rule that asks: one of the model's own, none of the others'."""
     return {
-        FAIR_SHARE + model.alias: partial(
-            lambda alias, wildcards: 1 if wildcards.model == alias else None, model.alias
+        FAIR_SHARE + model.alias: of_wildcards(
+            partial(lambda alias, job: 1 if job.model == alias else None, model.alias)
         )
         for model in study.models
     }
+
+
+def of_wildcards(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function with its signature stated: Snakemake asks for it at each of 10,000s of calls."""
+    function.__signature__ = _OF_WILDCARDS  # type: ignore[attr-defined]
+    return function
 
 
 def unset_rate_limit(scheduler: Any) -> None:

@@ -1,7 +1,5 @@
 """One run of Snakemake: its command line, its process, and the lock against a second run."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

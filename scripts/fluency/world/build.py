@@ -1,7 +1,5 @@
 """From a seed to a world."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from fluency.world import files

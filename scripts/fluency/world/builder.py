@@ -1,7 +1,5 @@
 """Builds a world of parts and refuses invalid ones."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Manifests, lockfiles and READMEs of a workspace's crates."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from fluency.world.builder import Builder

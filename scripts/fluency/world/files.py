@@ -1,7 +1,5 @@
 """Logs, changelog, corpus, examples and documents of a world."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import io
 import struct
 import tarfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from fluency.common.canonical import canonical_json
@@ -193,23 +192,22 @@ class World:
     http: tuple[Route, ...] = ()
     processes: tuple[HelperSpec, ...] = ()
 
-    @cached_property
+    @property
     def tar(self) -> bytes:
         """The tree as an uncompressed ustar archive, byte for byte the same for the same tree.
 
-        Owner 0, modes 0644 and 0755, all times 0.
+        Owner 0, modes 0644 and 0755, all times 0. Packed at each use: hundreds of worlds share
+        their files' bytes, while a kept archive would hold them again.
         """
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-            for path in sorted((*self.dirs, *self.files)):
-                member = tarfile.TarInfo(path)
-                if path in self.files:
-                    member.size = len(self.files[path])
-                    archive.addfile(member, io.BytesIO(self.files[path]))
-                else:
-                    member.mode, member.type = 0o755, tarfile.DIRTYPE
-                    archive.addfile(member)
-        return buffer.getvalue()
+        parts = []
+        for path in sorted((*self.dirs, *self.files)):
+            data = self.files.get(path)
+            parts.append(_header(path, data if data is None else len(data)))
+            if data:
+                parts += [data, bytes(-len(data) % tarfile.BLOCKSIZE)]
+        end = bytes(2 * tarfile.BLOCKSIZE)
+        size = sum(map(len, parts)) + len(end)
+        return b"".join([*parts, end, bytes(-size % tarfile.RECORDSIZE)])
 
     @cached_property
     def sha256(self) -> str:
@@ -253,6 +251,17 @@ class World:
     def routes_at(self, path: str, method: str = "GET") -> list[Route]:
         """All that the service may answer to a path, depending on what the request has."""
         return [route for route in self.http if route.at == (method, path)]
+
+
+@lru_cache(maxsize=4096)
+def _header(path: str, size: int | None) -> bytes:
+    """The block before a file of this size, or of a directory; worlds of a seed share most."""
+    member = tarfile.TarInfo(path)
+    if size is None:
+        member.mode, member.type = 0o755, tarfile.DIRTYPE
+    else:
+        member.size = size
+    return member.tobuf(tarfile.USTAR_FORMAT)
 
 
 def gzipped(data: bytes) -> bytes:

@@ -1,7 +1,5 @@
 """A git repository as files: written without git, byte for byte the same, and read again."""
 
-from __future__ import annotations
-
 import io
 import re
 import zlib

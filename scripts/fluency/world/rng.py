@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TypeVar
 
-import yaml
+from fluency.common.data_file import data_file
 
 T = TypeVar("T")
 _WORD = 4
@@ -63,4 +62,4 @@ class Rng:
         return hashlib.shake_256(f"{self._name}/bytes".encode()).digest(count)
 
 
-NAMES: dict[str, str] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_bytes())
+NAMES: dict[str, str] = data_file(__file__, "names.yaml")

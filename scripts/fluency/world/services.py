@@ -1,7 +1,5 @@
 """The loopback service and the named processes of a world."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from typing import Any

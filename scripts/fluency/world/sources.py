@@ -1,7 +1,5 @@
 """Rust sources of exact size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import islice
 

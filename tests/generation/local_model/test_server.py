@@ -96,7 +96,7 @@ def test_llama_cpp_block_gets_an_answer_of_a_real_model(small_server, endpoint, 
 
 
 @pytest.mark.parametrize(
-    ("end", "code"),
+    "end, code",
     [("", 0), ("raise RuntimeError('a bug')", 1), ("import os; os.kill(os.getpid(), 9)", -9)],
 )
 def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):

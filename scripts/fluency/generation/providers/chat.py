@@ -65,6 +65,16 @@ class ChatProvider(Provider):
         return self.send(request, seconds)
 
     @staticmethod
+    def conversation(
+        raw: dict[str, Any], tool: ToolOffer | None, text: str
+    ) -> list[dict[str, Any]]:
+        reply = raw["choices"][0]["message"]
+        said = {"role": "user", "content": text}
+        if tool is not None:
+            said |= {"role": "tool", "tool_call_id": reply["tool_calls"][0].get("id")}
+        return [{"role": "assistant"} | reply, said]
+
+    @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> MessageParts:
         raw = storable(message)
         choice = dict_or_empty(next(iter(list_or_empty(dict_or_empty(raw).get("choices"))), None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
@@ -38,6 +38,17 @@ class MessagesProvider(Provider):
     @classmethod
     def home(cls, model: ModelConfig) -> str:
         return "https://api.anthropic.com"
+
+    @staticmethod
+    def conversation(
+        raw: dict[str, Any], tool: ToolOffer | None, text: str
+    ) -> list[dict[str, Any]]:
+        blocks, said = raw["content"], cast(Any, text)
+        if tool is not None:
+            used = (dict_or_empty(block) for block in blocks)
+            call = next(block for block in used if block.get("type") == "tool_use")
+            said = [{"type": "tool_result", "tool_use_id": call.get("id"), "content": text}]
+        return [{"role": "assistant", "content": blocks}, {"role": "user", "content": said}]
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> MessageParts:

@@ -136,6 +136,13 @@ class Provider:
         """
         raise NotImplementedError
 
+    @staticmethod
+    def conversation(
+        raw: dict[str, Any], tool: ToolOffer | None, text: str
+    ) -> list[dict[str, Any]]:
+        """The messages after an `ok` reply: this as it came, and a text that answers it."""
+        raise NotImplementedError
+
     def body(self, request: Request) -> dict[str, Any]:
         """The JSON body of a request; here, what the bodies of all wires hold."""
         optional = {"temperature": request.temperature, "seed": request.seed}

@@ -15,10 +15,14 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.common.files import sha256_file
-from fluency.execution import image, powershell
+from fluency.core.shells import SHELLS
+from fluency.execution import archives, image
+from fluency.execution.archives import archive_for, archive_path, install_hint
 from fluency.execution.image import ensure_image, image_tag
-from fluency.execution.powershell import powershell_source
 
+RELEASE = SHELLS["pwsh"].install.archive
+assert RELEASE
+VARIABLE = RELEASE.variable
 STAND_IN = """#!/bin/sh
 for command; do :; done
 case "$command" in
@@ -30,9 +34,9 @@ esac
 @pytest.fixture(autouse=True)
 def kept(tmp_path, monkeypatch) -> Path:
     """A cache of the test's own, and no archive given."""
-    monkeypatch.setattr(powershell, "KEPT_FOLDER", tmp_path / "kept")
-    monkeypatch.setattr(powershell, "ROOT", tmp_path / "project")
-    monkeypatch.delenv(powershell.VARIABLE, raising=False)
+    monkeypatch.setattr(archives, "KEPT_FOLDER", tmp_path / "kept")
+    monkeypatch.setattr(archives, "ROOT", tmp_path / "project")
+    monkeypatch.delenv(VARIABLE, raising=False)
     return tmp_path / "kept"
 
 
@@ -44,23 +48,23 @@ def archive(path: Path, script: str = STAND_IN, name: str = "./pwsh") -> Path:
     return path
 
 
-def test_powershell_source_is_kept(tmp_path, monkeypatch):
-    assert powershell_source() is None, "without an archive it has no source"
+def test_archive_for_pwsh_is_kept(tmp_path, monkeypatch):
+    assert archive_for("pwsh") is None, "without an archive it has no source"
     own, other = image_tag("pwsh"), image_tag("bash")
     given = archive(tmp_path / "given.tar.gz")
-    monkeypatch.setenv(powershell.VARIABLE, str(given))
-    source = powershell_source()
-    assert source and powershell.archive_path(source).read_bytes() == given.read_bytes()
-    assert powershell_source() == source
+    monkeypatch.setenv(VARIABLE, str(given))
+    source = archive_for("pwsh")
+    assert source and archive_path(source).read_bytes() == given.read_bytes()
+    assert archive_for("pwsh") == source
     given.unlink()
-    monkeypatch.delenv(powershell.VARIABLE)
-    assert powershell_source() == source, "it need be named once only"
+    monkeypatch.delenv(VARIABLE)
+    assert archive_for("pwsh") == source, "it need be named once only"
     assert image_tag("pwsh") != own and image_tag("bash") == other
-    monkeypatch.setenv(powershell.VARIABLE, str(archive(given, STAND_IN + "# newer\n")))
-    assert powershell_source() != source
+    monkeypatch.setenv(VARIABLE, str(archive(given, STAND_IN + "# newer\n")))
+    assert archive_for("pwsh") != source
 
 
-def test_powershell_source_damaged(tmp_path, monkeypatch):
+def test_archive_for_pwsh_damaged(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     whole = archive(tmp_path / "whole").read_bytes()
     damaged = {"cut": whole[:60], "text": b"no archive", "flipped": whole[:-8] + b"12345678"}
@@ -70,19 +74,19 @@ def test_powershell_source_damaged(tmp_path, monkeypatch):
     refused = dict.fromkeys([*damaged, "other"], "it is damaged or holds no pwsh")
     refused |= {"nowhere": "No such file or directory", "folder": "Is a directory"}
     for given, why in refused.items():
-        monkeypatch.setenv(powershell.VARIABLE, str(tmp_path / given))
+        monkeypatch.setenv(VARIABLE, str(tmp_path / given))
         with pytest.raises(SandboxError) as caught:
-            powershell_source()
+            archive_for("pwsh")
         assert caught.value.what == f"the PowerShell archive cannot be used: {why}"
-        assert given in caught.value.where and caught.value.hint == powershell.install_hint()
-    monkeypatch.delenv(powershell.VARIABLE)
-    assert powershell_source() is None, "nothing of them is kept"
+        assert given in caught.value.where and caught.value.hint == install_hint("pwsh")
+    monkeypatch.delenv(VARIABLE)
+    assert archive_for("pwsh") is None, "nothing of them is kept"
 
 
 @pytest.mark.engine
 def test_ensure_image_with_powershell(engine, tmp_path, monkeypatch, capsys):
     """Asked for twice at once, it is built once."""
-    monkeypatch.setenv(powershell.VARIABLE, str(archive(tmp_path / "given.tar.gz")))
+    monkeypatch.setenv(VARIABLE, str(archive(tmp_path / "given.tar.gz")))
     with ThreadPoolExecutor(2) as pool:
         first, second = [pool.submit(ensure_image, engine, "pwsh") for _ in range(2)]
     info, said = first.result(), capsys.readouterr().err
@@ -103,26 +107,29 @@ def test_ensure_image_with_powershell(engine, tmp_path, monkeypatch, capsys):
 @pytest.mark.engine
 def test_ensure_image_powershell_that_does_not_run(engine, tmp_path, monkeypatch):
     broken = archive(tmp_path / "given.tar.gz", "#!/bin/sh\necho wrong processor >&2; exit 126\n")
-    monkeypatch.setenv(powershell.VARIABLE, str(broken))
+    monkeypatch.setenv(VARIABLE, str(broken))
     with pytest.raises(SandboxError, match="pwsh does not run in the image: wrong processor"):
         ensure_image(engine, "pwsh")
 
 
-NAME = powershell.release_name()
+NAME = archives.file_name(RELEASE)
 
 
-def test_powershell_source_in_the_projects_folder(tmp_path, monkeypatch):
-    assert len(set(powershell.pinned().values())) == 2 and NAME in powershell.install_hint()
+def test_archive_for_pwsh_in_the_projects_folder(tmp_path, monkeypatch):
+    assert len(set(RELEASE.sha256.values())) == 2 and NAME in install_hint("pwsh")
     assert ("x64" if os.uname().machine == "x86_64" else "arm64") in NAME
     release = archive(tmp_path / NAME)
-    held = {NAME: sha256_file(release)}
-    monkeypatch.setattr(powershell, "pinned", lambda: held)
+    pinned = RELEASE.model_copy(
+        update={"sha256": {archives.architecture_of(): sha256_file(release)}}
+    )
+    install = SHELLS["pwsh"].install.model_copy(update={"archive": pinned})
+    monkeypatch.setitem(SHELLS, "pwsh", SHELLS["pwsh"].model_copy(update={"install": install}))
     (tmp_path / "project").mkdir()
     archive(tmp_path / "project" / NAME, "#!/bin/sh\n# another build\n")
-    assert powershell.powershell_source() is None, "of another content it must be named"
+    assert archive_for("pwsh") is None, "of another content it must be named"
     newer = archive(tmp_path / "project" / "powershell-99.0.0-linux-x64.tar.gz")
-    assert powershell.powershell_source() is None
-    (command,) = re.findall(r"`(.*?) make image`", powershell.install_hint())
-    assert command == f"{powershell.VARIABLE}={newer.name}", "the hint says how it is taken"
+    assert archive_for("pwsh") is None
+    (command,) = re.findall(r"`(.*?) make image`", install_hint("pwsh"))
+    assert command == f"{VARIABLE}={newer.name}", "the hint says how it is taken"
     (tmp_path / "project" / NAME).write_bytes(release.read_bytes())
-    assert powershell.powershell_source() == sha256_file(release)
+    assert archive_for("pwsh") == sha256_file(release)

@@ -1,0 +1,13 @@
+"""The tables that a module keeps in a YAML file beside it."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+def data_file(module: str, name: str = "") -> Any:
+    """The data beside a module's `__file__`, named like the module or by `name`."""
+    path = Path(module)
+    path = path.with_name(name) if name else path.with_suffix(".yaml")
+    return yaml.load(path.read_bytes(), yaml.CSafeLoader)
