@@ -88,7 +88,7 @@ def test_pages_stay_short():
     texts = {path: path.read_text() for path in PAGES}
     by_hand = (made.sub("", text) for path, text in texts.items() if path.parent == ROOT / "docs")
     assert len(texts[ROOT / "README.md"].split()) <= 750
-    assert sum(len(text.split()) for text in by_hand) <= 17_900
+    assert sum(len(text.split()) for text in by_hand) <= 18_000
 
 
 def test_page_begins_with_its_readers():
