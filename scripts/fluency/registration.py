@@ -54,8 +54,6 @@ DECIDING = ("common", "world", "core", "generation", "execution", "scoring", "an
 ANALYSIS = "scripts/fluency/analysis/"
 OF_READER = ("analysis", "exclusions")
 """What a registration freezes and no record shows: how the results are read."""
-MAX_BYTES = 1 << 20
-"""Of a registration; one of 20 tasks has 15,000."""
 
 
 class Moment(FrozenModel):
@@ -136,9 +134,6 @@ def parse_registration(data: bytes, where: str) -> dict[str, Any]:
     Raises:
         UserError: for unknown and missing keys, an edit, and a time that has not passed.
     """
-    if len(data) > MAX_BYTES:
-        hint = "take the file back from version control"
-        raise UserError(f"it is larger than {MAX_BYTES:,} bytes", where=where, hint=hint)
     facts = parse_record(Registration, data, where).model_dump()
     try:
         passed = parse_time(facts["registered_utc"]) <= parse_time(utc_now())
