@@ -59,8 +59,9 @@
   const buttons = [];
   const lines = []; // each: { row, path, model, task, cells, gap, passes }
   const headings = [];
+  const gapTitle = ([, challenger]) => (data.contrasts.length > 1 ? `Gap of ${titles[challenger]}, points` : "Gap, points");
   const columnsHead = () => make("thead", {}, make("tr", {},
-    ...["Task", ...data.shells.map(([, title]) => title), "Gap, points"].map((title) => make("th", { scope: "col" }, title))));
+    ...["Task", ...data.shells.map(([, title]) => title), ...data.contrasts.map(gapTitle)].map((title) => make("th", { scope: "col" }, title))));
 
   const signed = (number) => (number < 0 ? `\u2212${-number}` : number ? `+${number}` : "0");
   const fragment = (path) => `#${path.split("/").map(encodeURIComponent).join("/")}`;
@@ -110,9 +111,12 @@
             scored ? make("span", { class: "share" }, `${passes}/${scored}`) : null)));
         }
         if (!line.cells.length) continue;
-        const [baseline, challenger] = data.contrast.map((shell) => rates[shell]);
-        if (baseline !== undefined && challenger !== undefined) line.gap = Math.round(100 * (challenger - baseline));
-        row.append(make("td", { "data-head": "Gap, points", class: "points" }, line.gap === null ? "" : signed(line.gap)));
+        for (const pair of data.contrasts) {
+          const [baseline, challenger] = pair.map((shell) => rates[shell]);
+          const gap = baseline === undefined || challenger === undefined ? null : Math.round(100 * (challenger - baseline));
+          if (gap !== null && (line.gap === null || Math.abs(gap) > Math.abs(line.gap))) line.gap = gap;
+          row.append(make("td", { "data-head": gapTitle(pair), class: "points" }, gap === null ? "" : signed(gap)));
+        }
         lines.push(line);
         places.set(path, line);
       }

@@ -27,7 +27,7 @@ from fluency.core.code_hashes import FROZEN, code_sha256, sources
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.schema import Commit, Digest, FrozenModel, UtcTime
-from fluency.core.shells import SHELLS, gap_shells
+from fluency.core.shells import SHELLS, gap_pairs
 from fluency.core.study import ModelConfig, Study, is_one
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, set_name
@@ -160,7 +160,7 @@ def design(
     Args:
         world_for: gives the world of a task and a seed.
     """
-    plan = plan_for(gap_shells(study.shells))
+    plan = plan_for(*gap_pairs(study.shells))
     frozen: dict[str, Any] = {
         "study": study.study,
         "decision": study.decision.strip(),

@@ -229,7 +229,7 @@ def _recomputed(view: StudyView, whole: Analysis, kept: Analysis) -> Iterator[st
         if worst := pair.pair.completed():
             low, high = (signed(each.gap) for each in worst)
             yield (
-                f"{pair.model}: runs missing, abandoned or lost: {listed(lacking)}; "
+                f"{pair.name}: runs missing, abandoned or lost: {listed(lacking)}; "
                 f"they could move the gap to anywhere from {low} to {high}."
             )
     yield " ".join(study_sentences(whole, view))

@@ -16,7 +16,7 @@ from fluency.analysis.outcomes import cells_in
 from fluency.analysis.study_analysis import Analysis
 from fluency.common.files import write_atomic
 from fluency.core.grammar import DIALECTS
-from fluency.core.shells import SHELLS, gap_shells
+from fluency.core.shells import SHELLS, gap_pairs
 from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, cell_view
 from fluency.report.marks import FAILURES, MARKS
@@ -71,7 +71,7 @@ def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
     return {
         "study": study.study,
         "shells": [[shell, SHELLS[shell].title, _tokens(shell)] for shell in study.shells],
-        "contrast": gap_shells(study.shells),
+        "contrasts": gap_pairs(study.shells),
         "models": [[model.alias, model.id] for model in study.models],
         "tasks": [[task.id, task.category] for task in view.tasks],
         "marks": MARKS,
