@@ -12,7 +12,7 @@ import pandas as pd
 from fluency.analysis import decision_table, simulated
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.common.files import write_atomic
-from fluency.core.shells import SHELLS
+from fluency.core.shells import EXTRA_CONDITIONS, SHELLS
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report import sentences, tables
@@ -104,7 +104,11 @@ def page_values(
         "models": [models[name] for name in dict.fromkeys(pair.model for pair in contrasts)],
         "baseline": sentences.short_name(first),
         "challenger": " or ".join(sentences.short_names(challengers)),
-        "conditions": list(dict.fromkeys(one for each in contrasts for one in each.conditions)),
+        "conditions": [
+            extra
+            for extra in EXTRA_CONDITIONS
+            if any(extra in pair.conditions for pair in contrasts)
+        ],
         "readings": dict.fromkeys(line for each in contrasts for line in each.words.values()),
         "plan": decision_table,
         "simulated": simulated,

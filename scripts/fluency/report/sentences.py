@@ -375,7 +375,7 @@ def _registration(study: Study, provenance: Provenance) -> str:
 def could_change(analysis: Analysis) -> dict[str, list[str]]:
     """Model -> what would change its result, a sentence for each; nothing for models at an edge."""
     said = {
-        pair.model: [
+        pair.name: [
             *_other_definitions(pair, pair.verdict),
             *_other_tasks(pair, pair.verdict, analysis.categories),
         ]
