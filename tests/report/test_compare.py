@@ -161,9 +161,9 @@ def test_compare_shows_a_third_shell(tmp_path, zsh):
     study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=("bash", "pwsh", "zsh"))
     found = compare("old", "new", tmp_path)
     changes = {change.what: change.change for change in found.models["one"][0]}
-    assert changes == {"bash": 1, "pwsh": 1, "zsh": -1, "gap of pwsh": 0, "gap of zsh": -2}
+    assert changes == {"bash": 1, "pwsh": 1, "zsh": -1, "gap of PowerShell": 0, "gap of Zsh": -2}
     text = found.markdown()
-    assert "Zsh pass@1" in text and "gap of the shells" in text
+    assert "Zsh pass@1" in text and "gap of Zsh" in text
     assert re.search(r"\| task-03 \| Zsh 5 +\| +5/5 \|", text)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from fluency.analysis.decision_table import edge_of
 from fluency.analysis.gap import Interval, task_interval
 from fluency.analysis.outcomes import Outcomes
+from fluency.core.shells import SHELLS
 from fluency.core.study import ModelConfig
 
 GAP = "gap"  # the name of the difference of the gaps
@@ -75,7 +76,9 @@ def rate_changes(
         raise ValueError("these outcomes are not of one design")
     parts: dict[str, tuple[str, ...]] = {shell: (shell,) for shell in first.by_shell}
     several, found = len(contrasts) > 1, []
-    gaps = {f"{GAP} of {pair[1]}" if several else GAP: pair for pair in contrasts}
+    gaps = {
+        f"{GAP} of {SHELLS[pair[1]].short_title}" if several else GAP: pair for pair in contrasts
+    }
     for name, part in (parts | gaps).items():
         sides = first.of(*part), second.of(*part)
         enough = sorted(set.intersection(*({*side.enough_measured()} for side in sides)))
