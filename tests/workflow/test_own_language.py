@@ -16,7 +16,8 @@ from tests.workflow.project import Project, model, reference_answer
 pytestmark = pytest.mark.engine
 PAGE = (ROOT / "docs" / "own-language.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r'^```yaml title="(.*?)"\n(.*?)^```$', PAGE, re.M | re.S))
-ENTRY = yaml.safe_load(FILES["lua.yaml"])
+TEXT = (ROOT / "docs/assets/lua.yaml").read_text(encoding="utf-8")
+ENTRY = yaml.safe_load(TEXT)
 RIGHT = (
     "local n = 0; for size in io.popen(\"find crates/vox-corpus -type f -printf '%s\\\\n'\"):lines() "
     "do n = n + size end; print(n)"
@@ -34,7 +35,7 @@ def answer(prompt: str) -> str:
 def followed(engine, tmp_path_factory) -> Iterator[Project]:
     folder = tmp_path_factory.mktemp("own")
     (folder / "languages").mkdir()
-    (folder / "languages" / "lua.yaml").write_text(FILES["lua.yaml"], encoding="utf-8")
+    (folder / "languages" / "lua.yaml").write_text(TEXT, encoding="utf-8")
     project = Project.make(folder / "project")
     private = {VARIABLE: str(folder / "languages")}
     try:
