@@ -66,6 +66,8 @@ class Condition:
         return f"{self.name}_passed"
 
 
+EVERYWHERE = frozenset({"git"})
+"""Programs that are on PATH in every condition: agents call them on every system."""
 AS_DESIGNED = Condition("as_designed", "as designed", "everything as designed")
 CONDITIONS: Mapping[str, Condition] = {
     condition.name: condition
