@@ -178,12 +178,16 @@ def test_compare_without_provenance_escapes_hostile_names(tmp_path):
     assert "<img" not in html and "<a " not in html
 
 
-def test_compare_opens_name_folder_or_table(tmp_path, capsys):
+def test_compare_opens_name_folder_or_table(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("fluency.archive.verify.COMPARISON", tmp_path / "page.html")
     study(tmp_path, "old", dice(1))
     study(tmp_path, "new", dice(2))
     assert compare_studies(str(tmp_path / "old"), str(tmp_path / "new/cells.csv")) == 0
     page = capsys.readouterr().out
     assert page.startswith("# old (A) and new (B)\n") and "PowerShell pass@1" in page
+    shown = (tmp_path / "page.html").read_text()
+    assert '<h1 id="old-a-and-new-b">old (A) and new (B)</h1>' in shown
+    assert shown.count("<table>") == len(re.findall(r"^\| -", page, re.M)) > 0
 
 
 def test_compare_errors_are_sentences(tmp_path):
