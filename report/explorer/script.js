@@ -39,8 +39,8 @@
 
   const titles = Object.fromEntries(data.shells);
   const tokens = Object.fromEntries(data.shells.map(([shell, , source]) => [shell, source && new RegExp(source, "g")]));
-  const cells = data.cells.map(([model, shell, task, trial, state, failure, made, attempt, reason, silent], index) => (
-    { index, path: [model, shell, task, trial].join("/"), model, shell, task, trial, state, failure, made, attempt, reason, silent }));
+  const cells = data.cells.map(([model, shell, task, trial, state, failure, made, attempt, reason, silent, look], index) => (
+    { index, path: [model, shell, task, trial].join("/"), model, shell, task, trial, state, failure, made, attempt, reason, silent, look }));
   const categories = Object.fromEntries(data.tasks);
   // What an address can name: a cell by model/shell/task/trial, a line of the table by model/task.
   const places = new Map(cells.map((cell) => [cell.path, cell]));
@@ -158,6 +158,9 @@
     silent: ["failed with status 0", (cell) => cell.silent],
     differ: ["where the shells differ", (cell) => cell.line?.gap],
     again: ["tried again", (cell) => cell.attempt],
+    repaired: ["repaired by a later turn", (cell) => cell.look === "repaired"],
+    broken: ["broken by a later turn", (cell) => cell.look === "broken"],
+    same: ["same after later turns", (cell) => cell.look === "same"],
   };
   const drawFilters = () => {
     const states = tally(cells.map((cell) => cell.state));
@@ -390,6 +393,12 @@
     if (view.reply && view.command && view.reply.head === view.command.head && view.reply.bytes === view.command.bytes) {
       body.push(make("h3", {}, "Reply as it came"), note("The command above, and nothing else."));
     } else body.push(...section("Reply as it came", view.reply, unbroken));
+    for (const turn of view.turns || []) {
+      body.push(make("h3", {}, turn.title));
+      if (turn.why) body.push(note(turn.why));
+      if (turn.shown) body.push(folded("What it was shown", textBlock(`Shown, ${turn.title}`, turn.shown)));
+      if (turn.command) command(`Command, ${turn.title}`, turn.command);
+    }
     if (view.facts.length) body.push(folded("Answer and score", facts(view.facts)));
     const stages = Object.keys(view.provenance);
     if (stages.length) {
