@@ -22,13 +22,13 @@ NICENESS = 19
 DRAIN_S, KILL_S = 0.5, 2.0
 LOOKS, LOOK_S, PATIENCE = 10, 0.01, 4
 TOOLS = "/opt/tools/bin"
-NO_TOOLS = "/opt/empty"
+EVERYWHERE = "/opt/everywhere"
 
 
 def environment(shell: str, tools: bool) -> dict[str, str]:
     """All variables that the command sees; only the folder of the shell differs between shells."""
     return {
-        "PATH": f"{TOOLS}:/opt/tools/{shell}" if tools else NO_TOOLS,
+        "PATH": f"{TOOLS}:/opt/tools/{shell}" if tools else EVERYWHERE,
         "HOME": HOME,
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",

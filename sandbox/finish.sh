@@ -12,7 +12,7 @@ for file in passwd group; do
     ln -s "/home/.$file" "/etc/$file"
 done
 # The engine makes the missing mount points of world, HOME and /tmp: each a fresh tmpfs.
-mkdir -p /opt/empty /opt/tools/bin
+mkdir -p /opt/everywhere /opt/tools/bin
 
 # Every shell's commands find the same tools and that shell, and no other. SHELLS: words of the form
 # name=program.
@@ -44,6 +44,8 @@ for tool in /opt/tools/bin/*; do
     fi
 done
 find -L /opt/tools/bin -type l -delete
+# Without Unix tools git stays: Windows has it, too.
+ln -s /usr/bin/git /opt/everywhere/
 # Checked by content hash, not by time: the same sources compile to the same files in every build.
 /opt/fluency/python3 -I -S -c '
 import compileall, py_compile
@@ -51,7 +53,7 @@ mode = py_compile.PycInvalidationMode.CHECKED_HASH
 compileall.compile_dir("/opt/fluency", quiet=1, invalidation_mode=mode)
 '
 chown -R 0:0 /opt
-chmod 0755 /opt /opt/helper /opt/helper/helper /opt/empty
+chmod 0755 /opt /opt/helper /opt/helper/helper /opt/everywhere
 chmod -R go= /opt/fluency
 chmod 0700 /opt/fluency
 

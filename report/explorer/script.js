@@ -39,8 +39,8 @@
 
   const titles = Object.fromEntries(data.shells);
   const tokens = Object.fromEntries(data.shells.map(([shell, , source]) => [shell, source && new RegExp(source, "g")]));
-  const cells = data.cells.map(([model, shell, task, trial, state, failure, made, attempt, reason, silent], index) => (
-    { index, path: [model, shell, task, trial].join("/"), model, shell, task, trial, state, failure, made, attempt, reason, silent }));
+  const cells = data.cells.map(([model, shell, task, trial, state, failure, made, attempt, reason, silent, look], index) => (
+    { index, path: [model, shell, task, trial].join("/"), model, shell, task, trial, state, failure, made, attempt, reason, silent, look }));
   const categories = Object.fromEntries(data.tasks);
   // What an address can name: a cell by model/shell/task/trial, a line of the table by model/task.
   const places = new Map(cells.map((cell) => [cell.path, cell]));
@@ -59,8 +59,9 @@
   const buttons = [];
   const lines = []; // each: { row, path, model, task, cells, gap, passes }
   const headings = [];
+  const gapTitle = ([, challenger]) => (data.contrasts.length > 1 ? `Gap of ${titles[challenger]}, points` : "Gap, points");
   const columnsHead = () => make("thead", {}, make("tr", {},
-    ...["Task", ...data.shells.map(([, title]) => title), "Gap, points"].map((title) => make("th", { scope: "col" }, title))));
+    ...["Task", ...data.shells.map(([, title]) => title), ...data.contrasts.map(gapTitle)].map((title) => make("th", { scope: "col" }, title))));
 
   const signed = (number) => (number < 0 ? `\u2212${-number}` : number ? `+${number}` : "0");
   const fragment = (path) => `#${path.split("/").map(encodeURIComponent).join("/")}`;
@@ -110,9 +111,12 @@
             scored ? make("span", { class: "share" }, `${passes}/${scored}`) : null)));
         }
         if (!line.cells.length) continue;
-        const [baseline, challenger] = data.contrast.map((shell) => rates[shell]);
-        if (baseline !== undefined && challenger !== undefined) line.gap = Math.round(100 * (challenger - baseline));
-        row.append(make("td", { "data-head": "Gap, points", class: "points" }, line.gap === null ? "" : signed(line.gap)));
+        for (const pair of data.contrasts) {
+          const [baseline, challenger] = pair.map((shell) => rates[shell]);
+          const gap = baseline === undefined || challenger === undefined ? null : Math.round(100 * (challenger - baseline));
+          if (gap !== null && (line.gap === null || Math.abs(gap) > Math.abs(line.gap))) line.gap = gap;
+          row.append(make("td", { "data-head": gapTitle(pair), class: "points" }, gap === null ? "" : signed(gap)));
+        }
         lines.push(line);
         places.set(path, line);
       }
@@ -154,6 +158,9 @@
     silent: ["failed with status 0", (cell) => cell.silent],
     differ: ["where the shells differ", (cell) => cell.line?.gap],
     again: ["tried again", (cell) => cell.attempt],
+    repaired: ["repaired by a later turn", (cell) => cell.look === "repaired"],
+    broken: ["broken by a later turn", (cell) => cell.look === "broken"],
+    same: ["same after later turns", (cell) => cell.look === "same"],
   };
   const drawFilters = () => {
     const states = tally(cells.map((cell) => cell.state));
@@ -386,6 +393,12 @@
     if (view.reply && view.command && view.reply.head === view.command.head && view.reply.bytes === view.command.bytes) {
       body.push(make("h3", {}, "Reply as it came"), note("The command above, and nothing else."));
     } else body.push(...section("Reply as it came", view.reply, unbroken));
+    for (const turn of view.turns || []) {
+      body.push(make("h3", {}, turn.title));
+      if (turn.why) body.push(note(turn.why));
+      if (turn.shown) body.push(folded("What it was shown", textBlock(`Shown, ${turn.title}`, turn.shown)));
+      if (turn.command) command(`Command, ${turn.title}`, turn.command);
+    }
     if (view.facts.length) body.push(folded("Answer and score", facts(view.facts)));
     const stages = Object.keys(view.provenance);
     if (stages.length) {

@@ -27,7 +27,7 @@ from fluency.core.code_hashes import FROZEN, code_sha256, sources
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.schema import Commit, Digest, FrozenModel, UtcTime
-from fluency.core.shells import SHELLS, gap_shells
+from fluency.core.shells import SHELLS, gap_pairs
 from fluency.core.study import ModelConfig, Study, is_one
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, set_name
@@ -54,8 +54,6 @@ DECIDING = ("common", "world", "core", "generation", "execution", "scoring", "an
 ANALYSIS = "scripts/fluency/analysis/"
 OF_READER = ("analysis", "exclusions")
 """What a registration freezes and no record shows: how the results are read."""
-MAX_BYTES = 1 << 20
-"""Of a registration; one of 20 tasks has 15,000."""
 
 
 class Moment(FrozenModel):
@@ -136,9 +134,6 @@ def parse_registration(data: bytes, where: str) -> dict[str, Any]:
     Raises:
         UserError: for unknown and missing keys, an edit, and a time that has not passed.
     """
-    if len(data) > MAX_BYTES:
-        hint = "take the file back from version control"
-        raise UserError(f"it is larger than {MAX_BYTES:,} bytes", where=where, hint=hint)
     facts = parse_record(Registration, data, where).model_dump()
     try:
         passed = parse_time(facts["registered_utc"]) <= parse_time(utc_now())
@@ -165,7 +160,7 @@ def design(
     Args:
         world_for: gives the world of a task and a seed.
     """
-    plan = plan_for(gap_shells(study.shells))
+    plan = plan_for(*gap_pairs(study.shells))
     frozen: dict[str, Any] = {
         "study": study.study,
         "decision": study.decision.strip(),

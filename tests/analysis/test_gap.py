@@ -140,26 +140,26 @@ COUNTS = st.integers(1, 8).flatmap(
 @settings(max_examples=60, deadline=None)
 def test_rate_changes_swap_their_sign_and_are_not_certain(both):
     a, b = map(outcomes_of, both)
-    there, back = rate_changes(a, b, DESIGN_SHELLS), rate_changes(b, a, DESIGN_SHELLS)
+    there, back = rate_changes(a, b, [DESIGN_SHELLS]), rate_changes(b, a, [DESIGN_SHELLS])
     for one, other in zip(there, back, strict=True):
         assert (one.what, one.tasks, one.differing) == (other.what, other.tasks, other.differing)
         assert one.change == -other.change
         assert one.interval == (-other.interval.high, -other.interval.low)
-    for line in rate_changes(a, a, DESIGN_SHELLS):
+    for line in rate_changes(a, a, [DESIGN_SHELLS]):
         assert line.change == 0 and line.interval.low < 0 < line.interval.high
 
 
 def test_rate_changes_take_tasks_measured_in_all_shells():
     a = outcomes_of([((1, 5), (1, 5)), ((0, 5), (0, 2)), ((2, 5), (2, 5))])
     b = outcomes_of([((3, 5), (1, 5)), ((5, 5), (5, 5)), ((2, 5), (2, 2))])
-    bash, pwsh, gap = rate_changes(a, b, DESIGN_SHELLS)
+    bash, pwsh, gap = rate_changes(a, b, [DESIGN_SHELLS])
     assert (bash.tasks, pwsh.tasks, gap.tasks) == (3, 1, 1)
     assert (bash.before, bash.after) == (Fraction(1, 5), Fraction(2, 3))
     assert bash.change == Fraction(7, 15)
     assert (pwsh.change, gap.change) == (0, Fraction(-2, 5))
-    assert rate_changes(a, outcomes_of([((0, 0), (0, 0))] * 3), DESIGN_SHELLS) == []
+    assert rate_changes(a, outcomes_of([((0, 0), (0, 0))] * 3), [DESIGN_SHELLS]) == []
     with pytest.raises(ValueError, match="not of one design"):
-        rate_changes(a, outcomes_of([((1, 5), (1, 5))]), DESIGN_SHELLS)
+        rate_changes(a, outcomes_of([((1, 5), (1, 5))]), [DESIGN_SHELLS])
 
 
 def study_of(*models):

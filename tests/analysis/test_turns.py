@@ -1,5 +1,6 @@
 """Later turns: passes by turn, what became of first answers, and a headline that they leave alone."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 
@@ -8,8 +9,10 @@ import pytest
 from fluency.analysis.gap import Interval
 from fluency.analysis.study_analysis import analyse
 from fluency.core.table import read_table
+from fluency.report.explorer import page_index
 from fluency.report.sentences import headline_of, second_look
 from tests.archive.factory import make, make_study
+from tests.report.explorer_factory import details_of
 
 TASKS = ("fetch-top-crates", "session-tool-failures", "stale-lockfiles", "tree-size-bytes")
 
@@ -77,3 +80,15 @@ def test_report_has_second_look_only_with_turns(made):
     page = (made.results / "made-up/report.md").read_text()
     assert "## Second look" in page and "After 3 turns qwen-0.5b passed" in page
     assert "figures/turns-qwen-0.5b.svg" in page and "one-shot" not in page.split("# Appendix")[0]
+
+
+def test_explorer_holds_each_conversation_once(made):
+    index = page_index(read_table(made.results / "made-up/cells.csv"), made.view())
+    assert [cell[-1] for cell in index["cells"]][:4] == ["same", "repaired", "same", "same"]
+    details = details_of(made.results / "made-up/explorer.html")
+    views = json.loads(details)
+    assert len(views) == len(index["cells"]) == 32
+    second, third = views[1]["turns"]
+    assert second["title"] == "Turn 2: passed" and "Exit status: 127." in second["shown"]["head"]
+    assert third["title"] == "Turn 3: passed"
+    assert views[0]["turns"][1] == {"title": "Turn 3: passed, not asked again: same command"}

@@ -277,7 +277,9 @@ def gather(made: Made) -> Provenance:
     """Table and provenance from the records, as if at the archive's commit."""
     folder, view = made.results / made.study.study, made.view()
     write_table(folder / "cells.csv", view.rows())
-    collector = ProvenanceCollector(made.study, map(view.records, made.cells))
+    collector = ProvenanceCollector(made.study)
+    for cell in made.cells:
+        collector.add(view.records(cell))
     checkout = of_checkout([CONFIG]) | {key: FACTS[key] for key in ("commit", "dirty")}
     start_up_s = read_startup_times(made.results, made.study.shells)
     collected = collector.provenance(made.tasks, start_up_s, **checkout)

@@ -30,7 +30,9 @@ def collected(made, change=lambda records: records, start_up_s=None) -> Provenan
     def load(cell) -> CellRecords:
         return change(load_records(made.results, cell))
 
-    collector = ProvenanceCollector(made.study, map(load, made.cells))
+    collector = ProvenanceCollector(made.study)
+    for cell in made.cells:
+        collector.add(load(cell))
     return collector.provenance(made.tasks, start_up_s or {}, **of_checkout([]))
 
 

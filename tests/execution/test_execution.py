@@ -121,9 +121,10 @@ def test_image_has_every_program_of_the_references(sandbox):
     assert text(bash(sandbox, "awk --version | head -c 7")) == "GNU Awk"
 
 
-def test_without_unix_tools_the_path_is_empty(sandbox):
-    result = bash(sandbox, "echo $PATH; ls; echo $?", condition="no_unix_tools")
-    assert result.stdout.data == "/opt/empty\n127\n"
+def test_without_unix_tools_the_path_has_git_alone(sandbox):
+    command = "echo $PATH/*; git init -q .; echo $?; ls; echo $?"
+    result = bash(sandbox, command, condition="no_unix_tools")
+    assert result.stdout.data == "/opt/everywhere/git\n0\n127\n"
     assert result.stderr.data == "bash: line 1: ls: command not found\n", "not by its path"
 
 

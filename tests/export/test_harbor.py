@@ -17,7 +17,7 @@ import docker
 import pytest
 
 from fluency.common.paths import ROOT, SANDBOX
-from fluency.core.shells import SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import read_study
 from fluency.core.tasks import load_tasks
 from fluency.execution.base_image import run_build
@@ -38,7 +38,7 @@ def written(tmp_path_factory) -> Path:
 
 def test_harbor_folders_have_harbors_form(written):
     """The instruction is the prompt, and names the file of the answer."""
-    expected = {f"{task}-{shell}" for task in SAMPLE for shell in SHELLS}
+    expected = {f"{task}-{shell}" for task in SAMPLE for shell in DESIGN_SHELLS}
     assert {path.name for path in written.iterdir()} == expected
     for folder in written.iterdir():
         config = tomllib.loads((folder / "task.toml").read_text())
@@ -177,7 +177,7 @@ WRITE = 'printf %s "$0" > /answer/command'
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("shell", [*SHELLS])
+@pytest.mark.parametrize("shell", DESIGN_SHELLS)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_harbor_rewards_the_oracle_alone(written, sandbox, engine, tmp_path, name, shell):
     """`/answer` goes into a fresh copy of the environment, where test.sh writes the reward."""
@@ -202,3 +202,14 @@ def test_harbor_rewards_the_oracle_alone(written, sandbox, engine, tmp_path, nam
                 verifier.run("/tests/test.sh")
                 said = verifier.run("cat", f"{LOGS}/reward.txt", f"{LOGS}/details.json")
                 assert said.startswith(reward) and says in said, said
+
+
+def test_program_of_a_layer_is_in_its_own_tasks(tmp_path):
+    """And a task without a reference in a shell is left out."""
+    asked = {"tasks": ["json-field", "tree-size-bytes"], "shells": ["bash", "python"]}
+    export_tasks(read_study().model_copy(update=asked), tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"json-field-bash", "json-field-python", "tree-size-bytes-bash"}
+    for name in names:
+        made = (tmp_path / name / "environment" / "Dockerfile").read_text()
+        assert (SHELLS["python"].argv[0] in made) == (name == "json-field-python")

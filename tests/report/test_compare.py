@@ -161,9 +161,9 @@ def test_compare_shows_a_third_shell(tmp_path, zsh):
     study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=("bash", "pwsh", "zsh"))
     found = compare("old", "new", tmp_path)
     changes = {change.what: change.change for change in found.models["one"][0]}
-    assert changes == {"bash": 1, "pwsh": 1, "zsh": -1, "gap": 0}
+    assert changes == {"bash": 1, "pwsh": 1, "zsh": -1, "gap of PowerShell": 0, "gap of Zsh": -2}
     text = found.markdown()
-    assert "Zsh pass@1" in text and "gap of the shells" in text
+    assert "Zsh pass@1" in text and "gap of Zsh" in text
     assert re.search(r"\| task-03 \| Zsh 5 +\| +5/5 \|", text)
 
 
@@ -178,12 +178,16 @@ def test_compare_without_provenance_escapes_hostile_names(tmp_path):
     assert "<img" not in html and "<a " not in html
 
 
-def test_compare_opens_name_folder_or_table(tmp_path, capsys):
+def test_compare_opens_name_folder_or_table(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("fluency.archive.verify.COMPARISON", tmp_path / "page.html")
     study(tmp_path, "old", dice(1))
     study(tmp_path, "new", dice(2))
     assert compare_studies(str(tmp_path / "old"), str(tmp_path / "new/cells.csv")) == 0
     page = capsys.readouterr().out
     assert page.startswith("# old (A) and new (B)\n") and "PowerShell pass@1" in page
+    shown = (tmp_path / "page.html").read_text()
+    assert '<h1 id="old-a-and-new-b">old (A) and new (B)</h1>' in shown
+    assert shown.count("<table>") == len(re.findall(r"^\| -", page, re.M)) > 0
 
 
 def test_compare_errors_are_sentences(tmp_path):

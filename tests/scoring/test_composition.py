@@ -75,6 +75,8 @@ def test_composition_of_bash_references():
         ("pwsh", "Start-Process -Wait bash", "delegation", ["Start-Process"]),
         ("pwsh", "function Get-It { ls } Get-It", "unix-only", ["ls", "Get-It"]),
         ("pwsh", "& $tool x", "no-commands", []),
+        ("pwsh", "git log | select -First 1", "cmdlets-only", ["git", "select"]),
+        ("pwsh", "git log | head", "unix-only", ["git", "head"]),
         ("pwsh", "1..9 | % { $_ }; foreach ($i in 0..$n) { $i }; 0..($n - 1)", "cmdlets-only", ["%"]),
         ("pwsh", f"{UTILITY}\\Get-Date", "cmdlets-only", [f"{UTILITY}\\Get-Date"]),
         ("pwsh", "update-alternatives x", "unix-only", ["update-alternatives"]),

@@ -75,6 +75,12 @@ def test_add_row_names_each_problem(shell, changes, problem):
     assert any(problem in said for said in report.problems), report.problems
 
 
+def test_must_fail_probes_without_a_command_of_both_shells():
+    task = TASK.model_copy(update={"references": TASK.references | {"bash": ["git log", "ls"]}})
+    probes = probing.must_fail_probes(task, ["pwsh"], (11,))
+    assert {probe.command for probe in probes if probe.kind == "other-dialect"} == {"ls"}
+
+
 def test_add_row_windows_aliases():
     calling = "(ls crates/vox-corpus -Recurse -File | Measure-Object Length -Sum).Sum"
     references = TASK.references | {"pwsh": [*TASK.references["pwsh"], calling]}

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
+from fluency.core.task_world import planned
 from fluency.core.tasks import ALL, CATEGORIES, Task, load_tasks, task_sets
 from fluency.report.markdown import table
 from tools.pages import filled
@@ -32,15 +33,18 @@ def _in_a_few_words(task: Task) -> str:
 
 
 def balance_table(tasks: Sequence[Task]) -> str:
-    """Tasks of each set by lean and category."""
-    rows = []
+    """Tasks of each set by lean and category, and how many change files or processes."""
+    rows, seed = [], 11
+    changing = {task.id for task in tasks if task.state(*planned(task, seed))}
     for name, chosen in task_sets().items():
         own = [task for task in tasks if task.id in set(chosen.tasks)]
         counts = Counter((lean, task.category) for task in own for lean in (_lean(task), ALL))
         for lean in dict.fromkeys([*sorted(lean for lean, _ in counts if lean != ALL), ALL]):
             numbers = [counts[lean, category] for category in CATEGORIES]
-            rows.append([name, lean, *numbers, sum(numbers)])
-    return table(["set", "lean", *CATEGORIES, ALL], rows, "ll" + "r" * (len(CATEGORIES) + 1))
+            number = sum(task.id in changing and lean in (_lean(task), ALL) for task in own)
+            rows.append([name, lean, *numbers, sum(numbers), number])
+    titles = ["set", "lean", *CATEGORIES, ALL, "changing"]
+    return table(titles, rows, "ll" + "r" * (len(CATEGORIES) + 2))
 
 
 def _lean(task: Task) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from fluency.analysis.decision_table import edge_of
 from fluency.analysis.gap import Interval, task_interval
 from fluency.analysis.outcomes import Outcomes
+from fluency.core.shells import SHELLS
 from fluency.core.study import ModelConfig
 
 GAP = "gap"  # the name of the difference of the gaps
@@ -45,24 +46,28 @@ AliasPair = tuple[ModelConfig, ModelConfig, list[RateChange]]
 
 
 def alias_pairs(
-    models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes], contrast: tuple[str, str]
+    models: Sequence[ModelConfig],
+    outcomes: Mapping[str, Outcomes],
+    contrasts: Sequence[tuple[str, str]],
 ) -> list[AliasPair]:
     """Every two aliases of one model id in the study's order; those asked by a tool come last."""
     ordered = sorted(models, key=lambda model: model.interface == "tool")
     return [
-        (one, two, rate_changes(outcomes[one.alias], outcomes[two.alias], contrast))
+        (one, two, rate_changes(outcomes[one.alias], outcomes[two.alias], contrasts))
         for one, two in combinations(ordered, 2)
         if one.id == two.id
     ]
 
 
-def rate_changes(first: Outcomes, second: Outcomes, contrast: tuple[str, str]) -> list[RateChange]:
+def rate_changes(
+    first: Outcomes, second: Outcomes, contrasts: Sequence[tuple[str, str]]
+) -> list[RateChange]:
     """The changes of each shell and of the gap that some task was measured for.
 
     Args:
         first: One model's outcomes.
         second: Others over the same tasks and shells: another alias, or another study.
-        contrast: The shells of the gap.
+        contrasts: The shells of each gap.
 
     Raises:
         ValueError: The outcomes have other tasks or other shells.
@@ -70,8 +75,11 @@ def rate_changes(first: Outcomes, second: Outcomes, contrast: tuple[str, str]) -
     if (first.tasks, *first.by_shell) != (second.tasks, *second.by_shell):
         raise ValueError("these outcomes are not of one design")
     parts: dict[str, tuple[str, ...]] = {shell: (shell,) for shell in first.by_shell}
-    found = []
-    for name, part in (parts | {GAP: contrast}).items():
+    several, found = len(contrasts) > 1, []
+    gaps = {
+        f"{GAP} of {SHELLS[pair[1]].short_title}" if several else GAP: pair for pair in contrasts
+    }
+    for name, part in (parts | gaps).items():
         sides = first.of(*part), second.of(*part)
         enough = sorted(set.intersection(*({*side.enough_measured()} for side in sides)))
         if not enough:

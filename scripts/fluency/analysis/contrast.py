@@ -58,6 +58,7 @@ class Contrast:
         tallies: Of the study's shells.
         leans: Task -> the shell it leans to, if to one.
         named: The tasks of each named set.
+        alone: Whether it is the model's only one.
     """
 
     model: str
@@ -67,6 +68,13 @@ class Contrast:
     tallies: Mapping[str, Tally]
     leans: Mapping[str, str | None]
     named: Mapping[str, Collection[str]]
+    alone: bool = True
+
+    @property
+    def name(self) -> str:
+        """The model, and the challenger where it has several."""
+        short = SHELLS[self.shells[1]].short_title
+        return self.model if self.alone else f"{self.model}, {short}"
 
     @cached_property
     def pair(self) -> Outcomes:

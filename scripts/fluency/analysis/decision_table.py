@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
-from fluency.core.shells import SHELLS, Shell
+from fluency.core.shells import DESIGN_SHELLS, SHELLS, Shell
 
 DIRECTION = Fraction(10, 100)
 NOISE = Fraction(5, 100)
@@ -66,8 +66,10 @@ class BandWords:
 def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
     """The decision table in words for a baseline and a challenger, in its order."""
     baseline, challenger = (SHELLS[name] for name in contrast)
-    behind = _ahead(baseline)
-    if policy := challenger.policy:  # for reasons that no study measures
+    behind, first = _ahead(baseline), _ahead(challenger)
+    if contrast != DESIGN_SHELLS:
+        behind, first = (replace(one, **_NO_RULE) for one in (behind, first))
+    elif policy := challenger.policy:  # for reasons that no study measures
         behind = replace(
             behind,
             reading=f"the {policy} stance is based on policy and parsing; do not extend it to code "
@@ -78,7 +80,7 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
             "did not look at.",
         )
     return {
-        "challenger": _ahead(challenger),
+        "challenger": first,
         "inconclusive": BandWords(
             condition=f"{NOISE_PP} to {DIRECTION_PP} pp either way",
             reading="no rule",
@@ -95,6 +97,13 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
         ),
         "baseline": behind,
     }
+
+
+_NO_RULE = {
+    "reading": "supported, and the design has no rule for this pair",
+    "changes": "Nothing by itself: the design's table is about PowerShell against Bash.",
+    "stays": "The shell policy as it stands.",
+}
 
 
 def _ahead(shell: Shell) -> BandWords:
@@ -120,10 +129,13 @@ HORIZON_S = 60.0
 MISSING_PROGRAM_GAP = Fraction(3, 100)
 
 
-def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
-    """The plan of a study that contrasts a baseline and a challenger, JSON-ready."""
+def plan_for(contrast: tuple[str, str], *further: tuple[str, str]) -> dict[str, Any]:
+    """The plan of a study that contrasts a baseline and its challengers, JSON-ready."""
     baseline, challenger = contrast
-    return {
+    more = [
+        {key: plan_for(pair)[key] for key in ("gap", "bands", "conditions")} for pair in further
+    ]
+    return ({"further": more} if more else {}) | {
         "version": VERSION,
         "gap": f"pass@1({challenger}) - pass@1({baseline}), equal task weight, exact fractions, "
         "one model at a time",

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from fluency.core.shells import sort_shells
 from fluency.core.study import Cell
 
 
@@ -186,7 +185,7 @@ def count_outcomes(
     if len(aliases) > 1:
         raise ValueError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
     mark, by_shell = rows["passed"], {}
-    for shell in sort_shells(shells):
+    for shell in dict.fromkeys(shells):
         known = rows["status"].eq("measured") & rows["shell"].eq(shell) & mark.notna()
         passes, scored = (Counter(rows["task"][chosen]) for chosen in (known & mark, known))
         by_shell[shell] = ShellPasses(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from fluency.analysis import descriptive
 from fluency.analysis.changes import AliasPair, alias_pairs
 from fluency.analysis.contrast import Contrast
+from fluency.analysis.decision_table import plan_for
 from fluency.analysis.outcomes import (
     Outcomes,
     Tally,
@@ -19,7 +21,7 @@ from fluency.analysis.outcomes import (
 )
 from fluency.analysis.turns import Turns, turns_of
 from fluency.common.errors import REBUILD_HINT, UserError
-from fluency.core.shells import gap_shells
+from fluency.core.shells import arms, gap_pairs
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
 
@@ -65,14 +67,17 @@ def _analyse_model(
         )
     leans, shells, trials = {task.id: task.lean for task in tasks}, study.shells, study.trials
     tallies = {shell: count_cells(rows, shell, [*leans], trials) for shell in shells}
-    contrast = gap_shells(shells)
-    outcomes = count_outcomes(rows, [*leans], trials, [*shells, *contrast])
+    pairs = gap_pairs(shells)
+    outcomes = count_outcomes(rows, [*leans], trials, arms(shells))
+    alone = len(pairs) == 1
     return ModelAnalysis(
         model=model,
         tallies=tallies,
         outcomes=outcomes,
         ends=trial_ends(rows, outcomes),
-        contrasts=[Contrast(model, contrast, rows, outcomes, tallies, leans, sets)],
+        contrasts=[
+            Contrast(model, pair, rows, outcomes, tallies, leans, sets, alone) for pair in pairs
+        ],
         pass_k=descriptive.pass_k(outcomes),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
         failures=descriptive.failure_lines(rows, outcomes.by_shell),
@@ -123,6 +128,11 @@ class Analysis:
         return [contrast for model in self.models for contrast in model.contrasts]
 
     @property
+    def plan(self) -> dict[str, Any]:
+        """The plan, by which each challenger is read."""
+        return plan_for(*gap_pairs(self.study.shells))
+
+    @property
     def shells_shown(self) -> tuple[str, ...]:
         """The shells in tables, in report order: the study's and those of its contrast."""
         return tuple(self.models[0].outcomes.by_shell)
@@ -154,7 +164,7 @@ def analyse(
         pairs=alias_pairs(
             study.models,
             {model.model: model.outcomes for model in models},
-            gap_shells(study.shells),
+            gap_pairs(study.shells),
         ),
         turns=[
             found

@@ -15,7 +15,7 @@ from fluency.analysis.changes import RateChange, rate_changes
 from fluency.analysis.decision_table import edge_of
 from fluency.analysis.gap import GapEstimate, Interval, estimate_gap, task_interval
 from fluency.analysis.outcomes import Outcomes, ShellPasses, count_outcomes
-from fluency.core.shells import gap_shells
+from fluency.core.shells import gap_pairs
 from fluency.core.study import Study
 
 TRIAL = ["shell", "task", "trial"]
@@ -87,17 +87,17 @@ def turns_of(rows: pd.DataFrame, first: Outcomes, study: Study) -> Turns | None:
     Args:
         first: The outcomes of the first turn.
     """
-    contrast, turns = gap_shells(study.shells), study.turns
+    pairs, turns = gap_pairs(study.shells), study.turns
     if turns == 1:
         return None
     outcomes = [first] + [
         count_outcomes(rows[rows["turn"].eq(turn)], first.tasks, first.trials, [*first.by_shell])
         for turn in range(2, turns + 1)
     ]
-    gaps = [estimate_gap(each.of(*contrast)) for each in outcomes]
-    changes = rate_changes(first, outcomes[-1], contrast)
+    gaps = [estimate_gap(each.of(*pairs[0])) for each in outcomes]
+    changes = rate_changes(first, outcomes[-1], pairs)
     known = rows[rows["status"].eq("measured")]
-    pairs = known[known["turn"].eq(1)].merge(
+    both = known[known["turn"].eq(1)].merge(
         known[known["turn"].eq(turns)], on=TRIAL, suffixes=("", "_last")
     )
     return Turns(
@@ -105,7 +105,7 @@ def turns_of(rows: pd.DataFrame, first: Outcomes, study: Study) -> Turns | None:
         outcomes=outcomes,
         gaps=gaps,
         changes={change.what: change for change in changes if change.what in first.by_shell},
-        became={shell: _became(pairs, first, shell) for shell in first.by_shell},
+        became={shell: _became(both, first, shell) for shell in first.by_shell},
         fresh={shell: _drawn_again(counts, turns) for shell, counts in first.by_shell.items()},
     )
 

@@ -98,7 +98,8 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
         what = "the archived tasks are not the study's"
     if what:
         raise ArchiveError(what, where=STUDY_FILE)
-    ours = present_tasks(files)
+    folders = task_folders()
+    ours = {name: load_task(folders[name]) for name in files if name in folders}
     read = [_task(archive, name, files[name], ours.get(name)) for name in sorted(files)]
     judged_here = frozenset(task.id for task, same in read if same)
     return ArchivedStudy(archive, study, [task for task, _ in read], ours, judged_here)
@@ -139,12 +140,6 @@ def check_yaml(data: bytes, where: str) -> None:
                 raise ArchiveError(
                     f"it holds an alias, or nests deeper than {MAX_YAML_DEPTH} levels", where=where
                 )
-
-
-def present_tasks(ids: Iterable[str]) -> dict[str, Task]:
-    """The tasks that this checkout, or its private folder, has too."""
-    folders = task_folders()
-    return {name: load_task(folders[name]) for name in ids if name in folders}
 
 
 @dataclass
@@ -271,10 +266,10 @@ class ArchivedStudy:
             if not file:
                 where = f"results/{image_record(cell.shell)}"
                 raise ArchiveError("the archive does not hold it", where=where)
-            same = {key: value for key, value in file.engine.items() if key in ISOLATION}
-            stated = execution.engine.items()
-            kept = {key: value for key, value in stated if key not in ISOLATION or key in same}
-            image = file.image, kept | same
+            stated, own = execution.engine, file.engine
+            shared = stated.keys() | (own.keys() & ISOLATION)
+            engine = {key: (own if key in ISOLATION else stated).get(key) for key in shared}
+            image = file.image, engine
         before, task = None, self.task_of[cell.task]
         if cell.turn > 1:
             last, before = self._last or (None, None)

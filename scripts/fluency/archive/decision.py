@@ -86,4 +86,4 @@ def _lines(contrast: Contrast) -> dict[str, str]:
         changes = "Nothing is proposed: the interval supports no row of the decision table."
     else:
         changes, stays = contrast.words[verdict.band].changes, contrast.words[verdict.band].stays
-    return {"model": contrast.model, "changes": changes, "stays": stays}
+    return {"model": contrast.name, "changes": changes, "stays": stays}

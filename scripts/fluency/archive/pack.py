@@ -119,14 +119,6 @@ def files_below(folder: Path, name: str) -> dict[str, Path]:
     return {f"{name}/{path.relative_to(folder).as_posix()}": path for path in plain_files(folder)}
 
 
-def record_names(view: StudyView) -> list[str]:
-    """The names of everything measured, whether it is there or not."""
-    stages = (f"{stage}/{cell.path}.json" for stage in RECORD_TYPES for cell in view.cells)
-    control = [f"{view.study.study}/{CONTROL_FILE}"] * view.study.control
-    images = map(image_record, view.study.shells)
-    return [f"results/{name}" for name in (*images, *control, *stages)]
-
-
 def archive_files(view: StudyView, results: Path) -> dict[str, Source]:
     """Every file of an archive except its manifest, by name: what no other file gives."""
     study = view.study
@@ -137,10 +129,12 @@ def archive_files(view: StudyView, results: Path) -> dict[str, Source]:
     files |= files_below(ROOT / "sandbox", "sandbox")
     for task in view.tasks:
         files |= files_below(task.folder, f"tasks/{task.id}")
-    for name in record_names(view):
-        path = results / name.removeprefix("results/")
-        if path.is_file():
-            files[name] = path
+    measured = [
+        *map(image_record, study.shells),
+        *[f"{study.study}/{CONTROL_FILE}"] * study.control,
+        *(f"{stage}/{cell.path}.json" for stage in RECORD_TYPES for cell in view.cells),
+    ]
+    files |= {f"results/{n}": results / n for n in measured if (results / n).is_file()}
     if study.preregistration:
         own = ROOT / study.preregistration
         files[f"{REGISTRATIONS}/{own.name}"] = own

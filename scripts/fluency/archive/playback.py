@@ -67,7 +67,7 @@ FIELDS: Mapping[type[FrozenModel], Mapping[Kind, str]] = {
     },
     WorldScore: {
         "recomputed": "seed condition reading exit_ok structural content passed wall_s",
-        "worded": "why expected left",
+        "worded": "why expected left unasked",
     },
     Control: {"recomputed": "runs", "stated": "not_measured"},
     ControlRun: {
@@ -112,14 +112,6 @@ def _short(value: object) -> str:
 def _records(value: Any) -> list[FrozenModel]:
     values = value if isinstance(value, list) else [value]
     return [one for one in values if type(one) in FIELDS]
-
-
-def same_runs(made: Execution, stored: Execution) -> bool:
-    """Whether the recorded results are of the runs that this checkout plans."""
-    fields = FIELDS[Execution]["recomputed"].split()
-    return all(
-        name == "request_key" or getattr(made, name) == getattr(stored, name) for name in fields
-    )
 
 
 class Player:
@@ -178,8 +170,9 @@ def play(
             earlier = before.execution if before else None
             ran = play_execution(study, task, played, stored.execution, image, world_for, earlier)
             keep("executions", ran, stored.execution)
-            if not same_runs(ran, stored.execution):
-                made.pop()
+            planned = {*FIELDS[Execution]["recomputed"].split()} - {"request_key"}
+            if any(getattr(ran, name) != getattr(stored.execution, name) for name in planned):
+                made.pop()  # the results are not those of the runs that this checkout plans
             elif stored.score:
                 score = play_score(study, task, played, ran, world_for)
                 keep("scores", score, stored.score)

@@ -175,7 +175,7 @@ def _replayed(
 
 def _headlines(archived: ArchivedStudy, rows: Iterable[Row]) -> dict[str, str]:
     found = analyse(to_frame(list(rows)), archived.study, archived.tasks).contrasts
-    return {contrast.model: headline_of(contrast) for contrast in found}
+    return {contrast.name: headline_of(contrast) for contrast in found}
 
 
 def _notes(archived: ArchivedStudy, sandbox: Sandbox | None) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from fluency.archive.manifest import Manifest
@@ -35,7 +36,7 @@ class StatedCommit:
         here = files_here(CODE, "sandbox/", LOCK_FILE)
         return cls(manifest.commit, manifest.dirty, tree, here)
 
-    @property
+    @cached_property
     def same_code(self) -> bool:
         """Whether this checkout recomputes by the code of the commit."""
         return all(below(self.tree, name) == below(self.here, name) for name in (CODE, LOCK_FILE))

@@ -7,7 +7,7 @@ import sys
 import webbrowser
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -229,7 +229,7 @@ def _recomputed(view: StudyView, whole: Analysis, kept: Analysis) -> Iterator[st
         if worst := pair.pair.completed():
             low, high = (signed(each.gap) for each in worst)
             yield (
-                f"{pair.model}: runs missing, abandoned or lost: {listed(lacking)}; "
+                f"{pair.name}: runs missing, abandoned or lost: {listed(lacking)}; "
                 f"they could move the gap to anywhere from {low} to {high}."
             )
     yield " ".join(study_sentences(whole, view))
@@ -285,8 +285,9 @@ def compare_studies(a: str, b: str) -> int:
         first, second = (_as_folder(name, Path(folder)) for name in (a, b))
         markdown = compare(first, second).markdown()
     print(html.unescape(markdown) if sys.stdout.isatty() else markdown, end="")
-    write_atomic(COMPARISON, html_page(markdown, {}))
-    log_line(f"As a page: {COMPARISON}")
+    with suppress(OSError):  # where nothing can be written it is still printed
+        write_atomic(COMPARISON, html_page(markdown, {}))
+        log_line(f"As a page: {COMPARISON}")
     return 0
 
 

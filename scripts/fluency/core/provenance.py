@@ -222,13 +222,11 @@ def is_later(execution: Execution, answer: Answer) -> bool:
 class ProvenanceCollector:
     """Collects a study's provenance from the records of its cells."""
 
-    def __init__(self, study: Study, records: Iterable[CellRecords] = ()) -> None:
+    def __init__(self, study: Study) -> None:
         self.study = study
         self._found: dict[str, Any] = {"sampling": {model.alias: {} for model in study.models}}
         self._answered, self._executed = list[str](), list[str]()
         self._before: Execution | None = None
-        for cell in records:
-            self.add(cell)
 
     def add(self, records: CellRecords) -> None:
         """Take in what the records of one cell say; those of its turns follow each other."""

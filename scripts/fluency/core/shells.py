@@ -66,6 +66,8 @@ class Condition:
         return f"{self.name}_passed"
 
 
+EVERYWHERE = frozenset({"git"})
+"""Programs that are on PATH in every condition: agents call them on every system."""
 AS_DESIGNED = Condition("as_designed", "as designed", "everything as designed")
 CONDITIONS: Mapping[str, Condition] = {
     condition.name: condition
@@ -317,7 +319,7 @@ def read_shell(path: Path) -> Shell:
 VARIABLE = "SHELLS_PRIVATE"
 """Environment variable that names the folder of private entries."""
 SHELLS = _Shells()
-"""All shells in the order of reports; the gap is the second one's pass@1 less the first one's."""
+"""All shells; a study's first is the baseline of its gaps."""
 DESIGN_SHELLS: tuple[str, str] = ("bash", "pwsh")
 """The shells of the study as designed: every task has references in both."""
 
@@ -330,16 +332,18 @@ def other_dialect(shell: Shell) -> Shell:
 ShellName = Annotated[str, one_of(SHELLS, "shell", f"; a private one needs {VARIABLE}=its folder")]
 
 
-def sort_shells(names: Sequence[str]) -> tuple[str, ...]:
-    """Shells in the order of reports, however a configuration lists them."""
-    return tuple(name for name in SHELLS if name in names)
+def arms(names: Sequence[str]) -> tuple[str, ...]:
+    """The baseline, which is the first, and its challengers.
 
-
-def gap_shells(names: Sequence[str]) -> tuple[str, str]:
-    """Baseline and challenger: the first two of `names` in the order of reports.
-
-    Where a study has one shell, the first other one of the design is added.
+    The design's two alone are in its order, and a study of one shell gets another of them.
     """
-    asked = dict.fromkeys([*sort_shells(names)[:2], *DESIGN_SHELLS])
-    baseline, challenger = sort_shells(list(asked)[:2])
-    return baseline, challenger
+    named = list(dict.fromkeys(names))
+    if len(named) < 2:
+        named.insert(0, next(shell for shell in DESIGN_SHELLS if shell not in named))
+    return DESIGN_SHELLS if {*named} == {*DESIGN_SHELLS} else tuple(named)
+
+
+def gap_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """The baseline with each challenger."""
+    baseline, *challengers = arms(names)
+    return [(baseline, challenger) for challenger in challengers]

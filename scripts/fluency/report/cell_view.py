@@ -21,6 +21,7 @@ from fluency.core.shells import CONDITIONS, EXTRA_CONDITIONS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords, side_effects_of
 from fluency.core.tasks import Task
+from fluency.generation.conversation import message
 from fluency.report.difference import difference
 from fluency.report.facts import shown
 from fluency.report.sentences import attempt_note
@@ -64,7 +65,9 @@ def cell_view(
         for stage, record in zip(RECORD_TYPES, records, strict=True)
         if record
     }
+    shown = excerpt(_shown_to(generation), size)
     return {
+        **({"shown": shown} if shown else {}),
         "why": score.why if score else f"not {waiting} yet",
         "prompt": excerpt(generation.answer.request.prompt, WIDE) if generation else None,
         "reply": excerpt(generation.answer.text, size) if generation else None,
@@ -78,6 +81,31 @@ def cell_view(
         ],
         "provenance": provenance,
     }
+
+
+def turn_view(cell: Cell, records: CellRecords, size: int = WIDE) -> dict[str, Any]:
+    """What is shown of a later turn: what the model was shown, its command, and the verdict."""
+    generation, execution, score = records
+    verdict = {True: "passed", False: "failed", None: "not measured"}[
+        score.passed if score else None
+    ]
+    title = f"Turn {cell.turn}: {verdict}"
+    if generation and generation.ended:
+        return {"title": f"{title}, not asked again: {generation.ended}"}
+    command = execution.extraction.strict if execution else None
+    return {
+        "title": title,
+        "shown": excerpt(_shown_to(generation), size),
+        "command": excerpt(command, size),
+        "why": score.why if score else None,
+    }
+
+
+def _shown_to(generation: Generation | None) -> str | None:
+    """What a later turn's model was shown of the command before."""
+    if generation and (earlier := generation.answer.request.earlier) and earlier.shown:
+        return message(earlier.shown, generation.cell.shell)
+    return None
 
 
 def excerpt(text: str | None, most: int, total: int | None = None) -> dict[str, Any] | None:
@@ -94,6 +122,8 @@ def excerpt(text: str | None, most: int, total: int | None = None) -> dict[str, 
 
 def _notes(execution: Execution) -> list[str]:
     extraction, notes = execution.extraction, list[str]()
+    if execution.repeats:
+        notes.append("the same command as the turn before: its runs and verdict stay")
     if execution.not_measured:
         notes.append(f"this shell is not measured: {execution.not_measured}")
     if repeated := attempt_note(execution.attempts, not execution.unmeasured):

@@ -14,7 +14,7 @@ from fluency.analysis.outcomes import Outcomes, count_outcomes
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS
 from fluency.core.provenance import Provenance, read_provenance
-from fluency.core.shells import gap_shells
+from fluency.core.shells import arms, gap_pairs
 from fluency.core.table import read_table
 from fluency.report.facts import flat
 from fluency.report.templates import render
@@ -89,7 +89,6 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
                 hint="compare studies of one task bank, and give a model the same alias in both",
             )
     shells = [*first.named("shell"), *second.named("shell")]
-    contrast = gap_shells(shells)
     models, facts, only = {}, [], []
     for name, pair in pairs.items():
         before, after = (
@@ -97,11 +96,11 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
                 study.frame[study.frame["model"] == alias],
                 tasks,
                 study.trials,
-                [*shells, *contrast],
+                arms(shells),
             )
             for alias, study in zip(pair, studies, strict=True)
         )
-        models[name] = rate_changes(before, after, contrast), _changed_rates(before, after)
+        models[name] = rate_changes(before, after, gap_pairs(shells)), _changed_rates(before, after)
     for study, aliases in zip(studies, zip(*pairs.values(), strict=True), strict=True):
         facts.append(_run_facts(study, dict(zip(aliases, pairs, strict=True))))
         named = (*study.named("model"), *study.named("task"))

@@ -6,6 +6,7 @@ import base64
 import json
 import zlib
 from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ from fluency.analysis.outcomes import cells_in
 from fluency.analysis.study_analysis import Analysis
 from fluency.common.files import write_atomic
 from fluency.core.grammar import DIALECTS
-from fluency.core.shells import SHELLS, gap_shells
+from fluency.core.shells import SHELLS, gap_pairs
 from fluency.core.study_view import StudyView
-from fluency.report.cell_view import NARROW, WIDE, cell_view
+from fluency.report.cell_view import NARROW, WIDE, cell_view, turn_view
 from fluency.report.marks import FAILURES, MARKS
 from fluency.report.page import held
 from fluency.report.sentences import attempt_note, decides
@@ -65,19 +66,32 @@ def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
 
     `cells`: in the table's order; model, shell, task,
     trial, state, failure class, make-up, attempt, why it was not measured, and whether it failed
-    with status 0.
+    with status 0; of a study with later turns also what the last one made of it.
     """
     study = view.study
+    last = frame[frame["turn"].eq(study.turns)] if study.turns > 1 else frame.head(0)
+    first = frame[frame["turn"].eq(1)]
+    ends = dict(zip(cells_in(last.assign(turn=1)), last["passed"], strict=True))
     return {
         "study": study.study,
         "shells": [[shell, SHELLS[shell].title, _tokens(shell)] for shell in study.shells],
-        "contrast": gap_shells(study.shells),
+        "contrasts": gap_pairs(study.shells),
         "models": [[model.alias, model.id] for model in study.models],
         "tasks": [[task.id, task.category] for task in view.tasks],
         "marks": MARKS,
         "kinds": {failure: kind for failure, (kind, _) in FAILURES.items()},
-        "cells": [_entry(row) for row in frame.to_dict("records")],
+        "cells": [
+            _entry(row) + ([_look(row["passed"], ends[cell])] if cell in ends else [])
+            for cell, row in zip(cells_in(first), first.to_dict("records"), strict=True)
+        ],
     }
+
+
+def _look(first: Any, last: Any) -> str | None:
+    """What became of a first answer; None if it is not known."""
+    if pd.isna(first) or pd.isna(last):
+        return None
+    return "same" if first == last else "repaired" if last else "broken"
 
 
 def _tokens(shell: str) -> str:
@@ -104,8 +118,13 @@ def page_details(frame: pd.DataFrame, view: StudyView) -> str:
 def _details(frame: pd.DataFrame, view: StudyView, size: int, limit: float) -> str:
     """The views at one size; empty as soon as they have more characters than the limit."""
     tasks, parts, length = {task.id: task for task in view.tasks}, [], 0
-    for cell in cells_in(frame):
-        parts.append(script_json(cell_view(cell, view.records(cell), tasks.get(cell.task), size)))
+    turns = range(2, view.study.turns + 1)
+    for cell in cells_in(frame[frame["turn"].eq(1)]):
+        shown = cell_view(cell, view.records(cell), tasks.get(cell.task), size)
+        later = [replace(cell, turn=turn) for turn in turns]
+        if views := [turn_view(each, view.records(each), size) for each in later]:
+            shown["turns"] = views
+        parts.append(script_json(shown))
         length += len(parts[-1])
         if length > limit:
             return ""

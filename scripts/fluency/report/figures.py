@@ -64,7 +64,8 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
     shown = [(pair, pair.gap) for pair in telling_first(analysis.contrasts) if pair.gap]
     if not shown:
         return None
-    baseline, challenger = short_names(analysis.contrasts[0].shells)
+    baseline, *others = short_names(analysis.shells_shown)
+    challenger = others[0] if len(others) == 1 else "other shell"
     reach = max(abs(100 * end) for _, gap in shown for end in gap.interval)
     limit = min(100, max(20, 5 * ceil((reach + 3) / 5)))
     rows = []
@@ -72,7 +73,7 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
         low, high = (100 * float(end) for end in gap.interval)
         rows.append(
             {
-                "name": pair.model,
+                "name": pair.name,
                 "note": f"{signed(gap.value)} ({span(gap.interval)})",
                 "gap": 100 * float(gap.value),
                 "low": low,

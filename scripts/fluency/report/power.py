@@ -21,7 +21,7 @@ from fluency.analysis.power import (
 )
 from fluency.common.errors import UserError
 from fluency.common.paths import ANSWERS, RESULTS
-from fluency.core.shells import gap_shells
+from fluency.core.shells import gap_pairs
 from fluency.core.study import Study
 from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks
@@ -43,9 +43,11 @@ def main(study: Study, results: Path = RESULTS) -> int:
     ids, sources = [task.id for task in load_tasks(study.tasks)], dict[str, tuple[Spread, bool]]()
     path = Path(results) / study.study / "cells.csv"
     for alias, cells in read_table(path).groupby("model", sort=False) if path.exists() else ():
-        gap = estimate_gap(count_outcomes(cells, ids, study.trials, gap_shells(study.shells)))
-        if gap and len(gap.paired.tasks) > 1:
-            sources[f"results of {alias}"] = gap.spread, gap.near_edge
+        for pair in (pairs := gap_pairs(study.shells)):
+            gap = estimate_gap(count_outcomes(cells, ids, study.trials, pair))
+            if gap and len(gap.paired.tasks) > 1:
+                named = f"results of {alias}" + (f", {pair[1]}" if len(pairs) > 1 else "")
+                sources[named] = gap.spread, gap.near_edge
     lines = [f"This design: {len(ids)} tasks x {study.trials} trials, one model."]
     if not sources:
         lines.append("No results of both shells yet: the spread is assumed, docs/figures.md.")

@@ -12,7 +12,7 @@ import pandas as pd
 from fluency.analysis import decision_table, simulated
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.common.files import write_atomic
-from fluency.core.shells import SHELLS
+from fluency.core.shells import EXTRA_CONDITIONS, SHELLS
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report import sentences, tables
@@ -67,9 +67,9 @@ def page_values(
     analysis: Analysis, view: StudyView, figures: Sequence[Drawing] = ()
 ) -> dict[str, Any]:
     """What the templates of report and decision record may name."""
-    provenance, contrast = view.provenance, analysis.contrasts[0]
-    baseline, challenger = (SHELLS[shell].title for shell in contrast.shells)
-    others = [shell for shell in analysis.shells_shown if shell not in contrast.shells]
+    provenance = view.provenance
+    first, *challengers = analysis.shells_shown
+    titles = " or ".join(SHELLS[shell].title for shell in challengers)
     contrasts = sentences.telling_first(analysis.contrasts)
     models = {model.model: model for model in analysis.models}
     sampling = provenance.sampling.values()
@@ -79,9 +79,8 @@ def page_values(
         "control": view.control,
         "heading": view.heading,
         "verdict": sentences.decides(analysis),
-        "question": f"Does a model write a working one-shot command more often in {challenger} "
-        f"than in {baseline}?",
-        "others": sentences.listed(sentences.short_names(others)),
+        "question": f"Does a model write a working one-shot command more often in {titles} "
+        f"than in {SHELLS[first].title}?",
         "facts": " ".join(sentences.study_sentences(analysis, view)),
         "temperatures": sorted({sent for each in sampling for sent in each.temperature_sent}),
         "in_order": all(model.order.state == "kept" for model in analysis.models),
@@ -103,9 +102,14 @@ def page_values(
         },
         "contrasts": contrasts,
         "models": [models[name] for name in dict.fromkeys(pair.model for pair in contrasts)],
-        "baseline": SHELLS[contrast.shells[0]].short_title,
-        "challenger": SHELLS[contrast.shells[1]].short_title,
-        "conditions": contrast.conditions,
+        "baseline": sentences.short_name(first),
+        "challenger": " or ".join(sentences.short_names(challengers)),
+        "conditions": [
+            extra
+            for extra in EXTRA_CONDITIONS
+            if any(extra in pair.conditions for pair in contrasts)
+        ],
+        "readings": dict.fromkeys(line for each in contrasts for line in each.words.values()),
         "plan": decision_table,
         "simulated": simulated,
         "marks": ", ".join(f"{symbol} {words}" for symbol, words in MARKS.values()),

@@ -90,7 +90,7 @@ def results(contrast: Contrast, shells: Iterable[str]) -> dict[str, str]:
     """Rates, gap, what its interval shows and what would decide it, by their headers."""
     gap = contrast.gap
     rates = {short_name(shell): rate_cell(contrast, shell) for shell in shells}
-    return {"model": contrast.model, **rates} | {
+    return {"model": contrast.name, **rates} | {
         "gap in points (95 % interval)": f"{signed(gap.value)} ({span(gap.interval)})"
         if gap
         else "n/a",
@@ -103,7 +103,7 @@ def headline_of(contrast: Contrast) -> str:
     """What one model did, in a line."""
     said, gap = claims_sentence(contrast), contrast.gap
     if gap is None:
-        return f"{contrast.model}: {said}"
+        return f"{contrast.name}: {said}"
     rates = [
         f"{percent(rate)} in {short_name(shell)}"
         for shell, rate in zip(contrast.shells, gap.paired.rates, strict=True)
@@ -226,7 +226,7 @@ def decides(analysis: Analysis) -> str:
         said.append("The models disagree.")
     elif not any(gap.supported for gap in gaps):
         said.append("Nothing here supports a change of policy.")
-    if refused := [pair.model for pair in analysis.contrasts if pair.refused]:
+    if refused := [pair.name for pair in analysis.contrasts if pair.refused]:
         said.append(f"Not compared: {listed(refused)}.")
     if any(gap.provisional for gap in gaps):
         said.append("Missing runs could still change this: finish the study before deciding.")
@@ -237,7 +237,7 @@ def _compares_nothing(analysis: Analysis) -> str:
     measured = {
         shell for m in analysis.models for shell, tally in m.tallies.items() if tally.measured
     }
-    lacking = [shell for shell in analysis.contrasts[0].shells if shell not in measured]
+    lacking = [shell for shell in analysis.shells_shown if shell not in measured]
     if not lacking:
         return "Too little was measured for a verdict: this report decides nothing."
     were = "was" if len(lacking) == 1 else "were"
@@ -267,12 +267,12 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
     for shell in dict.fromkeys(s for _, s, tally in tallies if tally.cannot_run):
         yield f"To measure {short_name(shell)}, {SHELLS[shell].install_hint}."
     # How often one of several models would be called ahead by chance; aliases are one model.
-    count = len(
-        {analysis.study.model(pair.model).id for pair in analysis.contrasts if pair.verdict}
-    )
+    verdicts = [pair for pair in analysis.contrasts if pair.verdict]
+    count = len({(analysis.study.model(pair.model).id, pair.shells) for pair in verdicts})
     if count > 1:
+        compared = "models" if all(pair.alone for pair in verdicts) else "comparisons"
         yield (
-            f"With {count} models of no true gap, one or more would be called ahead in up to "
+            f"With {count} {compared} of no true gap, one or more would be called ahead in up to "
             f"{100 * (1 - (1 - ALPHA) ** count):.0f} % of studies."
         )
     yield from map(second_look, analysis.turns)
@@ -312,7 +312,7 @@ def second_look(turns: Turns) -> str:
 
 def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:
     leans = {task.lean for task in view.tasks}
-    if len(leans) == 1 and (lean := leans.pop()) in analysis.contrasts[0].shells:
+    if len(leans) == 1 and (lean := leans.pop()) in analysis.shells_shown:
         yield (
             f"All tasks lean to {short_name(lean)} by their authors' declaration, which "
             "alone can make a gap."
@@ -375,7 +375,7 @@ def _registration(study: Study, provenance: Provenance) -> str:
 def could_change(analysis: Analysis) -> dict[str, list[str]]:
     """Model -> what would change its result, a sentence for each; nothing for models at an edge."""
     said = {
-        pair.model: [
+        pair.name: [
             *_other_definitions(pair, pair.verdict),
             *_other_tasks(pair, pair.verdict, analysis.categories),
         ]

@@ -57,7 +57,8 @@ def show(cell: Cell, results: Path = RESULTS, *, full: bool = False) -> None:
     values = {
         "view": view,
         "lexer": shell.lexer,
-        "title": f"{cell.model}, {shell.title}, {cell.task}, trial {cell.trial}",
+        "title": f"{cell.model}, {shell.title}, {cell.task}, trial {cell.trial}"
+        + (f", turn {cell.turn}" if cell.turn > 1 else ""),
         "passed": score.passed if score else None,
         "failure": (score.failure_class if score else None) or "",
         "provenance": json.dumps(view["provenance"], indent=2, ensure_ascii=False) * full,

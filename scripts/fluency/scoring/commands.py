@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from fluency.core.dialects.tree import Call, Parsed
 from fluency.core.grammar import BASH, POWERSHELL, parse
 from fluency.core.records import Composition, MadeOf, Result
-from fluency.core.shells import Grammar, Shell, other_dialect
+from fluency.core.shells import EVERYWHERE, Grammar, Shell, other_dialect
 from fluency.scoring import checks
 
 
@@ -127,6 +127,8 @@ def _kind(calls: Sequence[Call], parsed: Parsed, command: str, grammar: Grammar)
         return "delegation"
     own = {name.lower() for name in parsed.functions}
     names = {call.name for call in calls if call.name.lower() not in own}
+    if grammar == POWERSHELL:
+        names -= EVERYWHERE
     kinds = {is_cmdlet(name, grammar == POWERSHELL) for name in names}
     if not kinds:
         return "no-commands"

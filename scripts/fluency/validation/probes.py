@@ -15,9 +15,9 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import SandboxError
 from fluency.common.files import sha256, write_atomic
 from fluency.common.terminal import log_line
-from fluency.core.grammar import condition_applies
+from fluency.core.grammar import condition_applies, parse
 from fluency.core.records import Result
-from fluency.core.shells import AS_DESIGNED, SHELLS, ConditionName, other_dialect
+from fluency.core.shells import AS_DESIGNED, EVERYWHERE, SHELLS, ConditionName, other_dialect
 from fluency.core.study import Limits
 from fluency.core.task_world import expected_in, planned
 from fluency.core.tasks import Task
@@ -247,7 +247,10 @@ def must_fail_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) ->
     for shell, seed in itertools.product(filter(task.references.get, shells), seeds):
         for command in task.wrong.get(shell, ()):
             yield Probe(task.id, shell, "wrong", command, seed)
-        for command in task.references[other_dialect(SHELLS[shell]).name]:
+        other = other_dialect(SHELLS[shell])
+        for command in task.references[other.name]:
+            if {call.name for call in parse(other.grammar, command).calls} <= EVERYWHERE:
+                continue  # it is a command of both
             for condition in SHELLS[shell].conditions:
                 if not condition.unix_tools:
                     yield Probe(task.id, shell, "other-dialect", command, seed, condition.name)

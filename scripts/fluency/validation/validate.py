@@ -61,13 +61,11 @@ class ValidationReport:
         lines += [f"unsound: {problem}" for problem in self.problems]
         lines += [f"not measured: {lost}" for lost in self.not_measured]
         proven = sum(row[-1] == "sound" for row in self.rows)
-        verdict = (
-            f"{proven} of {len(self.rows)} rows sound; {plural(len(self.problems), 'problem')}"
-        )
+        said = f"{proven} of {len(self.rows)} rows sound; {plural(len(self.problems), 'problem')}"
         if self.not_measured:
-            verdict += f"; {len(self.not_measured)} could not be measured: run it again"
+            said += f"; {len(self.not_measured)} could not be measured: run it again"
         ran = f"{self.executions} executions in {self.seconds:.0f} s"
-        return "\n".join([*lines, *self.notes, f"{verdict}; {ran}"])
+        return "\n".join([*lines, *self.notes, f"{said}; {ran}"])
 
 
 def add_row(
@@ -107,8 +105,8 @@ def add_row(
     report.not_measured += [
         f"{about}, world {f.probe.seed}: {f.probe.command}: {f.why}" for f in lost
     ]
-    verdict = "UNSOUND" if problems else "not measured" if lost else "sound"
-    report.rows.append((task, shell, *cells, verdict))
+    state = "UNSOUND" if problems else "not measured" if lost else "sound"
+    report.rows.append((task, shell, *cells, state))
 
 
 def slowest_s(findings: Iterable[ProbeResult]) -> float | None:

@@ -49,9 +49,24 @@ def slice_processors(profile: str) -> int:
 
 def run_on_cluster(profile: str, loaded: LoadedStudy, arguments: Sequence[str]) -> int:
     """Measure a study with a profile's cluster; Snakemake's exit code."""
+    shutil.rmtree(ROOT / "logs" / loaded.study.study, ignore_errors=True)
+    for turn in range(1, loaded.study.turns + 1):
+        # Asked as the whole study, a later turn would execute a lost one before it here.
+        upto = [f"turns={turn}"] if loaded.study.turns > 1 else []
+        if code := _measure_turn(profile, loaded, [*arguments[:1], *upto, *arguments[1:]]):
+            return code
+    return run_snakemake(snakemake_command(loaded, *arguments))
+
+
+def _measure_turn(profile: str, loaded: LoadedStudy, arguments: Sequence[str]) -> int:
+    """Ask here, and execute and score on the nodes; an exit code.
+
+    Args:
+        arguments: `--config` and its values, among them the last turn, and what else is passed on.
+    """
     logs = ROOT / "logs" / loaded.study.study
-    shutil.rmtree(logs, ignore_errors=True)
-    jobs = list(jobs_to_run(loaded))
+    values = [value for value in arguments[1:] if value.startswith("turns=")]
+    jobs = list(jobs_to_run(loaded, *(["--config", *values] if values else [])))
     rules = {job.rule for job in jobs}
     if "generate" in rules:
         asked = run_snakemake(snakemake_command(loaded, *arguments, "--until", "generate"))
@@ -74,7 +89,7 @@ def run_on_cluster(profile: str, loaded: LoadedStudy, arguments: Sequence[str]) 
             for text in dict.fromkeys(log.read_text(encoding="utf-8") for log in found):
                 log_line(text.strip())
             return code
-    return run_snakemake(snakemake_command(loaded, *arguments))
+    return 0
 
 
 def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) -> int:

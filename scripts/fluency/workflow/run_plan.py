@@ -42,9 +42,9 @@ class Job(NamedTuple):
     cell: Cell | None
 
 
-def jobs_to_run(loaded: LoadedStudy) -> Iterator[Job]:
-    """The jobs that a run would do."""
-    command = snakemake_command(loaded, "--dry-run", "--logger-fluency-plan")
+def jobs_to_run(loaded: LoadedStudy, *arguments: str) -> Iterator[Job]:
+    """The jobs that a run with these arguments of Snakemake would do."""
+    command = snakemake_command(loaded, *arguments, "--dry-run", "--logger-fluency-plan")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stderr, end="", file=sys.stderr)

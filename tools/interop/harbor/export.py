@@ -15,16 +15,18 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fluency.cli import exit_code_of
-from fluency.common.files import pretty_json, write_atomic
+from fluency.common.files import plain_files, pretty_json, write_atomic
 from fluency.common.paths import ROOT, SANDBOX, TASKS
 from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Study, read_study
 from fluency.core.task_world import planned, world_for
 from fluency.core.tasks import Task, load_tasks
-from fluency.execution.image import build_arguments
+from fluency.execution.archives import source_of
+from fluency.execution.image import build_arguments, layer
 from fluency.execution.image_content import SOURCES
 from fluency.execution.protocol import Invocation, encode
 from fluency.export import check_empty
@@ -59,7 +61,7 @@ _STUBS = {
 def export_tasks(study: Study, folder: Path) -> None:
     """Write `<task>-<shell>/` for each published task and shell of a study into an empty folder.
 
-    Without tasks that leave a repository, which the verifier cannot read.
+    Without tasks that leave a repository, which the verifier cannot read, or lack a reference.
     """
     check_empty(folder)
     for task in load_tasks(study.tasks):
@@ -67,7 +69,7 @@ def export_tasks(study: Study, folder: Path) -> None:
         reads_git = any("git" in (wanted or ()) for one in states for wanted in one.values())
         if reads_git or not (TASKS / task.id).is_dir():
             continue
-        for shell in study.shells:
+        for shell in filter(task.references.get, study.shells):
             for name, data in task_files(task, SHELLS[shell], study):
                 write_atomic(folder / f"{task.id}-{shell}" / name, data)
             for script in ("solution/solve.sh", "tests/test.sh"):
@@ -149,7 +151,12 @@ def environment(shell: str, world: bytes) -> Iterator[tuple[str, bytes | str]]:
     head, _ = (SANDBOX / "Dockerfile").read_text(encoding="utf-8").split("ENTRYPOINT ")
     for name, value in build_arguments(shell).items():
         head = re.sub(rf"^ARG {name}=.*", f'ARG {name}="{value}"', head, flags=re.M)
-    yield "environment/Dockerfile", head + TAIL
+    with TemporaryDirectory() as folder:
+        lines = layer(SHELLS[shell], source_of(shell), Path(folder))
+        for path in plain_files(Path(folder)):
+            yield f"environment/{path.relative_to(folder)}", path.read_bytes()
+            lines.append(f"RUN chmod 0755 {SHELLS[shell].argv[0]}")
+    yield "environment/Dockerfile", head + "".join(f"{line}\n" for line in lines) + TAIL
     for name in SOURCES:
         if name != "Dockerfile":
             yield f"environment/{name}", (SANDBOX / name).read_bytes()

@@ -8,7 +8,6 @@ from fluency.core.records import Answer, Request
 from fluency.generation.providers.chat import ChatProvider
 from fluency.generation.providers.messages import BedrockProvider, MessagesProvider, VertexProvider
 from fluency.generation.providers.sdk_provider import Provider
-from fluency.generation.reply import MessageParts
 from fluency.generation.request import request_key
 
 PROVIDERS: dict[str, type[Provider]] = {
@@ -19,16 +18,11 @@ PROVIDERS: dict[str, type[Provider]] = {
 }
 
 
-def read_reply(request: Request, message: Any) -> MessageParts:
-    """A decoded reply to a request, read by the request's wire; Failure if it is not an answer."""
-    return PROVIDERS[request.wire].read(message, request.tool)
-
-
 def answer_to(request: Request, message: Any, **stated: Any) -> Answer:
     """The answer that a decoded reply is; Failure if it is not one.
 
     Args:
         stated: the fields that neither request nor message gives.
     """
-    parts = vars(read_reply(request, message))
+    parts = vars(PROVIDERS[request.wire].read(message, request.tool))
     return Answer(request_key=request_key(request), request=request, **parts, **stated)

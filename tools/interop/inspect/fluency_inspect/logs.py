@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from functools import reduce
 from operator import add
@@ -25,6 +26,7 @@ from inspect_ai.log import (
 )
 from inspect_ai.model import (
     ChatCompletionChoice,
+    ChatMessage,
     ChatMessageAssistant,
     ChatMessageUser,
     GenerateConfig,
@@ -42,6 +44,7 @@ from fluency.core.study import Cell, ModelConfig
 from fluency.core.study_view import StudyView
 from fluency.core.table import CellRecords, Row
 from fluency.export import FORMATS
+from fluency.generation.conversation import message
 from fluency_inspect.verdict import score_of
 
 HEADLINE = "passed"
@@ -84,12 +87,14 @@ def write_logs(view: StudyView, name: str, origin: str, folder: Path) -> list[Pa
 
 def _log(view: StudyView, name: str, origin: str, model: ModelConfig) -> EvalLog | None:
     """A model's samples with Inspect's own metrics over them; None if it has no answer yet."""
-    cells = [cell for cell in view.cells if cell.model == model.alias]
+    cells = [cell for cell in view.cells if cell.model == model.alias and cell.turn == 1]
     samples, config = [], GenerateConfig()
     for cell in cells:
         row, records = view.row(cell), view.records(cell)
         if row.outcome is not None:
-            samples.append(_sample(f"{name}/{cell.path}", model.id, cell, row, records))
+            sample = _sample(f"{name}/{cell.path}", model.id, cell, row, records)
+            sample.messages += _later_messages(view, cell)
+            samples.append(sample)
         if records.generation:  # every request of a model has the same
             sent = records.generation.answer.request.model_dump(include=_SENT)
             config = GenerateConfig(**sent)
@@ -133,6 +138,17 @@ def _log(view: StudyView, name: str, origin: str, model: ModelConfig) -> EvalLog
     return log
 
 
+def _later_messages(view: StudyView, cell: Cell) -> list[ChatMessage]:
+    """What a first answer's model was shown and answered after it; the score is of the first."""
+    said: list[ChatMessage] = []
+    for turn in range(2, view.study.turns + 1):
+        made = view.records(replace(cell, turn=turn)).generation
+        if made and not made.ended and (earlier := made.answer.request.earlier) and earlier.shown:
+            said.append(ChatMessageUser(content=message(earlier.shown, cell.shell)))
+            said.append(ChatMessageAssistant(content=made.answer.text, source="generate"))
+    return said
+
+
 def _sample_id(cell: Cell) -> str:
     """A sample is a task in a shell; its epochs are the trials."""
     return f"{cell.task}/{cell.shell}"
@@ -150,7 +166,7 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
     usage = _usage(row, answer)
     started = parse_time(row.asked_utc)
     prompt = answer.request.prompt if answer else ""
-    message = ChatMessageAssistant(
+    reply = ChatMessageAssistant(
         content=answer.text if answer else "",
         model=row.model_echoed or model_id,
         source="generate",
@@ -176,10 +192,10 @@ def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords
         epoch=cell.trial,
         input=prompt,
         target=expected if answer else "",
-        messages=[ChatMessageUser(content=prompt), message],
+        messages=[ChatMessageUser(content=prompt), reply],
         output=ModelOutput(
             model=row.model_echoed or model_id,
-            choices=[ChatCompletionChoice(message=message, stop_reason=_STOPS[row.outcome])],
+            choices=[ChatCompletionChoice(message=reply, stop_reason=_STOPS[row.outcome])],
             usage=usage,
             time=row.t_gen_s,
             metadata=server,
