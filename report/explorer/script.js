@@ -90,7 +90,7 @@
     table.append(columnsHead());
     for (const [alias, id] of data.models) {
       const body = make("tbody");
-      const heading = make("tr", { class: "model" }, make("th", { scope: "rowgroup", colspan: String(2 + data.shells.length) },
+      const heading = make("tr", { class: "model" }, make("th", { scope: "rowgroup", colspan: String(1 + data.shells.length + data.contrasts.length) },
         alias, make("span", { class: "id" }, id === alias ? "" : id)));
       body.append(heading);
       for (const [task, category] of data.tasks) {

@@ -86,7 +86,7 @@ def test_third_shell_is_measured_and_reported(studied):
     assert cells.loc[UNSOLVED, "failure_class"] == "invented-command"
     assert frame[frame["shell"] == "bash"]["passed"].all()
     report = (studied.root / "results/test/report.md").read_text()
-    assert "more often in PowerShell 7 than in Bash?" in report
+    assert "more often in PowerShell 7 or Zsh than in Bash?" in report
     assert re.search(r"\| 100\.0 % \(3/3\) .*\| 66\.7 % \(2/3\) ", report)
     assert LINE in details_of(studied.root / "results/test/explorer.html")
 
