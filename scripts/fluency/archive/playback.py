@@ -66,8 +66,8 @@ FIELDS: Mapping[type[FrozenModel], Mapping[Kind, str]] = {
         "code": "task_sha256 provenance",
     },
     WorldScore: {
-        "recomputed": "seed condition reading exit_ok structural content passed wall_s",
-        "worded": "why expected left unasked",
+        "recomputed": "seed condition reading exit_ok structural content passed unasked wall_s",
+        "worded": "why expected left",
     },
     Control: {"recomputed": "runs", "stated": "not_measured"},
     ControlRun: {
