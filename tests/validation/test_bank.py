@@ -23,6 +23,7 @@ PROMPTS = {
     "easy-20": "fafa574ca1ea4869dc2156ff3ef0196adc5e2dafe497d70682a30b1889b25d0f",
     "full-60": "de6e75cc00946f6381c02d4d6214ad4e572d2cbeabf7b5b4ba32ebb1dd16e929",
     "demanding": "7e1541ff3b5cf9eaaed86023ff4db3881ee03d93651f36d9162702ed273eb0fb",
+    "everyday": "cf83aead136643882350c022f7faba465d86ba8601d32d0e303cb247429ceec7",
 }
 """What models are asked, by set. With another prompt raise the task's version."""
 
@@ -82,7 +83,8 @@ def test_hidden_files_do_not_decide_where_the_prompt_is_silent(seed):
         world = world_for(task, seed)
 
         def shown(path: str, prompt: str = task.prompt) -> bool:
-            return not any(name[0] == "." and name not in prompt for name in path.split("/"))
+            names = path.removeprefix(".git/").split("/")  # git itself reads its folder
+            return not any(name[0] == "." and name not in prompt for name in names)
 
         files = {path: data for path, data in world.files.items() if shown(path)}
         seen = replace(world, files=files, dirs=tuple(filter(shown, world.dirs)))
@@ -118,7 +120,9 @@ def test_changing_task_has_wrong_commands_of_each_kind(name, shell):
     kinds = set()
     for line in wrong:
         left = line.judgement().left
-        touched = {one.path for one in line.result.state or () if one.kind != "absent"} & files
+        made = [one.path for one in line.result.state or () if one.kind != "absent"]
+        touched = {path for path in files if any(f"{one}/".startswith(f"{path}/") for one in made)}
+        touched |= set(line.result.helpers_ended)
         only_more = len(left) == 1 and "has other files" in left[0]
         if left and line.result.exit_code == 0:
             kinds.add("none" if not touched else "more" if only_more else "other")

@@ -9,7 +9,7 @@ import zlib
 import pytest
 
 from fluency.common.paths import ROOT
-from fluency.world import Builder, Commit, World, build_world, read_repository
+from fluency.world import Builder, Commit, World, build_world, history, read_repository
 from fluency.world.repository import MOST_PATHS, repository
 
 HASH = "a5107689e91c4f4bc326567f480b03df8c98653670ebc1fbc9f6a5317242cecf"
@@ -75,6 +75,17 @@ def test_git_takes_the_repository_and_is_read_again(tmp_path):
     assert found["refs/tags/v2"] == main
     shown = git("ls-tree", "-r", "--format=%(path) %(objectname)", "HEAD").splitlines()
     assert sorted(f"{path} {name}" for path, name in main["files"].items()) == sorted(shown)
+
+
+def test_history_follows_first_parents():
+    git = {name.removeprefix(".git/"): data for name, data in seeded().under(".git").items()}
+    found = history(git, "refs/heads/side")
+    assert [one["message"].split("\n")[0] for one in found] == [
+        "Add a page",
+        "Rename the project",
+        "Start",
+    ]
+    assert found[0] == read_repository(git)["refs/heads/side"]
 
 
 def test_read_repository_refuses_damage():

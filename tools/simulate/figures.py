@@ -15,7 +15,7 @@ from tools.simulate.scenarios import SCENARIOS
 from tools.simulate.studies import Studies, passing, population, studies
 
 Row = dict[str, Any]
-SIZES = (20, 60, 68, 148)
+SIZES = (20, 60, 68, 170)
 """Of the bank's sets."""
 CASES = ((0.5, 0.10), (0.7, 0.10), (0.9, -0.10), (0.7, 0.05), (0.9, 0.05), (0.7, 0.0), (0.9, 0.0))
 

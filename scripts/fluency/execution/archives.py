@@ -38,7 +38,7 @@ def install_hint(shell: str) -> str:
     if (archive := SHELLS[shell].install.archive) is None:
         return SHELLS[shell].install_hint
     needed = file_name(archive)
-    there = sorted(ROOT.glob(re.split(r"[-\d]*\d", archive.file)[0] + "-*.t*gz"))
+    there = sorted(ROOT.glob(re.split(r"\d", archive.file)[0].rstrip("-") + "-*.t*gz"))
     how = f"put {needed} beside {'the Makefile' if archive.variable else SHELLS[shell].file}"
     if not archive.variable:
         return f"{how}, then `make image`"

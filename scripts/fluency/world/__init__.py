@@ -20,7 +20,8 @@ from fluency.world.model import (
     WorldError,
     gzipped,
 )
-from fluency.world.repository import Commit, read_repository
+from fluency.world.repository import Commit, history, read_repository
 
 __all__ = ["FINDINGS", "JOB", "PORT", "Builder", "Commit", "Finding", "HelperSpec", "Job", "Route"]
-__all__ += ["When", "World", "WorldError", "blob_name", "build_world", "gzipped", "read_repository"]
+__all__ += ["When", "World", "WorldError", "blob_name", "build_world", "gzipped", "history"]
+__all__ += ["read_repository"]

@@ -56,6 +56,10 @@ class Builder:
         if "/" in path:
             self.folder(path.rsplit("/", 1)[0], any_name=any_name)
 
+    def clear(self) -> None:
+        """Take every file and folder out: for a world that is a repository of its own."""
+        self.files, self.dirs, self.ages = {}, set(), {}
+
     def folder(self, path: str, *, any_name: bool = False) -> None:
         """Add a folder and its parents, where they are missing. Names as in `file`."""
         for name in accumulate(path.split("/"), "{}/{}".format):

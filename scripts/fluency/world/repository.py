@@ -123,7 +123,7 @@ def read_repository(files: Mapping[str, bytes]) -> dict[str, Any]:
                 refs.pop("HEAD", None)
                 commits, left = dict[bytes, dict[str, Any]](), MOST_PATHS
                 for name in set(refs.values()):
-                    commits[name], entries = _commit(repo, name, left)
+                    commits[name], entries = _commit(repo.object_store, name, left)
                     left -= 1 + entries
                     if left <= 0:
                         raise ValueError(f"more than {MOST_PATHS} paths")
@@ -136,15 +136,31 @@ def read_repository(files: Mapping[str, bytes]) -> dict[str, Any]:
     return {"HEAD": head, "index": index, **found}
 
 
+def history(files: Mapping[str, bytes], ref: str) -> list[dict[str, Any]]:
+    """A ref's commits by first parents, newest first, as `read_repository` gives them."""
+    from dulwich.object_store import MemoryObjectStore
+    from dulwich.objects import ShaFile
+
+    store: Any = MemoryObjectStore()
+    for path, data in files.items():
+        if path.startswith("objects/"):
+            store.add_object(ShaFile.from_file(io.BytesIO(data)))
+    found, at = list[dict[str, Any]](), files[ref].strip()
+    while at:
+        found.append(_commit(store, at, MOST_PATHS)[0])
+        at = "".join(found[-1]["parents"][:1]).encode()
+    return found
+
+
 def _check_size(packed: bytes) -> None:
     """ValueError for an object that is larger than what is read."""
     if len(zlib.decompressobj().decompress(packed, MOST_BYTES)) == MOST_BYTES:
         raise ValueError(f"an object of {MOST_BYTES} bytes or more")
 
 
-def _commit(repo: Any, name: bytes, most: int) -> tuple[dict[str, Any], int]:
+def _commit(store: Any, name: bytes, most: int) -> tuple[dict[str, Any], int]:
     """A commit, and how many entries its tree has: at most so many are read."""
-    one, store = repo[name], repo.object_store
+    one = store[name]
     inside = list(islice(store.iter_tree_contents(one.tree, include_trees=True), most))
     said = {
         "id": name.decode(),
