@@ -19,7 +19,7 @@ from tools.pages import filled
 
 EXAMPLE = ROOT / "example"
 TITLE = "Two small open models in Bash and PowerShell"
-DATE = "2026-11-26"
+DATE = "2026-11-28"
 CELL = "qwen-1.5b/pwsh/gateway-pid/1"
 """The right process id under the header of a table."""
 WIDTH, HEIGHT = 1200, 1320
