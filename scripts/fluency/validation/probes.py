@@ -86,6 +86,10 @@ DIGEST x
 2026-01-31T00:00:00Z x
 x.service x
 2026-01-31 1
+1000
+x@1 x
+1: x
+0000000000000000000000000000000000000000
 """.replace("DIGEST", "0" * 64).splitlines()
 """Lines of which each task's structure accepts one, and no task has any as its answer."""
 
