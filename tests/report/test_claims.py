@@ -23,7 +23,7 @@ from tests.synthetic_tables import make_frame, make_study, make_tasks
 STUDIES = 150
 KINDS = ("mixed", "floor", "ceiling", "flat", "one", "apart", "apart", "noise", "turned")
 NUMBER = r"[+−]?\d+\.\d"
-BOTH = ["bash", "pwsh"]
+TITLES = {"bash": "Bash", "pwsh": "PowerShell", "zsh": "Zsh"}
 SPAN = re.compile(rf"({NUMBER}) to ({NUMBER})")
 
 
@@ -53,14 +53,14 @@ def made_study(seed: int, again: int = 0):
         for task in tasks:
             easy = rng.betavariate(0.5, 0.5)
             for shell in shells:
-                is_pwsh = shell == "pwsh"
+                is_pwsh, side = shell == "pwsh", {"pwsh": 1, "zsh": -1}.get(shell, 0)
                 rates[model.alias, task.id, shell] = {
                     "mixed": easy,
                     "floor": 0.03,
                     "ceiling": 0.96,
                     "flat": float(easy > 0.5),
                     "one": float((easy > 0.5) != (task.id == odd and is_pwsh)),
-                    "apart": easy + lift * is_pwsh,
+                    "apart": easy + lift * side,
                     "noise": rng.random(),
                     "turned": float(is_pwsh == bool(again)),
                 }[kind]
@@ -104,46 +104,48 @@ def interval_of(differences: list[Fraction], means: list[Fraction], reach: int):
     return tuple(100 * min(reach, max(-reach, end)) for end in ends)
 
 
-def provisional(frame, study, tasks: int, low: float, high: float) -> bool:
+def provisional(frame, shells, study, tasks: int, low: float, high: float) -> bool:
     """Whether a claim or the row fails where all missing trials go one way or the other."""
     whole, ends, held = frame.copy(), [], True
+    first, other = shells
     if not frame["status"].eq("missing").any():
         return False
-    for winner in BOTH:
+    for winner in shells:
         lost = frame["status"].eq("missing")
         whole.loc[lost, "passed"] = frame["shell"].eq(winner)[lost]
         rates = rates_of(whole.assign(status="measured"), study.trials)
-        gaps = [rates["pwsh"][task] - rates["bash"][task] for task in rates["bash"]]
+        gaps = [rates[other][task] - rates[first][task] for task in rates[first]]
         assert len(gaps) == tasks
         ends.append(mean(gaps))
-        means = [mean([*rates[shell].values()]) for shell in BOTH]
+        means = [mean([*rates[shell].values()]) for shell in shells]
         a, b = (round(end, 1) for end in interval_of(gaps, means, 1))
         near, held_near = max(abs(a), abs(b)), max(abs(low), abs(high))
         held &= not ((low > 0 and a <= 0) or (high < 0 and b >= 0))
         held &= not ((low >= 10 and a < 10) or (high <= -10 and b > -10))
         held &= not ((held_near < 5 <= near) or (held_near < 10 <= near))
     rates = rates_of(frame, study.trials)
-    kept = rates["bash"].keys() & rates["pwsh"].keys()
-    ends.append(mean([rates["pwsh"][task] - rates["bash"][task] for task in kept]))
+    kept = rates[first].keys() & rates[other].keys()
+    ends.append(mean([rates[other][task] - rates[first][task] for task in kept]))
     places = {
         (20 * end >= 1) + (10 * end >= 1) - (20 * end <= -1) - (10 * end <= -1) for end in ends
     }
     return not held or len(places) > 1
 
 
-def gap_interval_of(frame, trials: int) -> tuple[float, float] | None:
+def gap_interval_of(frame, shells, trials: int) -> tuple[float, float] | None:
     rates = rates_of(frame, trials)
-    bash, pwsh = rates.get("bash", {}), rates.get("pwsh", {})
-    tasks = bash.keys() & pwsh.keys()
+    first, other = (rates.get(shell, {}) for shell in shells)
+    tasks = first.keys() & other.keys()
     if not tasks:
         return None
-    means = [mean([own[task] for task in tasks]) for own in (bash, pwsh)]
-    return interval_of([pwsh[task] - bash[task] for task in tasks], means, 1)
+    means = [mean([own[task] for task in tasks]) for own in (first, other)]
+    return interval_of([other[task] - first[task] for task in tasks], means, 1)
 
 
-def expected_claims(low: float, high: float, edge: str | None, is_supported: bool) -> str:
+def expected_claims(shells, low: float, high: float, edge: str | None, is_supported) -> str:
     """What may be said of a printed interval, less what the decision table says then."""
-    who = "PowerShell is ahead" if low > 0 else "Bash is ahead" if high < 0 else ""
+    first, other = (f"{TITLES[shell]} is ahead" for shell in shells)
+    who = other if low > 0 else first if high < 0 else ""
     near = max(abs(low), abs(high))
     size = "less than 5 points" if near < 5 else "less than 10 points" if near < 10 else ""
     if low >= 10 or high <= -10:
@@ -182,8 +184,13 @@ def test_pages_claim_what_the_printed_interval_shows(part, only_claims):
         page = render("sections/results.md.j2", {"results": result_rows(analysis)})
         rows = {line.split("|")[1].strip(): line for line in page.splitlines()}
         first, ahead, is_any_supported = decides(analysis), set(), False
-        for pair in analysis.contrasts:
-            found = gap_interval_of(frame[frame["model"] == pair.model], study.trials)
+        others = study.shells[1:]
+        designed = [(model.alias, ("bash", other)) for model in study.models for other in others]
+        for pair, (model, shells) in zip(analysis.contrasts, designed, strict=True):
+            assert (pair.model, pair.shells) == (model, shells)
+            two = frame[(frame["model"] == model) & frame["shell"].isin(shells)]
+            name = f"{model}, {TITLES[shells[1]]}" if len(others) > 1 else model
+            found = gap_interval_of(two, shells, study.trials)
             if pair.gap is None or found is None:
                 assert pair.gap is None and found is None
                 continue
@@ -191,10 +198,8 @@ def test_pages_claim_what_the_printed_interval_shows(part, only_claims):
             low, high = map(value, ends)
             assert (low, high) == pytest.approx(found, abs=0.0501), seed
             shown = " to ".join(ends)
-            row = rows[pair.model]
-            *_, gap, claims, _ = next(
-                r for r in page_header(analysis)["rates"] if r[0] == pair.model
-            )
+            row = rows[name]
+            *_, gap, claims, _ = next(r for r in page_header(analysis)["rates"] if r[0] == name)
             for text in (row, gap, headline_of(pair), figure.alt, figure.svg):
                 assert shown in text, seed
             if pair.verdict is None:
@@ -204,23 +209,24 @@ def test_pages_claim_what_the_printed_interval_shows(part, only_claims):
             edge = "easy" if min(rates) >= Fraction(9, 10) else None
             edge = "hard" if max(rates) <= Fraction(1, 10) else edge
             supported = expected_support(low, high, pair.gap.value)
-            said = expected_claims(low, high, edge, supported)
-            held = provisional(frame[frame["model"] == pair.model], study, len(tasks), low, high)
+            said = expected_claims(shells, low, high, edge, supported)
+            held = provisional(two, shells, study, len(tasks), low, high)
             assert pair.verdict.provisional == held, seed
             assert claims.startswith("On what was measured: " * held + said), (seed, claims)
             assert supported or claims.endswith(said)
             for text in (row, headline_of(pair), figure.alt, first):
                 assert claims in text, (seed, claims)
             assert shown in first
-            who = re.match("PowerShell|Bash", said)
-            if who:
-                ahead.add(who[0])
+            if who := re.match("|".join(TITLES.values()), said):
+                ahead.add((shells, who[0]))
             is_any_supported |= supported
-            is_proposed = not _lines(pair)["changes"].startswith("Nothing is proposed")
-            assert is_proposed == (supported or held), seed
-        assert ("models disagree" in first) == (len(ahead) == 2)
+            lines = _lines(pair)
+            is_proposed = not lines["changes"].startswith("Nothing is proposed")
+            assert (lines["model"], is_proposed) == (name, supported or held), seed
+        disagree = len(ahead) > len({shells for shells, _ in ahead})
+        assert ("models disagree" in first) == disagree, seed
         is_nothing = any(pair.verdict for pair in analysis.contrasts) and not is_any_supported
-        assert ("supports a change of policy" in first) == (is_nothing and len(ahead) < 2)
+        assert ("supports a change of policy" in first) == (is_nothing and not disagree)
 
 
 def test_compare_prints_the_interval_of_each_change(tmp_path, zsh):
@@ -236,11 +242,17 @@ def test_compare_prints_the_interval_of_each_change(tmp_path, zsh):
         for part in re.split("^## ", page, flags=re.MULTILINE)[1 : 1 + len(study.models)]:
             model = part.split("\n")[0]
             both = [rates_of(frame[frame["model"] == model], study.trials) for frame in frames]
-            rows = dict(re.findall(r"^\| (gap|Bash|PowerShell)\b.*?\|(.*)\|$", part, re.MULTILINE))
-            for title, shells in (("Bash", ["bash"]), ("PowerShell", ["pwsh"]), ("gap", BOTH)):
+            named = rf"^\| (gap of (?:the shells|\w+)|{'|'.join(TITLES.values())})\b.*?\|(.*)\|$"
+            rows = dict(re.findall(named, part, re.MULTILINE))
+            gaps = {f"gap of {TITLES[other]}": ("bash", other) for other in study.shells[1:]}
+            if len(gaps) == 1:
+                gaps = {"gap of the shells": ("bash", "pwsh")}
+            wanted = {TITLES[shell]: (shell,) for shell in study.shells} | gaps
+            assert [*rows] == [*wanted]
+            for title, shells in wanted.items():
                 kept = set.intersection(*(set(of.get(s, {})) for of in both for s in shells))
                 before, after = (
-                    {t: of[shells[-1]][t] - (of["bash"][t] if title == "gap" else 0) for t in kept}
+                    {t: of[shells[-1]][t] - (of["bash"][t] if title in gaps else 0) for t in kept}
                     for of in both
                 )
                 means = [mean([of[s][t] for t in kept]) for of in both for s in shells]
@@ -257,14 +269,18 @@ def test_compare_prints_the_interval_of_each_change(tmp_path, zsh):
 
 
 def test_analysis_swaps_with_the_shells_and_ignores_the_order_of_tasks(only_claims):
-    swap = {"bash": "pwsh", "pwsh": "bash"}
     sides = {"challenger": "baseline", "baseline": "challenger"}
     for seed in range(30):
         study, tasks, frame = made_study(seed)
-        swapped = analyse(frame.assign(shell=frame["shell"].replace(swap)), study, tasks)
         mixed = analyse(frame.sample(frac=1, random_state=seed), study, tasks[::-1])
-        pairs = [each.contrasts for each in (analyse(frame, study, tasks), swapped, mixed)]
-        for one, two, three in zip(*pairs, strict=True):
+        swapped = {}
+        for other in study.shells[1:]:
+            shells = frame["shell"].replace({"bash": other, other: "bash"})
+            swapped[other] = analyse(frame.assign(shell=shells), study, tasks)
+        pairs = zip(analyse(frame, study, tasks).contrasts, mixed.contrasts, strict=True)
+        for place, (one, three) in enumerate(pairs):
+            two = swapped[one.shells[1]].contrasts[place]
+            assert one.shells == two.shells == three.shells
             assert one.refused == three.refused
             if one.gap:
                 assert one.gap.band == three.gap.band

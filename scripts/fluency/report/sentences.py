@@ -221,8 +221,8 @@ def decides(analysis: Analysis) -> str:
         return _compares_nothing(analysis)
     gaps = [pair.verdict for pair in compared if pair.verdict]
     said = [headline_of(pair) for pair in compared]
-    sides = {gap.ahead for gap in gaps} - {None}
-    if len(sides) > 1:
+    sides = {(p.shells, gap.ahead) for p, gap in zip(compared, gaps, strict=True) if gap.ahead}
+    if len(sides) > len({shells for shells, _ in sides}):
         said.append("The models disagree.")
     elif not any(gap.supported for gap in gaps):
         said.append("Nothing here supports a change of policy.")
