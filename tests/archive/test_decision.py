@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from markdown_it import MarkdownIt
@@ -23,6 +22,7 @@ from fluency.core.shells import DESIGN_SHELLS
 from tests.archive.hostile import put, rewritten
 from tests.archive.hostile import record as edit_of
 from tests.archive.test_verify import EXECUTION, SCORE
+from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
 
 
 @pytest.fixture(scope="module")
@@ -143,12 +143,15 @@ def test_record_proposes_only_supported_band(proposed, archive, tmp_path, monkey
 
 
 @pytest.mark.parametrize("band", BANDS)
-def test_unresolved_verdict_changes_nothing(band):
+def test_unresolved_verdict_changes_nothing(band, monkeypatch):
+    study, tasks = make_study(), make_tasks()
+    (pair,) = analyse(make_frame(study, tasks, random_passes()), study, tasks).contrasts
     words = band_words(DESIGN_SHELLS)
 
     def lines(resolved: bool, provisional: bool = False):
-        gap = SimpleNamespace(band=band, provisional=provisional, supported=resolved)
-        return _lines(SimpleNamespace(model="m", verdict=gap, words=words))
+        for name, said in (("band", band), ("provisional", provisional), ("supported", resolved)):
+            monkeypatch.setattr(GapEstimate, name, said)
+        return _lines(pair)
 
     sure, unsure, unfinished = lines(True), lines(False), lines(True, provisional=True)
     assert unfinished["changes"].startswith("Nothing yet")

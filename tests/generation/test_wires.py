@@ -16,7 +16,7 @@ from fluency.generation.budget import upper_bound_usd
 from fluency.generation.failure import Failure, RetryPolicy
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS
-from fluency.generation.request import request_for
+from fluency.generation.request import planned_after, request_for
 from tests.generation import studies
 from tests.generation.endpoint import ANSWERS, BILLED, SLOW, TROUBLES, Reply, error, message
 from tests.generation.studies import KEY, MODELS, SUFFIX, ask, cells_of, generator_of
@@ -269,7 +269,8 @@ def test_request_carries_what_was_said_after_the_prompt(wire, interface, endpoin
     first = request_for(study, cell, "List.")
     assert "follow_up" not in first.model_dump(mode="json")
     kind = "chat" if wire == "chat" else "messages"
-    request = first.model_copy(update={"follow_up": FOLLOW_UPS[kind, interface]})
+    planned = planned_after(first, "a" * 64)
+    request = planned.model_copy(update={"follow_up": FOLLOW_UPS[kind, interface]})
     answers = [generator.generate(cell, one, "0" * 64).answer for one in (first, request)]
     user = {"role": "user", "content": "List."}
     sent = [seen.body["messages"] for seen in endpoint.requests]
