@@ -197,7 +197,7 @@ def windows_powershell(contrast: Contrast) -> str:
         return ""
     return (
         f"Of {found.total()} PowerShell answers that passed without Unix programs, {found[True]} "
-        f"use what Windows PowerShell 5.1 lacks; {found[None]} are not decided."
+        f"use what Windows PowerShell 5.1 lacks; not decided: {found[None]}."
     )
 
 
