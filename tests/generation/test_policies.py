@@ -246,8 +246,8 @@ def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
     said = {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells}
     assert said == {PREAMBLE}
     assert PREAMBLE == (
-        "The current directory is the root of a Rust cargo workspace on a Linux machine. The usual "
-        "Linux command-line tools are installed, interpreters of other languages are not. All "
-        "paths are relative to it. Write only the requested output to standard output, and exit "
+        "The current directory is the root of a Rust cargo workspace on a Linux machine. All "
+        "paths are relative to it. The usual Linux command-line tools are installed, interpreters "
+        "of other languages are not. Write only the requested output to standard output, and exit "
         "with status 0."
     )
