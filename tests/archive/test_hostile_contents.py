@@ -78,7 +78,7 @@ def opened(path: Path) -> str:
 def decided(path: Path) -> str:
     with unpacked(path) as files:
         archived = read_archived_study(files)
-        report = VerifyReport(path, files.sha256, files.manifest, archived.source)
+        report = VerifyReport(path, files.sha256, files.manifest, files.source)
         return decision._text(archived.view(Provenance()), "t", "2026-11-23", report, path)
 
 
