@@ -9,9 +9,8 @@ older than what was made of it.
 
 import re
 
-from fluency.core.study import Cell
 from fluency.workflow.pipeline import open_pipeline
-from fluency.workflow.snakemake_internals import model_resources, of_wildcards
+from fluency.workflow.snakemake_internals import model_resources, of_cell
 
 
 configfile: "config.yaml"
@@ -64,12 +63,12 @@ rule image:
 rule generate:
     """Ask the model for one command, or take its answer from the store."""
     input:
-        unpack(lambda wildcards: P.loaded.before(Cell(*wildcards))),
+        unpack(of_cell(P.loaded.before)),
     output:
         f"results/generations/{CELL}.json",
     log:
         f"{LOGS}/generations/{CELL}.log",
-    priority: of_wildcards(lambda wildcards: P.study.priority(Cell(*wildcards)))
+    priority: of_cell(P.study.priority)
     resources:
         **model_resources(P.study),
     params:
@@ -83,7 +82,7 @@ rule execute:
     input:
         image=rules.image.output,
         generation=rules.generate.output,
-        before=lambda wildcards: P.loaded.before(Cell(*wildcards)).get("execution", []),
+        before=of_cell(lambda cell: P.loaded.before(cell).get("execution", [])),
     output:
         f"results/executions/{CELL}.json",
     log:

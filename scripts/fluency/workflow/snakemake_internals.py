@@ -42,7 +42,7 @@ from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.core.loaded_study import LoadedStudy
-from fluency.core.study import Study
+from fluency.core.study import Cell, Study
 from fluency.workflow.progress import ENDING
 from fluency.workflow.snakemake_process import stop_signals
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE
@@ -131,6 +131,11 @@ def of_wildcards(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The function with its signature stated: Snakemake asks for it at each of 10,000s of calls."""
     function.__signature__ = _OF_WILDCARDS  # type: ignore[attr-defined]
     return function
+
+
+def of_cell(function: Callable[[Cell], Any]) -> Callable[[Any], Any]:
+    """A function of a cell as one of the wildcards that name it."""
+    return of_wildcards(lambda wildcards: function(Cell(*wildcards)))
 
 
 def unset_rate_limit(scheduler: Any) -> None:
