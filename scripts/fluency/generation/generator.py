@@ -283,8 +283,9 @@ def of_trial(request: Request, trial: int) -> Request:
     """A request of another trial of its cell, of a later turn as it is planned."""
     first = {"trial": trial, "follow_up": [], "earlier": None}
     made = request.model_copy(update=first)
-    for _ in request.follow_up[::2]:
-        made = planned_after(made, request.earlier.world_sha256 if request.earlier else "")
+    if earlier := request.earlier:
+        for _ in request.follow_up[::2]:
+            made = planned_after(made, earlier.world_sha256)
     return made
 
 
