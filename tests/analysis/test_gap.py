@@ -33,7 +33,7 @@ def outcomes(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: i
         ShellPasses(tuple(c for c, _ in shell), tuple(n for _, n in shell))
         for shell in (bash, pwsh)
     ]
-    return contrasted(*counts, trials)
+    return contrasted(*counts, trials=trials)
 
 
 def test_paired_weighs_tasks_equally_and_needs_half_of_the_trials():

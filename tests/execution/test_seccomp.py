@@ -201,7 +201,7 @@ def test_profile_that_the_engine_does_not_take(sandbox, engine, monkeypatch, tex
     assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n"
     if text != "{":
         return
-    lines = {line.thing: line for line in doctor._known_command(engine, sandbox.images)}
+    lines = {line.thing: line for line in doctor._known_command(sandbox.images)}
     assert lines["a known command"].advice == ""
     assert (lines["seccomp profile"].lacks, lines["seccomp profile"].found) == (False, why)
     assert "the engine's own" in lines["seccomp profile"].advice

@@ -100,7 +100,7 @@ def test_explorer_cell_shows_all_of_its_records(write, new_page, zsh):
     made = make_explorer(1, 1, 3, states=states, shells=("bash", "pwsh", "zsh"))
     page = new_page()
     page.open(write(made), f"{first}/1")
-    records = made.load(Cell(*first.split("/"), 1))
+    records = made.load(Cell(*first.split("/"), trial=1))
     shown = page.run(f"{DIALOG}.textContent")
     assert "Zsh 5" in shown
     answer, score = records.generation.answer, records.score
@@ -121,7 +121,7 @@ def test_explorer_colours_nothing_without_tokens(write, new_page, monkeypatch):
         SHELLS, "zsh", SHELLS["bash"].model_copy(update={"name": "zsh", "grammar": None})
     )
     made = make_explorer(1, 1, 1, shells=("bash", "zsh"))
-    cell = Cell(*FIRST.replace("/bash/", "/zsh/").split("/"), 1)
+    cell = Cell(*FIRST.replace("/bash/", "/zsh/").split("/"), trial=1)
     page = new_page()
     page.open(write(made), cell.path)
     command = made.load(cell).execution.extraction.strict

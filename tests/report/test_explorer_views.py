@@ -124,7 +124,7 @@ def test_explorer_states_attempts(write, new_page):
     reason = "its command was started 3 times"
 
     records = {cell: made.load(cell) for cell in made.study.cells([task.id])}
-    second, third = (Cell(*FIRST.split("/"), trial) for trial in (2, 3))
+    second, third = (Cell(*FIRST.split("/"), trial=trial) for trial in (2, 3))
     again = records[second].execution.model_copy(update={"attempts": 2})
     records[second] = records[second]._replace(execution=again)
     lost = {"attempts": 3, "runs": [], "unmeasured": reason}

@@ -40,6 +40,7 @@ def test_an_engine_that_does_not_answer_is_missing(capsys, monkeypatch):
 
 def test_an_archive_that_is_not_there_is_missing(capsys, monkeypatch):
     monkeypatch.setenv("POWERSHELL_ARCHIVE", "/nowhere/powershell.tar.gz")
+    monkeypatch.delenv("NUSHELL_ARCHIVE", raising=False)
     assert doctor.main() == 1 and "Missing: PowerShell archive." in capsys.readouterr().out
     found = {line.thing: line for line in doctor.examine()}["PowerShell archive"]
     assert found.advice and "the PowerShell archive cannot be used: No such file" in found.found

@@ -88,7 +88,7 @@ class Cell:
     shell: ShellName
     task: str
     trial: int
-    turn: int = Field(1, ge=1, le=MOST_TURNS, exclude_if=is_one)
+    turn: int = Field(default=1, ge=1, le=MOST_TURNS, exclude_if=is_one)
 
     @model_validator(mode="before")
     @classmethod
