@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from fluency.analysis import decision_table as plan
 from fluency.analysis.cost_per_pass import CostPerPass, cost_per_pass
@@ -17,6 +15,9 @@ from fluency.analysis.outcomes import Outcomes, Tally, count_outcomes
 from fluency.analysis.unasked import UnaskedChanges, unasked_changes
 from fluency.core.records import FailureClass
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MISSING_PROGRAM: FailureClass = "missing-program"
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from math import exp, log, sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from fluency.analysis.decision_table import edge_of
 from fluency.analysis.outcomes import Outcomes
 from fluency.analysis.power import critical
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class CostPerPass(NamedTuple):

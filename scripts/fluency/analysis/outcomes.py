@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 from statistics import mean, stdev
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from fluency.core.study import Cell
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Tally(NamedTuple):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from fluency.analysis import descriptive
 from fluency.analysis.changes import AliasPair, alias_pairs
@@ -24,6 +22,9 @@ from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.shells import arms, gap_pairs
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Sets = Mapping[str, Collection[str]]
 """The tasks of each named set."""

@@ -3,13 +3,13 @@
 The headline is of the first turn alone, and nothing here changes it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import mean
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from fluency.analysis.changes import RateChange, rate_changes
 from fluency.analysis.decision_table import edge_of
@@ -17,6 +17,9 @@ from fluency.analysis.gap import GapEstimate, Interval, estimate_gap, task_inter
 from fluency.analysis.outcomes import Outcomes, ShellPasses, count_outcomes
 from fluency.core.shells import gap_pairs
 from fluency.core.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TRIAL = ["shell", "task", "trial"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from math import comb
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from fluency.analysis.descriptive import ShareOfTasks
 from fluency.analysis.outcomes import Outcomes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class UnaskedChanges(NamedTuple):

@@ -60,11 +60,11 @@ from fluency.report.page import html_page
 from fluency.report.sentences import (
     headline_of,
     listed,
-    short_name,
     study_sentences,
     telling_first,
     unexpected_controls,
 )
+from fluency.report.words import short_name
 
 Weight = Literal["ALTERED", "NOT CHECKED"]
 COMPARISON = RESULTS / "comparison.html"

@@ -24,7 +24,7 @@ from fluency.core.tasks import Task
 from fluency.generation.conversation import message
 from fluency.report.difference import difference
 from fluency.report.facts import shown
-from fluency.report.sentences import attempt_note
+from fluency.report.words import attempt_note
 
 WIDE, NARROW = 20_000, 400
 """Sizes of a view: characters of one text at most."""

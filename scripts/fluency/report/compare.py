@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fluency.analysis.changes import RateChange, rate_changes
 from fluency.analysis.outcomes import Outcomes, count_outcomes
@@ -18,6 +16,9 @@ from fluency.core.shells import arms, gap_pairs
 from fluency.core.table import read_table
 from fluency.report.facts import flat
 from fluency.report.templates import render
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NOT_A_SETTING: dict[str, Any] = {
     "schema_version": True,

@@ -22,9 +22,10 @@ from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, cell_view, turn_view
 from fluency.report.marks import FAILURES, MARKS
 from fluency.report.page import held
-from fluency.report.sentences import attempt_note, decides
+from fluency.report.sentences import decides
 from fluency.report.tables import result_rows
 from fluency.report.templates import render
+from fluency.report.words import attempt_note
 
 WIDE_LIMIT = 19_000_000  # characters of details: what a browser reads in well under a second
 _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})

@@ -15,8 +15,9 @@ from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.analysis.turns import Turns
 from fluency.report.marks import FAILURES
 from fluency.report.numbers import percent, signed, span
-from fluency.report.sentences import headline_of, short_name, short_names, telling_first
+from fluency.report.sentences import headline_of, telling_first
 from fluency.report.templates import render
+from fluency.report.words import short_name, short_names
 
 WIDEST = 7.5
 """Width of a letter in pixels, a little generous since the reader's font may be wider."""

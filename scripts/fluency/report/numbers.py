@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isinf
+from typing import TYPE_CHECKING
 
 from fluency.analysis.decision_table import band_of
-from fluency.analysis.gap import Interval
-from fluency.analysis.outcomes import ShellPasses
+
+if TYPE_CHECKING:
+    from fluency.analysis.gap import Interval
+    from fluency.analysis.outcomes import ShellPasses
 
 MINUS = "\u2212"
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from fluency.analysis import decision_table, simulated
 from fluency.analysis.study_analysis import Analysis, analyse
@@ -23,6 +21,10 @@ from fluency.report.markdown import text
 from fluency.report.marks import MARKS
 from fluency.report.page import html_page
 from fluency.report.templates import render
+from fluency.report.words import short_name, short_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STATED_ELSEWHERE = {
     "schema_version",
@@ -94,6 +96,9 @@ def page_values(
             note for shell in analysis.shells_shown if (note := SHELLS[shell].unix_programs_note)
         ],
         "results": tables.result_rows(analysis),
+        "largest_gaps": tables.largest_gaps,
+        "missing_programs": sentences.missing_programs,
+        "windows_powershell": sentences.windows_powershell,
         "could_change": sentences.could_change(analysis),
         "unexpected": sentences.unexpected_controls(view.control),
         "figures": {
@@ -102,8 +107,8 @@ def page_values(
         },
         "contrasts": contrasts,
         "models": [models[name] for name in dict.fromkeys(pair.model for pair in contrasts)],
-        "baseline": sentences.short_name(first),
-        "challenger": " or ".join(sentences.short_names(challengers)),
+        "baseline": short_name(first),
+        "challenger": " or ".join(short_names(challengers)),
         "conditions": [
             extra
             for extra in EXTRA_CONDITIONS

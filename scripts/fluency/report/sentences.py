@@ -34,6 +34,7 @@ from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report.markdown import code
 from fluency.report.numbers import percent, points, rate, signed, span
+from fluency.report.words import short_name, short_names
 from fluency.scoring.windows_powershell import counted
 
 AT_EDGE = {"ceiling": ("nearly always", "harder"), "floor": ("hardly ever", "easier")}
@@ -55,16 +56,6 @@ def _first_of(names: Sequence[str]) -> str:
     return listed([*names[:MAX_NAMED], "others"] if len(names) > MAX_NAMED else names)
 
 
-def short_name(shell: str) -> str:
-    """A shell's name in sentences and headers; any other word as it is."""
-    return SHELLS[shell].short_title if shell in SHELLS else shell
-
-
-def short_names(shells: Iterable[str]) -> list[str]:
-    """As they appear in sentences and headers."""
-    return [short_name(shell) for shell in shells]
-
-
 def side_name(side: str | None, contrast: Contrast) -> str:
     """The short name of the challenger, or of the baseline."""
     return SHELLS[contrast.shells[side == "challenger"]].short_title
@@ -73,14 +64,6 @@ def side_name(side: str | None, contrast: Contrast) -> str:
 def telling_first(contrasts: Iterable[Contrast]) -> list[Contrast]:
     """Those at an edge after the others, and those without a verdict last."""
     return sorted(contrasts, key=lambda pair: 2 if not pair.verdict else bool(pair.verdict.edge))
-
-
-def attempt_note(number: int | None, measured: bool) -> str | None:
-    """At which attempt a cell was measured or the last one failed; None at the first."""
-    if number is None or number == 1:
-        return None
-    ordinal = f"{number}{ {2: 'nd', 3: 'rd'}.get(number, 'th') }"
-    return f"{'measured at' if measured else 'abandoned after'} the {ordinal} attempt"
 
 
 # Two shells of one model.

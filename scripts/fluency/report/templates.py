@@ -14,17 +14,10 @@ from rich.syntax import Syntax
 
 from fluency.common.paths import REPORT
 from fluency.common.words import escape_controls
-from fluency.core.shells import SHELLS
 from fluency.report.markdown import aligned, code, text
 from fluency.report.marks import mark_of
 from fluency.report.numbers import amount, percent, points, rate, seconds, signed, span
-from fluency.report.sentences import attempt_note, missing_programs, short_name, windows_powershell
-from fluency.report.tables import largest_gaps
-
-
-def full_name(shell: str) -> str:
-    """A shell's name with its version; any other word as it is."""
-    return SHELLS[shell].title if shell in SHELLS else shell
+from fluency.report.words import attempt_note, full_name, short_name
 
 
 def cell_link(path: str) -> str:
@@ -56,11 +49,8 @@ FILTERS: tuple[Callable[..., object], ...] = (
     code,
     text,
     attempt_note,
-    missing_programs,
-    windows_powershell,
     short_name,
     full_name,
-    largest_gaps,
     cell_link,
     plain,
     coloured,

@@ -1,0 +1,28 @@
+"""Words that need no analysis: names of shells, and at which attempt a cell was measured."""
+
+from collections.abc import Iterable
+
+from fluency.core.shells import SHELLS
+
+
+def short_name(shell: str) -> str:
+    """A shell's name in sentences and headers; any other word as it is."""
+    return SHELLS[shell].short_title if shell in SHELLS else shell
+
+
+def full_name(shell: str) -> str:
+    """A shell's name with its version; any other word as it is."""
+    return SHELLS[shell].title if shell in SHELLS else shell
+
+
+def short_names(shells: Iterable[str]) -> list[str]:
+    """As they appear in sentences and headers."""
+    return [short_name(shell) for shell in shells]
+
+
+def attempt_note(number: int | None, measured: bool) -> str | None:
+    """At which attempt a cell was measured or the last one failed; None at the first."""
+    if number is None or number == 1:
+        return None
+    ordinal = f"{number}{ {2: 'nd', 3: 'rd'}.get(number, 'th') }"
+    return f"{'measured at' if measured else 'abandoned after'} the {ordinal} attempt"
