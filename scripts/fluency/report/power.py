@@ -6,6 +6,8 @@ from fractions import Fraction
 from math import isfinite
 from pathlib import Path
 
+from tabulate import tabulate  # type: ignore[import-untyped]  # it has no types
+
 from fluency.analysis.decision_table import edge_of
 from fluency.analysis.gap import estimate_gap
 from fluency.analysis.outcomes import count_outcomes
@@ -21,6 +23,7 @@ from fluency.analysis.power import (
 )
 from fluency.common.errors import UserError
 from fluency.common.paths import ANSWERS, RESULTS
+from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import gap_pairs
 from fluency.core.study import Study
 from fluency.core.table import read_table
@@ -36,11 +39,12 @@ HEADS = [
     "tasks: who is ahead (gap 10)",
     "tasks: less than 5 (gap 0)",
 ]
+ALIGNED = ["left", *["right"] * 5]
 
 
-def main(study: Study, results: Path = RESULTS) -> int:
+def main(loaded: LoadedStudy, results: Path = RESULTS) -> int:
     """Print the table for a study: from its own results, else from the pass rate it assumes."""
-    ids, sources = [task.id for task in load_tasks(study.tasks)], dict[str, tuple[Spread, bool]]()
+    study, ids, sources = loaded.study, [*loaded.task_of], dict[str, tuple[Spread, bool]]()
     path = Path(results) / study.study / "cells.csv"
     for alias, cells in read_table(path).groupby("model", sort=False) if path.exists() else ():
         for pair in (pairs := gap_pairs(study.shells)):
@@ -53,22 +57,18 @@ def main(study: Study, results: Path = RESULTS) -> int:
         lines.append("No results of both shells yet: the spread is assumed, docs/figures.md.")
         assumed = assumed_spread(study.assume, study.trials), bool(edge_of(Fraction(study.assume)))
         sources[f"both shells pass {100 * study.assume:g} %"] = assumed
-    rows = [HEADS]
+    rows = []
     for title, (spread, near_edge) in sources.items():
         rows.append(size_row(title, spread, len(ids), near_edge))
         if most := larger(len(ids)):
-            whole = f"  with the {most} tasks of {LARGEST}"
+            whole = f"with the {most} tasks of {LARGEST}"
             rows.append([*size_row(whole, spread, most, near_edge)[:4], "", ""])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines += [
         "",
         "In points: the half-width of the interval at a true gap of 0, and the gap found 80 % of",
         "the time. Of 100 studies, those that find a gap of 10. Then the tasks that answer a",
         "question 80 % of the time.",
-        *(
-            "  ".join([head.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]).rstrip()
-            for head, *rest in rows
-        ),
+        tabulate(rows, HEADS, "plain", colalign=ALIGNED, disable_numparse=True),
         "",
         *larger_price(study, len(ids)),
         "The spread of one study is uncertain: with 20 tasks by a third. n/a: none was seen.",
