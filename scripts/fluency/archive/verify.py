@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from fluency.analysis.study_analysis import Analysis, analyse
+from fluency.analysis.study_analysis import analyse
 from fluency.archive.archived_study import (
     ArchivedStudy,
     read_archived_study,
@@ -42,7 +42,6 @@ from fluency.common.files import write_atomic
 from fluency.common.git import commit_utc, git_state
 from fluency.common.paths import ARCHIVES, RESULTS
 from fluency.common.terminal import log_line, print_lines
-from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import Execution, Generation
@@ -55,16 +54,14 @@ from fluency.execution.archives import archive_origin
 from fluency.execution.execute import MAX_ATTEMPTS
 from fluency.generation.api_keys import is_embedded
 from fluency.report.compare import compare
-from fluency.report.numbers import signed
 from fluency.report.page import html_page
 from fluency.report.sentences import (
     headline_of,
-    listed,
     study_sentences,
     telling_first,
     unexpected_controls,
 )
-from fluency.report.words import short_name
+from fluency.report.templates import render
 
 Weight = Literal["ALTERED", "NOT CHECKED"]
 COMPARISON = RESULTS / "comparison.html"
@@ -72,13 +69,6 @@ EXIT_CODES = {"ALTERED": 1, "NOT CHECKED": 3, "PROVEN": 0}
 """The worst first. 2 is a user's mistake, such as a file that is not an archive."""
 MOST = 20
 """Of the lines of a kind that are printed."""
-MOST_TASKS = 5
-CONCEDED = [
-    "Conceded: answers, outputs and times are as the archive states them; invented ones that fit "
-    "together are PROVEN.",
-    "`make replay N=40 ARCHIVE=…` executes a random sample again; its exit code says whether "
-    "verdicts differ.",
-]
 
 
 @dataclass
@@ -161,35 +151,12 @@ class VerifyReport:
         said = "NOT CHECKED: these numbers are what this checkout recomputes."
         return said if self.exit_code else ""
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> list[str]:
         """The report for a terminal, with at most MOST findings of each weight."""
-        stated, missing = self.manifest, self.missing
-        yield f"{self.path.name}, SHA-256 {self.sha256}"
-        state = "uncommitted changes" if stated.dirty else "no uncommitted changes"
-        made = f"version {stated.made_by}, {stated.utc_date}"
-        yield f"stated: {made}, commit {stated.commit}, {state}"
-        if missing:
-            yield f"PARTIAL: {len(missing)} of {len(self.rows)} cells are missing"
-        if stated.private_tasks:
-            yield f"It holds private tasks in full: {', '.join(stated.private_tasks)}"
-        unmeasured = (row for row in self.rows if row.status == "not_measured")
-        yield from sorted(
-            {f"not measured: {row.model}/{row.shell}: {row.reason}" for row in unmeasured}
-        )
-        if self.reworded:
-            yield f"{len(self.reworded)} reasons are worded differently"
-        if self.older and self.source.same_code:
-            yield f"{len(self.older)} records name another version of code or task"
-        if messages := self.provenance.messages:
-            earlier = self.provenance.messages_earlier
-            yield f"{earlier} of {plural(messages, 'message')} show an earlier execution, as stated"
-        for weight, found in self.found.items():
-            yield from (f"{weight} {finding}" for finding in [*found][:MOST])
-            if len(found) > MOST:
-                yield f"{weight} … and {len(found) - MOST:,} more"
-        if self.verdict() == "NOT CHECKED":
-            yield self.source.next_step
-        yield self.verdict()
+        unmeasured = [row for row in self.rows if row.status == "not_measured"]
+        said = {f"{row.model}/{row.shell}: {row.reason}" for row in unmeasured}
+        values = {"report": self, "stated": self.manifest, "unmeasured": said, "most": MOST}
+        return render("verify.lines.j2", values).splitlines()
 
 
 def verify(archive: Path, record: Path | None = None) -> int:
@@ -208,44 +175,27 @@ def verify(archive: Path, record: Path | None = None) -> int:
     return report.exit_code
 
 
-def screen(report: VerifyReport, archived: ArchivedStudy | None) -> Iterator[str]:
+def screen(report: VerifyReport, archived: ArchivedStudy | None) -> list[str]:
     """The study as recomputed, unless it is altered; and what no verification shows."""
+    values: dict[str, Any] = {"view": None, "clean": git_state()[1] is False, "most": MOST}
     if archived and not report.altered:
         view = archived.view(report.provenance)
-        analysed = (
+        whole, kept = (
             analyse(to_frame(rows), view.study, view.tasks) for rows in (report.rows, report.kept)
         )
-        yield from _recomputed(view, *analysed)
-    if git_state()[1] is not False:
-        yield "This checkout is not clean, or git does not know it: no commit has its code."
-    yield from CONCEDED
-
-
-def _recomputed(view: StudyView, whole: Analysis, kept: Analysis) -> Iterator[str]:
-    yield "Recomputed:"
-    yield from map(headline_of, telling_first(whole.contrasts))
-    for pair in kept.contrasts:
-        lacking = [f"{tally.missing} in {short_name(s)}" for s, tally in pair.tallies.items()]
-        if worst := pair.pair.completed():
-            low, high = (signed(each.gap) for each in worst)
-            yield (
-                f"{pair.name}: runs missing, abandoned or lost: {listed(lacking)}; "
-                f"they could move the gap to anywhere from {low} to {high}."
-            )
-    yield " ".join(study_sentences(whole, view))
-    ids = {task.id for task in view.tasks}
-    larger = {name: {*of.tasks} for name, of in task_sets().items() if ids < {*of.tasks}}
-    if larger and not set_name([*ids]):
-        name = min(larger, key=lambda name: len(larger[name]))
-        left_out = sorted(larger[name] - ids)
-        more = ", …" * (len(left_out) > MOST_TASKS)
-        yield f"It lacks {len(left_out)} tasks of {name}: {', '.join(left_out[:MOST_TASKS])}{more}"
-    said = [*view.provenance.deviations, *unexpected_controls(view.control)]
-    yield from (f"- {one}" for one in said[:MOST])
-    if len(said) > MOST:
-        yield f"- … and {len(said) - MOST:,} more, which `make open` shows"
-    if not view.control:
-        yield "No control: no reference and no wrong command ran in this image."
+        ids = {task.id for task in view.tasks}
+        larger = [(len(of.tasks), name) for name, of in task_sets().items() if ids < {*of.tasks}]
+        _, name = min(larger, default=(0, "")) if not set_name(ids) else (0, "")
+        values |= {
+            "view": view,
+            "headlines": [*map(headline_of, telling_first(whole.contrasts))],
+            "kept": kept,
+            "facts": " ".join(study_sentences(whole, view)),
+            "set": name,
+            "left_out": sorted({*task_sets()[name].tasks} - ids) if name else [],
+            "said": [*view.provenance.deviations, *unexpected_controls(view.control)],
+        }
+    return render("screen.lines.j2", values).splitlines()
 
 
 def _named_archive(record: Path) -> str:

@@ -13,7 +13,8 @@ from rich.markup import escape
 from rich.syntax import Syntax
 
 from fluency.common.paths import REPORT
-from fluency.common.words import escape_controls
+from fluency.common.terminal import one_line
+from fluency.common.words import escape_controls, plural
 from fluency.report.markdown import aligned, code, text
 from fluency.report.marks import mark_of
 from fluency.report.numbers import amount, percent, points, rate, seconds, signed, span
@@ -56,6 +57,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     coloured,
     filesize.decimal,
     mark_of,
+    plural,
 )
 
 
@@ -63,15 +65,16 @@ def render(name: str, values: dict[str, Any]) -> str:
     """A template's text.
 
     A value that it names and `values` lacks is an error. Values are escaped in HTML and SVG; in
-    Markdown and for a terminal the template names a filter, since some values are markup.
+    Markdown and for a terminal the template names a filter, since some values are markup. In
+    `.lines.j2` every value is one line, so that none can forge another.
     """
-    is_markup = name.endswith((".html.j2", ".svg.j2"))
-    rendered = _environment(is_markup).get_template(name).render(values)
+    is_markup, of_lines = name.endswith((".html.j2", ".svg.j2")), name.endswith(".lines.j2")
+    rendered = _environment(is_markup, of_lines).get_template(name).render(values)
     return re.sub(r"\n{3,}", "\n\n", aligned(rendered)) if name.endswith(".md.j2") else rendered
 
 
 @cache
-def _environment(autoescape: bool) -> jinja2.Environment:
+def _environment(autoescape: bool, of_lines: bool) -> jinja2.Environment:
     """Made once, since it keeps the templates that it has compiled."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(REPORT),
@@ -80,6 +83,7 @@ def _environment(autoescape: bool) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=autoescape,
+        finalize=(lambda value: one_line(str(value))) if of_lines else None,
     )
     environment.filters |= {function.__name__: function for function in FILTERS}
     return environment

@@ -4,7 +4,6 @@ The jobs and reasons are those of Snakemake's own dry run.
 """
 
 import json
-import math
 import re
 import subprocess
 import sys
@@ -15,11 +14,11 @@ from typing import NamedTuple
 from fluency.analysis.power import outlook_lines
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Cell
-from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
+from fluency.generation.cost_estimate import CostEstimate
 from fluency.report.power import larger_price
+from fluency.report.templates import render
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.preflight import (
     check_models,
@@ -81,36 +80,7 @@ def print_plan(loaded: LoadedStudy) -> int:
 
 def render_plan(estimate: CostEstimate) -> str:
     """What a run asks and costs, as text for a terminal."""
-    study, budget = estimate.study, estimate.study.budget
-    size = f"{plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make"
-    lines = [f"Study {study.study}: {size}.", *outlook_lines(study, estimate.tasks)]
-    lines += larger_price(study, estimate.tasks)
-    if not estimate.calls:
-        lines.append("All answers are stored: no model and no key is needed.")
-    for model in estimate.models:
-        lines += ["", *_model_lines(model)]
-    if estimate.most_usd or estimate.spent_usd:
-        asked = "asks first" if estimate.most_usd > budget.confirm_usd else "does not ask"
-        lines += [
-            "",
-            f"Together {dollars(estimate)}; ${estimate.spent_usd:.2f} spent on it so far; "
-            f"a run stops at ${budget.stop_usd:g}.",
-            f"Above ${budget.confirm_usd:g} a run asks before it pays; this one {asked}.",
-        ]
-    return "\n".join(lines)
-
-
-def _model_lines(model: ModelEstimate) -> Iterator[str]:
-    yield f"{model.config.alias} ({model.config.id}): {model.policy.describe()}"
-    cells = plural(model.answered + model.calls, "cell")
-    yield f"  {cells}, {model.answered} answered, {model.calls} to ask"
-    yield f"  price    {model.policy.describe_price()}"
-    if model.calls:
-        cost = dollars(model) if model.policy.price else "unknown"
-        yield f"  cost     {cost} (about {model.input_tokens} tokens in)"
-        for turn, share in enumerate(model.turns if len(model.turns) > 1 else (), start=1):
-            again = f", {share.again} of them again: an earlier answer differs" * bool(share.again)
-            yield f"  turn {turn}   {plural(share.calls, 'call')}{again}: {dollars(share)}"
-        yield f"  time     about {math.ceil(model.minutes)} min"
-    if model.policy.note:
-        yield f"  note     {model.policy.note}"
+    study = estimate.study
+    outlook = [*outlook_lines(study, estimate.tasks), *larger_price(study, estimate.tasks)]
+    values = {"study": study, "estimate": estimate, "outlook": outlook, "dollars": dollars}
+    return render("plan.lines.j2", values).rstrip("\n")
