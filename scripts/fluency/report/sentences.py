@@ -5,7 +5,7 @@ They are plain text; a template escapes them. What only the report says is in it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,16 +24,16 @@ from fluency.analysis.gap import GapEstimate
 from fluency.analysis.power import finds, larger
 from fluency.analysis.study_analysis import Analysis
 from fluency.analysis.turns import Turns
-from fluency.common.words import escape_controls, plural
+from fluency.common.words import escape_controls
 from fluency.core.grammar import POWERSHELL
 from fluency.core.provenance import Provenance
 from fluency.core.records import Control
 from fluency.core.shells import SHELLS
-from fluency.core.study import Study
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report.markdown import code
 from fluency.report.numbers import percent, points, rate, signed, span
+from fluency.report.templates import render
 from fluency.report.words import short_name, short_names
 from fluency.scoring.windows_powershell import counted
 
@@ -48,11 +48,12 @@ MAX_NAMED = 3
 
 
 def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`; of many names the first ones and `others`."""
+    """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
 
 
-def _first_of(names: Sequence[str]) -> str:
+def first_of(names: Sequence[str]) -> str:
+    """As `listed`; of many names the first ones and `others`."""
     return listed([*names[:MAX_NAMED], "others"] if len(names) > MAX_NAMED else names)
 
 
@@ -197,6 +198,44 @@ def printed(analysis: Analysis, view: StudyView, folder: Path) -> str:
     return escape_controls("\n".join(lines))
 
 
+def study_sentences(analysis: Analysis, view: StudyView) -> list[str]:
+    """The design, what of it is missing, what a reader has to know, whether it was registered."""
+    verdicts = [pair for pair in analysis.contrasts if pair.verdict]
+    ids = {task.id for task in view.tasks}
+    whole = [
+        (len(found.tasks), name)
+        for name, found in task_sets().items()
+        if ids <= {*found.tasks} and len(found.tasks) < 2 * len(ids)
+    ]
+    size, of = min(whole, default=(0, ""))
+    values = {
+        "analysis": analysis,
+        "study": analysis.study,
+        "view": view,
+        "set": set_name(ids),
+        "tallies": [(m.model, *item) for m in analysis.models for item in m.tallies.items()],
+        "shells": SHELLS,
+        "first_of": first_of,
+        "second_look": second_look,
+        "compared": len({(analysis.study.model(p.model).id, p.shells) for p in verdicts}),
+        "alone": all(pair.alone for pair in verdicts),
+        "alpha": ALPHA,
+        "size": size,
+        "larger": of,
+        "dropped": [t for t in task_sets()[of].tasks if t not in ids] if of else [],
+        "days_apart": DAYS_APART,
+        "registered": registered(view.provenance),
+        "unofficial": sorted(
+            {
+                (short_name(shell), image.archives.get(shell, "unknown")[:16])
+                for image in view.provenance.images
+                for shell in image.unofficial
+            }
+        ),
+    }
+    return render("facts.lines.j2", values).splitlines()
+
+
 def decides(analysis: Analysis) -> str:
     """What may be decided: the first line of the report, with the numbers."""
     compared = [pair for pair in telling_first(analysis.contrasts) if pair.verdict]
@@ -227,52 +266,6 @@ def _compares_nothing(analysis: Analysis) -> str:
     return f"{listed(short_names(lacking))} {were} not measured here: this report compares nothing."
 
 
-def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
-    """The design, what of it is missing, what a reader has to know, whether it was registered."""
-    tallies = [
-        (m.model, shell, tally) for m in analysis.models for shell, tally in m.tallies.items()
-    ]
-    design = [
-        f"{plural(len(analysis.categories), 'task')} "
-        f"({set_name([task.id for task in view.tasks]) or 'no named set'})",
-        plural(len(analysis.study.shells), "shell"),
-        plural(analysis.study.trials, "trial"),
-        plural(len(analysis.models), "model"),
-    ]
-    measured, planned = (sum(getattr(t, n) for *_, t in tallies) for n in ("measured", "planned"))
-    yield f"{' × '.join(design)}, {measured} of {planned} runs measured."
-    if missing := [
-        f"{tally.missing} of {tally.planned} in {short_name(shell)} for {model}"
-        for model, shell, tally in tallies
-        if tally.missing
-    ]:
-        yield f"Missing: {', '.join(missing)}."
-    for shell in dict.fromkeys(s for _, s, tally in tallies if tally.cannot_run):
-        yield f"To measure {short_name(shell)}, {SHELLS[shell].install_hint}."
-    # How often one of several models would be called ahead by chance; aliases are one model.
-    verdicts = [pair for pair in analysis.contrasts if pair.verdict]
-    count = len({(analysis.study.model(pair.model).id, pair.shells) for pair in verdicts})
-    if count > 1:
-        compared = "models" if all(pair.alone for pair in verdicts) else "comparisons"
-        yield (
-            f"With {count} {compared} of no true gap, one or more would be called ahead in up to "
-            f"{100 * (1 - (1 - ALPHA) ** count):.0f} % of studies."
-        )
-    yield from map(second_look, analysis.turns)
-    yield from _about_tasks(analysis, view)
-    yield from _about_times(analysis)
-    yield _registration(view.study, view.provenance)
-    yield from sorted(
-        {
-            f"{short_name(shell)} here is not the official release's build (its archive has "
-            f"SHA-256 {image.archives.get(shell, 'unknown')[:16]}…): what this report says of it "
-            "holds for this build."
-            for image in view.provenance.images
-            for shell in image.unofficial
-        }
-    )
-
-
 def second_look(turns: Turns) -> str:
     """The gap at the last turn, and in which shells a second look helped or harmed."""
     gap, name = turns.end, f"After {len(turns.gaps)} turns {turns.model}"
@@ -293,46 +286,6 @@ def second_look(turns: Turns) -> str:
     return f"{name} passed {listed(rates)} ({numbers}): {said}."
 
 
-def _about_tasks(analysis: Analysis, view: StudyView) -> Iterator[str]:
-    leans = {task.lean for task in view.tasks}
-    if len(leans) == 1 and (lean := leans.pop()) in analysis.shells_shown:
-        yield (
-            f"All tasks lean to {short_name(lean)} by their authors' declaration, which "
-            "alone can make a gap."
-        )
-    chosen = {task.id for task in view.tasks}
-    whole = [
-        (len(found.tasks), name, [task for task in found.tasks if task not in chosen])
-        for name, found in task_sets().items()
-        if chosen <= set(found.tasks) and len(found.tasks) < 2 * len(chosen)
-    ]
-    if whole and (smallest := min(whole))[2]:
-        size, name, dropped = smallest
-        yield f"{len(dropped)} of the {size} tasks of {name} were dropped: {_first_of(dropped)}."
-
-
-def _about_times(analysis: Analysis) -> Iterator[str]:
-    for model in analysis.models:
-        name, order = model.model, model.order
-        for pair in model.contrasts:
-            asked = sorted((order.day[shell], shell) for shell in pair.shells if shell in order.day)
-            apart = asked[-1][0] - asked[0][0] if asked else 0
-            if apart >= DAYS_APART:
-                first, second = short_names(shell for _, shell in asked)
-                yield (
-                    f"The shells were asked on different days for {name}: {second} {apart:.1f} "
-                    f"days after {first} on average, so a change of the service would look like a "
-                    "gap."
-                )
-        if order.state == "departed":
-            late = [f"{count} in {short_name(s)}" for s, count in order.late.items()]
-            yield (
-                f"Asked much later than planned, or again, for {name}: {listed(late)}. Asking "
-                "again only what failed, or adding trials after a look at the results, would show "
-                "up here."
-            )
-
-
 def registered(provenance: Provenance) -> str:
     """Whether the study was announced, and before its first answer."""
     made = provenance.registration
@@ -345,76 +298,29 @@ def registered(provenance: Provenance) -> str:
     }[made.precedes(provenance.first_answer_utc)]
 
 
-def _registration(study: Study, provenance: Provenance) -> str:
-    said, made = registered(provenance), provenance.registration
-    if made is None:
-        return said + ("." if study.decision else ", and no decision named.")
-    among = f" The registration is {made.among}." if made.among else ""
-    count = len(provenance.deviations)
-    unproven = "".join(f"; {one}" for one in made.unproven)
-    return f"{said}, {plural(count, 'deviation') if count else 'no deviations'}{unproven}.{among}"
-
-
 def could_change(analysis: Analysis) -> dict[str, list[str]]:
     """Model -> what would change its result, a sentence for each; nothing for models at an edge."""
     said = {
-        pair.name: [
-            *_other_definitions(pair, pair.verdict),
-            *_other_tasks(pair, pair.verdict, analysis.categories),
-        ]
+        pair.name: _could_change(pair, pair.verdict, analysis.categories)
         for pair in telling_first(analysis.contrasts)
         if pair.verdict and not pair.verdict.edge
     }
     return {model: sentences for model, sentences in said.items() if sentences}
 
 
-def _other_definitions(contrast: Contrast, gap: GapEstimate) -> Iterator[str]:
-    by_name = {line.name: line.estimate for line in contrast.sensitivities}
-    rows: dict[str, list[str]] = {}
-    for name, found in by_name.items():
-        if found and found.band != gap.band:
-            ways = rows.setdefault(contrast.words[found.band].condition, [])
-            ways.append(f"{name} {signed(found.value)}")
-    for row, ways in rows.items():
-        yield (
-            f'By another definition of a pass the row of the decision table is "{row}": '
-            f"{', '.join(ways)}."
-        )
-    for condition in contrast.conditions:
-        found = by_name.get(condition.title)
-        said = f"is {signed(found.value)}" if found else "was not measured"
-        if condition.in_summary and (found is None or found.band == gap.band):
-            yield f"The gap {condition.title} {said}."
-    if gap.provisional:
-        low, high = (signed(worst.value) for worst in gap.worst)
-        yield f"The missing runs could move the gap to anywhere from {low} to {high}."
-
-
-def _other_tasks(contrast: Contrast, gap: GapEstimate, categories: dict[str, str]) -> Iterator[str]:
-    compared = len(gap.paired.tasks)
-    if gap.informative < max(MIN_INFORMATIVE, compared // 2):
-        kinds = {"always solved in both": gap.flat(1), "never solved in either shell": gap.flat(0)}
-        how = " or ".join(words for words, tasks in kinds.items() if tasks)
-        yield (
-            f"Only {gap.informative} of {compared} tasks can tell the shells apart; the others "
-            f"were {how}."
-        )
+def _could_change(pair: Contrast, gap: GapEstimate, categories: dict[str, str]) -> list[str]:
     parts = [
-        f"{nouns} {_first_of(out.flips)}"
+        f"{nouns} {first_of(out.flips)}"
         for nouns, out in (("tasks", gap.leave_out()), ("categories", gap.leave_out(categories)))
         if out and out.flips
     ]
     parts += [
         f"tasks that lean to {listed(short_names(less.names))}"
-        for less in contrast.without
+        for less in pair.without
         if less.gap and band_of(less.gap.value) != gap.band
     ]
-    if parts:
-        yield f"Removing any one of these changes what the decision table says: {'; '.join(parts)}."
-    for shell, share in zip(contrast.shells, gap.paired.rates, strict=True):
-        if edge := edge_of(share):
-            most = "almost nothing" if edge == "floor" else "almost everything"
-            yield f"{short_name(shell)} passes {most}, which draws the gap towards 0."
+    values = {"pair": pair, "gap": gap, "parts": parts, "least": MIN_INFORMATIVE}
+    return render("could_change.lines.j2", values | {"edge_of": edge_of}).splitlines()
 
 
 def unexpected_controls(control: Control | None) -> list[str]:
