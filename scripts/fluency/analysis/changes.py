@@ -1,7 +1,5 @@
 """A rate or a gap measured twice: by two aliases of one model, or in two studies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations

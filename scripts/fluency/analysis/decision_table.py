@@ -1,7 +1,5 @@
 """The plan of the analysis: its constants, its text with a hash, and the decision table."""
 
-from __future__ import annotations
-
 from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass

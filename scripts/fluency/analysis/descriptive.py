@@ -8,8 +8,6 @@ trials has none.
 only one of the three that can see the shell.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

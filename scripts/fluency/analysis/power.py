@@ -5,8 +5,6 @@ each contrasted shell, from Beta distributions of mean mu and mu + gap, tied by 
 most tasks are easy or hard, and the shells much alike. tools/simulate has other populations.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Simulated figures that the report prints; `make simulate` writes this file."""
 
-from __future__ import annotations
-
 NOISE_AT_0 = "32 to 57 %"  # of a true gap of 0, read as noise
 FALSE_DIRECTION_AT_0 = "10 to 37 %"  # of a true gap of 0, read as a direction
 SURVIVES = "16 to 34 %"  # whose row survives leaving any task out

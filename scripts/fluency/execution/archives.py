@@ -1,7 +1,5 @@
 """Where a shell's program comes from: its pinned release, a given file, or one beside its entry."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

@@ -1,7 +1,5 @@
 """The sandbox image: found, built, probed, shared, exported."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import tempfile

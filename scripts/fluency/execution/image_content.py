@@ -3,8 +3,6 @@
 Imports no engine client: rerun keys need it at every start.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

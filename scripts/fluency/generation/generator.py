@@ -1,7 +1,5 @@
 """The generation of a cell: from the store, or by asking its model."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

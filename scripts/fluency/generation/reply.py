@@ -1,7 +1,5 @@
 """What came back: a reply's bytes decoded, and the parts of its message read."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

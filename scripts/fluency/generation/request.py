@@ -1,7 +1,5 @@
 """What a cell asks: its prompt, its request and the request's key. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

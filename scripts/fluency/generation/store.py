@@ -5,8 +5,6 @@ answers/<…>/<key>.json.<hash>            set aside: it continued an answer tha
 answers/.lock                            locked by the run that asks
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

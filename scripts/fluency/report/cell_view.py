@@ -1,7 +1,5 @@
 """What a reader is shown of a cell: JSON-ready, not escaped; every text may be hostile."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 The judgement is the check's alone.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The explorer: one HTML file that shows any cell of a study and runs only its own script."""
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib

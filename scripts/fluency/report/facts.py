@@ -1,7 +1,5 @@
 """The provenance as facts: (dotted key, text)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 The templates in report/figures hold the drawing; this module says what is drawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil

@@ -1,7 +1,5 @@
 """Markdown tables that read as plain text, and foreign words made harmless in Markdown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

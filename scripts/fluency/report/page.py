@@ -1,7 +1,5 @@
 """A Markdown text of this project as one HTML file: figures inside, and no foreign text obeyed."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """`make power`: what gap a design can detect, from a study's own results or an assumption."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import isfinite
 from pathlib import Path

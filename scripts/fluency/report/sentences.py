@@ -3,8 +3,6 @@
 They are plain text; a template escapes them. What only the report says is in its templates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One cell in a terminal: what the explorer shows of it, where the records are."""
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The tables that are computed or that more than one page shows; others are in the templates."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The templates under report/: they get values and hold the layout and most of the words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """What a command calls, whether such a command exists, and which dialect it is written in."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The control of a study: commands that are known to be right or wrong, judged like answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 

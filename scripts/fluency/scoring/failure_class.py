@@ -31,8 +31,6 @@ silent-wrong        exit code 0, right form, wrong content, or another state tha
 ==================  ==============================================================================
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

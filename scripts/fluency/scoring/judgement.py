@@ -1,7 +1,5 @@
 """The judgement of one result."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The third stage: judge a cell's runs. The same records and code give the same score."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from fluency import __version__

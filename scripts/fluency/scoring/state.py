@@ -3,8 +3,6 @@
 Harbor's tasks hold a copy of this module.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Mapping
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Whether a PowerShell command uses what Windows PowerShell 5.1 lacks, by its text."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Each rule's params: a short hash of every ingredient that changes the rule's result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, cached_property, partial
 from typing import Any

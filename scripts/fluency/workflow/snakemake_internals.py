@@ -20,8 +20,6 @@ Five texts of its log, and the name RuleException (progress.py)
 Another minor version, and an attribute that is gone (`part`), end a run with a sentence.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -1,7 +1,5 @@
 """The services that serve models: one file a wire, and the table of wires."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fluency.core.records import Answer, Request

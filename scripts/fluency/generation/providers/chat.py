@@ -1,7 +1,5 @@
 """The chat wire: bodies and headers of Chat Completions in and out, through the openai SDK."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fluency.core.records import Request, ToolOffer

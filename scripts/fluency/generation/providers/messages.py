@@ -1,7 +1,5 @@
 """The Messages wire, also in two clouds: bodies and headers through the anthropic SDK."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from fluency.core.records import Request, ToolOffer

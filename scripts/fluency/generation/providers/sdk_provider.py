@@ -1,7 +1,5 @@
 """One HTTP call through an SDK, with bounds on its time and its body, and no key in a message."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import logging
