@@ -1,7 +1,7 @@
 """Freeze a design, read it back, list deviations."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -29,14 +29,13 @@ from fluency.core.provenance import Provenance, Registered
 from fluency.core.schema import Commit, Digest, FrozenModel, UtcTime
 from fluency.core.shells import SHELLS, gap_pairs
 from fluency.core.study import ModelConfig, Study, is_one
-from fluency.core.task_world import world_for
+from fluency.core.task_world import WorldFor, world_for
 from fluency.core.tasks import Task, set_name
 from fluency.core.untrusted_json import parse_record
 from fluency.execution.image_content import content_sha256
 from fluency.generation.conversation import AGAIN
 from fluency.generation.policies import resolve
 from fluency.generation.request import ANSWER_PROTOCOL, PREAMBLE
-from fluency.world import World
 
 _OF_MODEL = {"served_by", "base_url", "wire", "interface", "region", "project"}
 _NOT_SAMPLING = {"effort_default", "price", "expected_output_tokens", "note", "source"}
@@ -153,7 +152,7 @@ def parse_registration(data: bytes, where: str) -> dict[str, Any]:
 def design(
     study: Study,
     tasks: Sequence[Task],
-    world_for: Callable[[Task, int], World] = world_for,
+    world_for: WorldFor = world_for,
 ) -> dict[str, Any]:
     """Everything a result depends on and nothing of the machine, as it reads back from JSON.
 

@@ -33,7 +33,7 @@ from fluency.core.records import CONTROL_FILE
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, Row, image_path, image_record
-from fluency.core.task_world import world_for
+from fluency.core.task_world import WorldFor, world_for
 from fluency.core.tasks import Task
 from fluency.execution.engine import ensure_engine
 from fluency.execution.image import save_image
@@ -142,7 +142,7 @@ def archive_files(view: StudyView, results: Path) -> dict[str, Source]:
 
 
 def world_files(
-    tasks: Sequence[Task], seeds: Sequence[int], world_for: Callable[[Task, int], World]
+    tasks: Sequence[Task], seeds: Sequence[int], world_for: WorldFor
 ) -> dict[str, bytes]:
     """Every world of a study once, and the index that says which task runs in which."""
     index, files = dict[str, dict[str, str]](), dict[str, bytes]()

@@ -28,7 +28,7 @@ from fluency.core.records import (
 from fluency.core.schema import FrozenModel
 from fluency.core.study import Cell, Limits, Study
 from fluency.core.table import RECORD_TYPES, CellRecords
-from fluency.core.task_world import expected_in
+from fluency.core.task_world import WorldFor, expected_in
 from fluency.core.tasks import Task
 from fluency.execution.execute import MAX_ATTEMPTS, execute_cell, why_ended
 from fluency.execution.protocol import PATIENCE, Invocation
@@ -39,7 +39,6 @@ from fluency.generation.policies import resolve
 from fluency.generation.providers import answer_to
 from fluency.generation.request import build_prompt, planned_after, request_for
 from fluency.scoring.score_cell import score_cell
-from fluency.world import World
 
 Kind = Literal["recomputed", "worded", "equal", "stated", "code"]
 FIELDS: Mapping[type[FrozenModel], Mapping[Kind, str]] = {
@@ -145,7 +144,7 @@ def play(
     cell: Cell,
     stored: CellRecords,
     image: tuple[ImageInfo, dict[str, Any]] | None,
-    world_for: Callable[[Task, int], World],
+    world_for: WorldFor,
     differ: Differ,
     before: CellRecords | None = None,
 ) -> CellRecords:
@@ -186,7 +185,7 @@ def play_generation(
     task: Task,
     cell: Cell,
     stored: Generation,
-    world_for: Callable[[Task, int], World],
+    world_for: WorldFor,
     before: CellRecords | None = None,
 ) -> Generation:
     """The generation that the archived message gives; ArchiveError if it is not an answer.
@@ -221,7 +220,7 @@ def play_execution(
     generation: Generation,
     stored: Execution,
     image: tuple[ImageInfo, dict[str, Any]],
-    world_for: Callable[[Task, int], World],
+    world_for: WorldFor,
     before: Execution | None = None,
 ) -> Execution:
     """The execution that the archived results give; ArchiveError if some are lacking.
@@ -242,7 +241,7 @@ def play_score(
     task: Task,
     generation: Generation,
     execution: Execution,
-    world_for: Callable[[Task, int], World],
+    world_for: WorldFor,
 ) -> Score:
     """The score of records; a UserError names this checkout's task if that fails."""
     try:

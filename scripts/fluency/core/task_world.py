@@ -1,7 +1,7 @@
 """The world a task runs in: the base world of a seed, extended by the task's fixture if any."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from fluency.core.records import ProcessFact
 from fluency.core.tasks import PARITIES, Task, author_code, run_python_file
 from fluency.world import Builder, HelperSpec, World, WorldError, build_world
 
+WorldFor = Callable[[Task, int], World]
+"""Gives the world of a task and a seed."""
 PLAIN_NAME, LONGEST = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"), 80
 SNAPSHOT_FILES = (
     "a snapshot has plain files, named by ASCII letters, digits, `_`, `-` and later full stops, "

@@ -1,12 +1,12 @@
 """The control of a study: commands that are known to be right or wrong, judged like answers."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from fluency.core.records import ControlRun, Result
+from fluency.core.task_world import WorldFor
 from fluency.core.tasks import Task
 from fluency.scoring.judgement import judge_in
-from fluency.world import World
 
 
 class ControlCommand(NamedTuple):
@@ -29,7 +29,7 @@ def control_commands(tasks: Sequence[Task], shells: Sequence[str]) -> Iterator[C
 
 
 def judged_control(
-    ran: ControlCommand, results: Mapping[str, Result], world_for: Callable[[Task, int], World]
+    ran: ControlCommand, results: Mapping[str, Result], world_for: WorldFor
 ) -> ControlRun:
     """One command's results, by the seeds of their worlds, as one run; the first failed decides."""
     task, shell, kind, command = ran

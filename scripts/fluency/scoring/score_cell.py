@@ -1,7 +1,5 @@
 """The third stage: judge a cell's runs. The same records and code give the same score."""
 
-from collections.abc import Callable
-
 from fluency import __version__
 from fluency.common.errors import UserError
 from fluency.core.grammar import condition_applies, parse
@@ -13,11 +11,11 @@ from fluency.core.shells import (
     ConditionName,
 )
 from fluency.core.study import Study
+from fluency.core.task_world import WorldFor
 from fluency.core.tasks import Task
 from fluency.scoring.commands import composition_of, is_syntax_error
 from fluency.scoring.failure_class import Classification, HeadlineRun, classify
 from fluency.scoring.judgement import judge_in
-from fluency.world import World
 
 
 def score_cell(
@@ -25,7 +23,7 @@ def score_cell(
     task: Task,
     generation: Generation,
     execution: Execution,
-    world_for: Callable[[Task, int], World],
+    world_for: WorldFor,
     code_sha256: str,
 ) -> Score:
     """The score of a cell from its records; `code_sha256` is of the code that scores.
@@ -119,9 +117,7 @@ def _check(study: Study, task: Task, generation: Generation, execution: Executio
         raise UserError(what, where=cell.path, hint=hint)
 
 
-def _score_run(
-    task: Task, run: Run, world_for: Callable[[Task, int], World]
-) -> tuple[HeadlineRun, WorldScore]:
+def _score_run(task: Task, run: Run, world_for: WorldFor) -> tuple[HeadlineRun, WorldScore]:
     world = world_for(task, run.seed)
     if world.sha256 != run.world_sha256:
         raise UserError(
