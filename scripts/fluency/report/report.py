@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,7 +73,6 @@ def page_values(
     titles = " or ".join(SHELLS[shell].title for shell in challengers)
     contrasts = sentences.telling_first(analysis.contrasts)
     models = {model.model: model for model in analysis.models}
-    sampling = provenance.sampling.values()
     return {
         "analysis": analysis,
         "study": view.study,
@@ -84,17 +82,13 @@ def page_values(
         "question": f"Does a model write a working one-shot command more often in {titles} "
         f"than in {SHELLS[first].title}?",
         "facts": " ".join(sentences.study_sentences(analysis, view)),
-        "temperatures": sorted({sent for each in sampling for sent in each.temperature_sent}),
-        "in_order": all(model.order.state == "kept" for model in analysis.models),
         "versions": {
             shell: version.split("(")[0]
             for image in provenance.images
             for shell, version in image.shells.items()
             if version
         },
-        "composition": [
-            note for shell in analysis.shells_shown if (note := SHELLS[shell].unix_programs_note)
-        ],
+        "shells": SHELLS,
         "results": tables.result_rows(analysis),
         "largest_gaps": tables.largest_gaps,
         "missing_programs": sentences.missing_programs,
@@ -117,12 +111,9 @@ def page_values(
         "readings": dict.fromkeys(line for each in contrasts for line in each.words.values()),
         "plan": decision_table,
         "simulated": simulated,
-        "marks": ", ".join(f"{symbol} {words}" for symbol, words in MARKS.values()),
-        "tasks": [
-            (task, provenance.task_sha256.get(task.id, task.sha256)[:16]) for task in view.tasks
-        ],
+        "marks": MARKS.values(),
+        "tasks": view.tasks,
         "task_set": set_name([task.id for task in view.tasks]),
-        "bank": Counter(task.provenance for task in view.tasks),
         "registered": sentences.registered(provenance),
         "provenance": provenance,
         "run_facts": flat(
