@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, NamedTuple
@@ -131,7 +132,7 @@ class Outcomes:
         places = self.enough_measured()
         return self.at(places) if places else None
 
-    @property
+    @cached_property
     def differences(self) -> tuple[Fraction, ...]:
         """Per task: the challenger's rate less the baseline's."""
         pairs = zip(self.baseline.rates, self.challenger.rates, strict=True)
@@ -142,7 +143,7 @@ class Outcomes:
         """Pass@1 of baseline and challenger."""
         return self.baseline.rate, self.challenger.rate
 
-    @property
+    @cached_property
     def gap(self) -> Fraction:
         return mean(self.differences)
 

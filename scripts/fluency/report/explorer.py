@@ -16,6 +16,7 @@ from fluency.analysis.study_analysis import Analysis
 from fluency.common.files import write_atomic
 from fluency.core.grammar import DIALECTS
 from fluency.core.shells import SHELLS, gap_pairs
+from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, cell_view, turn_view
 from fluency.report.marks import FAILURES, MARKS
@@ -111,23 +112,20 @@ def _entry(row: dict[Hashable, Any]) -> list[Any]:
 
 def page_details(frame: pd.DataFrame, view: StudyView) -> str:
     """The cells' views as JSON: wide, or narrow where a browser could not read those at once."""
-    return _details(frame, view, WIDE, WIDE_LIMIT) or _details(frame, view, NARROW, float("inf"))
+    cells = cells_in(frame[frame["turn"].eq(1)])
+    tasks = {task.id: task for task in view.tasks}
 
-
-def _details(frame: pd.DataFrame, view: StudyView, size: int, limit: float) -> str:
-    """The views at one size; empty as soon as they have more characters than the limit."""
-    tasks, parts, length = {task.id: task for task in view.tasks}, [], 0
-    turns = range(2, view.study.turns + 1)
-    for cell in cells_in(frame[frame["turn"].eq(1)]):
-        shown = cell_view(cell, view.records(cell), tasks.get(cell.task), size)
-        later = [replace(cell, turn=turn) for turn in turns]
+    def shown(cell: Cell, size: int) -> str:
+        found = cell_view(cell, view.records(cell), tasks.get(cell.task), size)
+        later = [replace(cell, turn=turn) for turn in range(2, view.study.turns + 1)]
         if views := [turn_view(each, view.records(each), size) for each in later]:
-            shown["turns"] = views
-        parts.append(script_json(shown))
-        length += len(parts[-1])
-        if length > limit:
-            return ""
-    return f"[{','.join(parts)}]"
+            found["turns"] = views
+        return script_json(found)
+
+    sample = cells[:: len(cells) // 200 + 1]
+    length = sum(len(shown(cell, WIDE)) for cell in sample) * len(cells)
+    size = WIDE if length <= WIDE_LIMIT * len(sample) else NARROW
+    return f"[{','.join(shown(cell, size) for cell in cells)}]"
 
 
 def page(index: dict[str, Any], details: str, header: dict[str, Any]) -> str:
