@@ -22,6 +22,7 @@ from fluency.report.templates import render
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.preflight import (
     check_models,
+    check_writable,
     dollars,
     estimate_of,
     missing_keys,
@@ -64,6 +65,7 @@ def _shortened(reason: str) -> str:
 
 def print_plan(loaded: LoadedStudy) -> int:
     """Print the plan on standard output."""
+    check_writable()  # Snakemake's dry run writes, too
     check_models(loaded)
     print(render_plan(estimate := estimate_of(loaded)), flush=True)
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
