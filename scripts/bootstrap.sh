@@ -52,7 +52,7 @@ fi
 if ! "$python" -c 'import ctypes; ctypes.CDLL("libgomp.so.1")' 2>/dev/null; then
   apt_install libgomp1 || echo "Note: libgomp.so.1 is missing; the embedded model needs it (apt-get install libgomp1)." >&2
 fi
-# What tests use of a usual system and a minimal one lacks: disks of their own, lists of processes, loops that call jq, signatures.
+# What tests use of a usual system and a minimal one lacks: separate disks, lists of processes, loops that call jq, signatures.
 if [ "$name" = dev ]; then
   missing=()
   for pair in mount:mount ps:procps jq:jq ssh-keygen:openssh-client; do

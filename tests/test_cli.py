@@ -73,7 +73,7 @@ def test_output_of_ascii_replaces_what_it_cannot_show(tmp_path):
     "command, code, sentence",
     [
         ("python -m tools.interop.harbor.export --into README.md", 2, "README.md: there is some"),
-        ("python -m tools.command_mutants bash nope", 2, "nope: there is no such task"),
+        ("python -m tools.command_mutants bash nope", 2, "nope: no such task"),
         (
             "make answers MERGE=docs",
             2,

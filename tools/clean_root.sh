@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries this checkout on a fresh Debian: makes its root with mmdebstrap, and runs a command there with an engine of its own.
+# Tries this checkout on a fresh Debian: makes its root with mmdebstrap, and runs a command there with its own engine.
 #   tools/clean_root.sh trixie                README's two commands, each with its time
 #   tools/clean_root.sh testing make quick    another command
 # Needs root. The suite comes from the mirror of this machine's apt. Nothing of the root is left at the end.
@@ -17,7 +17,7 @@ absent() {
   exit 3 # .ci/run goes on without it
 }
 [ "$(id -u)" = 0 ] || absent "only root can make it"
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n 1p) || absent "there is no apt"
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n 1p) || absent "apt is missing"
 # A mirror may keep a suite for longer than its lists are valid.
 options=(--include=ca-certificates,git,make --aptopt='Acquire::Check-Valid-Until "false"')
 made=$(scripts/fluency/execution/make_base.sh "${options[@]}" "$suite" "$root" "$mirror" 2>&1) \

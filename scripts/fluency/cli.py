@@ -32,7 +32,7 @@ def archive_file(text: str) -> Path:
     if path.is_file():
         return path
     form = "name its file, for example ARCHIVE=archive/demo-2026-01-31-0123456789ab.tar.zst"
-    raise UserError("there is no such archive", where=text or "ARCHIVE", hint=form)
+    raise UserError("no such archive", where=text or "ARCHIVE", hint=form)
 
 
 def seed_list(text: str) -> list[int]:

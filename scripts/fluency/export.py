@@ -58,7 +58,7 @@ def export_study(
     """
     if format not in FORMATS:
         hint = f"there are: {', '.join(FORMATS)}; and inspect by `make export FORMAT=inspect`"
-        raise UserError("there is no such format", where=f"FORMAT={format}", hint=hint)
+        raise UserError("unknown format", where=f"FORMAT={format}", hint=hint)
     folder = into or EXPORTS / name / format
     check_empty(folder)
     return FORMATS[format](view, name, origin, folder)

@@ -123,7 +123,7 @@ def read_registration(path: Path) -> dict[str, Any]:
     """Read a registration; UserError when it is missing or as `parse_registration` refuses it."""
     if not path.is_file():
         hint = "name the file that `make preregister` wrote"
-        raise UserError("there is no such registration", where=str(path), hint=hint)
+        raise UserError("no such registration", where=str(path), hint=hint)
     return parse_registration(path.read_bytes(), str(path))
 
 

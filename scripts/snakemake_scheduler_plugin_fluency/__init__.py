@@ -5,7 +5,7 @@ of answers are ready from the start. This one sorts them once a poll (times: doc
 
 Jobs with a fair-share resource come after all others, each time one of the resource with the fewest
 running jobs: by priority alone, all threads might be taken by one model, whose calls wait for each
-other, and none by the others. Of these jobs only those of the earliest turn start.
+other, and none by the others. Of these jobs only the earliest turn's start.
 """
 
 from __future__ import annotations

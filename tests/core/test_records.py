@@ -44,7 +44,7 @@ def test_records_read_back(made, cell, tmp_path):
         ({"schema_version": RECORD_SCHEMA + 1}, "schema_version: Input should be less than or"),
         ({"schema_version": 0}, "schema_version: Input should be greater"),
         ({"invented": 1}, "invented: Extra inputs"),
-        ({"cell": {"model": "m", "shell": "fish"}}, "cell.shell: Value error, there is no shell"),
+        ({"cell": {"model": "m", "shell": "fish"}}, "cell.shell: Value error, unknown shell"),
     ],
 )
 def test_read_record_names_wrong_key_and_file(made, cell, tmp_path, change, says):

@@ -1,4 +1,4 @@
-"""Entries of shells: the private ones, and what a bad one is told."""
+"""Entries of shells: the private ones, and the error of a bad one."""
 
 import os
 from pathlib import Path
@@ -46,7 +46,7 @@ BAD = {
     "a name for no path": ("name: mine", "name: My Own", "name", "match pattern"),
     "a grammar that is unknown": ("grammar: bash", "grammar: fish", "grammar", "'bash' or 'pwsh'"),
     "a condition that is unknown": (INSTALL, "conditions: [windows]", "conditions.0", "windows_aliases"),
-    "a quoting that is unknown": ("quoting: bash", "quoting: zsh", "quoting", "there is no such quoting"),
+    "a quoting that is unknown": ("quoting: bash", "quoting: zsh", "quoting", "unknown quoting"),
     "a bad pattern": ("missing_command: '^", "missing_command: '^(", "missing_command", "not a regular expression"),
     "a key that is unknown": ("title:", "titel: x\ntitle:", "titel", "unknown key"),
     "bad YAML": ("title: Bash", "title: [Bash", "mine.yaml", "this is not YAML"),

@@ -45,7 +45,7 @@ def write(
         ],
         (GOOD | {"references": {"bash": ["x"]}}, "references", "at least one command for pwsh"),
         (GOOD | {"wrong": {"bash": [], "pwsh": ["x"]}}, "wrong", "at least one command for bash"),
-        (GOOD | {"references": {"zsh": ["x"]}}, "references", "there is no shell"),
+        (GOOD | {"references": {"zsh": ["x"]}}, "references", "unknown shell"),
         (GOOD | {"id": "Tree Size"}, "id", "pattern"),
     ],
 )
@@ -146,7 +146,7 @@ def test_task_sets_nest_and_cover_every_folder():
     assert sorted(parts) == sorted(sets[ALL]), "full is the four, which have no task in common"
     there = {path.name for path in TASKS.glob("[!._]*/")}
     assert there == {task for tasks in sets.values() for task in tasks}, (
-        "name a further task in a set of its own"
+        "name a further task in its own set"
     )
     assert len(load_tasks(PILOT)) == 20
     configs = [[], *([ROOT / f"config/{name}.yaml"] for name in ("demo", "study"))]
@@ -174,7 +174,7 @@ def test_load_tasks_orders_by_id_and_reads_no_other(bank):
     assert [task.id for task in load_tasks("small", bank)] == TWO
     with pytest.raises(UserError, match="not YAML"):
         load_tasks("all", bank)
-    with pytest.raises(UserError, match="there are no tasks"):
+    with pytest.raises(UserError, match="no tasks here"):
         load_tasks("all", bank / TWO[0])
 
 
@@ -189,7 +189,7 @@ def small(**changes: object) -> dict:
         ({}, "othr", 'Hint: did you mean "other"?', "tasks: othr"),
         ({}, ["tree-sise-bytes"], 'did you mean "tree-size-bytes"?', "tasks: tree-sise-bytes"),
         (small(hue=1), "small", "docs/adding-a-task.md lists", "small.hue"),
-        (small(tasks=["lost"]), "small", "there is no such task", "tasks: small: lost"),
+        (small(tasks=["lost"]), "small", "no such task", "tasks: small: lost"),
         (small(tasks=TWO[:1] * 2), "small", "must be different", "small.tasks"),
         (small(tasks=[]), "small", "at least 1 item", "small.tasks"),
     ],

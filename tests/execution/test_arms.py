@@ -1,4 +1,4 @@
-"""The program of a shell is in its own image alone, and what its bad entry is told there."""
+"""The program of a shell is in its own image alone, and the error of its bad entry."""
 
 import pytest
 

@@ -59,7 +59,7 @@ def test_mine_finds_same_questions_in_each_format(name, tmp_path):
         LEFT,
     )
     shells = [one["shells"] for one in report.candidates]
-    assert shells == [{"bash": 1}] * len(QUESTIONS), "a session's folder tells the shell"
+    assert shells == [{"bash": 1}] * len(QUESTIONS), "a session's folder names the shell"
     assert report.errors == {"another": {"bash": 1}}
     assert report.tally["malformed lines"] == (name != "Gemini CLI")
     files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]

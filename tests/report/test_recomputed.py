@@ -88,7 +88,7 @@ class Runs(list):
 
 
 def mark_of(row: dict, label: str) -> bool | None:
-    """Whether a run passes by a definition; None where that is not known."""
+    """Whether a run passes by a definition; None if that is not known."""
     passed = {"True": True, "False": False}.get(row["passed"])
     lacks = row["failure_class"] == "missing-program"
     if label == "refusals left out":

@@ -40,7 +40,7 @@ def test_parse_accepts_what_powershell_accepted():
         if parse("pwsh", line.command).parses == refused and not incomplete:
             wrong.append((refused, line.command, line.task.id))
     unread = dict.fromkeys(("commit-docs", "removing-commit", "undo-file"), "-- before a path")
-    unread |= {"unit-commands": "switch over a pipeline", "env-append": "+ beside -cnotin"}
+    unread |= {"unit-commands": "switch over a pipeline", "env-append": "+ next to -cnotin"}
     accepted = dict.fromkeys(("bench-regressions", "numbered-lines"), "$n: in a string")
     found = {(refused, task) for refused, _, task in wrong}
     assert found == {*((False, task) for task in unread), *((True, task) for task in accepted)}

@@ -110,7 +110,7 @@ def gone(path: str) -> PathState:
     [
         ([], {}, 0),
         (None, {}, 0),
-        ("too much", {}, None),
+        ("larger", {}, None),
         ([state(b"new")], {}, 1),
         ([state(WORLD.files["a/b.json"])], {}, 0),  # written again as it was
         ([state(WORLD.files["a/b.json"]).model_copy(update={"mode": 0o600})], {}, 1),

@@ -109,7 +109,7 @@ CHANGING = [task.id for task in load_tasks("full") if task.state(*planned(task, 
 @pytest.mark.parametrize("shell", DESIGN_SHELLS)
 @pytest.mark.parametrize("name", CHANGING)
 def test_changing_task_has_wrong_commands_of_each_kind(name, shell):
-    """One changes nothing that is asked for, one too much or otherwise, one leaves a file."""
+    """One changes nothing that is asked for, one more or something else, one leaves a file."""
     wrong = [
         line
         for line in recorded()

@@ -61,7 +61,7 @@ def test_own_language_is_measured_and_reported(followed):
     lua = frame[frame["shell"] == "lua"].set_index("task")
     assert lua["passed"].to_dict() == {"tree-size-bytes": True, "stale-lockfiles": False}
     assert lua.loc["stale-lockfiles", "failure_class"] == "does-not-parse"
-    assert lua["made_of"].isna().all(), "without a parser there is no composition"
+    assert lua["made_of"].isna().all(), "no parser, no composition"
     report = (followed.root / "results/test/report.md").read_text()
     assert "more often in Lua 5.4 than in Bash?" in report
 

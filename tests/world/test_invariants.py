@@ -56,7 +56,7 @@ NOT_NAMES = ("docs/a\\b", "docs/a\tb", "docs/?/../b")
         (lambda b: b.process(HelperSpec("x", "v" * 16)), "process names of at most 15 characters"),
         *[(lambda b, name=name: b.process(HelperSpec("x", "vox-x", threads=(name,))), "names of threads")
             for name in NOT_THREADS],
-        (lambda b: b.process(HelperSpec("x", "vox-x", parent="nobody")), "its parent comes first"),
+        (lambda b: b.process(HelperSpec("x", "vox-x", parent="missing")), "its parent comes first"),
         (lambda b: b.process(HelperSpec("sched", "vox-x")), "one process a key"),
     ],
 )  # fmt: skip

@@ -142,7 +142,7 @@ class Contrast:
 
     @property
     def usd_per_task(self) -> float | None:
-        """Mean dollars of a task in both shells, all trials; None where an answer has no price."""
+        """Mean dollars of a task in both shells, all trials; None if an answer has no price."""
         asked = self.rows[self.rows["shell"].isin(self.shells) & self.rows["outcome"].notna()]
         means = asked.groupby("shell")["cost_usd"].mean()
         if len(means) < 2 or asked["cost_usd"].isna().any():

@@ -21,7 +21,7 @@ class CostPerPass(NamedTuple):
     Attributes:
         unit: What is summed.
         by_shell: None without a pass.
-        ratio: The challenger's divided by the baseline's, and its 95 % interval; None where a shell
+        ratio: The challenger's divided by the baseline's, and its 95 % interval; None if a shell
             passes almost nothing, or all tasks agree.
     """
 

@@ -157,7 +157,7 @@ class GapEstimate:
 
     @property
     def informative(self) -> int:
-        """How many tasks can tell the shells apart."""
+        """How many tasks separate the shells."""
         return len(self.paired.tasks) - len(self.flat(0)) - len(self.flat(1))
 
     def by_part(self, part_of: Mapping[str, str]) -> dict[str, tuple[Fraction, int]]:

@@ -130,7 +130,7 @@ class SampleSizes(NamedTuple):
 
 
 def sample_sizes(spread: Spread, near_edge: bool = False) -> SampleSizes | None:
-    """The sizes; None if there is no spread, which is not certainty."""
+    """The sizes; None without spread, which is not certainty."""
     if not (spread(0.10) and spread(0)):
         return None
     sizes = range(2, 100_000)

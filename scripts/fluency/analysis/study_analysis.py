@@ -135,7 +135,7 @@ class Analysis:
 
     @property
     def shells_shown(self) -> tuple[str, ...]:
-        """The shells in tables, in report order: the study's and those of its contrast."""
+        """The shells in tables, in report order: the study's and its contrast's."""
         return tuple(self.models[0].outcomes.by_shell)
 
 

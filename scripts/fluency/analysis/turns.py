@@ -25,7 +25,7 @@ TRIAL = ["shell", "task", "trial"]
 
 
 class Beyond(NamedTuple):
-    """The repaired share less that of a fresh draw, mean over the tasks with a failed trial."""
+    """The repaired share less a fresh draw's, mean over the tasks with a failed trial."""
 
     value: Fraction
     interval: Interval

@@ -79,7 +79,7 @@ def _lines(contrast: Contrast) -> dict[str, str]:
     """What the record says about one contrast."""
     verdict, stays = contrast.verdict, "The shell policy as it stands."
     if verdict is None:
-        changes = f"Nothing: there is no verdict ({'; '.join(contrast.refused)})."
+        changes = f"Nothing: no verdict ({'; '.join(contrast.refused)})."
     elif verdict.provisional:
         changes = "Nothing yet: missing runs could change the verdict."
     elif not verdict.supported:

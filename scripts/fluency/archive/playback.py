@@ -152,7 +152,7 @@ def play(
 
     Args:
         image: the study's, and the engine that ran it; None without executions.
-        before: what those of the turn before give; None for the first turn.
+        before: the history from the turn before; None for the first turn.
     """
     made = list[Any]()
 
@@ -171,7 +171,7 @@ def play(
             keep("executions", ran, stored.execution)
             planned = {*FIELDS[Execution]["recomputed"].split()} - {"request_key"}
             if any(getattr(ran, name) != getattr(stored.execution, name) for name in planned):
-                made.pop()  # the results are not those of the runs that this checkout plans
+                made.pop()  # this checkout plans other runs than the results have
             elif stored.score:
                 score = play_score(study, task, played, ran, world_for)
                 keep("scores", score, stored.score)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 
 def utc_now(timespec: str = "seconds") -> str:
-    """Now, as 2026-01-31T12:00:00Z; `timespec` is that of `datetime.isoformat`."""
+    """Now, as 2026-01-31T12:00:00Z; `timespec` as in `datetime.isoformat`."""
     return utc_text(datetime.now(UTC), timespec)
 
 

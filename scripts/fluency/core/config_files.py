@@ -92,7 +92,7 @@ def banks(root: Path, variable: str) -> list[Path]:
     private = Path(named).expanduser().absolute()
     if not private.is_dir() or private.resolve().is_relative_to(ROOT):
         raise UserError(
-            f"there is no folder of private {root.name} here, outside the project",
+            f"no folder of private {root.name} here, outside the project",
             where=f"{variable}={named}",
             hint=f"name one (the project's files are published), or unset {variable}",
         )

@@ -229,7 +229,7 @@ class ProvenanceCollector:
         self._before: Execution | None = None
 
     def add(self, records: CellRecords) -> None:
-        """Take in what the records of one cell say; those of its turns follow each other."""
+        """Take in what the records of one cell say; its turns come in order."""
         generation = records.generation
         if generation and not generation.ended:
             self._answered.append(generation.answer.received_utc)

@@ -121,7 +121,7 @@ class Request(FrozenModel):
 
     @property
     def text(self) -> str:
-        """What the model reads, to measure it and to tell prompts apart."""
+        """What the model reads, to measure it and to separate prompts."""
         return self.prompt + "".join(map(canonical_json, self.follow_up))
 
     @property
@@ -178,7 +178,7 @@ class Generation(CellRecord):
     """As it was when the cell was asked; null: not known."""
     task_sha256: Digest
     ended: str | None = Field(None, exclude_if=not_)
-    """Why this turn was not asked; its records are then those of the turn before."""
+    """Why this turn was not asked; its records then repeat the turn before."""
 
 
 Reading = Literal["strict", "lenient"]
@@ -374,7 +374,7 @@ class Execution(CellRecord):
     unmeasured: str | None = None
     """Why no attempt could measure this cell; it is not tried again."""
     repeats: bool = Field(False, exclude_if=not_)
-    """Whether the runs are those of the turn before, whose command is the same."""
+    """Whether the runs repeat the turn before, whose command is the same."""
     image: ImageInfo
     limits: Limits
     timeout_s: float
@@ -414,7 +414,7 @@ class WorldScore(FrozenModel):
 
 
 class Composition(FrozenModel):
-    """What an answer is made of."""
+    """The kinds of commands in an answer."""
 
     made_of: MadeOf
     commands: list[str]

@@ -47,7 +47,7 @@ def read_record(kind: type[RecordType], path: Path) -> RecordType:
         return kind.model_validate_json(Path(path).read_bytes())
     except FileNotFoundError:
         raise UserError(
-            "there is no such record", where=str(path), hint="`make plan` lists what is missing"
+            "no such record", where=str(path), hint="`make plan` lists what is missing"
         ) from None
     except ValidationError as error:
         what = f"this is not a {kind.__name__.lower()} record of schema {RECORD_SCHEMA}"

@@ -108,7 +108,7 @@ def one_of(known: Collection[str], noun: str, further: str = "") -> AfterValidat
 
     def check(name: str) -> str:
         if name not in known:
-            raise ValueError(f"there is no {noun} {name!r}; {did_you_mean(name, known)}{further}")
+            raise ValueError(f"unknown {noun} {name!r}; {did_you_mean(name, known)}{further}")
         return name
 
     return AfterValidator(check)
@@ -149,7 +149,7 @@ def _pattern(text: str) -> str:
 def _condition(name: object) -> object:
     known = {extra.name: extra for extra in EXTRA_CONDITIONS}
     if name not in known:
-        raise ValueError(f"there is no condition {name!r}; {did_you_mean(str(name), known)}")
+        raise ValueError(f"unknown condition {name!r}; {did_you_mean(str(name), known)}")
     return known[str(name)]
 
 
@@ -245,7 +245,7 @@ class Shell(FrozenModel):
     @classmethod
     def _known(cls, name: str) -> str:
         if name not in QUOTING:
-            raise ValueError(f"there is no such quoting; {did_you_mean(name, QUOTING)}")
+            raise ValueError(f"unknown quoting; {did_you_mean(name, QUOTING)}")
         return name
 
     @model_validator(mode="after")

@@ -56,7 +56,7 @@ KEY_OF: Mapping[str, str] = {
 }
 """Wire -> the environment variable of its key, unless a model's entry names another."""
 PLACE_OF: Mapping[str, tuple[str, ...]] = {"bedrock": ("region",), "vertex": ("region", "project")}
-"""Wire -> what its address is made of."""
+"""Wire -> the parts of its address."""
 HeaderName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]+$")]
 HeaderText = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 MIN_DEADLINE_S = 30.0

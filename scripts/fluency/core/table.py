@@ -138,7 +138,7 @@ class Row(_WithConditions):
     turn: int = 1
     """Of a study with later turns: 1 is the first answer, which the headline is of."""
     ended: Text = None
-    """Why a later turn was not asked; its verdict is then that of the turn before."""
+    """Why a later turn was not asked; its verdict then repeats the turn before."""
 
 
 RECORD_TYPES: dict[str, type[FrozenModel]] = {
@@ -234,7 +234,7 @@ def _most_unasked(counts: list[int | None]) -> int | None:
 
 
 def _is_quietly_wrong(result: Result, judged: WorldScore, *, prints: bool) -> bool:
-    """Whether neither the status nor standard error tells of a wrong answer.
+    """Whether neither the status nor standard error shows a wrong answer.
 
     prints: Whether the task asks for output; then something must have been printed.
     """

@@ -104,7 +104,7 @@ def check_world_pair(seeds: Sequence[int], tasks: Sequence[Task]) -> None:
     """UserError without an odd and an even seed; WorldError if two such worlds share an answer."""
     if {seed % 2 for seed in seeds} != {0, 1}:
         raise UserError(
-            "worlds come in pairs of an odd and an even seed",
+            "worlds must form pairs of an odd and an even seed",
             where=f"seeds: {', '.join(map(str, seeds))}",
             hint="write one odd and one even seed, for example 11 and 24",
         )

@@ -58,7 +58,7 @@ def task_folders(root: Path = TASKS) -> dict[str, Path]:
                 hint="give it another id: its folder's name, and `id:` in its task.yaml",
             )
     if not found:
-        raise UserError("there are no tasks", where=str(root), hint="restore the tasks/ folder")
+        raise UserError("no tasks here", where=str(root), hint="restore the tasks/ folder")
     return dict(sorted(found.items()))
 
 
@@ -347,12 +347,12 @@ def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Ta
             hint = (
                 f"{did_you_mean(wanted, sets)}; tasks by id are a list, as in `tasks: [one, two]`"
             )
-            raise UserError("there is no set of tasks of this name", where=where, hint=hint)
+            raise UserError("unknown set of tasks", where=where, hint=hint)
         wanted = sets[wanted]
     for name in wanted:
         if name not in folders:
             hint = did_you_mean(name, folders)
             if not os.environ.get(PRIVATE_TASKS_VARIABLE):
                 hint += f"; a private task needs {PRIVATE_TASKS_VARIABLE}=its folder's folder"
-            raise UserError("there is no such task", where=f"{where}: {name}", hint=hint)
+            raise UserError("no such task", where=f"{where}: {name}", hint=hint)
     return [load_task(folder) for name, folder in folders.items() if name in wanted]

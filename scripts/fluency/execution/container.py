@@ -101,7 +101,7 @@ def _as_sandbox_error(error: Exception, timeout_s: float) -> SandboxError:
 
 
 def remove(engine: Engine, container: str) -> None:
-    """Kill and remove; what a hanging engine does not remove ends by itself."""
+    """Kill and remove; what a hanging engine does not remove ends alone."""
     if container:
         with contextlib.suppress(Exception):
             engine.client(timeout=20).remove_container(container, force=True, v=True)

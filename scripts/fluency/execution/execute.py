@@ -131,7 +131,7 @@ def why_ended(generation: Generation, execution: Execution) -> str | None:
 
 
 def ends_conversation(answer: Answer, before: Answer | None) -> bool:
-    """Whether an answer has no command, or that of the answer before it."""
+    """Whether an answer has no command, or repeats the command before it."""
     command = extraction_of(answer).strict
     return command is None or (before is not None and command == extraction_of(before).strict)
 

@@ -105,7 +105,7 @@ def why_missing(engine: Engine, image: ImageInfo, shell: str) -> str | None:
 
 
 def build_arguments(shell: str) -> dict[str, str]:
-    """The Dockerfile's arguments about shells; its defaults are those of PowerShell."""
+    """The Dockerfile's arguments about shells; its defaults install PowerShell."""
     shells = [SHELLS[name] for name in shells_in(shell)]
     common = (shell for shell in shells if not shell.install.is_layer)
     programs = (f"{shell.name}={shell.argv[0]}" for shell in common)

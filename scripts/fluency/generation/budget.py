@@ -66,8 +66,8 @@ def cost_of(policy: Policy, answer: Answer) -> float | None:
     """An answer's cost in dollars: as the service states it, else by the tokens it counted.
 
     OpenRouter states it, unless a user's own key for a provider pays. None without a price, without
-    a count (0 is none: every request and every text has tokens), and where a cache was used, whose
-    tokens have other prices.
+    a count (0 means missing: every request and every text has tokens), and where a cache was used,
+    whose tokens have other prices.
     """
     usage, stated = answer.usage, dict_or_empty(answer.raw.get("usage"))
     cost = stated.get("cost")

@@ -140,7 +140,7 @@ def _check(model: ModelConfig) -> None:
          "use the model's own keys (temperature, max_tokens, thinking, effort)"),
         *((key, names, "must not hold a key in the config",
            f"put it into the environment and write `$NAME` of its variable, or `$KEY` for "
-           f"that of {model.api_key_env}") for key, names in keys.items()),
+           f"the value of {model.api_key_env}") for key, names in keys.items()),
         ("thinking", {"thinking"} if chat and model.thinking else (),
          "is not in Chat Completions",
          "set `effort`, sent as reasoning_effort, or put the server's field into `extra_body`"),

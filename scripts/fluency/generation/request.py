@@ -20,9 +20,9 @@ PREAMBLE = (
 )
 """The first paragraph of every prompt. It names no program, because models use what is named."""
 ANSWER_PROTOCOL = 1
-"""Raised by hand to make all answers so far invalid; they are then asked for again."""
+"""Raised manually to make all answers so far invalid; they are then asked for again."""
 TURN_PROTOCOL = 1
-"""The same for the answers of later turns: it numbers what they are shown and told."""
+"""The same for the answers of later turns: it numbers the message that follows a run."""
 
 
 def build_prompt(task_prompt: str, shell: str) -> str:

@@ -132,7 +132,7 @@ def draw_failures(model: ModelAnalysis) -> Drawing | None:
 
 
 def draw_turns(turns: Turns) -> Drawing | None:
-    """Bars of each shell's pass rate by turn, with that of fresh draws."""
+    """Bars of each shell's pass rate by turn, and the rate of fresh draws."""
     rows: list[dict[str, Any]] = []
     for place, (shell, fresh) in enumerate(turns.fresh.items()):
         for turn, each in enumerate(turns.outcomes):

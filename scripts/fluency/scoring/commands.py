@@ -63,7 +63,7 @@ RANGE = re.compile(r"\d+\.\..*", re.DOTALL)
 
 
 def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -> Composition:
-    """What a command is made of, without running it.
+    """The kinds of commands in an answer, without running it.
 
     `parses` says whether the shell accepted it, if it was run; without it the grammar decides.
     """
@@ -153,7 +153,7 @@ def is_syntax_error(shell: Shell, result: Result, grammar_accepts: bool) -> bool
     """Whether the shell rejected the text.
 
     PowerShell prints nothing about a text that is only incomplete. Bash runs the lines before the
-    one that it rejects, so an output proves nothing by itself; but where the grammar accepts the
+    one that it rejects, so an output alone proves nothing; but where the grammar accepts the
     text, a complaint after an output comes from another Bash that the command called.
     """
     if result.exit_code in (0, None):

@@ -7,7 +7,7 @@ strict reading.
 refusal             the model declined
 empty               the reply holds no command
 truncated           the reply hit the token limit
-no-tool-call        a tool was to be called, and the reply holds no such call, or one of another
+no-tool-call        a tool must be called, and the reply holds no such call, or one of another
                     shape
 thinking-in-answer  the model's thinking is in the reply, before the command
 format              the reply is prose or holds a prompt sign, loose fences or several blocks, and
@@ -66,7 +66,7 @@ class HeadlineRun(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """A command that stopped what the task set up never passes, whatever it printed."""
+        """A command that stopped what the task set up never passes."""
         return self.judgement.passed and self.result.helpers_intact
 
 

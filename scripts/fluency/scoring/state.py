@@ -17,7 +17,7 @@ Expected = Mapping[str, Mapping[str, Any] | None]
 - sha256: of a file (`Task.state` makes it from bytes)
 - json: the JSON value of a file
 - rows: the rows of a file of comma-separated values
-- lines: the lines of a file, whatever their ends
+- lines: the lines of a file, with any ends
 - link: the target of a link
 - mode: the permissions
 - files: all files and links below a folder, at any depth, by path relative to it
@@ -26,7 +26,7 @@ Expected = Mapping[str, Mapping[str, Any] | None]
 
 
 class Left(NamedTuple):
-    """A path as a command left it; `content` is None where it was not kept."""
+    """A path as a command left it; `content` is None if it was not kept."""
 
     kind: str = "absent"
     mode: int | None = None

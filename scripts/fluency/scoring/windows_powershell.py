@@ -38,7 +38,7 @@ _UNDECIDED = {"invocation_expression", "type_literal", "splatted_variable"}
 def lacks(command: str) -> bool | None:
     """Whether 5.1 lacks a construct, command or parameter of it.
 
-    None where .NET members, splatting or computed names decide. Parameters are recognised by their
+    None if .NET members, splatting or computed names decide. Parameters are recognised by their
     full names. Where nothing is lacking the command may still behave differently there.
     """
     source = command.encode(errors="replace")[:MAX_BYTES]

@@ -1,4 +1,4 @@
-"""Begin a task in a folder of its own, and say what its author is still to write."""
+"""Begin a task in its own folder, and say what its author must still write."""
 
 import json
 import os

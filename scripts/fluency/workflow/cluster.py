@@ -121,7 +121,7 @@ def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) 
 
 
 def share_images(shells: Iterable[str]) -> None:
-    """Make the folder in which nodes look for images, and put those of this machine there."""
+    """Make the folder in which nodes look for images, and put this machine's there."""
     image.FOLDER.mkdir(parents=True, exist_ok=True)
     with suppress(SandboxError):  # the submitting machine needs no engine
         for shell in shells:

@@ -108,7 +108,7 @@ def confirm_price(estimate: CostEstimate, ask: Callable[[str], str] | None = Non
     It is up to budget.confirm_usd (of the upper bound), by `confirm: yes`, or by a yes.
 
     Args:
-        ask: asks a user; None if there is no terminal.
+        ask: asks a user; None without a terminal.
 
     Raises:
         UserError: if no user can be asked.

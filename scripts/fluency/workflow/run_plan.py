@@ -1,6 +1,6 @@
 """`make plan`: which jobs a run would do and why, what they cost, and what is missing.
 
-The jobs and reasons are those of Snakemake's own dry run.
+Jobs and reasons come from Snakemake's own dry run.
 """
 
 import json

@@ -20,7 +20,7 @@ class Builder:
     """An unfinished world."""
 
     def __init__(self, world: World, part: str) -> None:
-        """Start from a world, with a random stream of its own for each `part`."""
+        """Start from a world, with a separate random stream for each `part`."""
         self.seed = world.seed
         self.odd = world.seed % 2 == 1
         self.rng = Rng(f"world/{world.seed}/{part}")
@@ -57,7 +57,7 @@ class Builder:
             self.folder(path.rsplit("/", 1)[0], any_name=any_name)
 
     def clear(self) -> None:
-        """Take every file and folder out: for a world that is a repository of its own."""
+        """Take every file and folder out: for a world that is itself a repository."""
         self.files, self.dirs, self.ages = {}, set(), {}
 
     def folder(self, path: str, *, any_name: bool = False) -> None:

@@ -136,7 +136,7 @@ class HelperSpec:
 
     Attributes:
         args: the visible argument vector after argv[0], where %P means the process id of the one
-            that starts it, and %PP that of the one above.
+            that starts it, and %PP the id of the one above.
         parent: the key of the helper that starts it; None: the runner does.
         rss_mb: mebibytes that are touched.
         virt_mb: further mebibytes that are mapped and not touched.

@@ -159,7 +159,7 @@ def _check_size(packed: bytes) -> None:
 
 
 def _commit(store: Any, name: bytes, most: int) -> tuple[dict[str, Any], int]:
-    """A commit, and how many entries its tree has: at most so many are read."""
+    """A commit, and the number of entries in its tree, the most that are read."""
     one = store[name]
     inside = list(islice(store.iter_tree_contents(one.tree, include_trees=True), most))
     said = {

@@ -2,8 +2,8 @@
 
 tree-sitter's grammar rejects some texts that PowerShell accepts. This is corrected without changing
 the grammar: a text that does not parse is parsed again with the part that the grammar does not know
-overwritten by as many plain characters, so that names are still read from the original text at the
-same place. The tests compare with recordings of PowerShell's parser.
+overwritten by equally many plain characters, so that names are still read from the original text at
+the same place. The tests compare with recordings of PowerShell's parser.
 """
 
 from __future__ import annotations

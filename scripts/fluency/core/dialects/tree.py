@@ -39,7 +39,7 @@ class TooManySteps(Exception):
 def syntax_tree(language: Language, source: bytes) -> Tree:
     """tree-sitter's tree of a text; TooManySteps if it has too many errors."""
     calls = itertools.count(1)
-    # A new parser each time: one belongs to one thread, and would go on with a text it gave up.
+    # A new parser each time: one belongs to one thread, and would go on with a text it had left.
     parser = Parser(language)
     try:
         return parser.parse(

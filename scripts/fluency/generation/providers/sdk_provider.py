@@ -212,7 +212,7 @@ class Provider:
         }
 
     async def _keep_own(self, request: Any) -> None:
-        """Take off the headers that the SDK adds by itself and from the environment."""
+        """Take off the headers that the SDK adds, also from the environment."""
         own = {"anthropic-version", *self._own_headers(), *map(str.lower, self.model.extra_headers)}
         for name in request.headers.keys() - own - OF_TRANSPORT:
             del request.headers[name]
