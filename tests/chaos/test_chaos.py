@@ -23,9 +23,8 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import PILOT
 from fluency.core.table import RECORD_TYPES
 from fluency.core.tasks import task_sets
-from fluency.generation.audit import verify
 from fluency.generation.request import request_key
-from fluency.generation.store import NOT_STORED, AnswerStore
+from fluency.generation.store import NOT_STORED, AnswerStore, verify
 from fluency.workflow.rerun_keys import RerunKeys
 from tests.generation.endpoint import Endpoint, Reply, Seen, message
 from tests.waiting import wait_for

@@ -9,8 +9,7 @@ import pytest
 
 from fluency.common.errors import StopRun
 from fluency.common.paths import ROOT
-from fluency.generation.audit import verify
-from fluency.generation.store import AnswerStore
+from fluency.generation.store import AnswerStore, verify
 from tests.generation.studies import SUFFIX, ask, generator_of, prompt_of
 from tests.generation.worker import THREADS, generate, key_of, the_cells
 

@@ -11,12 +11,12 @@ from functools import partial
 import pytest
 
 from fluency.common.errors import StopRun
-from fluency.generation.audit import verify
 from fluency.generation.budget import Budget, upper_bound_usd
 from fluency.generation.failure import Failure, RetryPolicy, retry_after, retry_policy_for, wait_s
 from fluency.generation.pace import Pace
 from fluency.generation.policies import resolve
 from fluency.generation.reply import DEEPER
+from fluency.generation.store import verify
 from tests.generation.endpoint import BEHAVIOURS, WHOLE, Reply, message
 from tests.generation.studies import QUICK, ask, cells_of, generator_of, prompt_of, study_of
 from tests.waiting import wait_for

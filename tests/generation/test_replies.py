@@ -15,11 +15,10 @@ import pytest
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.core.study import ModelConfig
 from fluency.generation.api_keys import LOOPBACK
-from fluency.generation.audit import verify
 from fluency.generation.failure import from_reply
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.providers.sdk_provider import MOST_BYTES
-from fluency.generation.store import AnswerStore
+from fluency.generation.store import AnswerStore, verify
 from tests.generation import endpoint as fake
 from tests.generation.endpoint import WHOLE, Reply, error, message
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of

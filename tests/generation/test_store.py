@@ -12,8 +12,7 @@ import pytest
 
 from fluency.common import files
 from fluency.common.errors import StopRun, UserError
-from fluency.generation.audit import main, verify
-from fluency.generation.store import ROOM_BYTES, AnswerStore, DamagedAnswer
+from fluency.generation.store import ROOM_BYTES, AnswerStore, DamagedAnswer, main, verify
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 
 

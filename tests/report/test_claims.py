@@ -15,8 +15,7 @@ from fluency.report.compare import compare
 from fluency.report.explorer import page_header
 from fluency.report.figures import draw_gaps
 from fluency.report.numbers import span
-from fluency.report.sentences import decides, headline_of
-from fluency.report.tables import result_rows
+from fluency.report.sentences import decides, headline_of, result_rows
 from fluency.report.templates import render
 from tests.synthetic_tables import make_frame, make_study, make_tasks
 

@@ -17,12 +17,13 @@ from fluency.report.sentences import (
     could_change,
     decides,
     headline_of,
+    largest_gaps,
     missing_programs,
     printed,
+    result_rows,
     study_sentences,
     unexpected_controls,
 )
-from fluency.report.tables import largest_gaps, result_rows
 from tests.synthetic_tables import (
     IMAGE,
     from_counts,

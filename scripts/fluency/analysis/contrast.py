@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fluency.analysis import decision_table as plan
 from fluency.analysis.cost_per_pass import CostPerPass, cost_per_pass
-from fluency.analysis.descriptive import Solved, solved
+from fluency.analysis.descriptive import Solved, UnaskedChanges, solved, unasked_changes
 from fluency.analysis.gap import GapEstimate, estimate_gap
 from fluency.analysis.outcomes import Outcomes, Tally, count_outcomes
-from fluency.analysis.unasked import UnaskedChanges, unasked_changes
 from fluency.core.records import FailureClass
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
 

@@ -11,7 +11,7 @@ only one of the three that can see the shell.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import inf, isnan
+from math import comb, inf, isnan
 from statistics import fmean
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -220,6 +220,37 @@ def failure_lines(rows: pd.DataFrame, shells: Iterable[str]) -> list[FailureLine
             why, command = part[["why", "command"]].fillna("").iloc[0]
             lines.append(FailureLine(failure_class, counts, cells_in(part)[0], why, command))
     return lines
+
+
+class UnaskedChanges(NamedTuple):
+    """Of one model, over the compared tasks.
+
+    Attributes:
+        by_shell: The tasks with a run that removed or changed a path unasked.
+        unknown: Runs of which it is not known.
+        p: Of the exact sign test, over the tasks that one shell alone has.
+    """
+
+    by_shell: dict[str, ShareOfTasks]
+    unknown: dict[str, int]
+    p: float
+
+
+def unasked_changes(rows: pd.DataFrame, pair: Outcomes) -> UnaskedChanges:
+    """The tasks with an unasked change, by shell."""
+    known = rows[rows["status"].eq("measured") & rows["task"].isin(pair.tasks)]
+    runs = {shell: known[known["shell"].eq(shell)] for shell in pair.by_shell}
+    found = [{*own["task"][(own["unasked_changes"] > 0).fillna(False)]} for own in runs.values()]
+    one, other = (len(mine - theirs) for mine, theirs in (found, found[::-1]))
+    fewer = sum(comb(one + other, count) for count in range(min(one, other) + 1))
+    return UnaskedChanges(
+        by_shell={
+            shell: ShareOfTasks(len(own), len(pair.tasks))
+            for shell, own in zip(runs, found, strict=True)
+        },
+        unknown={shell: int(own["unasked_changes"].isna().sum()) for shell, own in runs.items()},
+        p=min(1.0, 2 * fewer / 2 ** (one + other)),
+    )
 
 
 def unasked_runs(rows: pd.DataFrame) -> list[tuple[Cell, int, str]]:

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import threading
+from collections import Counter
 from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,7 +20,8 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import StopRun, UserError
 from fluency.common.files import sha256, write_atomic
 from fluency.common.locks import file_lock
-from fluency.common.terminal import log_line
+from fluency.common.paths import ANSWERS
+from fluency.common.terminal import log_line, print_lines
 from fluency.core.records import Answer
 from fluency.generation.request import key_of, same_history
 
@@ -147,3 +149,29 @@ def answer_in(document: Any, key: str) -> Answer:
     if body["request_key"] != key or key_of(body["request"]) != key:
         raise ValueError("it answers another request than its name says")
     return Answer.model_validate(body)
+
+
+def verify(store: AnswerStore) -> tuple[Counter[str], dict[str, str]]:
+    """Check every answer against its hashes.
+
+    Returns:
+        How many are sound, by model, server and outcome; and file -> what is wrong with it.
+    """
+    sound, damaged = Counter[str](), dict[str, str]()
+    for path in store.files():
+        try:
+            if answer := store.get(path.stem):
+                sound[f"{answer.request.model_id}, by {answer.server}: {answer.outcome}"] += 1
+        except DamagedAnswer as error:
+            damaged[str(path)] = error.what
+    return sound, damaged
+
+
+def main(store: AnswerStore | None = None) -> int:
+    """`make answers`: verify and list; the exit code is 1 if an answer is damaged, else 0."""
+    store = store or AnswerStore(ANSWERS)
+    sound, damaged = verify(store)
+    head = f"{store.folder}: {sound.total()} sound answers, {len(damaged)} damaged."
+    lines = [*sorted(sound.items()), *damaged.items()]
+    print_lines([head, *(f"  {name}: {what}" for name, what in lines)])
+    return bool(damaged)

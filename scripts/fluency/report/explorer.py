@@ -21,8 +21,7 @@ from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, cell_view, turn_view
 from fluency.report.marks import FAILURES, MARKS
 from fluency.report.page import held
-from fluency.report.sentences import decides
-from fluency.report.tables import result_rows
+from fluency.report.sentences import decides, result_rows
 from fluency.report.templates import render
 from fluency.report.words import attempt_note
 

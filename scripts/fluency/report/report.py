@@ -12,7 +12,7 @@ from fluency.common.files import write_atomic
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
-from fluency.report import sentences, tables
+from fluency.report import sentences
 from fluency.report.explorer import page_header, write_explorer
 from fluency.report.facts import flat
 from fluency.report.figures import Drawing, draw_figures
@@ -89,8 +89,8 @@ def page_values(
             if version
         },
         "shells": SHELLS,
-        "results": tables.result_rows(analysis),
-        "largest_gaps": tables.largest_gaps,
+        "results": sentences.result_rows(analysis),
+        "largest_gaps": sentences.largest_gaps,
         "missing_programs": sentences.missing_programs,
         "windows_powershell": sentences.windows_powershell,
         "could_change": sentences.could_change(analysis),

@@ -3,7 +3,8 @@
 They are plain text; a template escapes them. What only the report says is in its templates.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report.markdown import code
+from fluency.report.marks import FAILURES, MARKS
 from fluency.report.numbers import percent, points, rate, signed, span
 from fluency.report.templates import render
 from fluency.report.words import short_name, short_names
@@ -42,7 +44,7 @@ SIZES = {
     "under-five": f"less than {NOISE_PP} points",
     "under-ten": f"less than {DIRECTION_PP} points",
 }
-MAX_NAMED = 3
+MAX_NAMED, SHOWN = 3, 5
 
 
 def listed(names: Sequence[str]) -> str:
@@ -181,6 +183,34 @@ def windows_powershell(contrast: Contrast) -> str:
         f"Of {found.total()} PowerShell answers that passed without Unix programs, {found[True]} "
         f"use what Windows PowerShell 5.1 lacks; not decided: {found[None]}."
     )
+
+
+def result_rows(analysis: Analysis) -> list[list[str]]:
+    """The headers, and the results of each model."""
+    pairs = telling_first(analysis.contrasts)
+    found = [results(pair, analysis.shells_shown) for pair in pairs]
+    return [[*found[0]], *([*row.values()] for row in found)]
+
+
+def largest_gaps(
+    contrast: Contrast, ends: Mapping[tuple[str, str], Sequence[str]]
+) -> list[list[str]]:
+    """Tasks, passes in both shells, and how the losing shell failed there most often."""
+    rows = list[list[str]]()
+    if contrast.gap is None:
+        return rows
+    paired = contrast.gap.paired
+    passes = [
+        [f"{count}/{size}" for count, size in zip(*counts, strict=True)]
+        for counts in paired.by_shell.values()
+    ]
+    apart = zip(paired.differences, paired.tasks, *passes, strict=True)
+    for gap, task, *shown in sorted(apart, key=lambda row: (-abs(row[0]), row[1]))[:SHOWN]:
+        if gap:
+            counts = Counter(ends[task, contrast.shells[gap < 0]])
+            worst = next(end for end, _ in counts.most_common() if end not in MARKS)
+            rows.append([task, *shown, FAILURES[worst][1]])
+    return rows
 
 
 # The study.
