@@ -30,6 +30,7 @@ def make_tasks(count: int = 20, prefix: str = "task", leans=(None,)) -> list[Sim
     for i in range(count):
         about = {"category": kinds[i], "lean": leans[i % len(leans)], "provenance": origins[i]}
         about |= {"id": f"{prefix}-{i + 1:02d}", "version": 1, "sha256": f"{i:064x}"}
+        about["references"] = {"bash": ["true"], "pwsh": ["$true"]}
         prompt = f"Do the thing number {i} and print it."
         made.append(SimpleNamespace(private=False, prompt=prompt, **about))
     return made

@@ -103,3 +103,10 @@ def test_another_contrast_has_its_own_words(tmp_path):
     everything = text + "".join(map(words, figures.values()))
     named = [line for line in everything.splitlines() if "PowerShell" in line or "pwsh" in line]
     assert named == []
+
+
+def test_shell_without_parser_and_references_is_said_to_lack_them(tmp_path):
+    text, _ = report_of(tmp_path, "bash", "nu")
+    assert "Not proven in Nushell for 20 of 20 tasks, without a reference in it" in text
+    assert "No parser here reads Nushell 0.115: its answers have no composition" in text
+    assert [text.count(said) for said in ("Not proven in", "No parser here")] == [1, 1]
