@@ -82,8 +82,8 @@ image: $(RUN) ## Build the sandbox image (POWERSHELL_ARCHIVE=file adds PowerShel
 doctor: $(RUN) ## What this machine has, lacks, and what that prevents
 	@fluency doctor
 
-validate: $(RUN) ## Prove the tasks fair in the sandbox (TASK=id, SEEDS=11,24)
-	@fluency validate $(if $(TASK),--task $(TASK)) $(if $(SEEDS),--seeds $(SEEDS))
+validate: $(RUN) ## Prove the tasks fair in the sandbox (TASK=id, SEEDS=11,24, ONLY_WRONG=1)
+	@fluency validate $(if $(TASK),--task $(TASK)) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(ONLY_WRONG),--only-wrong)
 
 new-task: $(RUN) ## Begin a task, or list what it still lacks (FROM=candidate NAME=id SNAPSHOT=1)
 	@fluency new-task $(if $(FROM),--from "$${FROM}") $(if $(NAME),--name "$${NAME}") $(if $(SNAPSHOT),--snapshot)

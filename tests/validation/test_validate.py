@@ -45,6 +45,16 @@ def test_validate_names_unsound(tmp_path, sandbox):
     assert "echo 1" not in problems.replace("else echo 1", "")
     assert "a reference is judged differently when repeated: [ -e /tmp ]" in problems
     assert report.rows[0][-1] == "UNSOUND"
+    search = validate([], SEEDS, sandbox, only_wrong=True, root=tmp_path)
+    assert [line.partition(": ")[2] for line in search.problems] == [
+        f"a wrong command passes in an odd and an even world: {right} (worlds 11, 24)"
+    ]
+
+
+def test_validate_only_wrong_in_worlds_that_once_let_one_pass(sandbox):
+    """Every Rust file was below a src there; no reference runs."""
+    report = validate(["rust-file-count"], (137, 124), sandbox, only_wrong=True)
+    assert report.sound and {row[2] for row in report.rows} == {"0/0"}, report.text()
 
 
 def test_validate_seeds_of_one_parity(sandbox):
