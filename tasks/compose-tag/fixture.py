@@ -15,11 +15,12 @@ def extend(builder, rng):
     others = [
         service("api-docs", f"registry.local:5000/shop/docs:{tag()}"),
         service("admin-api", f"registry.local:5000/shop/admin:{tag()}"),
-        service("worker", ours, "    depends_on: [api]"),
+        service("worker", ours, "    depends_on: [api]", "    labels:", "      api: yes"),
         service("mail", f"mail:{tag()}"),
     ]
     services = rng.shuffled(others)
     services.insert(rng.between(1, 3), service("api", ours, "    # image: shop/api:old", *deeper))
+    services.insert(rng.below(2), service("API", ours))
     ports = [f"    ports: ['{rng.between(8000, 8999)}:80']"]
     lines = ["services:"]
     for one in services:

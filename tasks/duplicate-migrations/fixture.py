@@ -10,14 +10,15 @@ def extend(builder, rng):
     def name(number):
         return f"{number:04}_{rng.pick(WORDS)}_{rng.below(1000)}"
 
-    numbers = rng.sample(range(2, 90), 18)
+    numbers = [9990 if builder.odd else 9909, *rng.sample(range(2, 90), 17)]
     twice = numbers[: rng.pick((1, 3)) if builder.odd else 2]
     for number in (*numbers, *twice, twice[0]):
         add(f"{name(number)}.sql")
     # What looks like a second migration of a number that has only one.
-    archived, backup, capitals, longer, folder = numbers[10:15]
+    archived, backup, capitals, longer, tail, folder = numbers[10:16]
     add(f"archive/{name(archived)}.sql")
     add(f"{name(backup)}.sql.bak")
     add(f"{name(capitals)}.SQL")
     add(f"{longer:04}7_{rng.pick(WORDS)}.sql")
+    add(f"1{tail:04}_{rng.pick(WORDS)}.sql")
     add(f"{name(folder)}.sql/README.md")

@@ -14,6 +14,8 @@ def extend(builder, rng):
         ("vox-dev", arguments("--port", "15173")),
         ("vox-dev", arguments("--hmr-port", "5173")),
         ("vox-dev", arguments("--port", str(rng.between(3000, 4000)))),
+        ("vox-dev", arguments("--port-hint", "5173")),
+        ("vox-dev-old", arguments("--port", "5173")),
         ("vox-preview", arguments("--port", "5173")),
     ]
     for number, (name, words) in enumerate(rng.shuffled(servers)):
