@@ -72,9 +72,10 @@
   };
   const buttonOf = (cell) => {
     const kind = kindOf(cell);
-    const label = `${nameOf(cell)}: ${verdictOf(cell)}`;
-    const button = make("button", { type: "button", class: `mark ${cell.state}`, tabindex: "-1", "aria-label": plain(label) }, data.marks[kind][0]);
-    button.title = plain(`trial ${cell.trial}: ${verdictOf(cell)}`);
+    const later = ["repaired", "broken"].includes(cell.look) ? `, ${cell.look} by a later turn` : "";
+    const label = `${nameOf(cell)}: ${verdictOf(cell)}${later}`;
+    const button = make("button", { type: "button", class: `mark ${cell.state}${later && " turned"}`, tabindex: "-1", "aria-label": plain(label) }, data.marks[kind][0]);
+    button.title = plain(`trial ${cell.trial}: ${verdictOf(cell)}${later}`);
     button.dataset.index = cell.index;
     buttons[cell.index] = button;
     return button;

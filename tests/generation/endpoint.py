@@ -58,6 +58,11 @@ class Seen:
             return self.body["messages"][0]["content"]
         return ""
 
+    @property
+    def turn(self) -> int:
+        """Its turn of a conversation."""
+        return (len(self.body["messages"]) + 1) // 2
+
 
 def message(text: str = "ls -la", *, model: str = "fake", **over: Any) -> dict[str, Any]:
     """A message as the API sends it; `over` replaces fields or leaves one out."""
@@ -243,9 +248,13 @@ class Endpoint(contextlib.AbstractContextManager):
     """The server. `answer(prompt)` is its default reply, `delay_s` the seconds before it."""
 
     def __init__(
-        self, answer: Callable[[str], str] = lambda prompt: "ls -la", *, delay_s: float = 0.0
+        self,
+        answer: Callable[[str], str] = lambda prompt: "ls -la",
+        *,
+        delay_s: float = 0.0,
+        new_each_turn: bool = False,
     ) -> None:
-        self.answer, self.delay_s = answer, delay_s
+        self.answer, self.delay_s, self.new_each_turn = answer, delay_s, new_each_turn
         self.requests: list[Seen] = []
         self.most_at_once = 0
         self.on_request: Callable[[Seen], None] = lambda seen: None
@@ -306,12 +315,17 @@ class Endpoint(contextlib.AbstractContextManager):
     def _filled(self, reply: Reply, seen: Seen) -> Reply:
         if reply.body is not None:
             return reply
-        asked, text = seen.body or {}, self.answer(seen.prompt)
+        asked, text = seen.body or {}, self.text_to(seen)
         if tools := asked.get("tools"):
             name = tools[0].get("name") or tools[0]["function"]["name"]
             call = {"type": "tool_use", "id": "toolu_1", "name": name, "input": {"command": text}}
             return replace(reply, body=message(content=[call], stop_reason="tool_use"))
         return replace(reply, body=message(text, model=asked.get("model", "fake")))
+
+    def text_to(self, seen: Seen) -> str:
+        """The default reply's text; if `new_each_turn` no conversation ends with a repeat."""
+        new = self.new_each_turn and seen.turn > 1
+        return self.answer(seen.prompt) + (f"\n# {seen.turn}" if new else "")
 
     def count(self, more: int) -> None:
         """Count how many requests are being answered at once."""

@@ -15,9 +15,11 @@ from tests.workflow.project import model
 def ask_one(tmp_path):
     with Endpoint(lambda prompt: "I run:\n```bash\nls -la\n```") as endpoint:
 
-        def ask(alias: str, **over: object) -> int:
+        def ask(alias: str, turns: int = 1, **over: object) -> int:
             file = tmp_path / "study.yaml"
-            file.write_text(yaml.safe_dump({"models": [model(endpoint.url, **over)]}))
+            file.write_text(
+                yaml.safe_dump({"models": [model(endpoint.url, **over)], "turns": turns})
+            )
             return main(["ask-one", alias, "--configfile", str(file)])
 
         ask.endpoint = endpoint
@@ -37,6 +39,15 @@ def test_ask_one_prints_the_call_and_stores_nothing(ask_one, capsys):
     assert '"stop_reason": "end_turn"' in said["Reply"] and said["Outcome"].startswith("ok, by")
     assert said["Strict reading"].startswith("I run:") and said["Lenient reading"] == "ls -la"
     assert '"output_tokens": 8' in said["Usage"] and said["Cost"] == "$0.000480"
+
+
+@pytest.mark.parametrize("interface", ["reply", "tool"])
+def test_ask_one_of_turns_sends_the_conversation(ask_one, capsys, interface):
+    assert ask_one("good", turns=3, interface=interface) == 0
+    assert [seen.turn for seen in ask_one.endpoint.requests] == [1, 2, 3]
+    said = capsys.readouterr().out
+    assert said.count("Turn 3, as if the command had printed nothing\n---") == 1
+    assert said.count("Standard output (0 bytes)") == 2 and said.count("\nUsage\n") == 3
 
 
 def test_ask_one_of_another_alias_names_those_of_the_study(ask_one, capsys):

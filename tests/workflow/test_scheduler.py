@@ -106,6 +106,27 @@ def test_cells_are_asked_in_the_planned_order(in_flight, apart, tmp_path):
         assert not behind, (end, behind.total())
 
 
+def test_budget_stop_leaves_first_turns_of_every_model_whole(tmp_path):
+    """However much faster another model answers; the next run asks what is left."""
+    price = {"input_usd_per_mtok": 3, "output_usd_per_mtok": 15, "dated": "2026-11-28"}
+    over = {"in_flight": 1, "price": price, "max_tokens": 16}
+    with Endpoint(lambda prompt: "true") as fast, Endpoint(fast.answer, delay_s=0.2) as slow:
+        models = [model(fast.url, "fast", **over), model(slow.url, "slow", **over)]
+        project = noop_project(tmp_path / "project", models, 20)
+        few = {"tasks": ["tree-size-bytes"], "trials": 4, "turns": 2}
+        project.configure(**few, budget={"stop_usd": 0.009, "confirm_usd": 1})
+        run = [*noop_run(project, "cells"), "--cores", "8"]
+        assert "budget.stop_usd" in project.run(run, 1, {}).stderr
+        asked = [*fast.requests, *slow.requests]
+        first = [seen.at for seen in asked if seen.turn == 1]
+        later = [seen.at for seen in asked if seen.turn == 2]
+        assert len(first) == 16 > len(later) > 0 and max(first) < min(later)
+        assert len([*(project.root / "answers").rglob("*.json")]) == len(asked)
+        project.configure(budget={"stop_usd": 1})
+        project.run(run, 0, {})
+        assert len(fast.requests) == 16 == len(slow.requests)
+
+
 def test_running_executions_and_calls_are_limited():
     """One execution waits for the next free container, so that threads are left for asking."""
     study, registered = read_study(), dict[str, int]()

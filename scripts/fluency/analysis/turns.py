@@ -78,11 +78,6 @@ class Turns:
     became: dict[str, Became]
     fresh: dict[str, list[float]]
 
-    @property
-    def end(self) -> GapEstimate | None:
-        """The gap at the last turn."""
-        return self.gaps[-1]
-
 
 def turns_of(rows: pd.DataFrame, first: Outcomes, study: Study) -> Turns | None:
     """The turns of one model's rows; None for one turn.

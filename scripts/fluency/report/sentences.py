@@ -296,7 +296,7 @@ def _compares_nothing(analysis: Analysis) -> str:
 
 def second_look(turns: Turns) -> str:
     """The gap at the last turn, and in which shells a second look helped or harmed."""
-    gap, name = turns.end, f"After {len(turns.gaps)} turns {turns.model}"
+    gap, name = turns.gaps[-1], f"After {len(turns.gaps)} turns {turns.model}"
     if gap is None:
         return f"{name} is not compared: no task has enough measured runs."
     shells = gap.paired.by_shell

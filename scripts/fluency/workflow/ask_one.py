@@ -1,7 +1,8 @@
-"""`fluency ask-one`: what a model's server makes of one prompt. Nothing is stored."""
+"""`fluency ask-one`: what a model's server makes of one cell. Nothing is stored or executed."""
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -9,17 +10,28 @@ from typing import Any
 from fluency.common.errors import UserError, did_you_mean
 from fluency.common.words import escape_controls
 from fluency.core.loaded_study import LoadedStudy
+from fluency.core.records import Answer, Request, Shown, Stream
+from fluency.core.study import Cell
 from fluency.execution.execute import extraction_of
 from fluency.generation.budget import upper_bound_usd
+from fluency.generation.conversation import request_after
 from fluency.generation.generator import Generator
 from fluency.generation.policies import resolve
-from fluency.generation.request import build_prompt, request_for
+from fluency.generation.request import build_prompt, planned_after, request_for, request_key
 from fluency.generation.store import AnswerStore
 from fluency.workflow.preflight import check_models
 
+EMPTY = Stream.of(b"")
+NOTHING = Shown(
+    exit_code=0, signal=None, spawn_error=None, stopped_after_s=None, stdout=EMPTY, stderr=EMPTY
+)
+
 
 def ask_one(loaded: LoadedStudy, model: str = "") -> int:
-    """Ask a model the study's first cell; print request, reply, both readings, usage and price."""
+    """Ask a model the study's first cell; print request, reply, both readings, usage and price.
+
+    A later turn is told of a command that printed nothing.
+    """
     study = loaded.study
     aliases = [entry.alias for entry in study.models]
     if model not in aliases:
@@ -37,7 +49,20 @@ def ask_one(loaded: LoadedStudy, model: str = "") -> int:
         TemporaryDirectory() as folder,
         closing(Generator(study, store=AnswerStore(Path(folder)))) as generator,
     ):
-        record = generator.generate(cell, request, task.sha256)
+        answer = _ask(generator, cell, request, task.sha256)
+        for turn in range(2, study.turns + 1):
+            if answer.outcome != "ok":
+                break
+            request = request_after(
+                answer, planned_after(request, request_key(request)), NOTHING, cell.shell
+            )
+            _show(f"Turn {turn}, as if the command had printed nothing", request.follow_up[-1])
+            answer = _ask(generator, replace(cell, turn=turn), request, task.sha256)
+    return 0
+
+
+def _ask(generator: Generator, cell: Cell, request: Request, task_sha256: str) -> Answer:
+    record = generator.generate(cell, request, task_sha256)
     answer, cost, reading = record.answer, record.cost_usd, extraction_of(record.answer)
     _show("Reply", answer.raw)
     _show("Outcome", f"{answer.outcome}, by {answer.model_echoed} in {answer.latency_s} s")
@@ -45,7 +70,7 @@ def ask_one(loaded: LoadedStudy, model: str = "") -> int:
     _show("Lenient reading", reading.lenient)
     _show("Usage", answer.usage.model_dump())
     _show("Cost", "not known" if cost is None else f"${cost:.6f}")
-    return 0
+    return answer
 
 
 def _show(title: str, value: Any) -> None:
