@@ -35,6 +35,19 @@ def test_prompt_changed_and_back_asks_each_request_once(project, flawless, monke
         assert len(flawless.requests) == 2 and project.to_do() == {}
 
 
+def test_reexecution_asks_no_turn_again(project, flawless):
+    """What was shown stays, and the report says how many messages show an earlier execution."""
+    project.configure(turns=2)
+    assert project.to_do() == {"generate": 4, "execute": 4, "score": 4, **END}
+    project.snakemake()
+    project.configure(sandbox={"limits": {"memory_mb": 1000}})
+    assert project.plan()["calls"] == {"to make": 0} and project.to_do()["execute"] == 8
+    project.snakemake()
+    assert [seen.turn for seen in flawless.requests] == [2] * 4
+    report = (project.root / "results/test/report.md").read_text()
+    assert "4 of 4 messages show an earlier execution than the record" in report
+
+
 def test_lost_image_record_executes_its_shell_again(project):
     (project.root / "results/images/pwsh.json").unlink()
     assert project.to_do() == {"image": 1, "execute": 2, "score": 2, **END}
