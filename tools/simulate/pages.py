@@ -120,4 +120,4 @@ def _constants(found: dict[str, Rows]) -> str:
     }
     head = '"""Simulated figures that the report prints; `make simulate` writes this file."""\n\n'
     lines = [f'{name} = "{value}"  # {words}\n' for name, (value, words) in texts.items()]
-    return "".join([head, "from __future__ import annotations\n\n", *lines])
+    return "".join([head, *lines])
