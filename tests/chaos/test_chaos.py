@@ -1,7 +1,7 @@
 """Runs of a study that a fault disturbs at a random moment: the next run finishes them.
 
-The suite disturbs a small study once by each fault of SAMPLE. `make chaos` disturbs N=50 runs of
-200 cells by all faults in turn (SEED=1): `pytest -m campaign`.
+The suite disturbs a small study once by each fault of SAMPLE. `make chaos` disturbs N=50 runs of 200
+cells, of two turns each conversation, by all faults in turn (SEED=1): `pytest -m campaign`.
 """
 
 import contextlib
@@ -33,9 +33,12 @@ from tests.workflow.project import Project, model, reference_answer
 FAULTS = ("interrupt", "terminate", "kill", "endpoint", "disk", "engine")
 POSSIBLE = [fault for fault in FAULTS if fault != "disk" or not os.geteuid()]
 SAMPLE = ("disk", "engine")
+KILLS = 20
+"""Of one study of the campaign."""
 ENGINE = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
-SMALL, LARGE = (2, 1), (20, 5)
-"""Tasks and trials; each task is asked in both shells."""
+SMALL, LARGE = (2, 1, 2), (10, 5, 2)
+"""Tasks, trials and turns; each task is asked in both shells."""
+Size = tuple[int, int, int]
 IN_FLIGHT = 4
 """A model's default number of calls at once, which a SIGKILL may lose."""
 LONGEST_S, SLOWEST_ANSWER_S = 1800, 0.3
@@ -47,23 +50,23 @@ DIFFER = {
 
 
 class Service(Endpoint):
-    """An endpoint that numbers its answers; `places`: prompt -> files for its answers."""
+    """An endpoint that numbers its answers; `places`: prompt and turn -> files for its answers."""
 
     def __init__(self) -> None:
-        super().__init__(reference_answer)
-        self.places: dict[str, list[Path]] = {}
+        super().__init__(reference_answer, new_each_turn=True)
+        self.places: dict[tuple[str, int], list[Path]] = {}
         self.run, self.gone, self.asked = 0, False, 0
-        self.waiting: Counter[tuple[int, str]] = Counter()
+        self.waiting: Counter[tuple[int, str, int]] = Counter()
         self.sent: set[str] = set()
         self.asked_again: list[str] = []
         self.lock = threading.Lock()
 
     def reply_to(self, seen: Seen) -> Reply:
         """A numbered answer, or a cut connection while the endpoint is gone."""
-        key = (self.run, seen.prompt)
+        key = (self.run, seen.prompt, seen.turn)
         with self.lock:
             self.asked += 1
-            name, places = f"msg_{self.asked}", self.places[seen.prompt]
+            name, places = f"msg_{self.asked}", self.places[seen.prompt, seen.turn]
             stored = sum(path.exists() for path in places)
             if not self.gone and self.waiting[key] + stored >= len(places):
                 self.asked_again.append(seen.prompt)
@@ -74,7 +77,7 @@ class Service(Endpoint):
         if self.gone:
             return Reply(reset="before")
         self.sent.add(name)
-        return Reply(body=message(self.answer(seen.prompt), id=name, model=seen.body["model"]))
+        return Reply(body=message(self.text_to(seen), id=name, model=seen.body["model"]))
 
     def lost(self) -> set[str]:
         """Answers that were sent and are not in the store."""
@@ -85,13 +88,13 @@ class Service(Endpoint):
 class StudyRun:
     """One study in its own folder, and the endpoint that it asks."""
 
-    def __init__(self, folder: Path, size: tuple[int, int]) -> None:
-        tasks, trials = size
-        self.folder, self.cells = folder, 2 * tasks * trials
+    def __init__(self, folder: Path, size: Size) -> None:
+        tasks, trials, turns = size
+        self.folder, self.cells = folder, 2 * tasks * trials * turns
         self.service = Service()
         self.project = Project.make(folder / "disk/project")
         self.project.configure(
-            study="chaos", trials=trials, tasks=task_sets()[PILOT].tasks[:tasks],
+            study="chaos", trials=trials, turns=turns, tasks=task_sets()[PILOT].tasks[:tasks],
             conditions=["as_designed"], models=[model(self.service.url)],
         )  # fmt: skip
         loaded = LoadedStudy(None, [self.project.root / "config/test.yaml"])
@@ -99,7 +102,7 @@ class StudyRun:
         for cell in loaded.cells:
             request = keys.requests[cell]
             path = self.store.path(request_key(request))
-            self.service.places.setdefault(request.prompt, []).append(path)
+            self.service.places.setdefault((request.prompt, cell.turn), []).append(path)
         self.socket = folder / "engine"
         self.socket.symlink_to(ENGINE)
         self.environ = self.project.environ(
@@ -121,6 +124,10 @@ class StudyRun:
     def made(self) -> int:
         """Number of records; a cell has three."""
         return sum(len(self.project.records(stage)) for stage in RECORD_TYPES)
+
+    def wait_for(self, records: int, run: subprocess.Popen[bytes]) -> None:
+        """Wait until the study has this many, or the run has ended."""
+        wait_for(lambda: run.poll() is not None or self.made() >= records, LONGEST_S)
 
     def table(self) -> list[dict[str, str]]:
         with (self.project.root / "results/chaos/cells.csv").open(newline="") as file:
@@ -151,7 +158,7 @@ def inject(fault: str, study: StudyRun, run: subprocess.Popen[bytes], seconds: f
         os.killpg(run.pid, {"interrupt": signal.SIGINT, "kill": signal.SIGKILL}[fault])
 
 
-def undisturbed(folder: Path, size: tuple[int, int]) -> list[dict[str, str]]:
+def undisturbed(folder: Path, size: Size) -> list[dict[str, str]]:
     study = StudyRun(folder, size)
     with study.service:
         assert study.start().wait(LONGEST_S) == 0 and study.service.asked == study.cells
@@ -159,9 +166,9 @@ def undisturbed(folder: Path, size: tuple[int, int]) -> list[dict[str, str]]:
 
 
 def disturb(
-    fault: str, folder: Path, size: tuple[int, int], chance: Random, expected: list[dict[str, str]]
+    fault: str, times: int, folder: Path, size: Size, chance: Random, expected: list[dict[str, str]]
 ) -> str:
-    """Disturb a run at a random moment, finish it, check every promise; returns what happened."""
+    """Disturb a study at random moments, finish it, check every promise; returns what happened."""
     with contextlib.ExitStack() as stack:
         if fault == "disk":
             (disk := folder / "disk").mkdir()
@@ -170,22 +177,30 @@ def disturb(
             stack.callback(subprocess.run, ["umount", "-l", disk], check=False)
         study = StudyRun(folder, size)
         service = stack.enter_context(study.service)
-        run, target = study.start(), chance.randint(0, 3 * study.cells - 1)
-        wait_for(lambda: run.poll() is not None or study.made() >= target, LONGEST_S)
-        time.sleep(chance.uniform(0, 0.3))
-        before = study.made()
-        inject(fault, study, run, chance.uniform(2, 10))
-        first = run.wait(LONGEST_S)
-        (study.project.root / "filler").unlink(missing_ok=True)
-        printed = study.log.read_text()
+        printed, said = "", list[str]()
+        for left in range(times, 0, -1):
+            most = 2 * (3 * study.cells - 1 - study.made()) // (left + 1)
+            target = study.made() + chance.randint(1, max(1, most))
+            run = study.start()
+            study.wait_for(target, run)
+            time.sleep(chance.uniform(0, 0.3))
+            before = study.made()
+            if run.poll() is not None:  # it was faster than the fault
+                break
+            inject(fault, study, run, chance.uniform(2, 10))
+            said.append(f"{fault} at {before} records: exit code {run.wait(LONGEST_S)}")
+            (study.project.root / "filler").unlink(missing_ok=True)
+            printed += study.log.read_text()
         assert study.start().wait(LONGEST_S) == 0, study.log.read_text()
         assert study.table() == expected
         sound, damaged = verify(study.store)
         assert (sound.total(), damaged) == (study.cells, {})
         assert service.asked_again == []
-        assert len(service.lost()) <= (IN_FLIGHT if fault == "kill" else printed.count(NOT_STORED))
+        assert len(service.lost()) <= (
+            times * IN_FLIGHT if fault == "kill" else printed.count(NOT_STORED)
+        )
         assert study.project.to_do() == {}
-    return f"{fault} at {before} records: exit code {first}, {service.asked} requests"
+    return f"{'; '.join(said)}; {service.asked} requests for {study.cells} answers"
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +214,7 @@ def test_run_disturbed_by_fault_is_finished_by_next(fault, small_table, tmp_path
     """With the same table, and no stored answer asked again."""
     if fault not in POSSIBLE:
         pytest.skip("a small disk needs root")
-    said = disturb(fault, tmp_path, SMALL, Random(f"7 {fault}"), small_table)
+    said = disturb(fault, 1, tmp_path, SMALL, Random(f"7 {fault}"), small_table)
     assert fault == "engine" or "exit code 0" not in said
 
 
@@ -213,7 +228,8 @@ def test_campaign_of_disturbed_runs(sandbox, tmp_path, capfd):
     for number in range(count):
         (folder := tmp_path / str(number)).mkdir()
         fault = POSSIBLE[number % len(POSSIBLE)]
-        said = disturb(fault, folder, LARGE, Random(f"{seed} {number}"), table)
+        times = KILLS if fault == "kill" else 1
+        said = disturb(fault, times, folder, LARGE, Random(f"{seed} {number}"), table)
         shutil.rmtree(folder)
         with capfd.disabled():
             print(f"{number + 1} of {count}: {said}", flush=True)

@@ -27,6 +27,7 @@ def of_sample(sample):
     worlds = scores["passed"].metadata["worlds"] if scores else []
     return {
         "id": sample.id, "epoch": sample.epoch, "input": sample.input, "target": sample.target,
+        "messages": [[each.role, each.text] for each in sample.messages],
         "completion": output.completion, "stop": output.stop_reason,
         "status": sample.metadata["status"],
         "usage": output.usage and [output.usage.input_tokens, output.usage.output_tokens],

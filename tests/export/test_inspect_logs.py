@@ -13,7 +13,9 @@ from fluency.common.paths import ROOT
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords, load_records, record_path
 from fluency.core.task_world import world_for
+from fluency.core.tasks import load_tasks
 from fluency.execution.execute import execute_cell
+from fluency.generation.conversation import AGAIN
 from tests.archive.factory import (
     Executor,
     answer_to,
@@ -54,6 +56,18 @@ def odd(tmp_path_factory):
     return archived(made, tmp_path_factory.mktemp("archive"), partial=True)
 
 
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory):
+    """The archive of conversations of three turns: the second repairs, the third repeats."""
+    root = tmp_path_factory.mktemp("followed")
+
+    def reply(task, cell):
+        return (task.references if cell.turn > 1 else task.wrong)[cell.shell][0]
+
+    study = make_study(TASKS[:1], trials=1, turns=3, study="followed")
+    return archived(make(root, study, reply=reply), root / "followed")
+
+
 def again(made, task, generation, failed=()):
     study = made.study
     sandbox, utc = Executor(made.tasks, ["bash"]), "2026-11-22T01:03:04Z"
@@ -62,11 +76,11 @@ def again(made, task, generation, failed=()):
 
 
 @pytest.fixture(scope="module")
-def found(interop, packed, odd, tmp_path_factory):
+def found(interop, packed, followed, odd, tmp_path_factory):
     """What Inspect reads: archive -> model -> what tests/export/read_inspect_logs.py found."""
     folder = tmp_path_factory.mktemp("exported")
     script = ROOT / "tests/export/read_inspect_logs.py"
-    command = [interop / "python", script, folder, packed, odd]
+    command = [interop / "python", script, folder, packed, followed, odd]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads((folder / "found.json").read_text())
@@ -127,6 +141,20 @@ def test_log_samples_match_cells(found, packed, example):
         (usage,) = log["usage"].values()
         tokens = [row.output_tokens for row in rows if row.model == model]
         assert usage["output_tokens"] == sum(tokens)
+
+
+def test_log_holds_the_whole_conversation(found, followed):
+    """In the sample of its first turn, whose verdict is the headline's."""
+    (log,) = found[followed.name].values()
+    task = next(task for task in load_tasks() if task.id == TASKS[0])
+    assert len(log["samples"]) == 2
+    for path, sample in log["samples"].items():
+        shell = path.split("/")[1]
+        wrong, right = task.wrong[shell][0], task.references[shell][0]
+        roles, texts = zip(*sample["messages"], strict=True)
+        assert roles == ("user", "assistant") * 3 and sample["scores"]["passed"]["value"] == "I"
+        assert texts[0] == sample["input"] and texts[1::2] == (wrong, right, right)
+        assert all(AGAIN in shown for shown in texts[2::2])
 
 
 def test_log_leaves_unmeasured_cells_out_of_rates(found, odd):

@@ -77,7 +77,9 @@ def test_prompts_of_a_set_are_those_of_its_versions(name):
 def test_hidden_files_do_not_decide_where_the_prompt_is_silent(seed):
     """`find` sees them and Get-ChildItem does not: a prompt says which counts, or neither does."""
     for task in load_tasks():
-        if "hidden" in task.prompt or task.id == "link-targets":  # whose links are followed, not searched for
+        if (
+            "hidden" in task.prompt or task.id == "link-targets"
+        ):  # whose links are followed, not searched for
             continue
         world, processes = planned(task, seed)
 

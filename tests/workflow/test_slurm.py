@@ -60,10 +60,10 @@ def slow_in_bash(prompt: str) -> str:
 
 @pytest.fixture(scope="module")
 def small(sandbox, tmp_path_factory) -> Iterator[Project]:
-    """A study of four cells in two slices, finished on this machine."""
-    with Endpoint(slow_in_bash) as endpoint:
+    """A study of four conversations in two slices a turn, finished on this machine."""
+    with Endpoint(slow_in_bash, new_each_turn=True) as endpoint:
         folder = tmp_path_factory.mktemp("small") / "project"
-        project = Project.make(folder, models=[model(endpoint.url)])
+        project = Project.make(folder, models=[model(endpoint.url)], turns=2)
         project.snakemake()
         for old, new in [("slice: 8", "slice: 1"), ("mem_mb: 8000", "mem_mb: 500"), (WAITS, QUICK)]:
             project.edit("profiles/slurm/profile.yaml", old, new)
@@ -130,12 +130,14 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
             errors = run.communicate(timeout=600)[1]
         cluster.revive_node(node)
         assert run.returncode == 0, errors
+        assert errors.count("on the nodes: 2 slices") == 2, "a turn after the other"
         assert json.loads(image.read_text())["image"]["image_id"] == kept
         assert jobs and not any(KEY.encode() in environ for environ in jobs)
         assert measured(project) == measured(small) and project.to_do() == {}
         assert lost.with_suffix(".done").exists()
         project.configure(seeds=[13, 26])  # what the nodes noted is what a run here compares with
-        assert project.to_do() == {"execute": 4, "score": 4, "gather": 1, "report": 1}
+        twice = dict.fromkeys(("execute", "score"), 8)
+        assert project.to_do() == {"generate": 4, **twice, "gather": 1, "report": 1}
     finally:
         with suppress(docker.errors.ImageNotFound):
             client.remove_image(kept, force=True)
