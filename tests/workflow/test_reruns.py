@@ -35,6 +35,7 @@ def test_prompt_changed_and_back_asks_each_request_once(project, flawless, monke
         assert len(flawless.requests) == 2 and project.to_do() == {}
 
 
+@pytest.mark.pwsh  # else a plan counts its turns, which no run asks
 def test_reexecution_asks_no_turn_again(project, flawless):
     """What was shown stays, and the report says how many messages show an earlier execution."""
     project.configure(turns=2)
