@@ -1,4 +1,4 @@
-"""Cells tables made up for tests: the numbers are chosen, the shape is the real one."""
+"""Studies and cells tables made up for tests: the numbers are chosen, the shape is the real one."""
 
 import random
 from dataclasses import asdict
@@ -10,6 +10,7 @@ import pandas as pd
 from fluency.analysis.outcomes import Outcomes, ShellPasses
 from fluency.core.provenance import Provenance
 from fluency.core.records import ImageInfo
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import CellRecords, Row, to_frame
@@ -36,9 +37,10 @@ def make_tasks(count: int = 20, prefix: str = "task", leans=(None,)) -> list[Sim
     return made
 
 
-def make_study(models=("model-x",), trials: int = 5, shells=("bash", "pwsh"), **more) -> Study:
-    named = [{"alias": alias, "id": f"{alias}-id"} for alias in models]
-    values = {"study": "synthetic", "trials": trials, "shells": list(shells), "models": named}
+def make_study(models=("model-x",), trials: int = 5, shells=DESIGN_SHELLS, **more) -> Study:
+    """Of models by alias, or as entries; every study of the tests that no file states is its."""
+    named = [{"alias": m, "id": f"{m}-id"} if isinstance(m, str) else m for m in models]
+    values = {"study": "made-up", "trials": trials, "shells": [*shells], "models": named}
     values["sandbox"] = {"limits": {"timeout_s": {}}}  # filled for a test's own shell, too
     return Study.model_validate(values | more)
 

@@ -16,7 +16,6 @@ from fluency.analysis.gap import clopper_pearson, estimate_gap, task_interval
 from fluency.analysis.outcomes import Outcomes, ShellPasses, count_cells, count_outcomes
 from fluency.analysis.study_analysis import analyse
 from fluency.core.shells import DESIGN_SHELLS
-from fluency.core.study import Study
 from fluency.report.templates import render
 from tests.synthetic_tables import (
     contrasted,
@@ -162,13 +161,9 @@ def test_rate_changes_take_tasks_measured_in_all_shells():
         rate_changes(a, outcomes_of([((1, 5), (1, 5))]), [DESIGN_SHELLS])
 
 
-def study_of(*models):
-    return Study.model_validate({"study": "pairs", "trials": 5, "models": list(models)})
-
-
 def test_alias_pairs_are_of_one_model_id():
     tool = {"alias": "as-tool", "id": "x", "interface": "tool"}
-    study = study_of(tool, {"alias": "as-reply", "id": "x"}, {"alias": "another", "id": "y"})
+    study = make_study([tool, {"alias": "as-reply", "id": "x"}, "another"])
     tasks = make_tasks(10)
     frame = make_frame(study, tasks, from_counts({task.id: (2, 3) for task in tasks}))
     tool = frame["model"].eq("as-tool") & frame["shell"].eq("bash") & frame["trial"].le(4)
@@ -181,6 +176,6 @@ def test_alias_pairs_are_of_one_model_id():
         "sections/changes.md.j2", {"changes": changes, "names": (first.alias, second.alias)}
     )
     assert "as-reply" in written and "+40.0" in written and "−40.0" in written
-    alone = study_of({"alias": "a", "id": "x"}, {"alias": "b", "id": "y"})
+    alone = make_study("ab")
     frame = make_frame(alone, tasks, from_counts({task.id: (2, 3) for task in tasks}))
     assert analyse(frame, alone, tasks).pairs == []

@@ -107,7 +107,7 @@ def test_power_states_the_reports_own_number(tmp_path, capsys):
     assumed = size_row("", assumed_spread(0.9, 5), 20, near_edge=True)
     assert numbers("both shells pass 90 %") == assumed[1:]
     rows = make_rows(study, tasks, random_passes())
-    write_table(tmp_path / "synthetic/cells.csv", rows)
+    write_table(tmp_path / "made-up/cells.csv", rows)
     needed = analyse(to_frame(rows), study, tasks).contrasts[0].gap.needed
     assert numbers("results of model-x")[-2:] == [str(needed.ahead), str(needed.no_difference)]
 

@@ -8,7 +8,7 @@ import pytest
 
 from fluency.analysis.study_analysis import analyse
 from fluency.core.provenance import Provenance
-from fluency.core.shells import arms
+from fluency.core.shells import DESIGN_SHELLS, arms
 from fluency.report.numbers import rate
 from fluency.report.report import write_report
 from fluency.report.sentences import headline_of, rate_cell
@@ -46,9 +46,9 @@ def words(svg: str) -> str:
 
 
 def test_each_challenger_has_its_own_gap():
-    study, frame = study_of("bash", "pwsh", "zsh")
+    study, frame = study_of(*DESIGN_SHELLS, "zsh")
     pairs = analyse(frame, study, TASKS).contrasts
-    assert [pair.shells for pair in pairs] == [("bash", "pwsh"), ("bash", "zsh")]
+    assert [pair.shells for pair in pairs] == [DESIGN_SHELLS, ("bash", "zsh")]
     assert [pair.name for pair in pairs] == ["model-x, PowerShell", "model-x, Zsh"]
     for pair in pairs:
         two = frame[frame["shell"].isin(pair.shells)]
@@ -60,18 +60,18 @@ def test_each_challenger_has_its_own_gap():
 
 
 def test_first_shell_is_the_baseline_and_the_designs_two_are_in_its_order():
-    study, frame = study_of("bash", "pwsh", "zsh")
+    study, frame = study_of(*DESIGN_SHELLS, "zsh")
     mixed = make_study(shells=("zsh", "pwsh", "bash"))
     pairs = {pair.shells: pair for pair in analyse(frame, mixed, TASKS).contrasts}
     assert [*pairs] == [("zsh", "pwsh"), ("zsh", "bash")]
     as_listed = analyse(frame, study, TASKS).contrasts[1]
     assert pairs["zsh", "bash"].gap.value == -as_listed.gap.value
-    assert arms(["pwsh", "bash"]) == arms(["pwsh"]) == ("bash", "pwsh")
+    assert arms(["pwsh", "bash"]) == arms(["pwsh"]) == DESIGN_SHELLS
     assert arms(["zsh"]) == ("bash", "zsh")
 
 
 def test_third_shell_is_in_every_table(tmp_path):
-    text, figures = report_of(tmp_path, "bash", "pwsh", "zsh")
+    text, figures = report_of(tmp_path, *DESIGN_SHELLS, "zsh")
     assert "20 tasks (no named set) × 3 shells" in text
     assert "more often in PowerShell 7 or Zsh 5 than in Bash?" in text
     assert "With 2 comparisons of no true gap" in text

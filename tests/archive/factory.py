@@ -33,7 +33,7 @@ from fluency.core.records import (
     read_control,
 )
 from fluency.core.schema import write_record
-from fluency.core.shells import SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import (
@@ -59,6 +59,7 @@ from fluency.report.report import write_products
 from fluency.scoring.score_cell import score_cell
 from fluency.validation.control import run_control
 from fluency.world import World
+from tests import synthetic_tables
 from tests.generation.endpoint import completion
 
 TASKS = ("fetch-top-crates", "session-tool-failures", "stale-lockfiles", "tree-size-bytes")
@@ -107,14 +108,10 @@ MODEL = {"alias": "qwen-0.5b", "id": "qwen2.5-coder-0.5b-instruct", "served_by":
 def make_study(
     tasks: Sequence[str] | str = TASKS, trials: int = 2, models: int = 1, model=MODEL, **more
 ) -> Study:
-    others = [
-        model | {"alias": f"model-{number}", "id": f"model-{number}"}
-        for number in range(2, models + 1)
-    ]
-    wanted = tasks if isinstance(tasks, str) else list(tasks)
-    return Study.model_validate(
-        {"study": "made-up", "tasks": wanted, "trials": trials, "models": [model, *others], **more}
-    )
+    """Of this model, and of further ones like it."""
+    others = [model | dict.fromkeys(("alias", "id"), f"model-{n}") for n in range(2, models + 1)]
+    wanted = tasks if isinstance(tasks, str) else [*tasks]
+    return synthetic_tables.make_study([model, *others], trials, tasks=wanted, **more)
 
 
 class Executor:
@@ -123,14 +120,14 @@ class Executor:
     engine: ClassVar[dict] = {"name": "made up", "version": "0"}
     parallel = 1
 
-    def __init__(self, tasks: Sequence[Task], shells: Sequence[str]) -> None:
+    def __init__(self, tasks: Sequence[Task], shells: Sequence[str] = DESIGN_SHELLS) -> None:
         self._tasks = {
             command: task
             for task in tasks
             for group in task.references.values()
             for command in group
         }
-        versions = {"bash": "5.2.15", "pwsh": "7.6.5"}
+        versions = synthetic_tables.IMAGE.shells
         self.images = {
             shell: ImageInfo(
                 image_id="sha256:" + "1f" * 32,
@@ -224,7 +221,7 @@ def measure(
     root: Path,
     study: Study | None = None,
     *,
-    shells: Sequence[str] = ("bash", "pwsh"),
+    shells: Sequence[str] = DESIGN_SHELLS,
     reply=reply_of,
     sandbox=None,
     worlds: Callable[[Task, int], World] = world_for,

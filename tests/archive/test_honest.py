@@ -13,6 +13,7 @@ from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.core.records import Generation
 from fluency.core.schema import read_record
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import read_study
 from fluency.core.table import RECORD_TYPES, record_path
 from fluency.generation.store import AnswerStore
@@ -26,7 +27,7 @@ CONFIGS = [None, *sorted((ROOT / "config").glob("*.yaml"))]
 
 
 def made_from(
-    root: Path, *files: Path, shells: tuple[str, ...] = ("bash", "pwsh"), asked=ASKED, **more
+    root: Path, *files: Path, shells: tuple[str, ...] = DESIGN_SHELLS, asked=ASKED, **more
 ) -> Made:
     """The records, and the control if any, of the study of these files made small."""
     override = root / "small.yaml"

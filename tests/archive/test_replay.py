@@ -9,6 +9,7 @@ from fluency.archive.replay import replay, replay_archive
 from fluency.archive.verify import verify_archive
 from fluency.common.errors import SandboxError, UserError
 from fluency.core.records import Result
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import SandboxConfig
 from fluency.execution.protocol import Invocation
 from fluency.scoring import score_cell
@@ -36,7 +37,7 @@ def test_replay_with_another_check_shows_differences(archive, monkeypatch, capsy
     monkeypatch.setattr(score_cell, "judge_in", strict)
     found = replay_archive(archive)
     assert [d.cell for d in found.differences if d.pass_changed] == [
-        f"qwen-0.5b/{shell}/stale-lockfiles/1" for shell in ("bash", "pwsh")
+        f"qwen-0.5b/{shell}/stale-lockfiles/1" for shell in DESIGN_SHELLS
     ]
     assert found.before != found.after
     assert replay(archive, "score") == 1
@@ -71,7 +72,7 @@ class Newer(Executor):
 
 
 def test_replay_shows_changes_of_newer_image(archive, made):
-    executor = Newer(made.tasks, ("bash", "pwsh"))
+    executor = Newer(made.tasks)
     shells = {"bash": "5.3.0", "pwsh": "7.7.0"}
     executor.change_images(shells=shells, image_id="sha256:new")
     found = replay_archive(archive, executor)
@@ -87,7 +88,7 @@ def test_replay_shows_changes_of_newer_image(archive, made):
 
 def test_sample_runs_some_cells_and_leaves_the_rest(archive, made, monkeypatch):
     """An archive with an invented output, of which each cell that is drawn runs again."""
-    executor = Newer(made.tasks, ("bash", "pwsh"))
+    executor = Newer(made.tasks)
     monkeypatch.setattr(Newer, "run", lambda *_: result_of(b"", exit_code=1))
     found = replay_archive(archive, executor, sample=3)
     passed = [one for one in found.differences if one.pass_changed]
@@ -107,7 +108,7 @@ def test_replay_refuses_limits_above_config(tmp_path, monkeypatch):
     shape = {"trials": 1, "shells": ["bash"], "sandbox": {"limits": LARGER}}
     made = make(tmp_path / "s", make_study(("stale-lockfiles",), **shape))
     path = archived(made, tmp_path / "out")
-    executor = Executor(made.tasks, ("bash", "pwsh"))
+    executor = Executor(made.tasks)
     config = tmp_path / "config.yaml"
     monkeypatch.setattr("fluency.core.study.CONFIG", config)
     for name in LIMITS:
@@ -130,7 +131,7 @@ def test_no_altered_file_is_replayed(archive, tmp_path):
 
 @pytest.mark.engine
 def test_replay_in_real_sandbox_repeats_results(sandbox, offline, tmp_path):
-    held = [shell for shell in ("bash", "pwsh") if not sandbox.why_missing(shell)]
+    held = [shell for shell in DESIGN_SHELLS if not sandbox.why_missing(shell)]
     study = make_study(("stale-lockfiles", "tree-size-bytes"), trials=1, shells=held)
     path = archived(make(tmp_path / "s", study, sandbox=sandbox), tmp_path / "out")
     report = verify_archive(path)

@@ -6,6 +6,7 @@ import pytest
 
 from fluency.archive.verify import verify_archive
 from fluency.core.records import Request
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import load_records
 from fluency.generation.conversation import AGAIN
@@ -42,7 +43,7 @@ def test_conversations_end_and_keep_their_verdict(made):
         (row.shell, row.trial, row.turn): (row.passed, row.ended) for row in made.view().rows()
     }
     same, ends = (True, "same command"), [(False, None), (True, None), (False, None)]
-    for shell in ("bash", "pwsh"):
+    for shell in DESIGN_SHELLS:
         assert [found[shell, 1, turn] for turn in (1, 2, 3)] == [(True, None), (True, None), same]
         assert [found[shell, 2, turn] for turn in (1, 2, 3)] == ends
     cell = Cell("qwen-0.5b", "bash", TASK, "1.2")

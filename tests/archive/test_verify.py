@@ -58,7 +58,7 @@ def test_screen_of_a_stranger_follows_the_verdict(tmp_path, at, monkeypatch, cap
     frozen = study.model_copy(update={"trials": 2})
     path = preregister(frozen, tasks, DECISION, tmp_path, utc="2026-11-01T00:00:00Z")
     study = study.model_copy(update={"preregistration": str(path)})
-    made = make(tmp_path, study, sandbox=Loses(tasks, ("bash", "pwsh")))
+    made = make(tmp_path, study, sandbox=Loses(tasks))
     archive = archived(made, tmp_path / "out")
     at("dirty")
     assert verify.verify(archive) == 0

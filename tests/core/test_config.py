@@ -12,6 +12,7 @@ import yaml
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, ROOT
 from fluency.core.config_files import merge, read_yaml
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Study, read_study
 
 DEFAULT = read_yaml(CONFIG)
@@ -21,7 +22,7 @@ def test_committed_configs_are_the_design():
     study = read_study()
     assert [(m.served_by, study.trials) for m in study.models] == [("embedded", 5)]
     study = read_study(ROOT / "config/study.yaml")
-    assert (study.tasks, study.trials, study.shells) == ("pilot-20", 5, ["bash", "pwsh"])
+    assert (study.tasks, study.trials, study.shells) == ("pilot-20", 5, [*DESIGN_SHELLS])
     assert [model.id for model in study.models] == ["claude-opus-4-7", "claude-sonnet-4-6"]
     assert study.budget.confirm_usd == 0, "a paid study always asks"
 

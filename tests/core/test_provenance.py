@@ -16,6 +16,7 @@ from fluency.core.provenance import (
     read_provenance,
 )
 from fluency.core.records import Execution, Generation, Score
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import CellRecords, load_records
 from tests.archive.factory import make, make_study
 
@@ -41,7 +42,7 @@ def test_provenance_states_what_was_measured(made):
     records = [load_records(made.results, cell) for cell in made.cells]
     execution, answer = records[0].execution, records[0].generation.answer
     assert execution.image in provenance.images and provenance.engines == [execution.engine]
-    assert [[*image.shells] for image in provenance.images] == [["bash", "pwsh"], ["bash"]]
+    assert [[*image.shells] for image in provenance.images] == [[*DESIGN_SHELLS], ["bash"]]
     assert provenance.limits == [made.study.sandbox.limits]
     assert provenance.conditions == ["as_designed", "no_unix_tools"]
     assert provenance.worlds == {str(run.seed): [run.world_sha256] for run in execution.runs}

@@ -8,17 +8,13 @@ import pytest
 from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Execution, Extraction
 from fluency.core.schema import read_record
-from fluency.core.study import Cell, Study, read_study
+from fluency.core.study import Cell
 from fluency.execution.execute import MAX_ATTEMPTS, planned_runs
 from fluency.workflow.pipeline import Pipeline
 from tests.archive.factory import Executor, Made, make_study, measure
 
 BOTH = ["as_designed", "no_unix_tools"]
 ALL = [*BOTH, "windows_aliases"]
-
-
-def study_with(conditions: list[str]) -> Study:
-    return read_study().model_copy(update={"conditions": conditions})
 
 
 @pytest.mark.parametrize(
@@ -29,13 +25,15 @@ def study_with(conditions: list[str]) -> Study:
     ],
 )  # fmt: skip
 def test_planned_runs_by_shell_and_study(shell, conditions, runs):
-    planned = planned_runs(study_with(conditions), shell, Extraction(strict="ls", lenient="ls"))
+    study, said = make_study(conditions=conditions), Extraction(strict="ls", lenient="ls")
+    planned = planned_runs(study, shell, said)
     assert list(planned) == [("strict", "ls", run) for run in runs]
 
 
 def test_planned_runs_by_command():
     """Aliases only where one is called, the lenient reading as designed only."""
-    prose, study = Extraction(strict="Get-Item | Sort-Object Name", lenient="ls"), study_with(ALL)
+    prose = Extraction(strict="Get-Item | Sort-Object Name", lenient="ls")
+    study = make_study(conditions=ALL)
     strict = [("strict", prose.strict, condition) for condition in BOTH]
     assert list(planned_runs(study, "pwsh", prose)) == [*strict, ("lenient", "ls", "as_designed")]
     assert list(planned_runs(study, "pwsh", Extraction(strict=None, lenient=None))) == []
@@ -65,7 +63,7 @@ class OneCell:
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made: Made = measure(root, make_study(("stale-lockfiles",), trials=1))
         self.cell: Cell = next(cell for cell in self.made.cells if cell.shell == "bash")
-        self.sandbox = Broken(self.made.tasks, ("bash", "pwsh"))
+        self.sandbox = Broken(self.made.tasks)
         self.output = self.made.results / f"executions/{self.cell.path}.json"
         self.output.unlink()
         monkeypatch.setattr("fluency.workflow.pipeline.RESULTS", self.made.results)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fluency.common.errors import SandboxError
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Limits
 from fluency.execution.engine import BUILD_S, find_engine
 from fluency.execution.isolation import isolation
@@ -72,7 +73,7 @@ def podman(sandbox) -> Iterator[Sandbox]:
             assert "error" not in line, line
         image_id = engine.client().images(quiet=True)[0]
         image = sandbox.images["pwsh"].model_copy(update={"image_id": image_id})
-        found = Sandbox(engine, dict.fromkeys(("bash", "pwsh"), image), 2)
+        found = Sandbox(engine, dict.fromkeys(DESIGN_SHELLS, image), 2)
         try:
             bash(found, "true")
         except SandboxError as error:

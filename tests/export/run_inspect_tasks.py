@@ -11,6 +11,7 @@ from inspect_ai import eval as run_eval
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.tasks import load_tasks
 from fluency_inspect import shell_fluency
 from fluency_inspect.agreement import campaign
@@ -50,5 +51,5 @@ def asked(shell, folder):
 if __name__ == "__main__":
     out = Path(sys.argv[1])
     logs = str(out.parent / "logs")
-    found = {shell: asked(shell, logs) for shell in ("bash", "pwsh")}
+    found = {shell: asked(shell, logs) for shell in DESIGN_SHELLS}
     out.write_text(json.dumps(found | {"agreement": campaign(200, 4)}))

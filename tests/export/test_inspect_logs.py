@@ -10,6 +10,7 @@ import pytest
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verified_view
 from fluency.common.paths import ROOT
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, CellRecords, load_records, record_path
 from fluency.core.task_world import world_for
@@ -110,7 +111,7 @@ def test_log_has_sample_per_task_and_shell_epoch_per_trial(found, packed, exampl
 def test_log_metrics_equal_pass_rates(found, packed, example):
     rows, _ = example
     for model, log in found[packed.name].items():
-        for shell in ("bash", "pwsh"):
+        for shell in DESIGN_SHELLS:
             of_shell = [row for row in rows if (row.model, row.shell) == (model, shell)]
             for name in ("passed", "structural_pass", "lenient_passed"):
                 rate = Fraction(sum(getattr(row, name) for row in of_shell), len(of_shell))

@@ -9,6 +9,7 @@ from fluency.generation.generator import Generator
 from fluency.generation.request import request_for
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
+from tests.synthetic_tables import make_study
 
 KEY = "sk-ant-canary-0123456789abcdef0123456789"
 NAMES = "ANTHROPIC_API_KEY OPENAI_API_KEY AWS_BEARER_TOKEN_BEDROCK VERTEX_ACCESS_TOKEN"
@@ -20,10 +21,10 @@ QUICK = RetryPolicy(attempt_s=5.0, deadline_s=20.0, attempts=4, **WAITS)
 
 
 def study_of(*models: dict[str, Any], **over: Any) -> Study:
-    """A study of the given models (sonnet-4-6 if none), unlimited in rate."""
+    """Three trials of the given models (sonnet-4-6 if none), unlimited in rate."""
     models = models or ({"alias": "sonnet", "id": "claude-sonnet-4-6"},)
     entries = [{"requests_per_minute": 1_000_000} | model for model in models]
-    return Study.model_validate({"study": "test", "trials": 3, "models": entries} | over)
+    return make_study(entries, **{"trials": 3} | over)
 
 
 def prompt_of(cell: Cell) -> str:

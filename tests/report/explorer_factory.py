@@ -180,7 +180,7 @@ def make_explorer(
     shells: tuple[str, ...] = DESIGN_SHELLS,
 ) -> Made:
     """A whole study; `states` fixes the state of some cells by their paths."""
-    study = make_study(MODELS[:models], trials, shells, study="made-up")
+    study = make_study(MODELS[:models], trials, shells)
     bank = [make_task(n) for n in range(tasks)]
     by_id = {task.id: task for task in bank}
     records: dict[Cell, CellRecords] = {}

@@ -11,6 +11,7 @@ from scipy.stats import t as student
 
 from fluency.analysis.study_analysis import analyse
 from fluency.archive.decision import _lines
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.report.compare import compare
 from fluency.report.explorer import page_header
 from fluency.report.figures import draw_gaps
@@ -42,7 +43,7 @@ def made_study(seed: int, again: int = 0):
     """
     rng = random.Random(seed)
     tasks, trials = make_tasks(rng.choice([15, 18, 20, 24])), rng.choice([1, 2, 5])
-    shells = ("bash", "pwsh", "zsh") if rng.random() < 0.2 else ("bash", "pwsh")
+    shells = (*DESIGN_SHELLS, "zsh") if rng.random() < 0.2 else DESIGN_SHELLS
     study = make_study([f"m{n}" for n in range(rng.randint(1, 3))], trials, shells)
     rng = random.Random(seed + 2 * STUDIES * (1 + again))
     rates: dict[tuple[str, str, str], float] = {}
@@ -245,7 +246,7 @@ def test_compare_prints_the_interval_of_each_change(tmp_path, zsh):
             rows = dict(re.findall(named, part, re.MULTILINE))
             gaps = {f"gap of {TITLES[other]}": ("bash", other) for other in study.shells[1:]}
             if len(gaps) == 1:
-                gaps = {"gap of the shells": ("bash", "pwsh")}
+                gaps = {"gap of the shells": DESIGN_SHELLS}
             wanted = {TITLES[shell]: (shell,) for shell in study.shells} | gaps
             assert [*rows] == [*wanted]
             for title, shells in wanted.items():

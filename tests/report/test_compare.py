@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from fluency.archive.verify import compare_studies
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS as TASKS_FOLDER
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Study
 from fluency.core.table import write_table
 from fluency.core.tasks import load_task, load_tasks
@@ -23,7 +24,7 @@ from tests.archive.factory import Executor, gather, make_study, measure
 TASKS = [f"task-{n:02d}" for n in range(12)]
 
 
-def study(results, name, passes, models=("one",), tasks=TASKS, trials=5, shells=("bash", "pwsh")):
+def study(results, name, passes, models=("one",), tasks=TASKS, trials=5, shells=DESIGN_SHELLS):
     """Writes a study's table; `passes(model, shell, task number, trial)` is a pass, a fail, or None: missing."""
     cells = synthetic_tables.make_study(models, trials, shells)
     bank = [SimpleNamespace(id=task, category="text-processing") for task in tasks]
@@ -36,7 +37,7 @@ def study(results, name, passes, models=("one",), tasks=TASKS, trials=5, shells=
 
 def dice(seed):
     rng = np.random.default_rng(seed)
-    passed = {shell: rng.random((len(TASKS), 6)) < 0.6 for shell in ("bash", "pwsh")}
+    passed = {shell: rng.random((len(TASKS), 6)) < 0.6 for shell in DESIGN_SHELLS}
     return lambda model, shell, task, trial: bool(passed[shell][task, trial - 1])
 
 
@@ -96,7 +97,7 @@ def base(tmp_path_factory) -> str:
 
 def executor(**other) -> Executor:
     """The stand-in of the sandbox, with other facts."""
-    made = Executor(load_tasks(SMALL.tasks), ("bash", "pwsh"))
+    made = Executor(load_tasks(SMALL.tasks))
     made.change_images(**other.get("image", {}))
     made.engine = made.engine | other.get("engine", {})
     return made
@@ -157,8 +158,8 @@ def test_run_differences_name_each_fact(kind, base, tmp_path):
 
 
 def test_compare_shows_a_third_shell(tmp_path, zsh):
-    study(tmp_path, "old", lambda m, s, t, n: s == "zsh", shells=("bash", "pwsh", "zsh"))
-    study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=("bash", "pwsh", "zsh"))
+    study(tmp_path, "old", lambda m, s, t, n: s == "zsh", shells=(*DESIGN_SHELLS, "zsh"))
+    study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=(*DESIGN_SHELLS, "zsh"))
     found = compare("old", "new", tmp_path)
     changes = {change.what: change.change for change in found.models["one"][0]}
     assert changes == {"bash": 1, "pwsh": 1, "zsh": -1, "gap of PowerShell": 0, "gap of Zsh": -2}

@@ -6,6 +6,7 @@ import io
 import pytest
 
 from fluency.analysis.study_analysis import analyse
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.report.explorer import page_header
 from fluency.report.marks import FAILURES
 from tests.report.explorer_factory import COMMANDS, make_explorer
@@ -25,7 +26,7 @@ GRADED = {
     else "silent-wrong"
     for model in ("qwen-0.5b", "qwen-3b")
     for task, both in PASSES.items()
-    for shell, passes in zip(("bash", "pwsh"), both, strict=True)
+    for shell, passes in zip(DESIGN_SHELLS, both, strict=True)
     for trial in (1, 2, 3)
 }
 CELL = "qwen-3b/pwsh/worker-queues-2/1"
@@ -98,7 +99,7 @@ def test_explorer_header_equals_the_report(write, new_page):
     failed = made.frame[made.frame["passed"].eq(False).fillna(False)]
     counts = failed.groupby(["model", "failure_class", "shell"]).size()
     assert failures and failures == [
-        [name, FAILURES[name][1], *(str(counts.get((model, name, s), 0)) for s in ("bash", "pwsh"))]
+        [name, FAILURES[name][1], *(str(counts.get((model, name, s), 0)) for s in DESIGN_SHELLS)]
         for model in dict.fromkeys(made.frame["model"])
         for name in FAILURES
         if name in set(failed["failure_class"][failed["model"] == model])
@@ -113,7 +114,7 @@ def test_explorer_header_equals_the_report(write, new_page):
 def test_explorer_csv_holds_filtered_cells_and_no_formula(write, new_page):
     states = {
         f"qwen-0.5b/{shell}/stale-lockfiles-0/{number}": kind
-        for shell in ("bash", "pwsh")
+        for shell in DESIGN_SHELLS
         for number, kind in ((1, "silent-wrong"), (2, "passed"))
     }
     made = make_explorer(1, 1, 2, text='=cmd|"x"', states=states)
@@ -124,7 +125,7 @@ def test_explorer_csv_holds_filtered_cells_and_no_formula(write, new_page):
     page.run("document.getElementById('save').click()")
     page.wait("window.saved !== undefined")
     rows = list(csv.DictReader(io.StringIO(page.run("window.saved.text()"))))
-    assert [row["shell"] for row in rows] == ["bash", "pwsh"]
+    assert [row["shell"] for row in rows] == [*DESIGN_SHELLS]
     assert {row["failure"] for row in rows} == {"silent-wrong"}
     assert {row["command"] for row in rows} == {'\'=cmd|"x"'}
 

@@ -4,6 +4,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from fluency.core.shells import DESIGN_SHELLS
 from tests.report.explorer_factory import make_explorer
 from tests.report.hostile import CANARY, HOSTILE, MARKUP, RIGHT_TO_LEFT, WITH_NUL
 
@@ -15,7 +16,7 @@ OURS = {
 LINES = ["qwen-0.5b/crate-versions-1", "qwen-0.5b/stale-lockfiles-0"]  # by name, as nothing differs
 PATHS = [
     f"qwen-0.5b/{shell}/{task}/1"
-    for shell in ("bash", "pwsh")
+    for shell in DESIGN_SHELLS
     for task in ("stale-lockfiles-0", "crate-versions-1")
 ]
 

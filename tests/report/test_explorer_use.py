@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from fluency.core.shells import SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Cell
 from tests.report.explorer_factory import FAILURES, make_explorer
 
@@ -97,7 +97,7 @@ def test_explorer_cell_shows_all_of_its_records(write, new_page, zsh):
     first = FIRST.replace("/bash/", "/zsh/")
     states = {1: "silent-wrong", 2: "missing", 3: "not_measured"}
     states = {f"{first}/{trial}": state for trial, state in states.items()}
-    made = make_explorer(1, 1, 3, states=states, shells=("bash", "pwsh", "zsh"))
+    made = make_explorer(1, 1, 3, states=states, shells=(*DESIGN_SHELLS, "zsh"))
     page = new_page()
     page.open(write(made), f"{first}/1")
     records = made.load(Cell(*first.split("/"), trial=1))

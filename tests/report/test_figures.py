@@ -9,6 +9,7 @@ import pytest
 
 from fluency.analysis.study_analysis import analyse
 from fluency.core.records import FailureClass
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.report.figures import draw_figures
 from fluency.report.marks import FAILURES
 from fluency.report.numbers import signed, span
@@ -112,7 +113,7 @@ def test_failures_figure_draws_each_class():
     rects = [node for k in "01" for node in nodes(drawing.svg, "rect", f"mark-{k}")]
     scale = axis(drawing.svg)[2]  # below the legend a bar is a count of 35 runs
     bars = [float(node["width"]) / scale for node in rects if float(node["y"]) > 50]
-    numbers = [by_class[name][shell] for shell in ("bash", "pwsh") for name in (first, second)]
+    numbers = [by_class[name][shell] for shell in DESIGN_SHELLS for name in (first, second)]
     assert bars == pytest.approx([100 * number / 35 for number in numbers], abs=0.01)
     assert {FAILURES[first][1], FAILURES[second][1], "Bash", "PowerShell"} <= {*texts(drawing.svg)}
     assert ("failures", "model-x") not in drawings(lambda cell: True)[1]

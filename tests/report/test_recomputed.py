@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.report.report import write_report
 from tests.report.test_claims import interval_of, made_study, mean, value
 from tests.synthetic_tables import view_of
@@ -110,7 +111,7 @@ def mark_of(row: dict, label: str) -> bool | None:
 def counts(runs: Runs, label, study, tasks) -> dict[str, dict[str, tuple[int, int]]]:
     """Shell -> task -> passes and measured trials."""
     mark = label if callable(label) else lambda row: mark_of(row, label)
-    found = {shell: {task: [0, 0] for task in tasks} for shell in (*study.shells, "bash", "pwsh")}
+    found = {shell: {task: [0, 0] for task in tasks} for shell in (*study.shells, *DESIGN_SHELLS)}
     for row in runs.of(status="measured"):
         passed = mark(row)
         if passed is not None:
@@ -123,7 +124,7 @@ class Gap:
     """The gap of two shells' counts, over the tasks with half of the trials in both."""
 
     def __init__(self, found, trials: int, kept=None) -> None:
-        pair = found["bash"], found["pwsh"]
+        pair = [found[shell] for shell in DESIGN_SHELLS]
         self.tasks = [
             t
             for t in pair[0]
@@ -231,7 +232,7 @@ def check_first_page(page: str, model: str, runs: Runs, gap: Gap, study, tasks) 
             if float(r["unasked_changes"] or 0) > 0
         }
         & {*gap.tasks}
-        for shell in ("bash", "pwsh")
+        for shell in DESIGN_SHELLS
     }
     size, (a, b) = len(gap.tasks), seen.values()
     expected = [n for own in (a, b) for n in (len(own), size, *clopper(len(own), size))]
@@ -243,7 +244,7 @@ def check_first_page(page: str, model: str, runs: Runs, gap: Gap, study, tasks) 
             for r in runs.of(status="measured", shell=shell)
             if r["task"] in gap.tasks
         )
-        for shell in ("bash", "pwsh")
+        for shell in DESIGN_SHELLS
     ]
     same(part[1], [*expected, *([p] if p < 1 else []), *filter(None, unknown)], (model, only))
     kinds = {row["task"]: row["category"] for row in runs}
@@ -319,7 +320,7 @@ def check_pass_k(page: str, model: str, runs: Runs, study, tasks) -> None:
         return
     found = counts(runs, "headline", study, tasks)
     row = next(row for row in rows_below(page, "At least one of") if row[0] == model)
-    shells = sorted({*study.shells, "bash", "pwsh"}, key=["bash", "pwsh", "zsh"].index)
+    shells = sorted({*study.shells, *DESIGN_SHELLS}, key=["bash", "pwsh", "zsh"].index)
     ever = {s: {t: c > 0 for t, (c, n) in found[s].items() if n == study.trials} for s in shells}
     for cell, shell in zip(row[1:], shells, strict=False):
         seen, size = sum(ever[shell].values()), len(ever[shell])
@@ -382,7 +383,7 @@ def check_times(page: str, names: tuple[str, str], runs: Runs, gap: Gap | None, 
             "seconds": ["t_gen_s", "t_exec_s"],
         }[row[1]]
         each, terms = [], []
-        for shell, own in zip(("bash", "pwsh"), gap.counts, strict=True):
+        for shell, own in zip(DESIGN_SHELLS, gap.counts, strict=True):
             costs = [
                 sum(runs.of(shell=shell, task=task, status="measured").sum(c) for c in columns)
                 for task in gap.tasks
@@ -461,7 +462,7 @@ def test_report_has_the_numbers_of_the_method(seed, tmp_path, zsh):
             )
             usd = sum(
                 fmean(float(r["cost_usd"]) for r in runs.of(shell=s) if r["outcome"])
-                for s in ("bash", "pwsh")
+                for s in DESIGN_SHELLS
             )
             assert not share[2] or float(share[2]) == pytest.approx(
                 usd * study.trials * int(share[1]), abs=0.006
@@ -478,7 +479,7 @@ def test_report_has_the_numbers_of_the_method(seed, tmp_path, zsh):
         ):
             own = [
                 runs.of(status="measured", shell=s)
-                for s in sorted({*study.shells, "bash", "pwsh"}, key=[*TITLES].index)
+                for s in sorted({*study.shells, *DESIGN_SHELLS}, key=[*TITLES].index)
             ]
             for cell, part in zip(line[1:], own, strict=True):
                 same(cell, [len(part.of(failure_class=line[0])), len(part)], line)

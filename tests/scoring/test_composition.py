@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fluency.core.grammar import MAX_BYTES, parse
 from fluency.core.records import MadeOf
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.scoring.commands import composition_of, is_cmdlet, rows_of, words_in
 from tests.scoring.recordings import DATA, HANGING_S, read_lines, recorded
 
@@ -132,7 +133,7 @@ def test_aliases_and_cmdlets_as_recorded():
 
 
 @given(
-    st.sampled_from(["bash", "pwsh"]),
+    st.sampled_from(DESIGN_SHELLS),
     st.text(alphabet=st.sampled_from("ab |;&{}()[]$'\"`\n<>@%-=,#\0é\ud800"), max_size=60),
 )
 @settings(max_examples=500, deadline=None)
@@ -148,7 +149,7 @@ NASTY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("shell", ["bash", "pwsh"])
+@pytest.mark.parametrize("shell", DESIGN_SHELLS)
 @pytest.mark.parametrize("size", [MAX_BYTES, 1_000_000])
 @pytest.mark.parametrize("unit", NASTY)
 def test_parse_long_repetition_stops_at_limit(shell, unit, size):

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from fluency.core.records import FailureClass, Result, Stream
-from fluency.core.shells import SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.execution.extract import extract
 from fluency.scoring.failure_class import HeadlineRun, classify
 from fluency.scoring.judgement import judge
@@ -48,7 +48,7 @@ def test_every_recording_is_judged_and_classified_as_recorded():
         classes[shell, kind, refused][found] += 1
     assert differ == []
     assert {line.task.content for line in recorded()} >= {"set", "ordered", "paths", "keyed"}
-    for shell in ("bash", "pwsh"):
+    for shell in DESIGN_SHELLS:
         assert set(classes[shell, "reference", False]) == {None}
         assert None not in classes[shell, "wrong", False]
     assert set(classes["bash", "other-dialect", False]) == {"other-dialect"}

@@ -7,7 +7,7 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.records import Result
-from fluency.core.shells import CONDITIONS, SHELLS
+from fluency.core.shells import CONDITIONS, DESIGN_SHELLS, SHELLS
 from fluency.core.study import PILOT, Limits, min_deadline_s
 from fluency.core.task_world import check_world_pair, expected_in
 from fluency.core.tasks import load_tasks
@@ -137,7 +137,7 @@ def test_every_world_probes_hard_coded_answers():
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_trivial_holds_text_of_every_tasks_shape(task):
-    counts = [len(probing.trivial(task, shell)) for shell in ("bash", "pwsh")]
+    counts = [len(probing.trivial(task, shell)) for shell in DESIGN_SHELLS]
     has_shape = task.structure is not None
     assert bool(probing.shape_of(task)) == has_shape and counts == [3 + has_shape] * 2
 

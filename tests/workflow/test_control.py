@@ -5,6 +5,7 @@ import re
 import pytest
 
 from fluency.core.records import read_control
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.report.sentences import unexpected_controls
 from tests.workflow.project import TASKS, Project
 
@@ -25,7 +26,7 @@ def test_references_pass_and_wrong_commands_do_not(controlled, sandbox):
     for kind in ("reference", "wrong"):
         assert [run.task for run in control.of(SHELL, kind)] == TASKS
     assert all(run.as_it_must for run in control.runs) and unexpected_controls(control) == []
-    assert set(control.not_measured) == {*filter(sandbox.why_missing, ("bash", "pwsh"))}
+    assert set(control.not_measured) == {*filter(sandbox.why_missing, DESIGN_SHELLS)}
 
 
 def test_the_report_has_it_under_its_own_heading_and_in_no_rate(controlled):

@@ -12,6 +12,7 @@ from functools import partial
 import psutil
 import pytest
 
+from fluency.core.shells import DESIGN_SHELLS
 from tests.generation.endpoint import Endpoint
 from tests.waiting import wait_for
 from tests.workflow.project import TASKS, Project, model, reference_answer
@@ -101,7 +102,7 @@ def test_run_ended_while_model_is_asked(number, sandbox, tmp_path):
 def test_run_ended_while_command_runs(sandbox, tmp_path):
     with Endpoint(lambda prompt: "sleep 4711") as endpoint:
         project = Project.make(tmp_path / "project", models=[model(endpoint.url)])
-        project.configure(sandbox={"limits": {"timeout_s": {"bash": 300, "pwsh": 300}}})
+        project.configure(sandbox={"limits": {"timeout_s": dict.fromkeys(DESIGN_SHELLS, 300)}})
         seconds, _ = ended(project, signal.SIGINT, sleeping)
     assert seconds < PROMISED_S + BUSY_S
     wait_for(lambda: not sleeping(), 5)

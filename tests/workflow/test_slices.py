@@ -9,6 +9,7 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.common.locks import file_lock
 from fluency.common.paths import ROOT
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Cell
 from fluency.workflow.cluster import (
     CELLS_A_PROCESSOR,
@@ -17,7 +18,7 @@ from fluency.workflow.cluster import (
     write_slices,
 )
 
-DESIGN = (["m", "n"], ["bash", "pwsh"], [f"t{n}" for n in range(60)], range(1, 6))
+DESIGN = (["m", "n"], DESIGN_SHELLS, [f"t{n}" for n in range(60)], range(1, 6))
 CELLS = [Cell(*cell) for cell in product(*DESIGN)]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import read_table
 from tests.generation.endpoint import Endpoint
 from tests.report.explorer_factory import details_of
@@ -65,7 +66,7 @@ def studied(engine, tmp_path_factory) -> Iterator[Project]:
                 references = f"references:\n  zsh:\n    - |-\n      {command}\n"
                 project.edit(f"tasks/{task}/task.yaml", "references:\n", references)
             assert project.to_do() == END, "the tasks' files are stated"
-            project.configure(shells=["bash", "pwsh", "zsh"])
+            project.configure(shells=[*DESIGN_SHELLS, "zsh"])
             assert project.to_do() == {"image": 1, "generate": 3, "execute": 3, "score": 3, **END}
             project.snakemake()
             yield project
@@ -92,7 +93,7 @@ def test_third_shell_is_measured_and_reported(studied):
 
 
 def test_study_without_the_third_shell_measures_nothing_again(studied):
-    studied.configure(shells=["bash", "pwsh"])
+    studied.configure(shells=[*DESIGN_SHELLS])
     assert studied.to_do() == END
-    studied.configure(shells=["bash", "pwsh", "zsh"])
+    studied.configure(shells=[*DESIGN_SHELLS, "zsh"])
     assert studied.to_do() == {}
