@@ -1,7 +1,6 @@
 """What every test may use: the real sandbox, opened once; and which tests share a worker."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import SandboxConfig
-from fluency.execution.engine import Engine
 from fluency.execution.sandbox import Sandbox, open_sandbox
 
 TESTS = Path(__file__).parent
@@ -37,7 +35,7 @@ NO_PWSH = "image holds no PowerShell"
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Sandbox:
+def sandbox():
     """The sandbox: engine found or started, image built if need be; its absence is a failure."""
     # Two workers install and build nothing at the same time.
     with file_lock(CACHE / "tests.lock", lambda _: None):
@@ -45,13 +43,13 @@ def sandbox() -> Sandbox:
 
 
 @pytest.fixture(scope="session")
-def engine(sandbox: Sandbox) -> Engine:
+def engine(sandbox: Sandbox):
     """The container engine that the sandbox uses."""
     return sandbox._engine
 
 
 @pytest.fixture(autouse=True)
-def _open_for_marked(request: pytest.FixtureRequest) -> None:
+def _open_for_marked(request):
     """Open the sandbox for a test of the engine; skip one that needs a missing PowerShell."""
     if request.node.get_closest_marker("engine"):
         request.getfixturevalue("sandbox")
@@ -65,7 +63,7 @@ def _open_for_marked(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture
-def zsh(monkeypatch: pytest.MonkeyPatch) -> None:
+def zsh(monkeypatch):
     """A third shell, with Bash's grammar."""
     named = {"name": "zsh", "title": "Zsh 5", "short_title": "Zsh"}
     entry = SHELLS["bash"].model_copy(update=named)
@@ -73,7 +71,7 @@ def zsh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Share tests among workers: single containers, the studies of each folder, other modules."""
     for item in items:
         module = item.path.relative_to(TESTS).as_posix()
@@ -92,14 +90,14 @@ PWSH = "_pwsh"
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(item):
     """Note PowerShell's version in the reports of the tests that ran commands in it."""
     report = (yield).get_result()
     if report.when == "call" and (ran := getattr(item, PWSH, "")):
         report.user_properties.append((PWSH, ran))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter):
     """How many tests ran on a real PowerShell, and which one."""
     stats = terminalreporter.stats
     reports = [*stats.get("passed", []), *stats.get("failed", [])]

@@ -7,7 +7,7 @@ import subprocess
 from fluency.common.paths import ROOT
 
 
-def why_missing(programs: list[str], packages: list[str]) -> str | None:
+def why_missing(programs, packages):
     """Why these programs cannot be had; None once they are there, installed where this may be."""
     if all(map(shutil.which, programs)):
         return None

@@ -23,7 +23,7 @@ IMAGE = ImageInfo(
 )  # fmt: skip
 
 
-def make_tasks(count: int = 20, prefix: str = "task", leans=(None,)) -> list[SimpleNamespace]:
+def make_tasks(count=20, prefix="task", leans=(None,)) -> list[SimpleNamespace]:
     """Stand-ins for the task bank: the analysis reads only these fields of a task."""
     kinds = [CATEGORIES[min(i * 4 // max(count, 4), 3)] for i in range(count)]
     origins = ["design"] * 3 + ["allowlist"] * 5 + ["written"] * max(count - 8, 0)
@@ -37,7 +37,7 @@ def make_tasks(count: int = 20, prefix: str = "task", leans=(None,)) -> list[Sim
     return made
 
 
-def make_study(models=("model-x",), trials: int = 5, shells=DESIGN_SHELLS, **more) -> Study:
+def make_study(models=("model-x",), trials=5, shells=DESIGN_SHELLS, **more) -> Study:
     """Of models by alias, or as entries; every study of the tests that no file states is its."""
     named = [{"alias": m, "id": f"{m}-id"} if isinstance(m, str) else m for m in models]
     values = {"study": "made-up", "trials": trials, "shells": [*shells], "models": named}
@@ -80,7 +80,7 @@ def make_rows(
     return rows
 
 
-def measured(cell, mark: bool, rng: random.Random) -> dict:
+def measured(cell, mark, rng) -> dict:
     pwsh = cell.shell == "pwsh"
     failing = "non-zero-exit" if rng.random() < 0.4 else "silent-wrong"
     kinds = ["cmdlets-only", "cmdlets-only", "mixed", "unix-only"]
@@ -128,7 +128,7 @@ def random_passes(seed: int = 3, bash: float = 0.6, pwsh: float = 0.68):
     return passes
 
 
-def contrasted(bash: ShellPasses, pwsh: ShellPasses, trials: int = 5) -> Outcomes:
+def contrasted(bash: ShellPasses, pwsh: ShellPasses, trials=5) -> Outcomes:
     """Both shells of the design over tasks t0, t1, …"""
     tasks = tuple(f"t{place}" for place in range(len(bash.passes)))
     return Outcomes(tasks, trials, {"bash": bash, "pwsh": pwsh})

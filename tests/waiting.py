@@ -1,13 +1,9 @@
 """Waiting for what happens elsewhere."""
 
 import time
-from collections.abc import Callable
-from typing import TypeVar
-
-Found = TypeVar("Found")
 
 
-def wait_for(what: Callable[[], Found], seconds: float = 20) -> Found:
+def wait_for(what, seconds=20):
     """The first true answer of `what`, asked again and again."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -13,7 +13,7 @@ TASKS, STUDY = make_tasks(), make_study()
 COUNTS = {task.id: (1 + n % 4, n % 6) for n, task in enumerate(TASKS)}
 
 
-def costs(frame) -> dict:
+def costs(frame):
     (pair,) = analyse(frame, STUDY, TASKS).contrasts
     return {line.unit: line for line in pair.costs}
 

@@ -97,7 +97,7 @@ def asked(minutes: Callable[[Cell, int], float], study=FIVE_TRIALS, tasks=TWENTY
     return make_frame(study, tasks, passes, minutes=minutes)
 
 
-def passes(cell: Cell) -> bool:
+def passes(cell: Cell):
     return cell.trial < 5 or cell.task > "task-10"
 
 
@@ -117,7 +117,7 @@ ORDERS: dict[str, tuple[Callable[[Cell, float], float], str, float]] = {
 """How many hours late, by cell and share of the order; the state, and by how many days apart."""
 
 
-def late(name: str):
+def late(name):
     """One answer a minute and eight at a time, some of them late."""
     hours, _, _ = ORDERS[name]
     return asked(lambda cell, place: place + place * 37 % 8 + 60 * hours(cell, place / 200))

@@ -27,7 +27,7 @@ from tests.synthetic_tables import (
 )
 
 
-def outcomes(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5) -> Outcomes:
+def outcomes(bash, pwsh, trials=5) -> Outcomes:
     counts = [
         ShellPasses(tuple(c for c, _ in shell), tuple(n for _, n in shell))
         for shell in (bash, pwsh)

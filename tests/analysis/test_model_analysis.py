@@ -35,7 +35,7 @@ def one(passes, study=STUDY, tasks=TASKS, **more):
 
 
 def test_refusals_above_a_tenth_missing():
-    def lacking(count: int):
+    def lacking(count):
         lost = [task.id for task in TASKS[:count]]
         return lambda cell: (
             None if (cell.shell, cell.trial) == ("pwsh", 5) and cell.task in lost else True

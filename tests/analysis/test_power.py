@@ -75,7 +75,7 @@ def test_no_difference_size_has_its_power(spread):
     assert np.mean(abs(means) + half < 0.05) == pytest.approx(0.80, abs=0.015)
 
 
-def constant(spread: float) -> Spread:
+def constant(spread) -> Spread:
     return lambda gap: spread
 
 
@@ -98,7 +98,7 @@ def test_power_states_the_reports_own_number(tmp_path, capsys):
     study, tasks = make_study(assume=0.9), load_tasks(PILOT)
     loaded = LoadedStudy(study.model_dump(mode="json"))
 
-    def numbers(title: str) -> list[str]:
+    def numbers(title):
         assert main(loaded, tmp_path) == 0
         lines = capsys.readouterr().out.splitlines()
         (line,) = [line for line in lines if line.startswith(title)]

@@ -1,7 +1,6 @@
 """A third shell has its place in every table and figure, another pair has its own gap."""
 
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -18,12 +17,12 @@ TASKS = make_tasks()
 pytestmark = pytest.mark.usefixtures("zsh")
 
 
-def study_of(*shells: str):
+def study_of(*shells):
     study = make_study(shells=shells)
     return study, make_frame(study, TASKS, random_passes())
 
 
-def report_of(folder: Path, *shells: str) -> tuple[str, dict[str, str]]:
+def report_of(folder, *shells):
     """The report, and its figures by kind."""
     study, frame = study_of(*shells)
     view = view_of(study, TASKS, Provenance(start_up_s=dict.fromkeys(shells, 0.1)))
@@ -34,14 +33,14 @@ def report_of(folder: Path, *shells: str) -> tuple[str, dict[str, str]]:
     return (folder / "report.md").read_text(), figures
 
 
-def headers(text: str) -> list[list[str]]:
+def headers(text):
     """The header cells of each table."""
     lines = text.splitlines()
     rules = [place for place, line in enumerate(lines) if re.match(r"\| -+:? ", line)]
     return [[cell.strip() for cell in lines[place - 1].strip("|").split("|")] for place in rules]
 
 
-def words(svg: str) -> str:
+def words(svg):
     return " ".join("".join(node.itertext()) for node in ElementTree.fromstring(svg).iter())
 
 

@@ -4,25 +4,23 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from fluency.common import git
 from fluency.common.paths import ROOT
-from tests.archive.factory import Made, archived, make, make_registered, make_study
+from tests.archive.factory import archived, make, make_registered, make_study
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")
 DECISION = "which shell our prompts name"
 
 
 @pytest.fixture
-def offline(monkeypatch) -> None:
+def offline(monkeypatch):
     """No network, no key, no screen, and only an engine that is open already."""
     connect = socket.socket.connect
 
-    def only_files(opened: socket.socket, address: object) -> None:
+    def only_files(opened, address):
         assert opened.family == socket.AF_UNIX, f"something connected to {address}"
         connect(opened, address)
 
@@ -33,17 +31,17 @@ def offline(monkeypatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory) -> Made:
+def made(tmp_path_factory):
     return make_registered(tmp_path_factory.mktemp("study"), make_study(TASKS, decision=DECISION))
 
 
 @pytest.fixture(scope="session")
-def archive(made, tmp_path_factory) -> Path:
+def archive(made, tmp_path_factory):
     return archived(made, tmp_path_factory.mktemp("archive"))
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory) -> Made:
+def small(tmp_path_factory):
     """Two cells: one task and one trial of each shell; and the control."""
     return make_registered(
         tmp_path_factory.mktemp("small"),
@@ -52,20 +50,20 @@ def small(tmp_path_factory) -> Made:
 
 
 @pytest.fixture(scope="session")
-def small_archive(small, checkouts, tmp_path_factory) -> Path:
+def small_archive(small, checkouts, tmp_path_factory):
     commit = run_git(checkouts["own"], "rev-parse", "HEAD")
     return archived(small, tmp_path_factory.mktemp("archive"), commit=commit)
 
 
 @pytest.fixture(scope="session")
-def stated_archive(made, checkouts, tmp_path_factory) -> Path:
+def stated_archive(made, checkouts, tmp_path_factory):
     """Two tasks, of the commit that the checkouts know."""
     commit = run_git(checkouts["own"], "rev-parse", "HEAD")
     return archived(made, tmp_path_factory.mktemp("archive"), commit=commit)
 
 
 @pytest.fixture(scope="session")
-def unseeded_archive(checkouts, tmp_path_factory) -> Path:
+def unseeded_archive(checkouts, tmp_path_factory):
     """Two trials of a model that takes no seed, with equal replies."""
     model = {"alias": "m", "id": "claude-opus-4-7"}
     study = make_study(TASKS[1:], trials=2, shells=["bash"], model=model)
@@ -77,7 +75,7 @@ def unseeded_archive(checkouts, tmp_path_factory) -> Path:
 CODE = ("scripts/fluency", "sandbox", "tasks", "envs")
 
 
-def run_git(folder: Path, *arguments: str) -> str:
+def run_git(folder, *arguments):
     day = "2026-11-21T00:00:00Z"
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
     return subprocess.run(
@@ -91,7 +89,7 @@ def run_git(folder: Path, *arguments: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def checkouts(tmp_path_factory) -> dict[str, Path]:
+def checkouts(tmp_path_factory):
     """The code of this checkout: committed, at a later commit, without git, cloned, edited."""
     root = tmp_path_factory.mktemp("checkouts")
     found = {name: root / name for name in ("own", "later", "without git", "shallow", "dirty")}
@@ -111,6 +109,6 @@ def checkouts(tmp_path_factory) -> dict[str, Path]:
 
 
 @pytest.fixture
-def at(checkouts, monkeypatch) -> Callable[[str], None]:
+def at(checkouts, monkeypatch):
     """Let git answer from one of the checkouts."""
     return lambda name: monkeypatch.setattr(git, "ROOT", checkouts[name])

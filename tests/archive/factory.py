@@ -4,11 +4,11 @@ Only two things are made up: the models' replies, and what the sandbox would hav
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from fluency.archive.pack import make_archive
 from fluency.common.files import pretty_json, write_atomic
@@ -105,9 +105,7 @@ class Made:
 MODEL = {"alias": "qwen-0.5b", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
 
 
-def make_study(
-    tasks: Sequence[str] | str = TASKS, trials: int = 2, models: int = 1, model=MODEL, **more
-) -> Study:
+def make_study(tasks=TASKS, trials=2, models=1, model=MODEL, **more) -> Study:
     """Of this model, and of further ones like it."""
     others = [model | dict.fromkeys(("alias", "id"), f"model-{n}") for n in range(2, models + 1)]
     wanted = tasks if isinstance(tasks, str) else [*tasks]
@@ -120,7 +118,7 @@ class Executor:
     engine: ClassVar[dict] = {"name": "made up", "version": "0"}
     parallel = 1
 
-    def __init__(self, tasks: Sequence[Task], shells: Sequence[str] = DESIGN_SHELLS) -> None:
+    def __init__(self, tasks: Sequence[Task], shells=DESIGN_SHELLS) -> None:
         self._tasks = {
             command: task
             for task in tasks
@@ -142,13 +140,13 @@ class Executor:
             for shell in versions
         }
 
-    def change_images(self, shells: Mapping[str, str | None] | None = None, **facts: Any) -> None:
+    def change_images(self, shells=None, **facts) -> None:
         """Give each image other facts, and its shells other versions."""
         for name, image in self.images.items():
             held = {shell: (shells or image.shells)[shell] for shell in image.shells}
             self.images[name] = image.model_copy(update={**facts, "shells": held})
 
-    def why_missing(self, shell: str) -> str | None:
+    def why_missing(self, shell) -> str | None:
         if self.images[shell].shells[shell]:
             return None
         return f"the sandbox image holds no {SHELLS[shell].title}: made up without one"
@@ -165,9 +163,7 @@ class Executor:
         return result_of("".join(f"{line}\n" for line in lines).encode(), processes=facts)
 
 
-def result_of(
-    out: bytes, error: bytes = b"", exit_code: int = 0, processes: Sequence[ProcessFact] = ()
-) -> Result:
+def result_of(out, error=b"", exit_code=0, processes: Sequence[ProcessFact] = ()) -> Result:
     return Result(
         exit_code=exit_code,
         stdout=Stream.of(out),
@@ -183,7 +179,7 @@ def reply_of(task: Task, cell: Cell) -> str:
     return (task.references if cell.trial == 1 else task.wrong)[cell.shell][0]
 
 
-def answer_to(request: Request, text: str, received_utc: str, end: str = "end_turn") -> Answer:
+def answer_to(request: Request, text, received_utc, end="end_turn") -> Answer:
     """What the store would hold of a model that said this."""
     message = {
         "type": "message",
@@ -203,14 +199,14 @@ def answer_to(request: Request, text: str, received_utc: str, end: str = "end_tu
     )
 
 
-def make(root: Path, study: Study | None = None, **options: Any) -> Made:
+def make(root, study: Study | None = None, **options) -> Made:
     """A complete study below `root`; options as for `measure`."""
     made = measure(root, study, **options)
     products(made)
     return made
 
 
-def make_registered(root: Path, study: Study, **options: Any) -> Made:
+def make_registered(root, study: Study, **options) -> Made:
     """A complete study that was registered before its first answer."""
     folder, tasks = root / "preregistrations", load_tasks(study.tasks)
     path = preregister(study, tasks, study.decision, folder, utc="2026-11-01T00:00:00Z")
@@ -218,10 +214,10 @@ def make_registered(root: Path, study: Study, **options: Any) -> Made:
 
 
 def measure(
-    root: Path,
+    root,
     study: Study | None = None,
     *,
-    shells: Sequence[str] = DESIGN_SHELLS,
+    shells=DESIGN_SHELLS,
     reply=reply_of,
     sandbox=None,
     worlds: Callable[[Task, int], World] = world_for,
@@ -292,15 +288,13 @@ def products(made: Made) -> None:
     write_products(made.view(provenance), read_table(folder / "cells.csv"), folder)
 
 
-def deviations(
-    study: Study, tasks: Sequence[Task], path: Path, first_answer: str | None = None
-) -> list[str]:
+def deviations(study: Study, tasks: Sequence[Task], path, first_answer=None) -> list[str]:
     """How a study differs from the registration in a file."""
     cited = study.model_copy(update={"preregistration": str(path)})
     return with_registration(Provenance(first_answer_utc=first_answer), cited, tasks).deviations
 
 
-def archived(made: Made, out: Path, **more) -> Path:
+def archived(made: Made, out, **more) -> Path:
     """The study's archive; `more` are other facts, or options of `make_archive`."""
     facts = FACTS | {key: more.pop(key) for key in FACTS if key in more}
     return make_archive(made.view(), made.results, out, facts, **more)

@@ -3,9 +3,7 @@
 import json
 import re
 import tarfile
-from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, repeat
-from pathlib import Path
 from unittest.mock import patch
 
 from zstandard import ZstdCompressor
@@ -18,8 +16,6 @@ from fluency.archive.verify import VerifyReport, verify_archive
 from fluency.common.canonical import KEY
 from fluency.common.files import pretty_json, sha256
 
-Change = Callable[[dict[str, bytes]], None]
-
 FACTS = {
     "schema_version": MANIFEST_SCHEMA,
     "made_by": "0",
@@ -31,7 +27,7 @@ FACTS = {
 }
 
 
-def tar_header(name: str, size: int = 0, **changes) -> bytes:
+def tar_header(name, size=0, **changes):
     """The header of a plain file, then changed."""
     member = tarfile.TarInfo(name)
     for key, value in {"size": size, **changes}.items():
@@ -39,7 +35,7 @@ def tar_header(name: str, size: int = 0, **changes) -> bytes:
     return member.tobuf(tarfile.GNU_FORMAT)
 
 
-def squeeze(path: Path, chunks: Iterable[bytes]) -> Path:
+def squeeze(path, chunks):
     """Bytes as one zstandard frame."""
     with (
         path.open("wb") as raw,
@@ -50,7 +46,7 @@ def squeeze(path: Path, chunks: Iterable[bytes]) -> Path:
     return path
 
 
-def tar_of(blocks: Iterable[bytes], **sizes: int) -> Iterator[bytes]:
+def tar_of(blocks, **sizes):
     """A tar with a sound manifest of files of these sizes, then the blocks."""
     files = {name: {"sha256": "0" * 64, "bytes": size} for name, size in sizes.items()}
     manifest = manifest_bytes({**FACTS, "files": files})
@@ -59,23 +55,23 @@ def tar_of(blocks: Iterable[bytes], **sizes: int) -> Iterator[bytes]:
     yield bytes(1024)
 
 
-def bomb(path: Path, size: int, name: str) -> Path:
+def bomb(path, size, name):
     """An archive whose one file is `size` zeros."""
     zeros = repeat(bytes(1 << 20), size >> 20)
     return squeeze(path, tar_of(chain([tar_header(name, size)], zeros), **{name: size}))
 
 
-def ours(files: dict[str, bytes], path: Path, **facts) -> Path:
+def ours(files, path, **facts):
     write_archive(path, files, FACTS | facts)
     return path
 
 
-def contents(path: Path) -> dict[str, bytes]:
+def contents(path):
     with path.open("rb") as raw:
         return {name: file.read() for name, _, file in read_tar(raw)}
 
 
-def rewritten(path: Path, out: Path, *changes: Change, repair: bool = True, **facts) -> Path:
+def rewritten(path, out, *changes, repair=True, **facts):
     """The archive with changed files and facts; with `repair` its manifest's hashes fit again."""
     files = contents(path)
     manifest = json.loads(files.pop(MANIFEST_NAME))
@@ -90,15 +86,15 @@ def rewritten(path: Path, out: Path, *changes: Change, repair: bool = True, **fa
     return out / path.name
 
 
-def verify_forged(path: Path, out: Path, *changes: Change, **facts) -> VerifyReport:
+def verify_forged(path, out, *changes, **facts) -> VerifyReport:
     """What verification finds when the manifest fits the changes."""
     return verify_archive(rewritten(path, out, *changes, **facts))
 
 
-def text(name: str, old: str, new: str) -> Change:
+def text(name, old, new):
     """Replace the first `old` in the one file whose name matches."""
 
-    def change(files: dict[str, bytes]) -> None:
+    def change(files):
         found = find(files, name)
         assert old.encode() in files[found], f"{found} does not hold {old}"
         files[found] = files[found].replace(old.encode(), new.encode(), 1)
@@ -106,10 +102,10 @@ def text(name: str, old: str, new: str) -> Change:
     return change
 
 
-def flip(name: str) -> Change:
+def flip(name):
     """Flip one bit in the middle of a file."""
 
-    def change(files: dict[str, bytes]) -> None:
+    def change(files):
         found = find(files, name)
         data = bytearray(files[found])
         data[len(data) // 2] ^= 1
@@ -118,10 +114,10 @@ def flip(name: str) -> Change:
     return change
 
 
-def record(name: str, edit: Callable[[dict], None]) -> Change:
+def record(name, edit):
     """Edit a record in its own form, so that nothing but the content shows."""
 
-    def change(files: dict[str, bytes]) -> None:
+    def change(files):
         found = find(files, name)
         value = json.loads(files[found])
         edit(value)
@@ -130,12 +126,12 @@ def record(name: str, edit: Callable[[dict], None]) -> Change:
     return change
 
 
-def find(files: dict[str, bytes], name: str) -> str:
+def find(files, name):
     return next(found for found in sorted(files) if re.fullmatch(name, found))
 
 
-def put(*keys, value) -> Callable[[dict], None]:
-    def edit(document: dict) -> None:
+def put(*keys, value):
+    def edit(document):
         for key in keys[:-1]:
             document = document[key]
         assert document[keys[-1]] != value
@@ -144,9 +140,9 @@ def put(*keys, value) -> Callable[[dict], None]:
     return edit
 
 
-def drop(name: str) -> Change:
+def drop(name):
     return lambda files: files.pop(find(files, name)) and None
 
 
-def replace_file(name: str, data: bytes) -> Change:
+def replace_file(name, data):
     return lambda files: files.update({find(files, name): data})

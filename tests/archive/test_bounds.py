@@ -7,7 +7,6 @@ import json
 import resource
 import tempfile
 import time
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -37,24 +36,24 @@ from tests.archive.test_hostile_contents import sparse
 MIB = 1 << 20
 
 
-def verified(path: Path) -> str:
+def verified(path):
     try:
         return "; ".join(map(str, verify_archive(path).altered))
     except UserError as error:
         return str(error)
 
 
-def verified_and_measured(path: Path) -> tuple[str, int]:
+def verified_and_measured(path):
     """What verification says, and by how many bytes its process grew at most."""
     before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     said = verified(path)
     return said, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
 
 
-def models(count: int, trials: int = 1) -> Callable[[Path, Path], Path]:
+def models(count, trials=1):
     """An archive whose study has this number of further models, of which nothing was measured."""
 
-    def change(path: Path, out: Path) -> Path:
+    def change(path, out):
         study = json.loads(contents(path)["study.json"])
         study["trials"] = trials
         study["models"] += [study["models"][0] | {"alias": f"m{n}"} for n in range(count)]
@@ -63,12 +62,12 @@ def models(count: int, trials: int = 1) -> Callable[[Path, Path], Path]:
     return change
 
 
-def manifest_alone(data: bytes, out: Path) -> Path:
+def manifest_alone(data, out):
     header = tar_header(MANIFEST_NAME, len(data))
     return squeeze(out / "x.tar.zst", [header, data, bytes(-len(data) % 512 + 1024)])
 
 
-def many_names(small_archive: Path, out: Path) -> Path:
+def many_names(small_archive, out):
     """A manifest, one byte too long, of names that are not there."""
     named = {f"absent{number}": {"bytes": 0, "sha256": "0" * 64} for number in range(1000)}
     return manifest_alone(
@@ -76,20 +75,20 @@ def many_names(small_archive: Path, out: Path) -> Path:
     )
 
 
-def many_facts(small_archive: Path, out: Path) -> Path:
+def many_facts(small_archive, out):
     """A manifest in which no file has a hash."""
     named = {f"a{number}": {} for number in range(200_000)}
     return manifest_alone(json.dumps(FACTS | {"files": named}).encode(), out)
 
 
-def edited(name: str, data: bytes) -> Callable[[Path, Path], Path]:
+def edited(name, data):
     return lambda path, out: rewritten(path, out, replace_file(name, data))
 
 
 EXECUTIONS = "results/executions/.*"
 TASK = "tasks/.*/task.yaml"
 # fmt: off
-HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
+HOSTILE = {
     "sparse": (edited("worlds/11-.*/tree.tar", sparse(5 << 30)), "big is neither file nor folder"),
     "record": (edited(EXECUTIONS, bytes(MAX_DOCUMENT + 1)), f"larger than {MAX_DOCUMENT:,} bytes"),
     "cells": (models(MAX_CELLS // 200 + 1, 100), f"and {MAX_CELLS:,} are read"),

@@ -148,7 +148,7 @@ def test_unresolved_verdict_changes_nothing(band, monkeypatch):
     (pair,) = analyse(make_frame(study, tasks, random_passes()), study, tasks).contrasts
     words = band_words(DESIGN_SHELLS)
 
-    def lines(resolved: bool, provisional: bool = False):
+    def lines(resolved, provisional=False):
         for name, said in (("band", band), ("provisional", provisional), ("supported", resolved)):
             monkeypatch.setattr(GapEstimate, name, said)
         return _lines(pair)

@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 
@@ -27,7 +26,6 @@ from fluency.execution.image_content import SOURCES, content_sha256
 from fluency.generation.request import request_key
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import (
-    Change,
     drop,
     flip,
     put,
@@ -49,30 +47,29 @@ CONTROL, IMAGE, REGISTRATION = (
 )
 TASK = "tasks/stale-lockfiles"
 WORLD = r"worlds/11-.*/"
-Forgery = tuple[Change | dict[str, Any], str]
 
 
-def execution(*keys, value) -> Change:
+def execution(*keys, value):
     return record(EXECUTION, put(*keys, value=value))
 
 
-def result(*keys, value) -> Change:
+def result(*keys, value):
     return execution("runs", 0, "result", *keys, value=value)
 
 
-def answer(*keys, value) -> Change:
+def answer(*keys, value):
     return record(GENERATION, put("answer", *keys, value=value))
 
 
-def ran(utc: str) -> Change:
+def ran(utc):
     return execution("provenance", "utc", value=utc)
 
 
-def added(name: str, data: bytes = b"x") -> Change:
+def added(name, data=b"x"):
     return lambda files: files.update({name: data})
 
 
-def tasks_left_out(files: dict[str, bytes]) -> None:
+def tasks_left_out(files):
     """Every file of a task, and its name in the study."""
     left = "fetch-top-crates"
     record("study.json", lambda value: value["tasks"].remove(left))(files)
@@ -87,49 +84,49 @@ def tasks_left_out(files: dict[str, bytes]) -> None:
     without(f"tasks/{left}/.*|results/.*/{left}/.*|({'|'.join(folders) or 'x'})/.*")(files)
 
 
-def several(*changes: Change) -> Change:
-    def change(files: dict[str, bytes]) -> None:
+def several(*changes):
+    def change(files):
         for one in changes:
             one(files)
 
     return change
 
 
-def in_all(names: str, edit) -> Change:
+def in_all(names, edit):
     """Edit every record whose name matches."""
 
-    def change(files: dict[str, bytes]) -> None:
+    def change(files):
         for name in [name for name in files if re.fullmatch(names, name)]:
             record(re.escape(name), edit)(files)
 
     return change
 
 
-def swap(files: dict[str, bytes]) -> None:
+def swap(files):
     """The records of the two shells change places."""
     for one in (GENERATION, EXECUTION, SCORE):
         two = one.replace("bash", "pwsh")
         files[one], files[two] = files[two], files[one]
 
 
-def without(names: str) -> Change:
-    def change(files: dict[str, bytes]) -> None:
+def without(names):
+    def change(files):
         for name in [name for name in files if re.fullmatch(names, name)]:
             del files[name]
 
     return change
 
 
-def asked_otherwise(**fields: Any) -> Change:
+def asked_otherwise(**fields):
     """Every request is another, its key fits, and so do the records after it."""
 
-    def edit(value: dict[str, Any]) -> None:
+    def edit(value):
         asked = value["answer"]["request"]
         for name, new in fields.items():
             asked[name] = new(asked[name]) if callable(new) else new
         value["answer"]["request_key"] = request_key(Request.model_validate(asked))
 
-    def change(files: dict[str, bytes]) -> None:
+    def change(files):
         in_all("results/generations/.*", edit)(files)
         for name in [name for name in files if name.startswith("results/generations/")]:
             key = json.loads(files[name])["answer"]["request_key"]
@@ -140,19 +137,19 @@ def asked_otherwise(**fields: Any) -> Change:
     return change
 
 
-def hinted(files: dict[str, bytes]) -> None:
+def hinted(files):
     """The prompt has a hint, in the task and in every request."""
     text(f"{TASK}/task.yaml", "in any order", "in any order, by grep")(files)
     asked_otherwise(prompt=lambda old: old.replace("in any order", "in any order, by grep"))(files)
 
 
-def pattern(files: dict[str, bytes]) -> None:
+def pattern(files):
     """Another pattern, which takes for ever on a long line."""
     name = f"{TASK}/task.yaml"
     files[name] = re.sub(rb"line: .*", rb"line: '(a+)+$'", files[name], count=1)
 
 
-def rigged(files: dict[str, bytes]) -> None:
+def rigged(files):
     """The runner is another, and the image's hash, in each record, is of it."""
     files["sandbox/runner.py"] += b"# rigged\n"
     old = content_sha256(["bash"])
@@ -165,7 +162,7 @@ def rigged(files: dict[str, bytes]) -> None:
             files[name] = data.replace(old.encode(), new.encode())
 
 
-def official(files: dict[str, bytes]) -> None:
+def official(files):
     """PowerShell's archive is not the official release's, and every record says that it is."""
     given = {"archives": {"pwsh": "0" * 64}, "unofficial": []}
     in_all(
@@ -174,7 +171,7 @@ def official(files: dict[str, bytes]) -> None:
     )(files)
 
 
-def failed(value: dict[str, Any]) -> None:
+def failed(value):
     """A score that says that nothing passed, by a judge whose hash is invented."""
     value["provenance"]["code_sha256"] = "f" * 64
     for name, one in value.items():
@@ -183,17 +180,12 @@ def failed(value: dict[str, Any]) -> None:
         world["passed"] = world["content"] = False
 
 
-def right(value: dict[str, Any]) -> None:
-    """The outputs of another run that was right; nothing but a replay would show it."""
-    value["runs"][0]["result"]["wall_s"] = 0.5
-
-
 NO_BASE64 = {"data": "a", "bytes": 1, "encoding": "base64"}
 READ = {"text": "Get-ChildItem", "outcome": "refusal", "stop_reason": "x", "model_echoed": "x"}
 READ |= {"usage": {}}
 
 # fmt: off
-DIFFERENT: dict[str, Forgery] = {
+DIFFERENT = {
     # what is altered: the change, or the manifest's facts, and what is said
     "every score False, code hashes invented": (in_all("results/scores/.*", failed), "`passed` is"),
     "score": (record(SCORE, put("passed", value=False)), "`passed` is False, recomputed True"),
@@ -250,15 +242,15 @@ DIFFERENT: dict[str, Forgery] = {
     "unofficial build called official": (official, "what is official in it"),
 }
 """Refuted by the code of the stated commit; another code cannot tell."""
-UNKNOWN: dict[str, Forgery] = {
+UNKNOWN = {
     "rigged sandbox, commit invented": (rigged, "sandbox/: neither this checkout nor"),
 }
-WORDED: dict[str, Forgery] = {
+WORDED = {
     "reasons invented": (record(SCORE, put("why", value="Because.")), "`why` is 'Because.'"),
     "class of a failure": (record(SCORE, put("failure_class", value="timeout")), "`failure_class`"),
 }
 """Allowed of another version of the code that git knows: pages show the recomputed ones."""
-CONTRADICTORY: dict[str, Forgery] = {
+CONTRADICTORY = {
     "cells swapped": (swap, "`cell` is"),
     "a set with tasks left out": (
         record("study.json", put("tasks", value=["sql-files"])), "the archived tasks are not"),
@@ -327,7 +319,7 @@ CONTRADICTORY: dict[str, Forgery] = {
         record(CONTROL, put("runs", 0, "results", "11", "stdout", value=NO_BASE64)), "contradict"),
     "a day of 2099": ({"utc_date": "2099-01-01"}, "has not come yet"),
 }
-CONCEDED: dict[str, Forgery] = {
+CONCEDED = {
     "invented output": (result("stderr", value={"data": "x", "bytes": 1}), ""),
     "clock set back 12 minutes": (ran("2026-11-22T00:50:03Z"), ""),
     "an earlier task": (record(GENERATION, put("task_sha256", value="0" * 64)), ""),
@@ -340,7 +332,7 @@ CONCEDED: dict[str, Forgery] = {
         record("study.json", put("control", value=False)), drop(CONTROL)), ""),
 }
 """What no archive can show, or what the report says."""
-REFUTED: dict[str, Forgery] = {
+REFUTED = {
     "registration dated before its commit": (
         record(REGISTRATION, lambda value: value.update(
             with_self_hash(value | {"commit": git_state()[0], "dirty": False}))), "before its commit"),
@@ -348,7 +340,7 @@ REFUTED: dict[str, Forgery] = {
 # fmt: on
 PLACES = ("own", "later", "without git", "shallow", "dirty")
 A, N, P = "ALTERED", "NOT CHECKED", "PROVEN"
-GROUPS: dict[tuple[str, ...], dict[str, Forgery]] = {
+GROUPS = {
     (A, N, N, N, N): DIFFERENT,
     (A, P, N, N, P): WORDED,
     (N, N, N, N, N): UNKNOWN,
@@ -476,7 +468,7 @@ def test_archived_code_is_never_run(small_archive, tmp_path):
     trap = tmp_path / "sprung"
     evil = f"open({str(trap)!r}, 'w').close()\n".encode()
 
-    def change(files: dict[str, bytes]) -> None:
+    def change(files):
         files[f"{TASK}/answer.py"] = evil + files[f"{TASK}/answer.py"]
         files[f"{TASK}/fixture.py"] = evil + b"def extend(builder, rng): pass\n"
 

@@ -2,8 +2,6 @@
 
 import re
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -26,9 +24,7 @@ MODEL = {"alias": "m", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedd
 CONFIGS = [None, *sorted((ROOT / "config").glob("*.yaml"))]
 
 
-def made_from(
-    root: Path, *files: Path, shells: tuple[str, ...] = DESIGN_SHELLS, asked=ASKED, **more
-) -> Made:
+def made_from(root, *files, shells=DESIGN_SHELLS, asked=ASKED, **more) -> Made:
     """The records, and the control if any, of the study of these files made small."""
     override = root / "small.yaml"
     write_atomic(override, yaml.safe_dump({"tasks": TASKS, "trials": 1} | more))
@@ -100,7 +96,7 @@ def test_archive_holds_what_the_page_lists(archive):
 
 def test_stopped_and_resumed_study_is_proven(tmp_path):
     """Twelve of sixteen cells had no answer yet, and got it five hours later."""
-    shape: dict[str, Any] = {"trials": 4, "models": [MODEL]}
+    shape = {"trials": 4, "models": [MODEL]}
     made = made_from(tmp_path, **shape)
     late = made.cells[4:]
     for cell in late:

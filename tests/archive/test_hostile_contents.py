@@ -2,7 +2,6 @@
 
 import json
 import tarfile
-from pathlib import Path
 
 from fluency.archive import decision
 from fluency.archive.archived_study import read_archived_study, write_opened
@@ -31,7 +30,7 @@ GENERATION, EXECUTION, SCORE = (
     f"results/{stage}/.*" for stage in ("generations", "executions", "scores")
 )
 CONTROL = "results/made-up/control.json"
-PLACES: dict[str, tuple[str | None, ...]] = {
+PLACES = {
     "results/images/bash.json": ("image", "start_up_s", "engine"),
     "study.json": ("models", "trials", None),
     "worlds/index.json": ("stale-lockfiles",),
@@ -45,10 +44,10 @@ PLACES: dict[str, tuple[str | None, ...]] = {
 """Document -> the keys at which a value of another type, size or depth is put; None: the whole."""
 
 
-def put_raw(name: str, key: str | None, value: str):
+def put_raw(name, key, value):
     """Put a JSON text under a key, also one that JSON modules would refuse."""
 
-    def change(files: dict[str, bytes]) -> None:
+    def change(files):
         found = find(files, name)
         document = json.loads(files[found])
         mark = "here goes the value"
@@ -61,13 +60,13 @@ def put_raw(name: str, key: str | None, value: str):
     return change
 
 
-def verified(path: Path) -> str:
+def verified(path):
     report = verify_archive(path)
     assert all(line.isprintable() for line in report.lines() if line.isascii())
     return report.verdict()
 
 
-def opened(path: Path) -> str:
+def opened(path):
     """Past the verification, which refuses most: what reads the archive after it holds out too."""
     with unpacked(path) as files:
         return str(
@@ -75,18 +74,18 @@ def opened(path: Path) -> str:
         )
 
 
-def decided(path: Path) -> str:
+def decided(path):
     with unpacked(path) as files:
         archived = read_archived_study(files)
         report = VerifyReport(path, files.sha256, files.manifest, files.source)
         return decision._text(archived.view(Provenance()), "t", "2026-11-23", report, path)
 
 
-def replayed(path: Path) -> str:
+def replayed(path):
     return "\n".join(replay_archive(path).lines())
 
 
-def end_of(work, path: Path) -> str:
+def end_of(work, path):
     """What the work gives, or the sentence of the refusal; anything else fails the test."""
     try:
         return work(path)
@@ -105,7 +104,7 @@ def test_value_of_another_type_is_used_or_refused(small_archive, tmp_path):
         assert end_of((replayed, decided, opened)[number % 3], forged)
 
 
-def sparse(size: int) -> bytes:
+def sparse(size):
     """A tar of one GNU sparse member, which states any size in one block."""
     member = tarfile.TarInfo("big")
     member.type = tarfile.GNUTYPE_SPARSE

@@ -19,19 +19,19 @@ TWO = ["crate-versions", "stale-lockfiles"]
 SETS = "tasks/sets.yaml"
 
 
-def git(checkout: Project, *arguments: str) -> str:
+def git(checkout: Project, *arguments):
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
     return checkout.run(["git", *identity, *arguments], 0, {}).stdout.strip()
 
 
-def define(checkout: Project, tasks: list[str]) -> None:
+def define(checkout: Project, tasks):
     sets = yaml.safe_load((ROOT / SETS).read_text())
     sets["two"] = {"description": "for a test", "tasks": tasks}
     (checkout.root / SETS).write_text(yaml.safe_dump(sets))
 
 
 @pytest.fixture
-def checkout(tmp_path) -> Project:
+def checkout(tmp_path):
     """This checkout's files as the first commit of another repository, with a set of two tasks."""
     project = Project.make(tmp_path / "checkout")
     define(project, TWO)

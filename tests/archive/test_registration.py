@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 from types import SimpleNamespace
@@ -34,7 +33,7 @@ UTC = "2026-11-22T00:00:00Z"
 
 
 @pytest.fixture
-def study() -> Study:
+def study():
     return make_study(TASKS, decision=DECISION)
 
 
@@ -185,7 +184,7 @@ def test_study_names_how_many_registrations_ask_the_same(tmp_path):
 
 
 @pytest.fixture
-def repository(tmp_path, monkeypatch) -> Callable[..., str]:
+def repository(tmp_path, monkeypatch):
     """This checkout's code as a repository; commits all at a time and returns the commit."""
     root = tmp_path / "repository"
     for folder in ("scripts", "sandbox"):
@@ -193,7 +192,7 @@ def repository(tmp_path, monkeypatch) -> Callable[..., str]:
     for module in (git, registration):
         monkeypatch.setattr(module, "ROOT", root)
 
-    def commit(utc: str) -> str:
+    def commit(utc):
         monkeypatch.setenv("GIT_COMMITTER_DATE", utc)
         identity = ("-c", "user.name=test", "-c", "user.email=test@example.org")
         for command in (("init", "-q"), ("add", "-A"), (*identity, "commit", "-qm", "A commit")):
@@ -209,7 +208,7 @@ def test_git_refutes_or_proves_when_and_where_a_study_was_registered(repository,
     path = preregister(study, tasks, DECISION, git.ROOT / "pre", utc=UTC)
     cited = study.model_copy(update={"preregistration": str(path.relative_to(git.ROOT))})
 
-    def found(first: str = first, **changes: object) -> tuple[list[str], list[str]]:
+    def found(first=first, **changes):
         path.write_text(pretty_json(with_self_hash(read_registration(path) | changes)))
         made = with_registration(Provenance(first_answer_utc=first), cited, tasks)
         assert made.registration and {*made.registration.refuted} <= {*made.deviations}

@@ -3,7 +3,6 @@
 import re
 import tarfile
 import tracemalloc
-from pathlib import Path
 
 import pytest
 import zstandard
@@ -16,7 +15,7 @@ from fluency.common.errors import ArchiveError, UserError
 from tests.archive.hostile import FACTS, bomb, contents, ours, squeeze, tar_header, tar_of
 
 
-def refusal(path: Path) -> str:
+def refusal(path):
     """The sentence of the refusal."""
     with pytest.raises(ArchiveError) as error, unpacked(path):
         pass
@@ -60,7 +59,7 @@ def test_header_of_another_kind_is_refused(kind, tmp_path):
     assert "a is not a plain file" in refusal(squeeze(tmp_path / "x", tar_of([header])))
 
 
-def _negative() -> bytes:
+def _negative():
     block = bytearray(tar_header("a"))
     block[124:136] = b"\xff" * 12  # -1 in the base-256 form
     block[148:156] = b" " * 8
@@ -68,7 +67,7 @@ def _negative() -> bytes:
     return bytes(block)
 
 
-def _wide_window(path: Path) -> Path:
+def _wide_window(path):
     form = zstandard.ZstdCompressionParameters.from_level(1, window_log=30)
     data = zstandard.ZstdCompressor(compression_params=form).compressobj()
     path.write_bytes(data.compress(b"".join(tar_of([]))) + data.flush())
@@ -127,7 +126,7 @@ def test_cut_archive_is_refused(keep, tmp_path):
     assert "damaged" in said or "does not begin with a MANIFEST" in said
 
 
-def recompressed(data: bytes, more: bytes = b"", *, checksum: bool = True) -> bytes:
+def recompressed(data, more=b"", *, checksum=True):
     plain = zstandard.ZstdDecompressor().decompressobj().decompress(data)
     return zstandard.ZstdCompressor(write_checksum=checksum).compress(plain + more)
 

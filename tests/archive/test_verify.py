@@ -235,7 +235,7 @@ def test_results_that_do_not_fit_are_not_packed(made, tmp_path, monkeypatch, cap
 
 
 def test_the_image_goes_in_when_asked(made, tmp_path):
-    def save(image_id: str, path) -> None:
+    def save(image_id, path):
         path.write_bytes(image_id.encode() * 1000)
 
     report = verify_archive(archived(made, tmp_path, save_image=save))

@@ -14,7 +14,6 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -38,9 +37,6 @@ KILLS = 20
 ENGINE = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
 SMALL, LARGE = (2, 1, 2), (10, 5, 2)
 """Tasks, trials and turns; each task is asked in both shells."""
-Size = tuple[int, int, int]
-Found = tuple[list[dict[str, str]], int]
-"""The table, and the number of answers: a shell that is not in the image gets no later turn."""
 IN_FLIGHT = 4
 """A model's default number of calls at once, which a SIGKILL may lose."""
 LONGEST_S, SLOWEST_ANSWER_S = 1800, 0.3
@@ -54,13 +50,13 @@ DIFFER = {
 class Service(Endpoint):
     """An endpoint that numbers its answers; `places`: prompt and turn -> files for its answers."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(reference_answer, new_each_turn=True)
-        self.places: dict[tuple[str, int], list[Path]] = {}
+        self.places = {}
         self.run, self.gone, self.asked = 0, False, 0
-        self.waiting: Counter[tuple[int, str, int]] = Counter()
-        self.sent: set[str] = set()
-        self.asked_again: list[str] = []
+        self.waiting = Counter()
+        self.sent = set()
+        self.asked_again = []
         self.lock = threading.Lock()
 
     def reply_to(self, seen: Seen) -> Reply:
@@ -81,7 +77,7 @@ class Service(Endpoint):
         self.sent.add(name)
         return Reply(body=message(self.text_to(seen), id=name, model=seen.body["model"]))
 
-    def lost(self) -> set[str]:
+    def lost(self):
         """Answers that were sent and are not in the store."""
         stored = [path for places in self.places.values() for path in places if path.exists()]
         return self.sent - {json.loads(path.read_text())["answer"]["raw"]["id"] for path in stored}
@@ -90,7 +86,7 @@ class Service(Endpoint):
 class StudyRun:
     """One study in its own folder, and the endpoint that it asks."""
 
-    def __init__(self, folder: Path, size: Size) -> None:
+    def __init__(self, folder, size):
         tasks, trials, turns = size
         self.folder, self.cells = folder, 2 * tasks * trials * turns
         self.service = Service()
@@ -111,7 +107,7 @@ class StudyRun:
             XDG_CACHE_HOME=str(folder / "cache"), DOCKER_HOST=f"unix://{self.socket}"
         )
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def start(self):
         """Start `fluency run` in its own process group, as a terminal would."""
         self.service.run += 1
         self.log = self.folder / f"run-{self.service.run}.log"
@@ -123,22 +119,22 @@ class StudyRun:
                 start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
 
-    def made(self) -> int:
+    def made(self):
         """Number of records; a cell has three."""
         return sum(len(self.project.records(stage)) for stage in RECORD_TYPES)
 
-    def wait_for(self, records: int, run: subprocess.Popen[bytes]) -> None:
+    def wait_for(self, records, run):
         """Wait until the study has this many, or the run has ended."""
         wait_for(lambda: run.poll() is not None or self.made() >= records, LONGEST_S)
 
-    def table(self) -> list[dict[str, str]]:
+    def table(self):
         with (self.project.root / "results/chaos/cells.csv").open(newline="") as file:
             return [
                 {k: v for k, v in row.items() if k not in DIFFER} for row in csv.DictReader(file)
             ]
 
 
-def inject(fault: str, study: StudyRun, run: subprocess.Popen[bytes], seconds: float) -> None:
+def inject(fault, study: StudyRun, run, seconds):
     """Inject a fault; all are over when this returns, except the full disk."""
     if fault == "terminate":
         run.terminate()
@@ -160,16 +156,15 @@ def inject(fault: str, study: StudyRun, run: subprocess.Popen[bytes], seconds: f
         os.killpg(run.pid, {"interrupt": signal.SIGINT, "kill": signal.SIGKILL}[fault])
 
 
-def undisturbed(folder: Path, size: Size) -> Found:
+def undisturbed(folder, size):
+    """The table, and the number of answers: a shell that the image lacks gets no later turn."""
     study = StudyRun(folder, size)
     with study.service:
         assert study.start().wait(LONGEST_S) == 0
         return study.table(), study.service.asked
 
 
-def disturb(
-    fault: str, times: int, folder: Path, size: Size, chance: Random, expected: Found
-) -> str:
+def disturb(fault, times, folder, size, chance, expected):
     """Disturb a study at random moments, finish it, check every promise; returns what happened."""
     with contextlib.ExitStack() as stack:
         if fault == "disk":
@@ -207,7 +202,7 @@ def disturb(
 
 
 @pytest.fixture(scope="module")
-def small_table(sandbox, tmp_path_factory) -> Found:
+def small_table(sandbox, tmp_path_factory):
     return undisturbed(tmp_path_factory.mktemp("undisturbed"), SMALL)
 
 

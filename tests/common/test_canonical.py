@@ -21,7 +21,7 @@ def test_canonical_json_refuses_value_without_text(value):
 
 
 def test_canonical_json_refuses_deep_nesting():
-    deep: list = []
+    deep = []
     for _ in range(5000):
         deep = [deep]
     with pytest.raises(ValueError, match="deep"):

@@ -16,7 +16,7 @@ WINDOWS = CONDITIONS["windows_aliases"]
 POWERSHELL = SHELLS["pwsh"]
 
 
-def aliases(name: str) -> dict[str, str]:
+def aliases(name):
     recorded = json.loads((DATA / name).read_text())
     return {each["Name"]: each["Definition"] for each in recorded}
 

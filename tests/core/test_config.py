@@ -121,7 +121,7 @@ def test_make_takes_config_with_space_in_name(tmp_path):
     for file in files:
         file.touch()
 
-    def plan(config: str) -> list[str]:
+    def plan(config):
         options = ["--no-print-directory", "--dry-run", "--always-make"]
         command = ["make", *options, "plan", f"CONFIG={config}"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

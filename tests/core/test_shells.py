@@ -18,7 +18,7 @@ def entry(tmp_path, monkeypatch):
     assert DESIGN_SHELLS[0] in SHELLS  # read without it
     monkeypatch.setenv(VARIABLE, str(tmp_path))
 
-    def read(text: str = GOOD, name: str = "mine.yaml"):
+    def read(text=GOOD, name="mine.yaml"):
         (tmp_path / name).write_text(text, encoding="utf-8")
         return {**_Shells()}
 

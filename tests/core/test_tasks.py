@@ -1,7 +1,6 @@
 """A task author's mistakes: each is one sentence with the file and the key, never a traceback."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 import yaml
@@ -18,9 +17,7 @@ GOOD = yaml.safe_load((TASKS / "tree-size-bytes/task.yaml").read_text())
 ANSWER = "def expected(world, processes):\n    return ['1', '2']\n"
 
 
-def write(
-    root: Path, values: dict, answer: str | None = ANSWER, folder: str = "tree-size-bytes"
-) -> Path:
+def write(root, values, answer=ANSWER, folder="tree-size-bytes"):
     place = root / folder
     place.mkdir(parents=True)
     (place / "task.yaml").write_text(yaml.safe_dump(values))
@@ -127,13 +124,13 @@ TWO = ["crate-versions", "tree-size-bytes"]
 
 
 @pytest.fixture
-def bank(tmp_path) -> Path:
+def bank(tmp_path):
     for name in (*TWO, "worker-queues"):
         shutil.copytree(TASKS / name, tmp_path / name)
     return write_sets(tmp_path, {"small": {"description": "two", "tasks": TWO[::-1]}})
 
 
-def write_sets(bank: Path, sets: object) -> Path:
+def write_sets(bank, sets):
     (bank / SETS).write_text(yaml.safe_dump(sets))
     return bank
 
@@ -178,7 +175,7 @@ def test_load_tasks_orders_by_id_and_reads_no_other(bank):
         load_tasks("all", bank / TWO[0])
 
 
-def small(**changes: object) -> dict:
+def small(**changes):
     return {"small": {"description": "x", "tasks": TWO} | changes}
 
 

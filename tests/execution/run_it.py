@@ -3,10 +3,7 @@
 import importlib.util
 import os
 import subprocess
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -24,22 +21,22 @@ from tests.waiting import wait_for
 LIMITS = Limits()
 
 
-def bash(sandbox: Sandbox, command: str, *needs: str, timeout_s=20.0, limits=LIMITS, **options):
+def bash(sandbox: Sandbox, command, *needs, timeout_s=20.0, limits=LIMITS, **options):
     return sandbox.run(Invocation("bash", command, SMALL, limits, timeout_s, needs, **options))
 
 
-def pwsh(sandbox: Sandbox, command: str, *needs: str, timeout_s=30.0, limits=LIMITS, **options):
+def pwsh(sandbox: Sandbox, command, *needs, timeout_s=30.0, limits=LIMITS, **options):
     return sandbox.run(Invocation("pwsh", command, SMALL, limits, timeout_s, needs, **options))
 
 
-def own_containers(engine: Engine, *, all: bool = False) -> list[str]:
+def own_containers(engine: Engine, *, all=False):
     """Ids of this test run's containers: those that run, or all."""
     label = f"{container.LABEL}={container.LABELS[container.LABEL]}"
     return [found["Id"] for found in engine.client().containers(all=all, filters={"label": label})]
 
 
 @contextmanager
-def own_daemon(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def own_daemon(folder):
     """A dockerd that listens at DOCKER_HOST and keeps everything in a folder.
 
     It has a separate network name space, because a daemon without a bridge removes the one it
@@ -58,17 +55,17 @@ def own_daemon(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         daemon.wait(40)
 
 
-def answers() -> bool:
+def answers():
     with suppress(SandboxError):
         return find_engine() is not None
     return False
 
 
-def text(result: Result) -> str:
+def text(result: Result):
     return result.stdout.data.rstrip("\n")
 
 
-def of_the_sandbox(name: str) -> ModuleType:
+def of_the_sandbox(name):
     spec = importlib.util.spec_from_file_location(f"sandbox_{name}", SANDBOX / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -110,7 +107,7 @@ ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="changes its user id, a
 
 
 @contextmanager
-def as_nobody() -> Iterator[None]:
+def as_nobody():
     """The rights of an unprivileged user in the block."""
     groups = os.getgroups()
     os.setgroups([])

@@ -9,7 +9,6 @@ import os
 import re
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -32,7 +31,7 @@ esac
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path, monkeypatch) -> Path:
+def kept(tmp_path, monkeypatch):
     """A cache of the test's own, and no archive given."""
     monkeypatch.setattr(archives, "KEPT_FOLDER", tmp_path / "kept")
     monkeypatch.setattr(archives, "ROOT", tmp_path / "project")
@@ -40,7 +39,7 @@ def kept(tmp_path, monkeypatch) -> Path:
     return tmp_path / "kept"
 
 
-def archive(path: Path, script: str = STAND_IN, name: str = "./pwsh") -> Path:
+def archive(path, script=STAND_IN, name="./pwsh"):
     with tarfile.open(path, "w:gz") as opened:
         info = tarfile.TarInfo(name)
         info.size = len(script.encode())  # mode 0644, as in the official archive

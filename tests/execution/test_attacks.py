@@ -49,27 +49,27 @@ class Attack:
     limits: Limits = LIMITS
 
 
-def timed_out(result: Result) -> bool:
+def timed_out(result: Result):
     return result.timed_out and result.signal == 9 and result.exit_code is None
 
 
-def refused(result: Result) -> bool:
+def refused(result: Result):
     return result.exit_code not in (0, None) and not result.timed_out
 
 
-def says(what: str) -> Callable[[Result], bool]:
+def says(what) -> Callable[[Result], bool]:
     return lambda result: result.stdout.data.strip() == what and not result.timed_out
 
 
-def cut(stream: str) -> Callable[[Result], bool]:
-    def holds(result: Result) -> bool:
+def cut(stream) -> Callable[[Result], bool]:
+    def holds(result: Result):
         found = getattr(result, stream)
         return found.truncated and len(found.raw()) == MIB and found.bytes > 10 * MIB
 
     return holds
 
 
-def left(result: Result) -> bool:
+def left(result: Result):
     return result.exit_code == 0 and len(result.leftover) > 0 and result.wall_s < DEADLINE_S
 
 
@@ -186,16 +186,16 @@ MOUNTED = [
 ]
 
 
-def within_s(run: Callable[..., Result]) -> float:
+def within_s(run: Callable[..., Result]):
     return DEADLINE_S * (1 if run is bash else 3)
 
 
 @pytest.fixture(scope="module")
-def outcomes(sandbox, engine) -> dict[str, tuple[Result, float]]:
+def outcomes(sandbox, engine):
     """All attacks once, several at a time: id -> result and seconds."""
     crowded = Sandbox(engine, sandbox.images, AT_ONCE)
 
-    def mount(given, attempts: int = MAX_ATTEMPTS) -> tuple[str, tuple[Result, float]]:
+    def mount(given, attempts=MAX_ATTEMPTS) -> tuple[str, tuple[Result, float]]:
         run, attack = given.values
         began = time.monotonic()
         limits = {"timeout_s": within_s(run), "limits": attack.limits}

@@ -22,7 +22,7 @@ from tests.execution.run_it import ROOT_ONLY, as_nobody
 
 
 @pytest.fixture
-def docker_config(monkeypatch, tmp_path) -> Path:
+def docker_config(monkeypatch, tmp_path):
     """A user's settings of `docker`, with a context `mine` whose socket is next to them."""
     config = tmp_path / "config.json"
     config.write_text("{}")
@@ -119,7 +119,7 @@ def test_both_ends_of_an_engines_words():
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch) -> Path:
+def machine(tmp_path, monkeypatch):
     """The only programs that the start script finds; apt-get notes its arguments and fails."""
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "grep").symlink_to("/usr/bin/grep")
@@ -128,7 +128,7 @@ def machine(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def program(path: Path, script: str) -> Path:
+def program(path, script):
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     return path

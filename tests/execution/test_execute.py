@@ -1,7 +1,6 @@
 """What is executed of an answer, and how often a cell is tried to be measured."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -60,7 +59,7 @@ class Broken(Executor):
 class OneCell:
     """The execute rule for one cell of a made study, run as often as wanted."""
 
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, root, monkeypatch):
         self.made: Made = measure(root, make_study(("stale-lockfiles",), trials=1))
         self.cell: Cell = next(cell for cell in self.made.cells if cell.shell == "bash")
         self.sandbox = Broken(self.made.tasks)
@@ -80,11 +79,11 @@ class OneCell:
 
 
 @pytest.fixture
-def one(tmp_path, monkeypatch) -> OneCell:
+def one(tmp_path, monkeypatch):
     return OneCell(tmp_path / "study", monkeypatch)
 
 
-def ended(why: str = "the container was ended from outside (kill)") -> ResultLost:
+def ended(why="the container was ended from outside (kill)") -> ResultLost:
     return ResultLost(why, where="sandbox")
 
 

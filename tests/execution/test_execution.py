@@ -282,7 +282,7 @@ COMMAND = (
 
 
 def test_twelve_times_the_same(sandbox):
-    def once(_: int) -> str:
+    def once(_):
         """The document without what may differ: times, process ids, memory."""
         result = bash(sandbox, COMMAND, "processes", "http")
         document = result.model_dump(exclude={"wall_s", "used"})
@@ -312,11 +312,11 @@ WORLD = replace(SMALL, processes=PLAN)
 LISTING = "ps -eLo pid=,comm= | grep vox-pool; ps -eLo pid=,comm= | grep io-"
 
 
-def by_key(facts: list[ProcessFact]) -> dict[str, tuple]:
+def by_key(facts: list[ProcessFact]):
     """What each process is, with the keys of the plan in the place of process ids."""
     keys = defaultdict(lambda: "ended", {fact.pid: fact.args[0] for fact in facts} | {1: "runner"})
 
-    def known(fact: ProcessFact) -> tuple:
+    def known(fact: ProcessFact):
         given = [keys[int(pid)] for pid in fact.args[1:]]
         return fact.name, keys[fact.ppid], keys[fact.session], fact.threads, given
 

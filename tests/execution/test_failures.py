@@ -35,7 +35,7 @@ STARTS = f"echo '{json.dumps(HEAD | {'processes': []})}';"
 """What the runner says before the command, as a line of a script that replaces it."""
 
 
-def session_of(sandbox, script: str, within_s=20.0, most_bytes=1 << 20) -> ContainerSession:
+def session_of(sandbox, script, within_s=20.0, most_bytes=1 << 20) -> ContainerSession:
     """A container whose runner is replaced by a script."""
     measures = isolation(LIMITS, sandbox.engine["name"])
     config = container_config(sandbox.images["bash"].image_id, container.LABELS, measures)
@@ -43,7 +43,7 @@ def session_of(sandbox, script: str, within_s=20.0, most_bytes=1 << 20) -> Conta
     return run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s)
 
 
-def pretend(sandbox: Sandbox, script: str, **bounds: float) -> Result:
+def pretend(sandbox: Sandbox, script, **bounds) -> Result:
     return read_result(sandbox._engine, session_of(sandbox, script, **bounds), NONCE)
 
 
@@ -90,7 +90,7 @@ def test_read_result_lost_by_the_engine(sandbox):
 def test_read_result_container_ended_from_outside(sandbox, engine, how):
     client = engine.client(timeout=20)
 
-    def end() -> bool:
+    def end():
         for found in own_containers(engine):
             with contextlib.suppress(docker.errors.APIError):
                 # Its script has said its first line by then.
@@ -149,7 +149,7 @@ def test_run_daemon_that_hangs_and_dies(sandbox, tmp_path, monkeypatch):
     """On a private engine: stopped before a call, ended while a command runs, started again."""
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
 
-    def ended_while_it_runs() -> None:
+    def ended_while_it_runs():
         wait_for(lambda: own_containers(engine))
         time.sleep(0.5)
         daemon.terminate()
@@ -199,7 +199,7 @@ def test_container_after_sigkill_ends_at_its_deadline(engine):
     client, label = engine.client(), container.LABELS[container.LABEL]
     run = subprocess.Popen([sys.executable, "-c", KILLED, label], cwd=ROOT)
 
-    def goes_on() -> bool:
+    def goes_on():
         with contextlib.suppress(docker.errors.APIError):  # it may have ended
             found = own_containers(engine)
             return any("sleep 600" in str(client.top(one)) for one in found)

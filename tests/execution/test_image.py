@@ -89,14 +89,14 @@ def test_remove_older_keeps_used_young_current_and_foreign(sandbox, engine, monk
     client, sources = engine.client(), content_sha256()
     checkout = f"test-{secrets.token_hex(4)}"
 
-    def build(name: str, checkout: str = checkout, sources: str = "other") -> str:
+    def build(name, checkout=checkout, sources="other"):
         tag = f"{REPOSITORY}:{checkout}-{name}"
         labels = {f"{image.LABEL}checkout": checkout, f"{image.LABEL}sources": sources, "test": tag}
         source = io.BytesIO(f"FROM {sandbox.images['bash'].image_id}\n".encode())
         run_build(engine, fileobj=source, tag=tag, labels=labels)
         return tag
 
-    def there() -> set[str]:
+    def there():
         known = (tag for found in client.images() for tag in found["RepoTags"] or ())
         return {tag.rpartition("-")[2] for tag in known if checkout in tag}
 
@@ -105,7 +105,7 @@ def test_remove_older_keeps_used_young_current_and_foreign(sandbox, engine, monk
     current, foreign = build("current", sources=sources), build("foreign", f"{checkout}x")
     container = client.create_container(used, "true")["Id"]
 
-    def removed() -> bool:
+    def removed():
         image.remove_older(engine)
         return "old" not in there()
 

@@ -116,7 +116,7 @@ def test_containers_go_away_and_leave_no_log(sandbox, engine):
     client, every = engine.client(), isolation(TIGHT, sandbox.engine["name"])
     label = {"label": "agent-shell-sandbox.test=log"}
 
-    def ended(measures: Measures) -> list[dict[str, Any]]:
+    def ended(measures: Measures):
         labels = {"agent-shell-sandbox.test": "log"}
         config = container_config(sandbox.images["bash"].image_id, labels, measures)
         config |= {"Entrypoint": ["/usr/bin/echo", "seen"]}
@@ -145,9 +145,9 @@ HALVES = f"{CANARY[:9]} {CANARY[9:]}"
 def test_no_secret_and_nothing_of_the_host_is_inside(sandbox, engine, monkeypatch):
     for name in ("ANTHROPIC_API_KEY", "HTTPS_PROXY", "FLUENCY_CANARY"):
         monkeypatch.setenv(name, CANARY)
-    found: dict[str, object] = {}
+    found = {}
 
-    def inspect() -> None:
+    def inspect():
         (mine, *_) = wait_for(lambda: own_containers(engine))
         found.update(engine.client().inspect_container(mine))
 

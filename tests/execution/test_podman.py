@@ -7,7 +7,6 @@ of processes: a nested container lacks the right to. Where no container starts, 
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -43,7 +42,7 @@ HERE = [probe for probe in PROBES if probe.measure not in ("no-network", "no-res
 
 
 @pytest.fixture(scope="module")
-def podman(sandbox) -> Iterator[Sandbox]:
+def podman(sandbox):
     """The same image on a podman of the test's own."""
     if why := why_missing(["podman", "runc", "jq"], ["podman", "runc", "jq"]):
         pytest.skip(why)

@@ -33,11 +33,11 @@ ODD = (
 )
 
 
-def less(key: str) -> dict:
+def less(key):
     return {name: value for name, value in RESULT.items() if name != key}
 
 
-def header(condition: str) -> dict:
+def header(condition):
     data = encode(Invocation("pwsh", "é'\n", SMALL, Limits(), 5, (), condition), NONCE)
     size, _, rest = data.partition(b"\n")
     return json.loads(rest[: int(size)])

@@ -3,7 +3,6 @@
 import base64
 import json
 import time
-from typing import Any
 
 import pytest
 
@@ -18,13 +17,13 @@ ROUTES, TREE = of_the_sandbox("routes"), of_the_sandbox("tree")
 class Service:
     """Routes as a fixture adds them, asked as the service asks them."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._table = None
         self.builder = Builder(build_world(24), "test")
         self.builder.routes.clear()
         self.add = self.builder.route
 
-    def ask(self, target, method="GET", body=b"", **head) -> tuple[int, dict, bytes]:
+    def ask(self, target, method="GET", body=b"", **head):
         if self._table is None:
             documents = [route.to_json() for route in self.builder.finish().http]
             for document in documents:
@@ -33,13 +32,13 @@ class Service:
         given = {name.lower().replace("_", "-"): value for name, value in head.items()}
         return self._table.answer(method, target.encode(), given, body)
 
-    def said(self, *asked) -> tuple[int, Any]:
+    def said(self, *asked):
         status, _, answer = self.ask(*asked)
         return status, json.loads(answer)
 
 
 @pytest.fixture
-def service() -> Service:
+def service():
     return Service()
 
 

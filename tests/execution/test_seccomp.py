@@ -3,9 +3,7 @@
 import errno
 import itertools
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -34,11 +32,11 @@ NEW_USER_NAMESPACE = 0x10000000
 SCHED_IDLE = 5
 
 
-def named(key: str) -> list[str]:
+def named(key):
     return [name for entry in LESS[key] for name in entry["syscalls"]]
 
 
-def granted(rules: list[dict[str, Any]], *, for_capability: bool) -> set[str]:
+def granted(rules, *, for_capability):
     """The calls of rules that ask for a capability, or of those that do not."""
     asks = [bool((rule.get("includes") or {}).get("caps")) for rule in rules]
     fits = [rule for rule, asked in zip(rules, asks, strict=True) if asked is for_capability]
@@ -84,7 +82,7 @@ SPECIAL |= {
 """Arguments by which the kernel gets as far as it can without harm; for the others -1."""
 
 
-def probes() -> list[tuple[str, str, list[int]]]:
+def probes():
     """(label, system call, arguments) of what must be refused, and of sockets of every family."""
     calls = {*named("removed"), *named("never"), *(TO_SOME - OURS)}
     calls |= {"clone", "clone3", *BY_ONE_ARGUMENT}
@@ -107,7 +105,7 @@ def probes() -> list[tuple[str, str, list[int]]]:
     return [*found, ("i386", "i386", []), ("x32", "x32", [])]
 
 
-def among(row: dict[str, Any]) -> set[int]:
+def among(row):
     return {*range(row["up_to"] + 1), *row["others"]}
 
 
@@ -132,13 +130,13 @@ KINDS = ("socket ", "protocol ", "option ", "prctl ", "upper half")
 
 
 @pytest.fixture(scope="module")
-def answered(sandbox, engine) -> Callable[..., dict[str, Any]]:
+def answered(sandbox, engine):
     """The outcome of every probe in a container with this seccomp profile, or with ours."""
     client, every = engine.client(), isolation(LIMITS, sandbox.engine["name"])
     for name in ("removed-at-its-end", "no-log-on-the-host"):
         del every[name]
 
-    def answer(instead: str | None = None) -> dict[str, Any]:
+    def answer(instead=None):
         options = every | ({"seccomp": {"SecurityOpt": [f"seccomp={instead}"]}} if instead else {})
         probe = ["/opt/fluency/python3", "-I", "-S", "-c", PROBE, json.dumps(probes())]
         config = {"Image": sandbox.images["bash"].image_id, "User": "0:0", "Entrypoint": probe}

@@ -51,7 +51,7 @@ def test_table_is_the_same_with_and_without_terminal(sandbox):
     none = pwsh(sandbox, table)
     assert none.exit_code == 0 and "…" in none.stdout.data
 
-    def lines(result) -> list[str]:
+    def lines(result):
         return [line.rstrip() for line in clean(result.stdout.raw()).splitlines() if line.strip()]
 
     assert lines(terminal) == lines(none) and max(map(len, lines(none))) <= 80

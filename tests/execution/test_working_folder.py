@@ -22,7 +22,7 @@ pytestmark = pytest.mark.engine
 MARGIN_S = 25.0
 
 
-def changes_of(result: Result) -> dict[str, list[str]]:
+def changes_of(result: Result):
     """Kind of change -> its paths, all of which must be listed."""
     assert result.changes is not None and result.changes.complete
     kinds = {kind: getattr(result.changes, kind) for kind in ("created", "changed", "removed")}
@@ -80,7 +80,7 @@ def test_changes_of_hostile_trees(sandbox):
         assert result.stdout.data == "end\n" and result.exit_code == 0, name
         assert time.monotonic() - began < MARGIN_S and result.helpers_intact, name
 
-    def of(name: str):
+    def of(name):
         return found[name].changes
 
     assert of("fills-it").created.paths[:3] == ["a", "b", "c"]
@@ -101,7 +101,7 @@ def test_changes_of_hostile_trees(sandbox):
     assert all(of(name).complete for name in HOSTILE if name != "deep")
 
 
-def states(result: Result) -> dict[str, tuple]:
+def states(result: Result):
     """Path -> kind, mode, and of a link its target, of a file its content or, if not kept, size."""
     assert isinstance(result.state, list), result.state
     found = {}

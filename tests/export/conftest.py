@@ -1,7 +1,6 @@
 """The environment of envs/interop.lock, made once and kept."""
 
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,7 @@ from fluency.common.paths import ROOT
 
 
 @pytest.fixture(scope="session")
-def interop() -> Path:
+def interop():
     """Its folder of programs."""
     command = ["make", "-s", ".venv-interop/.made"]
     made = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)

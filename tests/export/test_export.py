@@ -1,7 +1,6 @@
 """The cells table for other programs: CSV with a data dictionary."""
 
 import json
-from pathlib import Path
 
 import jsonschema
 import pandas as pd
@@ -14,13 +13,13 @@ from tests.archive.factory import archived, make, make_study
 
 
 @pytest.fixture(scope="module")
-def packed(tmp_path_factory) -> Path:
+def packed(tmp_path_factory):
     """The archive of sixteen cells, half of which passed."""
     root = tmp_path_factory.mktemp("packed")
     return archived(make(root, make_study()), root / "out")
 
 
-def export(archive: Path, folder: Path) -> int:
+def export(archive, folder):
     return main(["export", "--format", "csv", "--archive", str(archive), "--into", str(folder)])
 
 

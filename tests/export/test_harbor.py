@@ -10,10 +10,8 @@ import tarfile
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from secrets import token_hex
 
-import docker
 import pytest
 
 from fluency.common.paths import ROOT, SANDBOX
@@ -30,7 +28,7 @@ SAMPLE = ("fetch-top-crates", "service-replicas")
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory) -> Path:
+def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("harbor") / "tasks"
     export_tasks(read_study().model_copy(update={"tasks": [*SAMPLE]}), folder)
     return folder
@@ -123,31 +121,31 @@ def test_harbor_verifier_judges_the_state(tmp_path):
 class Container:
     """A started environment; its methods do what Harbor does."""
 
-    def __init__(self, client: docker.APIClient, name: str) -> None:
+    def __init__(self, client, name):
         self.client, self.name = client, name
 
-    def put(self, source: Path, place: str) -> None:
+    def put(self, source, place):
         """Copy a folder into it."""
         with io.BytesIO() as buffer:
             with tarfile.open(fileobj=buffer, mode="w") as tar:
                 tar.add(source, arcname=place)
             self.client.put_archive(self.name, "/", buffer.getvalue())
 
-    def run(self, *words: str) -> str:
+    def run(self, *words):
         """Standard output of a program in it, as root."""
         call = self.client.exec_create(self.name, list(words), user="0")["Id"]
         output = self.client.exec_start(call)
         assert self.client.exec_inspect(call)["ExitCode"] == 0, output
         return output.decode()
 
-    def answer(self) -> bytes:
+    def answer(self):
         """The tar of the folder of the answer."""
         chunks, _ = self.client.get_archive(self.name, "/answer")
         return b"".join(chunks)
 
 
 @contextmanager
-def started(client: docker.APIClient, tag: str) -> Iterator[Container]:
+def started(client, tag) -> Iterator[Container]:
     limits = client.create_host_config(network_mode="none", mem_limit="2g", pids_limit=1024)
     made = client.create_container(tag, ["sh", "-c", "sleep infinity"], host_config=limits)["Id"]
     try:
@@ -158,7 +156,7 @@ def started(client: docker.APIClient, tag: str) -> Iterator[Container]:
 
 
 @contextmanager
-def environment(sandbox: Sandbox, source: Path, folder: Path) -> Iterator[str]:
+def environment(sandbox: Sandbox, source, folder):
     """The image of an environment: the sandbox image and the exporter's lines of its Dockerfile."""
     assert (source / "Dockerfile").read_text().endswith(TAIL)
     for file in ("stage.py", "world.gz"):

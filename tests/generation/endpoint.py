@@ -14,7 +14,6 @@ import itertools
 import json
 import re
 import socket
-import ssl
 import struct
 import threading
 import time
@@ -64,7 +63,7 @@ class Seen:
         return (len(self.body["messages"]) + 1) // 2
 
 
-def message(text: str = "ls -la", *, model: str = "fake", **over: Any) -> dict[str, Any]:
+def message(text="ls -la", *, model="fake", **over) -> dict[str, Any]:
     """A message as the API sends it; `over` replaces fields or leaves one out."""
     value = {"id": "msg_fake", "type": "message", "role": "assistant", "model": model}
     value |= {"stop_reason": "end_turn"}
@@ -83,7 +82,7 @@ _FINISHED = {"end_turn": "stop", "max_tokens": "length"}
 _FINISHED |= {"refusal": "content_filter", "tool_use": "tool_calls"}
 
 
-def completion(body: Any) -> Any:
+def completion(body) -> Any:
     """A message or an error of the Messages API in the form of Chat Completions."""
     if isinstance(body, bytes):
         with contextlib.suppress(ValueError, RecursionError):
@@ -111,7 +110,7 @@ def completion(body: Any) -> Any:
     return base | {"choices": [choice], "usage": counts}
 
 
-def error(status: int, kind: str, words: str, code: str | None = None, **headers: str) -> Reply:
+def error(status, kind, words, code=None, **headers) -> Reply:
     """An error reply in the API's form; header names are given with underscores."""
     inner: dict[str, Any] = {"type": kind, "message": words}
     if code:
@@ -120,19 +119,19 @@ def error(status: int, kind: str, words: str, code: str | None = None, **headers
     return Reply(status, {"type": "error", "error": inner, "request_id": "req_fake"}, named)
 
 
-def _block(text: str, kind: str = "text") -> dict[str, str]:
+def _block(text, kind="text") -> dict[str, str]:
     return {"type": kind, "text": text}
 
 
-def _message(text: str = "ls -la", **over: Any) -> Reply:
+def _message(text="ls -la", **over) -> Reply:
     return Reply(body=message(text, **over))
 
 
-def _bad(words: str) -> Reply:
+def _bad(words) -> Reply:
     return error(400, "invalid_request_error", words)
 
 
-def _limit(words: str = "slow down", code: str | None = None, **headers: str) -> Reply:
+def _limit(words="slow down", code=None, **headers) -> Reply:
     return error(429, "rate_limit_error", words, code, **headers)
 
 
@@ -249,10 +248,10 @@ class Endpoint(contextlib.AbstractContextManager):
 
     def __init__(
         self,
-        answer: Callable[[str], str] = lambda prompt: "ls -la",
+        answer=lambda prompt: "ls -la",
         *,
-        delay_s: float = 0.0,
-        new_each_turn: bool = False,
+        delay_s=0.0,
+        new_each_turn=False,
     ) -> None:
         self.answer, self.delay_s, self.new_each_turn = answer, delay_s, new_each_turn
         self.requests: list[Seen] = []
@@ -268,7 +267,7 @@ class Endpoint(contextlib.AbstractContextManager):
         serve = {"target": self._server.serve_forever, "args": (0.05,)}
         threading.Thread(**serve, daemon=True).start()
 
-    def wrap(self, context: ssl.SSLContext) -> None:
+    def wrap(self, context) -> None:
         """Speak TLS from now on."""
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
 
@@ -294,7 +293,7 @@ class Endpoint(contextlib.AbstractContextManager):
         """The prompts of all message requests in the order of arrival."""
         return [seen.prompt for seen in self.requests if _PATH.fullmatch(seen.path)]
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_) -> None:
         self.closing.set()
         self._server.shutdown()
         self._server.server_close()
@@ -327,7 +326,7 @@ class Endpoint(contextlib.AbstractContextManager):
         new = self.new_each_turn and seen.turn > 1
         return self.answer(seen.prompt) + (f"\n# {seen.turn}" if new else "")
 
-    def count(self, more: int) -> None:
+    def count(self, more) -> None:
         """Count how many requests are being answered at once."""
         with self._lock:
             self._now += more
@@ -343,7 +342,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
     endpoint: Endpoint
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request, client_address) -> None:
         """A client that left is not an error."""
 
 
@@ -352,7 +351,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     server: _Server
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format, *args) -> None:
         """Requests are in `Endpoint.requests`."""
 
     def _serve(self) -> None:
@@ -399,7 +398,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST = _serve
 
-    def _drip(self, once: bytes, again: bytes) -> None:
+    def _drip(self, once, again) -> None:
         self.close_connection = True
         self.wfile.write(once)
         with contextlib.suppress(OSError):  # the client went away

@@ -20,7 +20,7 @@ OPENED: list[Generator] = []
 QUICK = RetryPolicy(attempt_s=5.0, deadline_s=20.0, attempts=4, **WAITS)
 
 
-def study_of(*models: dict[str, Any], **over: Any) -> Study:
+def study_of(*models, **over) -> Study:
     """Three trials of the given models (sonnet-4-6 if none), unlimited in rate."""
     models = models or ({"alias": "sonnet", "id": "claude-sonnet-4-6"},)
     entries = [{"requests_per_minute": 1_000_000} | model for model in models]
@@ -40,14 +40,14 @@ def generator_of(study: Study, store: AnswerStore, endpoint: Endpoint, base_urls
     return OPENED[-1]
 
 
-def ask(generator: Generator, cell: Cell | None = None, prompt: str | None = None) -> Generation:
+def ask(generator: Generator, cell: Cell | None = None, prompt=None) -> Generation:
     """The record of a cell, by default of the first."""
     cell = cell or cells_of(generator.study)[0]
     request = request_for(generator.study, cell, prompt or prompt_of(cell))
     return generator.generate(cell, request, "0" * 64)
 
 
-def cells_of(study: Study, tasks: int = 2) -> list[Cell]:
+def cells_of(study: Study, tasks=2) -> list[Cell]:
     return list(study.cells([f"task-{n}" for n in range(tasks)]))
 
 
@@ -63,6 +63,6 @@ SUFFIX = {"chat": "/v1", "vertex": "/v1"}
 """What the client expects in the address."""
 
 
-def study_on(wire: str, **over: Any) -> Study:
+def study_on(wire, **over) -> Study:
     trials = over.pop("trials", 3)
     return study_of(SAID | MODELS[wire] | {"wire": wire} | over, trials=trials)

@@ -23,7 +23,7 @@ def test_a_run_killed_at_any_moment_loses_no_answer_and_pays_for_none_twice(wire
     keys = {prompt_of(cell): key_of(study, cell) for cell in cells}
     asked_again, moments, plain = [], random.Random(3), endpoint.reply_to
 
-    def look(seen) -> None:
+    def look(seen):
         if store.get(keys[seen.prompt]):
             asked_again.append(seen.prompt)
 

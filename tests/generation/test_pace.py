@@ -22,7 +22,7 @@ from tests.generation.studies import QUICK, ask, cells_of, generator_of, prompt_
 from tests.waiting import wait_for
 
 
-def ask_all(generator, cells, threads=16) -> list[BaseException | None]:
+def ask_all(generator, cells, threads=16):
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(ask, generator, cell) for cell in cells]
         return [future.exception() for future in futures]
@@ -104,7 +104,7 @@ def test_who_is_served_on_the_users_own_machine_is_waited_for_longer():
 def test_of_those_that_wait_the_first_in_the_planned_order_starts():
     pace, started = Pace(None, 1, longest_pause_s=10), []
 
-    def start(priority: int) -> None:
+    def start(priority):
         with pace.slot(priority):
             started.append(priority)
 
@@ -119,7 +119,7 @@ def test_of_those_that_wait_the_first_in_the_planned_order_starts():
 def test_the_next_call_starts_at_once_though_others_sleep_between_attempts():
     pace = Pace(None, 1, longest_pause_s=10)
 
-    def start() -> float:
+    def start():
         with pace.slot():
             return time.monotonic()
 
@@ -176,7 +176,7 @@ def test_budget_holds_a_call_until_those_under_way_cannot_spend_the_rest():
         pass
     budget, started = Budget(5.0, before=4.7), threading.Event()
 
-    def call() -> None:
+    def call():
         with budget.call(9.0):
             started.set()
 

@@ -174,12 +174,12 @@ OPUS = {"alias": "opus", "id": "claude-opus-4-7", "requests_per_minute": 45}
 
 
 @pytest.fixture
-def paid() -> Study:
+def paid():
     sonnet = {"alias": "sonnet", "id": "claude-sonnet-4-6", "requests_per_minute": 45}
     return study_of(OPUS, sonnet, trials=5)
 
 
-def bounds(study: Study, price_in: float, price_out: float) -> tuple[float, float]:
+def bounds(study: Study, price_in, price_out):
     """Dollars of one model's 200 calls, at least and at most, by hand: 2 to 6 bytes a token."""
     prompts = [build_prompt(task.prompt, shell) for task in TASKS for shell in study.shells]
     size = sum(len(prompt.encode()) for prompt in prompts) * study.trials

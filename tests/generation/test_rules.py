@@ -106,7 +106,7 @@ CASES = [
 ]
 
 
-def entry_of(name: str, wire: str, setting: str) -> ModelConfig:
+def entry_of(name, wire, setting) -> ModelConfig:
     entry = {"alias": "m", "id": name, "wire": wire, "max_tokens": 8192, "price": PRICE}
     entry |= {"temperature": "provider-default", "extra_body": {}}
     entry |= {"region": "us", "project": "mine"}

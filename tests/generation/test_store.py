@@ -85,7 +85,7 @@ def test_a_store_that_cannot_be_written_stops_the_run_before_anything_is_bought(
 LONG = "x" * 20_000
 
 
-def refuse(*_: object, **__: object) -> None:
+def refuse(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -127,7 +127,7 @@ def test_full_disk_prints_the_answer_and_buys_nothing_more(left, endpoint, small
     generator = generator_of(study, store, endpoint)
     ask(generator, cells[0])
 
-    def fill(seen) -> None:
+    def fill(seen):
         with (disk / "other").open("wb", buffering=0) as stream, suppress(OSError):
             while True:
                 stream.write(b"\0" * 65536)

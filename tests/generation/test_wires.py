@@ -5,7 +5,6 @@ import logging
 import os
 import time
 import traceback
-from typing import Any
 
 import pytest
 
@@ -40,7 +39,7 @@ def on(wire, store, endpoint, **over):
     return study, generator_of(study, store, endpoint, urls, **over)
 
 
-def most_usd(study, cell) -> float:
+def most_usd(study, cell):
     return upper_bound_usd(resolve(study.models[0]), studies.prompt_of(cell))
 
 
@@ -183,7 +182,7 @@ def test_closed_generator_leaves_no_file_open(wire, endpoint, store):
 # ------------------------------------------------------------ asked as agents call it
 
 
-def called(*calls: tuple[str, Any], **over: Any) -> Reply:
+def called(*calls, **over) -> Reply:
     """A reply that says something and calls tools."""
     blocks = [{"type": "tool_use", "id": name, "name": name, "input": said} for name, said in calls]
     content = [{"type": "text", "text": "I will"}, *blocks]

@@ -29,16 +29,16 @@ AT_A_TIME = 40
 LONGEST_LIFE_S = 0.06
 
 
-def the_cells(number: int, wire: str) -> tuple[Study, list[Cell]]:
+def the_cells(number, wire) -> tuple[Study, list[Cell]]:
     study = study_on(wire, trials=1, in_flight=THREADS)
     return study, list(study.cells([f"task-{n}" for n in range(number // 2)]))
 
 
-def key_of(study: Study, cell: Cell) -> str:
+def key_of(study: Study, cell: Cell):
     return request_key(request_for(study, cell, prompt_of(cell)))
 
 
-def generate(url: str, store: AnswerStore, study: Study, cells: list[Cell]) -> None:
+def generate(url, store: AnswerStore, study: Study, cells: list[Cell]):
     policy = RetryPolicy(attempt_s=20, deadline_s=40, first_wait_s=0.05)
     where = {"store": store, "address_of": lambda _: url, "environ": ENVIRON}
     generator = Generator(study, retry_policy=policy, **where)
@@ -47,7 +47,7 @@ def generate(url: str, store: AnswerStore, study: Study, cells: list[Cell]) -> N
     generator.close()
 
 
-def is_killed(life_s: float, url: str, folder: Path, study: Study, cells: list[Cell]) -> bool:
+def is_killed(life_s, url, folder, study: Study, cells: list[Cell]):
     """Let a child ask, kill it some time after its first call, and say whether that was in time."""
     read_end, write_end = os.pipe()
     pid = os.fork()
@@ -75,7 +75,7 @@ def is_killed(life_s: float, url: str, folder: Path, study: Study, cells: list[C
     return os.WIFSIGNALED(status)
 
 
-def main(url: str, folder: str, number: str, kills: str, wire: str) -> None:
+def main(url, folder, number, kills, wire):
     study, cells = the_cells(int(number), wire)
     store, rest = AnswerStore(Path(folder)), list(cells)
     moments, killed, touched = random.Random(5), 0, 0

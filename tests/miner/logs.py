@@ -2,8 +2,6 @@
 
 import json
 import sqlite3
-from pathlib import Path
-from typing import Any
 
 USER, HOST, MAIL = "zaphodb", "magrathea.corp", "zaphod@betelgeuse.org"
 KEY, IP = "sk-ant-zzcanary00112233", "10.77.66.55"
@@ -11,7 +9,7 @@ CANARIES = (USER, "magrathea", "betelgeuse", "zaphod", "zzcanary", IP)
 HOME = f"/home/{USER}/projects/heart-of-gold"
 
 # (what was asked, command, success)
-REQUESTS: list[tuple[str, str, bool]] = [
+REQUESTS = [
     (f"Count TODO comments under {HOME}/src",
         f"cd {HOME} && grep -rn TODO {HOME}/src | wc -l", True),
     ("List the five largest files", "find . -type f -printf '%s %p\\n' | sort -rn | head -5", True),
@@ -25,19 +23,19 @@ REQUESTS: list[tuple[str, str, bool]] = [
 ]  # fmt: skip
 
 
-def write_lines(path: Path, records: list[Any]) -> Path:
+def write_lines(path, records):
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
     path.write_text("".join(f"{line}\n" for line in lines))
     return path
 
 
-def claude_code(folder: Path, requests=REQUESTS, shell: str = "Bash") -> Path:
-    def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
+def claude_code(folder, requests=REQUESTS, shell="Bash"):
+    def said(role, content, **more):
         about = {"sessionId": "s1", "cwd": HOME, "version": "2.0.0", "userType": "external"}
         return about | {"type": role, "message": {"role": role, "content": content}} | more
 
-    records: list[Any] = [
+    records = [
         {"type": "summary", "summary": "x", "leafUuid": "u", "sessionId": "s1"},
         said("user", "Caveat: ignore", isMeta=True),
         said("user", "<command-name>/clear</command-name>"),
@@ -55,15 +53,15 @@ def claude_code(folder: Path, requests=REQUESTS, shell: str = "Bash") -> Path:
     return write_lines(folder / "claude/-home-zaphodb/11111111-2222.jsonl", records)
 
 
-def codex(folder: Path, requests=REQUESTS) -> Path:
-    def item(kind: str, **payload: Any) -> dict[str, Any]:
+def codex(folder, requests=REQUESTS):
+    def item(kind, **payload):
         return {"timestamp": "2026-08-01T00:00:00Z", "type": kind, "payload": payload}
 
-    def prompt(text: str) -> dict[str, Any]:
+    def prompt(text):
         content = [{"type": "input_text", "text": text}]
         return item("response_item", type="message", role="user", content=content)
 
-    records: list[Any] = [
+    records = [
         item("session_meta", id="1", cwd=HOME, cli_version="1"),
         item("turn_context", turn_id="1", model="m", cwd=HOME),
         prompt("<environment_context>cwd</environment_context>"),
@@ -85,8 +83,8 @@ def codex(folder: Path, requests=REQUESTS) -> Path:
     return write_lines(folder / "codex/2026/08/01/rollout-2026-08-01-1.jsonl", records)
 
 
-def gemini(folder: Path, requests=REQUESTS) -> Path:
-    messages: list[dict[str, Any]] = []
+def gemini(folder, requests=REQUESTS):
+    messages = []
     for number, (text, command, ok) in enumerate(requests):
         call = {"id": f"run_{number}", "name": "run_shell_command", "args": {"command": command}}
         call["status"] = "success" if ok else "error"
@@ -97,7 +95,7 @@ def gemini(folder: Path, requests=REQUESTS) -> Path:
     return write_lines(folder / "gemini/h/chats/session-old.json", [document])
 
 
-def opencode(folder: Path, requests=REQUESTS) -> Path:
+def opencode(folder, requests=REQUESTS):
     path = folder / "opencode/opencode.db"
     path.parent.mkdir(parents=True, exist_ok=True)
     database = sqlite3.connect(path)
@@ -107,7 +105,7 @@ def opencode(folder: Path, requests=REQUESTS) -> Path:
         "CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);"
     )
 
-    def add(number: int, role: str, part: str) -> None:
+    def add(number, role, part):
         name = f"msg_{number:04d}_{role == 'assistant'}"
         document = json.dumps({"role": role, "path": {"cwd": HOME, "root": HOME}})
         database.execute("INSERT INTO message VALUES (?, 's', ?)", (name, document))
@@ -125,13 +123,13 @@ def opencode(folder: Path, requests=REQUESTS) -> Path:
     return path
 
 
-def codex_sentences(folder: Path, requests=REQUESTS) -> Path:
+def codex_sentences(folder, requests=REQUESTS):
     """One prompt, and before each call a sentence of the agent; each second call is JavaScript."""
 
-    def item(kind: str, **payload: Any) -> dict[str, Any]:
+    def item(kind, **payload):
         return {"timestamp": "2026-10-01T00:00:00Z", "type": kind, "payload": payload}
 
-    def message(role: str, text: str) -> dict[str, Any]:
+    def message(role, text):
         content = [{"type": "output_text" if role == "assistant" else "input_text", "text": text}]
         return item("response_item", type="message", role=role, content=content, id="msg")
 
@@ -170,13 +168,13 @@ def codex_sentences(folder: Path, requests=REQUESTS) -> Path:
     return write_lines(folder / "codex-now/rollout-2.jsonl", records)
 
 
-def copilot(folder: Path, requests=REQUESTS) -> Path:
+def copilot(folder, requests=REQUESTS):
     """A call is announced in the agent's message and again where it starts; it never fails itself."""
 
-    def event(kind: str, **data: Any) -> dict[str, Any]:
+    def event(kind, **data):
         return {"type": kind, "data": data, "id": f"{len(records)}", "parentId": None}
 
-    records: list[Any] = []
+    records = []
     records.append(event("session.start", sessionId="1", context={"cwd": HOME}))
     records.append(event("user.message", content="Tidy up", transformedContent="<now>Tidy up"))
     records.append("{torn")

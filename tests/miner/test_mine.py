@@ -45,7 +45,7 @@ QUESTIONS = {
 """What becomes of the requests of `logs`: the question, its category, and what the bank can ask."""
 
 
-def questions(report: Report) -> dict[str, str]:
+def questions(report: Report):
     return {one["question"]: one["category"] for one in report.candidates}
 
 
@@ -234,7 +234,7 @@ def test_mine_reads_default_places_or_several_arguments(tmp_path, monkeypatch, c
     assert "Files with shell commands: 2 " in capsys.readouterr().out
 
 
-def _folder(path: Path) -> Path:
+def _folder(path):
     path.mkdir(parents=True)
     return path
 
@@ -342,7 +342,7 @@ def test_without_cd_removes_leading_cd():
     assert without_cd("cdecho && x") == "cdecho && x"
 
 
-def call(name: str, given: object, **more: object) -> dict:
+def call(name, given, **more):
     return {"type": "tool_use", "id": "1", "name": name, "input": given, **more}
 
 
@@ -418,7 +418,7 @@ LONG = ["key-", "-key", "a.", "a:", "://a@", "curl ", "http://", "\\", "a@", "ho
 
 @pytest.mark.parametrize("repeated", LONG)
 def test_redact_takes_linear_time(repeated):
-    def seconds(times: int) -> float:
+    def seconds(times):
         started = time.process_time()
         redact(repeated * times)
         return time.process_time() - started

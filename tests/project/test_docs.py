@@ -8,16 +8,13 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 import yaml
 from click import ClickException
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from fluency import __version__ as fluency_version
 from fluency.cli import fluency
@@ -47,15 +44,15 @@ each_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.rel
 
 
 @cache
-def blocks(path: Path) -> list[Token]:
+def blocks(path):
     return MarkdownIt("commonmark").enable("table").parse(path.read_text())
 
 
-def tokens(path: Path) -> Iterator[Token]:
+def tokens(path):
     return (token for block in blocks(path) for token in (block, *(block.children or ())))
 
 
-def anchors(path: Path) -> set[str]:
+def anchors(path):
     """Anchors of a page's headings: lower case, hyphens for blanks, no other signs."""
     found = set()
     for before, token in itertools.pairwise(blocks(path)):
@@ -66,7 +63,7 @@ def anchors(path: Path) -> set[str]:
     return found
 
 
-def links(path: Path) -> Iterator[str]:
+def links(path):
     for token in tokens(path):
         target = token.attrs.get("href") if token.type == "link_open" else token.attrs.get("src")
         if isinstance(target, str) and token.type in ("link_open", "image"):
@@ -75,7 +72,7 @@ def links(path: Path) -> Iterator[str]:
             yield from re.findall(r'(?:src|href)="([^"]+)"', token.content)
 
 
-def code(path: Path) -> Iterator[str]:
+def code(path):
     """The code on a page, with continued lines joined."""
     for token in tokens(path):
         if token.type in CODE:
@@ -137,7 +134,7 @@ def test_page_names_keys_that_exist(path):
     assert {key for text in code(path) for key in re.findall(r"^([a-z_]+): ", text, re.M)} <= known
 
 
-def calls(path: Path) -> Iterator[str]:
+def calls(path):
     """Each call of `fluency` that a page names, or that its command of make runs."""
     archive = str(next((ROOT / "example").glob("*.tar.zst")))
     makefile = (ROOT / "Makefile").read_text()
@@ -223,7 +220,7 @@ def test_troubleshooting_quotes_messages_of_the_code():
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
+def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     environ = os.environ | {"NO_MKDOCS_2_WARNING": "1"}

@@ -171,7 +171,7 @@ CHANGES = {
 """File -> the stages, of those that decide a number, whose hash its change changes."""
 
 
-def hashes(root: Path = ROOT, versions: dict[str, str] | None = None) -> dict[str, str]:
+def hashes(root=ROOT, versions=None):
     """Stage -> hash of the project in a folder, with libraries of other versions."""
     found = {}
     for stage in code_hashes.STAGES:

@@ -7,9 +7,7 @@ import pkgutil
 import re
 import signal
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,7 +27,7 @@ EXEMPT = {
 }
 
 
-def patterns_in(value: Any) -> Iterator[re.Pattern[Any]]:
+def patterns_in(value):
     if isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, dict):
@@ -39,7 +37,7 @@ def patterns_in(value: Any) -> Iterator[re.Pattern[Any]]:
             yield from patterns_in(item)
 
 
-def inline_patterns(source: str) -> Iterator[tuple[str, re.Pattern[Any]]]:
+def inline_patterns(source):
     """Methods and patterns of calls such as `re.sub("a+", …)`."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re.") and node.args:
@@ -48,7 +46,7 @@ def inline_patterns(source: str) -> Iterator[tuple[str, re.Pattern[Any]]]:
                 yield method, re.compile(text.value, re.MULTILINE)
 
 
-def every_pattern() -> Iterator[tuple[str, re.Pattern[Any], str]]:
+def every_pattern():
     """Name, pattern and method: `match` where the module uses nothing that searches."""
     seen = set()
     for known in pkgutil.walk_packages(fluency.__path__, "fluency."):
@@ -72,7 +70,7 @@ def every_pattern() -> Iterator[tuple[str, re.Pattern[Any], str]]:
             yield task.id, re.compile(task.structure.line), "match"
 
 
-def hostile(pattern: re.Pattern[Any]) -> set[str]:
+def hostile(pattern):
     """Repeated characters and pieces of what the pattern looks for, with an end that fails."""
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode()
     words = re.sub(r"\\[a-zA-Z]|\(\?[a-zA-Z:=!<]+|[\\\[\](){}?*+|^$.]", " ", source).split()[:12]
@@ -86,11 +84,11 @@ def hostile(pattern: re.Pattern[Any]) -> set[str]:
     }
 
 
-def stop(*_: object) -> None:
+def stop(*_):
     raise TimeoutError
 
 
-def slow_text(pattern: re.Pattern[Any], method: str) -> str | None:
+def slow_text(pattern, method):
     """The beginning of a hostile text that takes too long; None if all are fast.
 
     `re` looks for signals while it matches, so the timer's signal ends a match. No match is kept:

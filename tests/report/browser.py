@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 from tests.debian import why_missing
@@ -27,7 +26,7 @@ def find_chromium() -> str | None:
 class Browser:
     """One browser process."""
 
-    def __init__(self, program: str) -> None:
+    def __init__(self, program) -> None:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
@@ -55,7 +54,7 @@ class Browser:
         os.close(self._read)
         self._profile.cleanup()
 
-    def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
+    def call(self, method, session=None, **params) -> dict[str, Any]:
         """One command's result; events that arrive in between are kept."""
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": params}
@@ -86,7 +85,7 @@ class Browser:
         message, self._buffer = self._buffer.split(b"\0", 1)
         return json.loads(message)
 
-    def page(self, width: int = 1200, height: int = 900, dark: bool = False) -> "Page":
+    def page(self, width=1200, height=900, dark=False) -> "Page":
         """A new, empty page."""
         target = self.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -104,21 +103,21 @@ class Browser:
 class Page:
     """One tab."""
 
-    def __init__(self, browser: Browser, session: str, target: str) -> None:
+    def __init__(self, browser: Browser, session, target) -> None:
         self._browser, self._session, self._target = browser, session, target
 
-    def call(self, method: str, **params: Any) -> dict[str, Any]:
+    def call(self, method, **params) -> dict[str, Any]:
         return self._browser.call(method, self._session, **params)
 
     def close(self) -> None:
         self._browser.call("Target.closeTarget", targetId=self._target)
 
-    def open(self, path: Path, fragment: str = "") -> None:
+    def open(self, path, fragment="") -> None:
         """Open a file and wait until its script has drawn it."""
         self.call("Page.navigate", url=path.as_uri() + (f"#{fragment}" if fragment else ""))
         self.wait("document.documentElement?.dataset.readyMs !== undefined")
 
-    def run(self, expression: str) -> Any:
+    def run(self, expression) -> Any:
         """The value of an expression; an exception in it is one here."""
         how = {"returnByValue": True, "awaitPromise": True}
         answer = self.call("Runtime.evaluate", expression=expression, **how)
@@ -126,13 +125,13 @@ class Page:
             raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def wait(self, expression: str, seconds: float = 30.0) -> None:
+    def wait(self, expression, seconds=30.0) -> None:
         until = time.monotonic() + seconds
         while not self.run(expression):
             assert time.monotonic() < until, f"never true: {expression}"
             time.sleep(0.02)
 
-    def press(self, *keys: str) -> None:
+    def press(self, *keys) -> None:
         """Real key presses, as a user's keyboard makes them."""
         codes = {
             "Enter": 13, "Escape": 27, "Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
@@ -146,7 +145,7 @@ class Page:
             self.call("Input.dispatchKeyEvent", **down, **names)
             self.call("Input.dispatchKeyEvent", type="keyUp", **names)
 
-    def accessible(self, role: str | None = None) -> list[dict[str, Any]]:
+    def accessible(self, role=None) -> list[dict[str, Any]]:
         """What assistive technology reads: role and name of each node it meets."""
         nodes = self.call("Accessibility.getFullAXTree")["nodes"]
         found = [

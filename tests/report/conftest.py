@@ -1,6 +1,4 @@
-from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +9,7 @@ from tests.report.explorer_factory import Made
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser():
     program = find_chromium()
     if program is None:
         pytest.skip("Chromium is missing and this user may not install it")
@@ -20,11 +18,11 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+def new_page(browser: Browser):
     """Opens pages and closes them after the test; a page that ran into trouble fails it."""
     opened: list[Page] = []
 
-    def make(**options: object) -> Page:
+    def make(**options) -> Page:
         opened.append(browser.page(**options))
         return opened[-1]
 
@@ -36,12 +34,12 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[..., Path]:
+def write(tmp_path):
     """Writes the explorer of a made-up study; its rates are worked out only where a test looks at them."""
 
-    def to_file(made: Made, rates: bool = False) -> Path:
+    def to_file(made: Made, rates=False):
         path = tmp_path / "results" / made.study.study / "explorer.html"
-        header: dict = {"heading": "", "verdict": "", "rates": [[]], "failures": {}}
+        header = {"heading": "", "verdict": "", "rates": [[]], "failures": {}}
         if rates:
             header = page_header(analyse(made.frame, made.study, made.tasks))
         write_explorer(path, made.frame, made.view, header)

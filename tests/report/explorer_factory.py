@@ -7,8 +7,7 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pandas as pd
 
@@ -65,7 +64,7 @@ class Made:
         return StudyView(self.study, self.tasks, [], self.load)
 
 
-def make_task(number: int) -> Task:
+def make_task(number) -> Task:
     names = ("stale-lockfiles", "crate-versions", "worker-queues", "fetch-top-crates")
     return Task(
         id=f"{names[number % 4]}-{number}", category=CATEGORIES[number % 4],
@@ -79,9 +78,7 @@ def make_task(number: int) -> Task:
     )  # fmt: skip
 
 
-def make_cell(
-    cell: Cell, task: Task, state: str | None, text: str | None, scale: int
-) -> tuple[CellRecords, Row]:
+def make_cell(cell: Cell, task: Task, state, text, scale) -> tuple[CellRecords, Row]:
     """One cell's records and its row of the table.
 
     state: `passed`, a failure class, `missing`, `not_measured`; without it one drawn at random.
@@ -111,7 +108,7 @@ def make_cell(
         usage=Usage(input_tokens=155, output_tokens=97), latency_s=1.625,
         received_utc="2026-11-22T09:41:27Z", server=text or "embedded", client="fluency 0.1.0",
     )  # fmt: skip
-    hashes: dict[str, Any] = {"generated_utc": answer.received_utc, "host": text or "linux"}
+    hashes = {"generated_utc": answer.received_utc, "host": text or "linux"}
     generation = Generation(
         cell=cell, answer=answer, temperature_requested=0.7, cost_usd=0.0, price=None,
         task_sha256=sha256(task.id), provenance=hashes,
@@ -170,14 +167,14 @@ def make_cell(
 
 
 def make_explorer(
-    models: int = 2,
-    tasks: int = 20,
-    trials: int = 5,
+    models=2,
+    tasks=20,
+    trials=5,
     *,
-    text: str | None = None,
-    scale: int = 1,
-    states: dict[str, str] | None = None,
-    shells: tuple[str, ...] = DESIGN_SHELLS,
+    text=None,
+    scale=1,
+    states=None,
+    shells=DESIGN_SHELLS,
 ) -> Made:
     """A whole study; `states` fixes the state of some cells by their paths."""
     study = make_study(MODELS[:models], trials, shells)
@@ -192,7 +189,7 @@ def make_explorer(
     return Made(to_frame(rows), study, bank, records.__getitem__)
 
 
-def details_of(explorer: Path) -> str:
+def details_of(explorer):
     """The JSON of the cells' views that a page holds packed."""
     (packed,) = re.findall(r'id="details">([^<]*)<', explorer.read_text())
     return zlib.decompress(base64.b64decode(packed)).decode()

@@ -10,7 +10,7 @@ from tests.report.explorer_factory import make_explorer
 CELL = Cell("qwen-0.5b", "bash", "stale-lockfiles-0", 1)
 
 
-def facts(**how) -> dict[str, str]:
+def facts(**how):
     streams = {"stdout": Stream.of(b""), "stderr": Stream.of(b""), "used": Used()}
     return dict(
         map(tuple, run_facts(Result(**streams | {"exit_code": None, "wall_s": 0.25} | how)))

@@ -28,7 +28,7 @@ SPAN = re.compile(rf"({NUMBER}) to ({NUMBER})")
 
 
 @pytest.fixture
-def only_claims(monkeypatch, zsh) -> None:
+def only_claims(monkeypatch, zsh):
     """Leaves out what makes no claim from the interval and takes most of the time."""
     monkeypatch.setattr("fluency.analysis.contrast.Contrast.sensitivities", ())
     slow = ("asking_order", "composition", "times", "failure_lines")
@@ -36,7 +36,7 @@ def only_claims(monkeypatch, zsh) -> None:
         monkeypatch.setattr(f"fluency.analysis.descriptive.{name}", lambda *rest: ())
 
 
-def made_study(seed: int, again: int = 0):
+def made_study(seed, again=0):
     """A random study: 1 to 3 models, floors, ceilings, flat, one task different, missing cells.
 
     again: Above 0 another study of the same design.
@@ -46,7 +46,7 @@ def made_study(seed: int, again: int = 0):
     shells = (*DESIGN_SHELLS, "zsh") if rng.random() < 0.2 else DESIGN_SHELLS
     study = make_study([f"m{n}" for n in range(rng.randint(1, 3))], trials, shells)
     rng = random.Random(seed + 2 * STUDIES * (1 + again))
-    rates: dict[tuple[str, str, str], float] = {}
+    rates = {}
     for model in study.models:
         kind = rng.choice(KINDS)
         odd, lift = rng.choice(tasks).id, rng.uniform(-0.6, 0.6)
@@ -74,11 +74,11 @@ def made_study(seed: int, again: int = 0):
     return study, tasks, make_frame(study, tasks, passes)
 
 
-def value(text: str) -> float:
+def value(text):
     return float(text.replace("−", "-"))
 
 
-def rates_of(frame, trials: int) -> dict[str, dict[str, Fraction]]:
+def rates_of(frame, trials):
     """Shell -> task -> passes / measured trials, of the tasks with half of the trials."""
     rates = {}
     for shell, rows in frame[frame["status"] == "measured"].groupby("shell"):
@@ -88,11 +88,11 @@ def rates_of(frame, trials: int) -> dict[str, dict[str, Fraction]]:
     return rates
 
 
-def mean(values) -> Fraction:
+def mean(values):
     return sum(values, Fraction()) / len(values)
 
 
-def interval_of(differences: list[Fraction], means: list[Fraction], reach: int):
+def interval_of(differences, means, reach):
     """The interval of the mean difference in points: with pseudo-tasks as values of a list."""
     floats, size = [float(gap) for gap in differences], len(differences)
     halves = [student.ppf(0.975, size - 1) * stdev(floats) / sqrt(size)]
@@ -104,7 +104,7 @@ def interval_of(differences: list[Fraction], means: list[Fraction], reach: int):
     return tuple(100 * min(reach, max(-reach, end)) for end in ends)
 
 
-def provisional(frame, shells, study, tasks: int, low: float, high: float) -> bool:
+def provisional(frame, shells, study, tasks, low, high):
     """Whether a claim or the row fails where all missing trials go one way or the other."""
     whole, ends, held = frame.copy(), [], True
     first, other = shells
@@ -132,7 +132,7 @@ def provisional(frame, shells, study, tasks: int, low: float, high: float) -> bo
     return not held or len(places) > 1
 
 
-def gap_interval_of(frame, shells, trials: int) -> tuple[float, float] | None:
+def gap_interval_of(frame, shells, trials):
     rates = rates_of(frame, trials)
     first, other = (rates.get(shell, {}) for shell in shells)
     tasks = first.keys() & other.keys()
@@ -142,7 +142,7 @@ def gap_interval_of(frame, shells, trials: int) -> tuple[float, float] | None:
     return interval_of([other[task] - first[task] for task in tasks], means, 1)
 
 
-def expected_claims(shells, low: float, high: float, edge: str | None, is_supported) -> str:
+def expected_claims(shells, low, high, edge, is_supported):
     """What may be said of a printed interval, less what the decision table says then."""
     first, other = (f"{TITLES[shell]} is ahead" for shell in shells)
     who = other if low > 0 else first if high < 0 else ""
@@ -163,7 +163,7 @@ def expected_claims(shells, low: float, high: float, edge: str | None, is_suppor
     return said + (". By the decision table: " if is_supported else ".")
 
 
-def expected_support(low: float, high: float, gap: Fraction) -> bool:
+def expected_support(low, high, gap):
     points = 100 * gap
     if points >= 10:
         return low >= 10

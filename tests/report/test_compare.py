@@ -83,7 +83,7 @@ def test_compare_of_different_numbers_of_trials(tmp_path):
 SMALL = make_study(("stale-lockfiles", "tree-size-bytes"), trials=1)
 
 
-def real(folder, study=None, tasks=None, **more) -> str:
+def real(folder, study=None, tasks=None, **more):
     """A study as the stages measure and gather it; returns its table's path."""
     made = measure(folder, study or SMALL, **more)
     gather(replace(made, tasks=tasks(made, folder) if tasks else made.tasks))
@@ -91,7 +91,7 @@ def real(folder, study=None, tasks=None, **more) -> str:
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory) -> str:
+def base(tmp_path_factory):
     return real(tmp_path_factory.mktemp("base"))
 
 

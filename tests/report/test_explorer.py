@@ -113,7 +113,7 @@ def test_page_details_are_narrow_beyond_the_limit(monkeypatch):
     made = make_explorer(1, 2, 2, text="word " * 1_000)
     start = "word " * (NARROW * 3 // 4 // 5)
 
-    def shown() -> list[str]:
+    def shown():
         views = json.loads(page_details(made.frame, made.view))
         return [view["reply"]["head"] for view in views]
 

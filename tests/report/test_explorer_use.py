@@ -17,7 +17,7 @@ DIALOG = "document.getElementById('cell')"
 KEYS = "document.getElementById('keys')"
 
 
-def choose(page, field: str, value: str) -> str:
+def choose(page, field, value):
     """Set a filter as a user does, and return the count that is announced."""
     page.run(
         f"(() => {{ const f = document.getElementById({field!r}); f.value = {value!r}; f.dispatchEvent(new Event(f.type === 'search' ? 'input' : 'change')); }})()"

@@ -15,12 +15,12 @@ COUNT = "document.getElementById('count').textContent"
 TITLE = f"{DIALOG}.querySelector('h2').textContent"
 
 
-def fields(page) -> dict[str, str]:
+def fields(page):
     every = "[...document.querySelectorAll('input, select')]"
     return page.run(f"Object.fromEntries({every}.map((f) => [f.id, f.value]))")
 
 
-def click(page, name: str) -> None:
+def click(page, name):
     """Click the link or button in the dialog with this text."""
     every = f"[...{DIALOG}.querySelectorAll('a, button')]"
     page.run(f"{every}.find((e) => e.textContent.endsWith({name!r})).click()")
@@ -161,7 +161,7 @@ PAPER = f"""
 """
 
 
-def on_paper(page) -> dict:
+def on_paper(page):
     """What paper shows, in a browser that is set to dark."""
     dark = [{"name": "prefers-color-scheme", "value": "dark"}]
     page.call("Emulation.setEmulatedMedia", media="print", features=dark)

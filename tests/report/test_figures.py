@@ -25,21 +25,21 @@ def drawings(passes=None, models=("model-x",), tasks=None):
 
 
 @cache
-def usual() -> tuple:
+def usual():
     return drawings(models=("model-x", "b"))
 
 
-def nodes(svg: str, name: str, kind: str) -> list[dict[str, str]]:
+def nodes(svg, name, kind):
     """The attributes of the elements of a name and class."""
     found = ElementTree.fromstring(svg).iter(f"{SVG}{name}")
     return [node.attrib for node in found if kind in node.get("class", "").split()]
 
 
-def texts(svg: str) -> list[str]:
+def texts(svg):
     return ["".join(node.itertext()) for node in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
-def axis(svg: str) -> tuple[float, float, float]:
+def axis(svg):
     """The lowest tick's value and place, and the pixels of one unit."""
     ticks = {
         float(words.replace("−", "-")): float(node.attrib["x"])
@@ -73,7 +73,7 @@ def test_gaps_figure_draws_what_it_says():
     assert "0" in ticks and all(words[0] in "+−" for words in ticks if words != "0")
     low, at_low, scale = axis(svg)
 
-    def points(x: str | float) -> float:
+    def points(x):
         return low + (float(x) - at_low) / scale
 
     lines, diamonds = nodes(svg, "line", "interval"), nodes(svg, "path", "mark-1")

@@ -37,9 +37,9 @@ MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethro
 
 
 class Tags(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.tags: list[str] = []
+        self.tags = []
         self.words = ""
 
     def handle_starttag(self, tag, attrs):
@@ -49,7 +49,7 @@ class Tags(HTMLParser):
         self.words += data
 
 
-def parsed(markdown: str) -> Tags:
+def parsed(markdown) -> Tags:
     tags = Tags()
     tags.feed(MARKDOWN.render(markdown))
     return tags

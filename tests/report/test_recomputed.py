@@ -42,7 +42,7 @@ ROWS = {
 }
 
 
-def varied(frame, seed: int):
+def varied(frame, seed):
     """The frame with marks, costs and times that differ from run to run, some of them unknown."""
     rng = random.Random(seed)
     answered = frame["outcome"].notna()
@@ -84,11 +84,11 @@ class Runs(list):
     def of(self, **fixed) -> "Runs":
         return Runs(row for row in self if all(row[name] == text for name, text in fixed.items()))
 
-    def sum(self, name: str) -> float:
+    def sum(self, name):
         return sum(float(row[name] or 0) for row in self)
 
 
-def mark_of(row: dict, label: str) -> bool | None:
+def mark_of(row, label):
     """Whether a run passes by a definition; None if that is not known."""
     passed = {"True": True, "False": False}.get(row["passed"])
     lacks = row["failure_class"] == "missing-program"
@@ -108,7 +108,7 @@ def mark_of(row: dict, label: str) -> bool | None:
     return found
 
 
-def counts(runs: Runs, label, study, tasks) -> dict[str, dict[str, tuple[int, int]]]:
+def counts(runs: Runs, label, study, tasks):
     """Shell -> task -> passes and measured trials."""
     mark = label if callable(label) else lambda row: mark_of(row, label)
     found = {shell: {task: [0, 0] for task in tasks} for shell in (*study.shells, *DESIGN_SHELLS)}
@@ -123,7 +123,7 @@ def counts(runs: Runs, label, study, tasks) -> dict[str, dict[str, tuple[int, in
 class Gap:
     """The gap of two shells' counts, over the tasks with half of the trials in both."""
 
-    def __init__(self, found, trials: int, kept=None) -> None:
+    def __init__(self, found, trials, kept=None):
         pair = [found[shell] for shell in DESIGN_SHELLS]
         self.tasks = [
             t
@@ -144,24 +144,24 @@ class Gap:
                 not Fraction(1, 10) < rate < Fraction(9, 10) for rate in self.means
             )
 
-    def numbers(self) -> list[float]:
+    def numbers(self):
         """As a sentence has them: both rates, the gap and its interval."""
         return [100 * float(n) for n in (*self.means, self.gap)] + [*self.interval]
 
 
-def shell_of(title: str) -> str:
+def shell_of(title):
     return next(shell for shell, name in TITLES.items() if title.startswith(name))
 
 
-def numbers(text: str) -> list[float]:
+def numbers(text):
     return [value(found.replace(",", "")) for found in NUMBER.findall(text)]
 
 
-def same(text: str, expected, why=None, by: float = 0.0501) -> None:
+def same(text, expected, why=None, by=0.0501):
     assert numbers(text) == pytest.approx([float(each) for each in expected], abs=by), (why, text)
 
 
-def rows_below(text: str, start: str) -> list[list[str]]:
+def rows_below(text, start):
     """The rows of the first table after some words, its head first."""
     table = re.search(r"(?:^\|.*\n)+", text[text.index(start) :], re.M)[0].splitlines()
     return [
@@ -169,7 +169,7 @@ def rows_below(text: str, start: str) -> list[list[str]]:
     ]
 
 
-def power(spread: float, tasks: int, margin: float, near_edge: bool) -> list[float]:
+def power(spread, tasks, margin, near_edge):
     """By quantile of the sample's variance: how often margin less the half-width is above noise."""
     squares = spread**2 * stats.chi2.ppf((np.arange(200) + 0.5) / 200, tasks - 1)
     half = stats.t.ppf(0.975, tasks - 1) * np.sqrt(squares / (tasks - 1) / tasks)
@@ -187,18 +187,18 @@ def excludes(spread, tasks, near_edge):
     return fmean(max(0, 2 * share - 1) for share in power(spread, tasks, 0.05, near_edge))
 
 
-def is_smallest(size: int, share, spread, near_edge) -> bool:
+def is_smallest(size, share, spread, near_edge):
     return share(spread, size, near_edge) >= 0.8 and (
         size == 2 or share(spread, size - 1, near_edge) < 0.8
     )
 
 
-def clopper(seen: int, size: int) -> tuple[float, float]:
+def clopper(seen, size):
     found = stats.binomtest(seen, size).proportion_ci(0.95, "exact")
     return 100 * found.low, 100 * found.high
 
 
-def first_pass(trials: Runs, planned: int) -> float | None:
+def first_pass(trials: Runs, planned):
     """Seconds until the first pass; None if they are not known."""
     total = 0.0
     by_number = {int(row["trial"]): row for row in trials}
@@ -214,7 +214,7 @@ def first_pass(trials: Runs, planned: int) -> float | None:
     return 60.0
 
 
-def check_first_page(page: str, model: str, runs: Runs, gap: Gap, study, tasks) -> None:
+def check_first_page(page, model, runs: Runs, gap: Gap, study, tasks):
     part = page[page.index(f"Quiet wrong answers of {model}:") :].split("\n\n")[0].split("\n- ")
     known = lambda row: {"True": True, "False": False}.get(row["passed"])  # noqa: E731
     quiet = Gap(counts(runs, lambda row: row["quiet"] == "True", study, tasks), study.trials)
@@ -258,7 +258,7 @@ def check_first_page(page: str, model: str, runs: Runs, gap: Gap, study, tasks) 
     )
 
 
-def check_sensitivities(part: str, runs: Runs, gap: Gap, study, tasks, needs) -> None:
+def check_sensitivities(part, runs: Runs, gap: Gap, study, tasks, needs):
     for label, bash, pwsh, value_, interval, size, row in rows_below(part, "| a pass is")[1:]:
         found = Gap(counts(runs, label.split(":")[0], study, tasks), study.trials)
         assert int(size) == len(found.tasks), label
@@ -315,7 +315,7 @@ def check_sensitivities(part: str, runs: Runs, gap: Gap, study, tasks, needs) ->
     )
 
 
-def check_pass_k(page: str, model: str, runs: Runs, study, tasks) -> None:
+def check_pass_k(page, model, runs: Runs, study, tasks):
     if study.trials == 1:
         return
     found = counts(runs, "headline", study, tasks)
@@ -333,7 +333,7 @@ def check_pass_k(page: str, model: str, runs: Runs, study, tasks) -> None:
         same(row[-5], [100 * (both.count(kinds[1]) - both.count(kinds[2])) / len(both)])
 
 
-def check_times(page: str, names: tuple[str, str], runs: Runs, gap: Gap | None, study) -> None:
+def check_times(page, names, runs: Runs, gap: Gap | None, study):
     firsts = {
         shell: {
             task: first_pass(runs.of(shell=shell, task=task, status="measured"), study.trials)

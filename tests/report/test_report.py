@@ -1,7 +1,6 @@
 """The rendered text, in every state a study can be in."""
 
 import re
-from pathlib import Path
 
 import jinja2
 import pytest
@@ -40,9 +39,7 @@ PROVENANCE = Provenance(
 )  # fmt: skip
 
 
-def report(
-    tmp_path: Path, passes, study=None, tasks=TASKS, provenance=None, altered=None, **more
-) -> str:
+def report(tmp_path, passes, study=None, tasks=TASKS, provenance=None, altered=None, **more):
     """altered: takes a row and its number, and gives its other values."""
     study = study or make_study()
     rows = make_rows(study, tasks, passes, **more)
@@ -55,7 +52,7 @@ def report(
     return text
 
 
-def check_shape(text: str, folder: Path) -> None:
+def check_shape(text, folder):
     """What holds of every report: links to figures lead somewhere, tables are whole, nothing is left over."""
     assert text.startswith("# Agent Shell Fluency Eval")
     assert not re.search(r"\{[{%]|None|nan\b|Undefined|Fraction\(", text)
@@ -68,18 +65,18 @@ def check_shape(text: str, folder: Path) -> None:
     assert text.endswith("\n")
 
 
-def front(text: str) -> str:
+def front(text):
     """The page before the appendix."""
     return text.split("\n# Appendix\n")[0]
 
 
-def words(text: str) -> int:
+def words(text):
     """Words that a reader sees: no pictures, link targets or table rules."""
     shown = re.sub(r"!\[[^\]]*\]\([^)]*\)|\]\([^)]*\)", "", text)
     return sum(bool(re.search(r"\w", word)) for word in shown.split())
 
 
-def cells(table: str) -> list[list[str]]:
+def cells(table):
     """A Markdown table's cells, line by line."""
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
 
@@ -196,7 +193,7 @@ def test_report_of_an_empty_table(tmp_path):
 
 
 def test_report_marks_refusals(tmp_path):
-    def altered(row, number) -> dict:
+    def altered(row, number):
         kind = {1: "refusal", 2: "format"}.get(row.trial)
         if row.task != "task-01" or not kind:
             return {}
@@ -211,7 +208,7 @@ def test_report_marks_refusals(tmp_path):
 
 
 def test_report_counts_quiet_wrong_answers_by_shell(tmp_path):
-    def altered(row, number) -> dict:
+    def altered(row, number):
         fails = not row.passed and row.shell == "bash"
         return {"exit_ok": row.passed or fails, "quiet": fails and row.trial == 5}
 
@@ -311,7 +308,7 @@ def test_report_is_deterministic(tmp_path):
 def test_report_escapes_hostile_text(tmp_path, place):
     dirt = [HOSTILE[(place + i) % len(HOSTILE)] or "x" for i in range(4)]
 
-    def altered(row, number) -> dict:
+    def altered(row, number):
         names = ("command", "why", "commands", "model_echoed", "reason", "side_effects")
         more = {name: dirt[(row.trial + at) % 4] for at, name in enumerate(names)}
         more |= {"temperature_sent": dirt[1], "failure_class": None}

@@ -35,20 +35,19 @@ from tests.synthetic_tables import (
 )
 
 TASKS = make_tasks()
-Counts = list[tuple[int, tuple[int, int]]]
-"""So many tasks with these passes in Bash and PowerShell, of 5."""
-AHEAD: Counts = [(10, (1, 4)), (10, (1, 3))]
-BEHIND: Counts = [(10, (4, 1)), (10, (3, 1))]
-MILD: Counts = [(2, (0, 5)), (18, (3, 3))]
-EQUAL: Counts = [(8, (5, 5)), (8, (0, 0)), (2, (4, 5)), (2, (5, 4))]
-OPEN: Counts = [(2, (3, 1)), (18, (2, 2))]
-EIGHT: Counts = [(4, (0, 1)), (4, (4, 5)), (6, (5, 5)), (6, (0, 0))]
-FLOOR: Counts = [(20, (0, 0))]
-MISSING: Counts = [(6, (0, -1)), (3, (0, 1)), (11, (5, 5))]
+# So many tasks with these passes in Bash and PowerShell, of 5.
+AHEAD = [(10, (1, 4)), (10, (1, 3))]
+BEHIND = [(10, (4, 1)), (10, (3, 1))]
+MILD = [(2, (0, 5)), (18, (3, 3))]
+EQUAL = [(8, (5, 5)), (8, (0, 0)), (2, (4, 5)), (2, (5, 4))]
+OPEN = [(2, (3, 1)), (18, (2, 2))]
+EIGHT = [(4, (0, 1)), (4, (4, 5)), (6, (5, 5)), (6, (0, 0))]
+FLOOR = [(20, (0, 0))]
+MISSING = [(6, (0, -1)), (3, (0, 1)), (11, (5, 5))]
 """A negative count: that number of passes, and the first trial is missing."""
 
 
-def study_analysis(*models: Counts) -> Analysis:
+def study_analysis(*models) -> Analysis:
     """Models a, b, …, each with its counts."""
     names = "abcde"[: len(models)]
     study, by_model = make_study(names), {}
@@ -63,7 +62,7 @@ def study_analysis(*models: Counts) -> Analysis:
     return analyse(make_frame(study, TASKS, passes, asked_utc=None), study, TASKS)
 
 
-DECIDES: list[tuple[list[Counts], str]] = [
+DECIDES = [
     (
         [FLOOR, EQUAL],
         "b passed 58.0 % in Bash and 58.0 % in PowerShell (0.0 points, −4.3 to +4.3). Who is ahead is "
@@ -104,14 +103,14 @@ def test_result_rows_order_and_words():
     assert rows[0][1:3] == ["70.0 % (70/100)", "20.0 % (20/100)"]
 
 
-def changes(counts: Counts) -> str:
+def changes(counts):
     return " ".join(could_change(study_analysis(counts)).get("a", []))
 
 
 def test_could_change_names_definitions_of_a_pass():
     study = make_study()
 
-    def of(unix: bool = False, measured: bool = True) -> str:
+    def of(unix=False, measured=True):
         """PowerShell ahead by 20; its fourth pass needs Unix tools."""
         rows = make_rows(study, TASKS, from_counts({t.id: (3, 4) for t in TASKS}), asked_utc=None)
         for place, row in enumerate(rows):
@@ -155,7 +154,7 @@ def test_could_change_is_empty_where_nothing_could():
     assert could_change(study_analysis(FLOOR)) == {}
 
 
-def differences(analysis: Analysis) -> list[list[str]]:
+def differences(analysis: Analysis):
     (model,) = analysis.models
     return largest_gaps(model.contrasts[0], model.ends)
 
@@ -184,7 +183,7 @@ DEPARTED = ANNOUNCED.model_copy(update={"deviations": ["trials: 5 became 4", "a 
 OTHER_BUILD = Provenance(images=[IMAGE])
 
 
-def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS, **more) -> str:
+def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS, **more):
     return " ".join(study_sentences(analysis, view_of(make_study("a", **more), tasks, provenance)))
 
 

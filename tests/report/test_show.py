@@ -21,12 +21,12 @@ CELL = Cell("qwen-0.5b", "bash", "stale-lockfiles-0", 1)
 class Terminal(io.StringIO):
     """A stream that says it is a terminal."""
 
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
 @pytest.fixture(autouse=True)
-def a_capable_terminal(monkeypatch) -> None:
+def a_capable_terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
@@ -46,7 +46,7 @@ def results(tmp_path):
     return to_folder
 
 
-def printed(cell, folder, stream=None, *, full: bool = False) -> str:
+def printed(cell, folder, stream=None, *, full=False):
     with redirect_stdout(stream or io.StringIO()) as shown:
         show(cell, folder, full=full)
     return shown.getvalue()

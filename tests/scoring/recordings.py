@@ -36,15 +36,13 @@ class Recorded(NamedTuple):
         return judge(self.task, self.result, self.expected, left)
 
 
-def result(stdout: bytes | str = b"", exit_code: int | None = 0, stderr="", **fields) -> Result:
+def result(stdout=b"", exit_code=0, stderr="", **fields) -> Result:
     raw = stdout.encode() if isinstance(stdout, str) else stdout
     streams = {"stdout": Stream.of(raw), "stderr": Stream.of(stderr.encode())}
     return Result(exit_code=exit_code, **streams, **{"wall_s": 0.2} | fields)
 
 
-def task_with(
-    content: str, line: str | None = r"^\S.*$", lines: str = "at-least-one", **structure: Any
-) -> Task:
+def task_with(content, line=r"^\S.*$", lines="at-least-one", **structure) -> Task:
     """A task that is nothing but its checks."""
     about = {"id": "made-up", "category": "file-inspection", "fixture": "none", "fairness": "none"}
     about |= {"provenance": "written", "provenance_note": "for a test"}
@@ -55,7 +53,7 @@ def task_with(
     return Task(structure=structure, content=content, **about)
 
 
-def read_lines(name: str) -> list[dict]:
+def read_lines(name):
     return [json.loads(line) for line in (DATA / name).read_text().splitlines()]
 
 
@@ -77,5 +75,5 @@ def recorded() -> list[Recorded]:
     return found
 
 
-def _stream(kept: str | dict[str, Any]) -> Stream:
+def _stream(kept) -> Stream:
     return Stream.of(kept.encode()) if isinstance(kept, str) else Stream(**kept)

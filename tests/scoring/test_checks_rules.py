@@ -272,7 +272,7 @@ TEXT = st.text(alphabet=st.sampled_from("ab0 \t\r\n\x1b[]31;mK\x07\\/.\ufeffé")
 COLOURS = st.sampled_from(["\x1b[0m", "\x1b[1;32m", "\x1b[38;5;9m", "\x1b[K", ""])
 
 
-def through(text: str) -> list[str]:
+def through(text):
     return checks.output_lines(checks.clean(text.encode()))
 
 

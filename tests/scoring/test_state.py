@@ -29,11 +29,11 @@ EDITS = {
 ONE, TWO = (blob_name(b"%d\n" % number) for number in (1, 2))
 
 
-def bytes_(data: bytes) -> dict[str, str]:
+def bytes_(data):
     return {"sha256": sha256(data)}
 
 
-def file(data: bytes, mode: int = 0o644) -> Left:
+def file(data, mode=0o644) -> Left:
     return Left("file", mode, None, None, data)
 
 
@@ -84,7 +84,7 @@ def test_differences_of_hostile_contents(form, data):
     assert len(differences({"f": {form: [["right"]]}}, tree_left({}, (), changed), changed)) == 1
 
 
-def state(data: bytes) -> PathState:
+def state(data) -> PathState:
     return PathState(
         path="a/b.json", kind="file", mode=0o644, sha256=sha256(data), content=Stream.of(data)
     )
@@ -101,7 +101,7 @@ def test_judge_needs_the_state():
         assert differences_in(WORLD, result("x", state=found), wanted) == said
 
 
-def gone(path: str) -> PathState:
+def gone(path) -> PathState:
     return PathState(path=path, kind="absent")
 
 

@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,7 @@ BLOCK = re.compile(r'^```(\w+)(?: title="(\S+)")?\n(.*?)^```$', re.M | re.S)
 NAME, SNAPSHOT = "shared-env-keys", "timeout-files"
 
 
-def follow(folder: Path, run: str) -> str:
+def follow(folder, run):
     """Write each named block of the page to its file, run the blocks of this kind; what they print."""
     printed = ""
     for kind, name, text in BLOCK.findall(PAGE):
@@ -36,7 +35,7 @@ def follow(folder: Path, run: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def followed(tmp_path_factory):
     """A folder in which every named code block of the page was written to its file."""
     folder = tmp_path_factory.mktemp("page")
     follow(folder, "")
@@ -106,7 +105,7 @@ def test_unknown_task_hints_at_private_ones_unless_they_are_named(tmp_path, monk
 
 
 @pytest.fixture
-def snapshot(followed, tmp_path) -> Path:
+def snapshot(followed, tmp_path):
     """A snapshot task of the page's text, with other files."""
     folder = tmp_path / SNAPSHOT
     shutil.copytree(followed / "tasks" / SNAPSHOT, folder)

@@ -16,7 +16,6 @@ from fluency.core.tasks import load_tasks
 from tests.scoring.recordings import DATA, read_lines, recorded
 
 TASKS = load_tasks(PILOT)
-SIXTY = load_tasks("full-60")
 PINNED = json.loads((DATA / "pilot.json").read_text())
 """Hashes of the twenty's texts and worlds, and their answers; only a new version changes them."""
 PROMPTS = {
@@ -83,7 +82,7 @@ def test_hidden_files_do_not_decide_where_the_prompt_is_silent(seed):
             continue
         world, processes = planned(task, seed)
 
-        def shown(path: str, prompt: str = task.prompt) -> bool:
+        def shown(path, prompt=task.prompt):
             names = path.removeprefix(".git/").split("/")  # git itself reads its folder
             return not any(name[0] == "." and name not in prompt for name in names)
 

@@ -20,7 +20,7 @@ WITHOUT = {
 """The references of these tasks have no part that a fault can change."""
 
 
-def made(command: str, shell: str = "bash") -> set[tuple[str, str]]:
+def made(command, shell="bash"):
     return {(operator, mutant) for mutant, operator in tool.mutants(command, shell).items()}
 
 

@@ -34,7 +34,7 @@ REFERENCES = [
 ]
 
 
-def findings(shell: str, changes: dict | None = None) -> list[ProbeResult]:
+def findings(shell, changes=None) -> list[ProbeResult]:
     """A sound task: references pass, all else fails. `changes`: (kind, seed, condition) -> verdict."""
     given = (TASK, [shell], (11, 24))
     probes = [*every_world_probes(*given, 20), *probing.must_fail_probes(*given)]
@@ -46,7 +46,7 @@ def findings(shell: str, changes: dict | None = None) -> list[ProbeResult]:
     return found
 
 
-def summary(shell: str, found: list[ProbeResult]) -> ValidationReport:
+def summary(shell, found: list[ProbeResult]) -> ValidationReport:
     report = ValidationReport()
     validating.add_row(report, TASK.id, shell, found)
     return report
@@ -154,7 +154,7 @@ class Printing:
 
     parallel = 1
 
-    def __init__(self, lost: int = 0, *, raises: bool = False, digest: str = "0") -> None:
+    def __init__(self, lost=0, *, raises=False, digest="0"):
         self.images = {"bash": SimpleNamespace(content_sha256=digest * 64, shells={"bash": "5"})}
         self.ran, self.lost, self.raises = [], lost, raises
 

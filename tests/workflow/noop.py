@@ -1,7 +1,5 @@
 """A project whose sandbox runs nothing, so that the rest of a job's time is the harness's own."""
 
-from pathlib import Path
-
 from fluency.common.paths import ROOT
 from fluency.core.records import ImageInfo, Result, Stream
 from fluency.core.shells import SHELLS
@@ -23,17 +21,17 @@ class NoSandbox:
         ),
     )
 
-    def __init__(self, *_: object, **__: object) -> None:
+    def __init__(self, *_, **__) -> None:
         self.engine: dict[str, object] = {}
 
     def run(self, _: Invocation) -> Result:
         return Result(exit_code=0, stdout=Stream.of(b""), stderr=Stream.of(b""), wall_s=0.0)
 
-    def why_missing(self, _: str) -> None:
+    def why_missing(self, _) -> None:
         """It has every shell."""
 
 
-def noop_project(root: Path, models: list[dict[str, object]], cells: int) -> Project:
+def noop_project(root, models, cells) -> Project:
     """A project of `cells` cells a model, of tasks without processes, since none are started."""
     project = Project.make(root, models=models)
     static = [task.id for task in load_tasks() if not task.needs]
@@ -44,7 +42,7 @@ def noop_project(root: Path, models: list[dict[str, object]], cells: int) -> Pro
     return project
 
 
-def noop_run(project: Project, target: str) -> list[str]:
+def noop_run(project: Project, target) -> list[str]:
     """The command line of a run with the sandbox that runs nothing."""
     return project.command(
         "--snakefile", "tests/workflow/noop.smk", "--workflow-profile", "profiles/default", target

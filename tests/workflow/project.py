@@ -32,23 +32,23 @@ def bank() -> list[Task]:
     return load_tasks()
 
 
-def reference_answer(prompt: str) -> str:
+def reference_answer(prompt) -> str:
     """What a flawless model answers: the task's first reference in the prompt's shell."""
     shell = next(shell for shell, known in SHELLS.items() if known.prompt_line in prompt)
     return next(task.references[shell][0] for task in bank() if task.prompt.strip() in prompt)
 
 
-def model(url: str, alias: str = "good", **over: object) -> dict[str, object]:
+def model(url, alias="good", **over) -> dict[str, object]:
     entry = {"alias": alias, "id": f"fake-{alias}", "base_url": url, "key_required": False}
     return entry | {"temperature": 0.7, "max_tokens": 256, "requests_per_minute": 100_000} | over
 
 
 class Project:
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root) -> None:
         self.root = root
 
     @classmethod
-    def make(cls, root: Path, **config: object) -> "Project":
+    def make(cls, root, **config) -> "Project":
         """A fresh copy, `config/test.yaml` with the keys; PowerShell's answers run once."""
         root.mkdir(parents=True)
         for part in PARTS:
@@ -64,36 +64,34 @@ class Project:
         project.configure(**short | config)
         return project
 
-    def clone(self, root: Path) -> "Project":
+    def clone(self, root) -> "Project":
         """A copy of everything, results and Snakemake's memory included."""
         shutil.copytree(self.root, root, symlinks=True)
         return Project(root)
 
-    def configure(self, **keys: object) -> None:
+    def configure(self, **keys) -> None:
         file = self.root / "config/test.yaml"
         old = yaml.safe_load(file.read_text()) if file.exists() else {}
         file.write_text(yaml.safe_dump(old | keys))
 
-    def edit(self, name: str, old: str, new: str) -> None:
+    def edit(self, name, old, new) -> None:
         file = self.root / name
         text = file.read_text()
         assert old in text, f"{old!r} is not in {name}"
         file.write_text(text.replace(old, new, 1))
 
-    def command(self, *arguments: str) -> list[str]:
+    def command(self, *arguments) -> list[str]:
         return [sys.executable, "-m", "snakemake", "--configfile", "config/test.yaml", *arguments]
 
-    def run_command(self, *arguments: str) -> list[str]:
+    def run_command(self, *arguments) -> list[str]:
         """The command line of `fluency run` for the test's study."""
         return [*FLUENCY, "run", "--configfile", "config/test.yaml", *arguments]
 
-    def environ(self, **extra: str) -> dict[str, str]:
+    def environ(self, **extra) -> dict[str, str]:
         clean = {name: os.environ[name] for name in os.environ if not name.startswith("ANTHROPIC")}
         return clean | {"PYTHONPATH": str(self.root / "scripts")} | extra
 
-    def snakemake(
-        self, *arguments: str, code: int | None = 0, **env: str
-    ) -> subprocess.CompletedProcess[str]:
+    def snakemake(self, *arguments, code=0, **env) -> subprocess.CompletedProcess[str]:
         """Run Snakemake to its end; its exit code must be `code` unless that is None."""
         return self.run(self.command(*arguments), code, env)
 
@@ -130,5 +128,5 @@ class Project:
             said[rule] = {reason: int(count) for count, reason in REASON.findall(reasons)}
         return said
 
-    def records(self, stage: str) -> list[Path]:
+    def records(self, stage) -> list[Path]:
         return sorted((self.root / "results" / stage).rglob("*.json"))

@@ -45,7 +45,7 @@ PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
 """
 
 
-def why_not() -> str | None:
+def why_not():
     """Why no cluster can be had here; None once its programs are there."""
     if SYSTEM.is_symlink() and "pytest" in str(SYSTEM.readlink()):
         SYSTEM.unlink()  # of a test run that was killed
@@ -59,12 +59,12 @@ def why_not() -> str | None:
 class Cluster:
     """The running daemons; `environ` is what Slurm's commands need to find them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self._folder = folder
         self.environ = {"SLURM_CONF": str(folder / "slurm.conf")}
-        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self._daemons = {}
 
-    def start(self) -> None:
+    def start(self):
         """munged, slurmctld and a slurmd for each node, until all nodes are idle."""
         host, ports = socket.gethostname().partition(".")[0], _free_ports(3)
         names = dict(zip(("port", "first", "second"), ports, strict=True))
@@ -80,7 +80,7 @@ class Cluster:
             self._start(node, "slurmd", "-D", "-N", node)
         wait_for(lambda: self.asked("sinfo", "-h", "-o", "%T %D") == "idle 2", 60)
 
-    def _munge(self) -> list[str]:
+    def _munge(self):
         key = self._folder / "munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o600)
@@ -88,7 +88,7 @@ class Cluster:
         named = (f"--{option}={self._folder}/munge.{end}" for option, end in files.items())
         return [f"--key-file={key}", *named]
 
-    def kill_node(self, node: str) -> None:
+    def kill_node(self, node):
         """End a node as a power failure would: its daemon, and every process of its jobs."""
         daemon = self._daemons.pop(node)
         jobs = list(self.processes_on(node))
@@ -97,10 +97,10 @@ class Cluster:
                 os.kill(process, signal.SIGKILL)
         daemon.wait()
 
-    def revive_node(self, node: str) -> None:
+    def revive_node(self, node):
         self._start(node, "slurmd", "-D", "-N", node)
 
-    def processes_on(self, node: str) -> dict[int, bytes]:
+    def processes_on(self, node):
         """Process id -> environment of the jobs on a node."""
         found = {}
         for folder in Path("/proc").glob("[0-9]*"):
@@ -110,7 +110,7 @@ class Cluster:
                     found[int(folder.name)] = environ
         return found
 
-    def stop(self) -> None:
+    def stop(self):
         with contextlib.suppress(OSError):
             self.asked("scancel", "--state=RUNNING")
         for name in reversed(list(self._daemons)):
@@ -123,19 +123,19 @@ class Cluster:
                 daemon.wait()
         SYSTEM.unlink(missing_ok=True)
 
-    def _start(self, name: str, *command: str) -> None:
+    def _start(self, name, *command):
         with (self._folder / f"{name}.out").open("wb") as out:
             pipes = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": out}
             environ = os.environ | self.environ
             self._daemons[name] = subprocess.Popen(command, env=environ, **pipes)
 
-    def asked(self, *command: str) -> str:
+    def asked(self, *command):
         pipes = {"capture_output": True, "text": True}
         done = subprocess.run(command, env=os.environ | self.environ, check=False, **pipes)
         return done.stdout.strip()
 
 
-def _watcher(process: int) -> int | None:
+def _watcher(process):
     """The slurmstepd above a job's process, if that is its parent."""
     with contextlib.suppress(OSError):
         stat = Path(f"/proc/{process}/stat").read_text()
@@ -145,7 +145,7 @@ def _watcher(process: int) -> int | None:
     return None
 
 
-def _free_ports(count: int) -> list[int]:
+def _free_ports(count):
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:

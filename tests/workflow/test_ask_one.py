@@ -15,7 +15,7 @@ from tests.workflow.project import model
 def ask_one(tmp_path):
     with Endpoint(lambda prompt: "I run:\n```bash\nls -la\n```") as endpoint:
 
-        def ask(alias: str, turns: int = 1, **over: object) -> int:
+        def ask(alias, turns=1, **over):
             file = tmp_path / "study.yaml"
             file.write_text(
                 yaml.safe_dump({"models": [model(endpoint.url, **over)], "turns": turns})

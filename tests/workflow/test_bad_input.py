@@ -17,7 +17,7 @@ PRICE = {"input_usd_per_mtok": 5, "output_usd_per_mtok": 25, "dated": "2026-09-3
 PAID = {"key_required": True, "price": PRICE}
 
 
-def explained(done: subprocess.CompletedProcess[str], *words: str) -> None:
+def explained(done, *words):
     """Exit code 2, the words, a hint, and no traceback."""
     assert done.returncode == 2, done.stderr
     assert all(word in done.stderr for word in (*words, "Hint:")), done.stderr
@@ -25,7 +25,7 @@ def explained(done: subprocess.CompletedProcess[str], *words: str) -> None:
 
 
 @pytest.fixture
-def fresh(flawless, tmp_path) -> Project:
+def fresh(flawless, tmp_path):
     flawless.requests.clear()
     return Project.make(tmp_path / "project", models=[model(flawless.url)])
 

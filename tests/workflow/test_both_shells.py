@@ -22,7 +22,7 @@ TASKS = [TRAP, *(task.id for task in load_tasks(PILOT) if task.id != TRAP)][:4]
 ALIAS = "(ls crates/vox-corpus -Recurse -File -Force | Measure-Object Length -Sum).Sum"
 
 
-def answer(prompt: str) -> str:
+def answer(prompt):
     """The reference; once a command that is right only with Windows' aliases."""
     if SHELLS["pwsh"].prompt_line in prompt and "vox-corpus" in prompt:
         return ALIAS
@@ -30,7 +30,7 @@ def answer(prompt: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def measured(sandbox, tmp_path_factory) -> Project:
+def measured(sandbox, tmp_path_factory):
     if why := sandbox.why_missing(NAME):
         pytest.skip(why)
     with Endpoint(answer) as endpoint:

@@ -7,14 +7,14 @@ import pytest
 from fluency.core.records import read_control
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.report.sentences import unexpected_controls
-from tests.workflow.project import TASKS, Project
+from tests.workflow.project import TASKS
 
 pytestmark = pytest.mark.engine
 SHELL = "bash"
 
 
 @pytest.fixture(scope="module")
-def controlled(finished, tmp_path_factory) -> Project:
+def controlled(finished, tmp_path_factory):
     project = finished.clone(tmp_path_factory.mktemp("controlled") / "project")
     project.configure(control=True)
     project.snakemake()

@@ -29,12 +29,12 @@ def expected(world, processes):
 """
 
 
-def sleeping() -> bool:
+def sleeping():
     """Whether the command of the test runs in any container."""
     return any(one.info["cmdline"] == ["sleep", "4711"] for one in psutil.process_iter(["cmdline"]))
 
 
-def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tuple[float, str]:
+def ended(project: Project, number, at_stage, **env):
     """Send a signal to a run when it is at a stage; the seconds to its end, and its output."""
     start = {"cwd": project.root, "env": project.environ(**env), "start_new_session": True}
     # A run that `nohup` started ignores the end of its terminal, and so would its children.
@@ -75,7 +75,7 @@ def test_run_killed_leaves_nothing_that_asks(sandbox, tmp_path):
         assert len(endpoint.requests) == 1
 
 
-def in_session(leader: int) -> list[int]:
+def in_session(leader):
     """The processes of a session that have not ended."""
     found = []
     for process in psutil.process_iter(["pid", "status"]):

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 import yaml
@@ -24,7 +23,7 @@ RIGHT = (
 )
 
 
-def answer(prompt: str) -> str:
+def answer(prompt):
     """A reference in Bash; in Lua one right answer, and one of each kind of wrong one."""
     if ENTRY["prompt_line"] not in prompt:
         return reference_answer(prompt)
@@ -32,7 +31,7 @@ def answer(prompt: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def followed(engine, tmp_path_factory) -> Iterator[Project]:
+def followed(engine, tmp_path_factory):
     folder = tmp_path_factory.mktemp("own")
     (folder / "languages").mkdir()
     (folder / "languages" / "lua.yaml").write_text(TEXT, encoding="utf-8")

@@ -25,16 +25,14 @@ OPUS = {"alias": "opus", "id": "claude-opus-4-7", "requests_per_minute": 45}
 
 
 @pytest.fixture
-def store(tmp_path) -> AnswerStore:
+def store(tmp_path):
     return AnswerStore(tmp_path / "answers")
 
 
-def agree(
-    study: Study, store, *, terminal: bool = True, answer: str = "yes"
-) -> tuple[bool, list[str]]:
-    asked: list[str] = []
+def agree(study: Study, store, *, terminal=True, answer="yes"):
+    asked = []
 
-    def ask(question: str) -> str:
+    def ask(question):
         asked.append(question)
         return answer
 
@@ -113,7 +111,7 @@ def test_earlier_answer_without_usage_counts_at_its_most_in_the_next_run(
     second.close()
 
 
-def task_with(folder, answer: str):
+def task_with(folder, answer):
     shutil.copytree(ROOT / "tasks/tree-size-bytes", folder / "tree-size-bytes")
     (folder / "tree-size-bytes/answer.py").write_text(answer)
     return load_task(folder / "tree-size-bytes")

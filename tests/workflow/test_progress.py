@@ -34,18 +34,18 @@ from fluency.workflow.progress import (
 SGR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def record(msg: str | None = None, level: int = logging.INFO, **extra) -> logging.LogRecord:
+def record(msg=None, level=logging.INFO, **extra):
     made = logging.LogRecord("snakemake", level, "", 0, msg, (), None)
     made.__dict__.update(extra)
     return made
 
 
-def job(reporter: ProgressReporter, number: int, rule: str) -> None:
+def job(reporter: ProgressReporter, number, rule):
     reporter.handle(record(event="job_info", jobid=number, rule_name=rule))
     reporter.handle(record(event="job_finished", job_id=number))
 
 
-def planned(reporter: ProgressReporter, **stats: int) -> None:
+def planned(reporter: ProgressReporter, **stats):
     reporter.handle(record(event="run_info", stats=stats))
 
 
@@ -56,7 +56,7 @@ def heard():
     return SimpleNamespace(reporter=reporter, clock=clock, text=stream.getvalue)
 
 
-def study(reporter: ProgressReporter, cells=(), spending=str) -> None:
+def study(reporter: ProgressReporter, cells=(), spending=str):
     reporter.handle(record(event="study", cells=cells, spending=spending))
 
 
@@ -96,7 +96,7 @@ def test_a_resumed_run_counts_on_from_what_the_study_has(heard, monkeypatch, tmp
     assert counts == [("answers", "6/10"), ("executions", "5/10"), ("scores", "0/10")]
 
 
-def fail(reporter: ProgressReporter, failure: Exception) -> None:
+def fail(reporter: ProgressReporter, failure):
     """What the reporter gets of a failed action: the failure, then Snakemake's text of it."""
     reporter.handle(record(str(failure), logging.ERROR, event="failure", failure=failure))
     text = f'RuleException:\n{failure!r} in file "/x/Snakefile", line 14'
@@ -135,7 +135,7 @@ def test_snakemake_passes_events_and_the_end_to_the_display(tmp_path):
     assert "\n1 job failed; what was measured is kept" in done.stderr
 
 
-def written_to(leader: int):
+def written_to(leader):
     """All that was written to a terminal whose other end is closed, in pieces."""
     with os.fdopen(leader, "rb", buffering=0) as stream, suppress(OSError):
         while piece := stream.read(65536):

@@ -23,7 +23,7 @@ from tests.workflow.project import model
 OWN, OTHER = NAMES[1], NAMES[0]
 HEAD = {"gather", "report"}
 URL = "http://127.0.0.1:9"
-CONFIG: dict[str, Any] = {"study": "test", "trials": 1, "tasks": NAMES}
+CONFIG = {"study": "test", "trials": 1, "tasks": NAMES}
 
 
 @dataclass
@@ -34,17 +34,17 @@ class Loaded:
     config: dict[str, Any] = field(default_factory=lambda: CONFIG | {"models": [model(URL)]})
     comment: str = ""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         for name in NAMES:
             shutil.copytree(TASKS / name, self.folder / "tasks" / name)
 
-    def edit(self, name: str, old: str, new: str) -> None:
+    def edit(self, name, old, new):
         file = self.folder / "tasks" / OWN / name
         text = file.read_text()
         assert old in text
         file.write_text(text.replace(old, new, 1))
 
-    def keys(self) -> dict[str, set[str]]:
+    def keys(self):
         """Rule, or rule and task -> the params of its jobs."""
         file = self.folder / "test.yaml"
         file.write_text(self.comment + yaml.safe_dump(self.config, sort_keys=False))
@@ -61,65 +61,65 @@ class Loaded:
         return found
 
 
-def of_both(*rules: str) -> set[str]:
+def of_both(*rules):
     return {f"{rule} {task}" for rule in rules for task in NAMES}
 
 
-def config(**keys: Any) -> Callable[[Loaded, Any], None]:
+def config(**keys) -> Callable[[Loaded, Any], None]:
     return lambda loaded, monkeypatch: loaded.config.update(keys)
 
 
-def task(name: str, old: str, new: str) -> Callable[[Loaded, Any], None]:
+def task(name, old, new) -> Callable[[Loaded, Any], None]:
     return lambda loaded, monkeypatch: loaded.edit(name, old, new)
 
 
-def comment(loaded: Loaded, monkeypatch: Any) -> None:
+def comment(loaded: Loaded, monkeypatch):
     loaded.comment = "# The same keys.\n"
     loaded.config = dict(reversed(loaded.config.items()))
 
 
-def registered(loaded: Loaded, monkeypatch: Any) -> None:
+def registered(loaded: Loaded, monkeypatch):
     path = preregister(loaded.study, loaded.tasks, "which", loaded.folder)
     loaded.config["preregistration"] = str(path)
 
 
-def content(loaded: Loaded, monkeypatch: Any) -> None:
+def content(loaded: Loaded, monkeypatch):
     monkeypatch.setattr(rerun_keys, "content_sha256", lambda *_: "f" * 64)
 
 
-def seccomp(loaded: Loaded, monkeypatch: Any) -> None:
+def seccomp(loaded: Loaded, monkeypatch):
     monkeypatch.setattr(isolation, "profile", lambda: "{}")
 
 
-def masked(loaded: Loaded, monkeypatch: Any) -> None:
+def masked(loaded: Loaded, monkeypatch):
     monkeypatch.setattr(isolation, "MASKED", ["/proc/keys"])
 
 
-def argv(loaded: Loaded, monkeypatch: Any, name: str = "bash") -> None:
+def argv(loaded: Loaded, monkeypatch, name="bash"):
     program, *options = SHELLS[name].argv
     entry = SHELLS[name].model_copy(update={"argv": [program, "-x", *options]})
     monkeypatch.setitem(SHELLS, name, entry)
 
 
-def other_argv(loaded: Loaded, monkeypatch: Any) -> None:
+def other_argv(loaded: Loaded, monkeypatch):
     argv(loaded, monkeypatch, "pwsh")
 
 
-def given_archive(loaded: Loaded, monkeypatch: Any) -> None:
+def given_archive(loaded: Loaded, monkeypatch):
     monkeypatch.setattr(archives, "_keep", lambda *_: "f" * 64)
     monkeypatch.setenv("POWERSHELL_ARCHIVE", "another")
 
 
-def third_shell(loaded: Loaded, monkeypatch: Any) -> None:
+def third_shell(loaded: Loaded, monkeypatch):
     monkeypatch.setitem(SHELLS, "zsh", SHELLS["bash"].model_copy(update={"name": "zsh"}))
 
 
-def says(loaded: Loaded, monkeypatch: Any) -> None:
+def says(loaded: Loaded, monkeypatch):
     entry = SHELLS["bash"].model_copy(update={"missing_command": "^(.+): unknown$"})
     monkeypatch.setitem(SHELLS, "bash", entry)
 
 
-def code(*stages: str) -> Callable[[Loaded, Any], None]:
+def code(*stages) -> Callable[[Loaded, Any], None]:
     real = rerun_keys.code_sha256
     return lambda loaded, monkeypatch: monkeypatch.setattr(
         rerun_keys, "code_sha256", lambda stage: "f" * 64 if stage in stages else real(stage)

@@ -4,7 +4,6 @@ import base64
 import os
 import re
 import shutil
-from collections.abc import Iterator
 
 import pytest
 
@@ -18,7 +17,7 @@ PROMPT = ("Print a single integer, digits only.", "Print one integer.")
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory) -> Iterator[Project]:
+def measured(tmp_path_factory):
     """A finished study of four cells whose sandbox runs nothing."""
     with Endpoint(lambda prompt: "true") as endpoint:
         folder = tmp_path_factory.mktemp("plan") / "project"
@@ -28,7 +27,7 @@ def measured(tmp_path_factory) -> Iterator[Project]:
         yield project
 
 
-def damage(project: Project) -> None:
+def damage(project: Project):
     """Every file touched, a score deleted, and a score's job killed."""
     for path in project.root.rglob("*"):
         if path.is_file() and ".snakemake" not in path.parts:
@@ -39,13 +38,13 @@ def damage(project: Project) -> None:
     (project.root / ".snakemake/incomplete" / record).write_text('{"external_jobid": null}')
 
 
-def lose_records(project: Project) -> None:
+def lose_records(project: Project):
     """Nothing says any more by which checks, limits and code the results were made."""
     shutil.rmtree(project.root / ".snakemake")
     project.edit(f"tasks/{TASK}/task.yaml", *PROMPT)
 
 
-def change_check_and_trials(project: Project) -> None:
+def change_check_and_trials(project: Project):
     project.edit(f"tasks/{TASK}/task.yaml", "lines: exactly-one", "lines: at-least-one")
     project.configure(trials=3)
 

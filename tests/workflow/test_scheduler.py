@@ -33,7 +33,7 @@ def test_waiting_for_answers_polls_no_jobs(tmp_path):
 class Job:
     input = ()
 
-    def __init__(self, priority: int, resources: dict[str, int]) -> None:
+    def __init__(self, priority, resources):
         self.priority = priority
         self.scheduler_resources = resources
 

@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,7 +32,7 @@ Executor.next_seconds_between_status_checks = property(lambda self: 2, lambda se
 
 
 @pytest.fixture(scope="module")
-def plugins() -> None:
+def plugins():
     """Snakemake's executors for clusters, in this environment."""
     pipes = {"capture_output": True, "text": True}
     made = subprocess.run(["make", "-s", ".venv/.cluster"], cwd=ROOT, check=False, **pipes)
@@ -41,7 +40,7 @@ def plugins() -> None:
 
 
 @pytest.fixture(scope="module")
-def cluster(sandbox, tmp_path_factory) -> Iterator[slurm.Cluster]:
+def cluster(sandbox, tmp_path_factory):
     if why := slurm.why_not():
         pytest.skip(why)
     made = slurm.Cluster(tmp_path_factory.mktemp("slurm"))
@@ -52,14 +51,14 @@ def cluster(sandbox, tmp_path_factory) -> Iterator[slurm.Cluster]:
         made.stop()
 
 
-def slow_in_bash(prompt: str) -> str:
+def slow_in_bash(prompt):
     """The reference, but late enough for a node to die before it."""
     late = "" if "PowerShell" in prompt else "sleep 1; "
     return f"{late}{reference_answer(prompt)}"
 
 
 @pytest.fixture(scope="module")
-def small(sandbox, tmp_path_factory) -> Iterator[Project]:
+def small(sandbox, tmp_path_factory):
     """A study of four conversations in two slices a turn, finished on this machine."""
     with Endpoint(slow_in_bash, new_each_turn=True) as endpoint:
         folder = tmp_path_factory.mktemp("small") / "project"
@@ -74,21 +73,21 @@ def small(sandbox, tmp_path_factory) -> Iterator[Project]:
         yield project
 
 
-def on_slurm(project: Project, cluster: slurm.Cluster, **environ: str) -> subprocess.Popen[str]:
+def on_slurm(project: Project, cluster: slurm.Cluster, **environ):
     environ = project.environ(ANTHROPIC_API_KEY=KEY, **cluster.environ, **environ)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     command = project.run_command("--on", "slurm")
     return subprocess.Popen(command, cwd=project.root, env=environ, **pipes)
 
 
-def measured(project: Project) -> list[dict[str, str]]:
+def measured(project: Project):
     """The rows of the table without times and the machine."""
     table = project.root / "results/test/cells.csv"
     rows = csv.DictReader(table.read_text().splitlines())
     return [{k: v for k, v in row.items() if not k.startswith(OF_A_MACHINE)} for row in rows]
 
 
-def in_the_middle(project: Project) -> Path | None:
+def in_the_middle(project: Project):
     """A slice of which some scores are there, and not all."""
     for part in (project.root / ".cache/slices").glob("*.txt"):
         scores = [project.root / name for name in part.read_text().split()]
@@ -97,7 +96,7 @@ def in_the_middle(project: Project) -> Path | None:
     return None
 
 
-def node_of(cluster: slurm.Cluster, part: Path) -> str:
+def node_of(cluster: slurm.Cluster, part):
     """The node that works on a slice."""
     for node in slurm.NODES:
         for process in cluster.processes_on(node):

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -44,7 +43,7 @@ UNSOLVED = "log-errors-by-hour"
 END = {"gather": 1, "report": 1}
 
 
-def answer(prompt: str) -> str:
+def answer(prompt):
     """A reference in each shell; for zsh, the third task gets a program that is not there."""
     if LINE not in prompt:
         return reference_answer(prompt)
@@ -53,7 +52,7 @@ def answer(prompt: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def studied(engine, tmp_path_factory) -> Iterator[Project]:
+def studied(engine, tmp_path_factory):
     """A study of two shells, then of three; the third's image is removed afterwards."""
     project = Project.make(tmp_path_factory.mktemp("third") / "project")
     try:

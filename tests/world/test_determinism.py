@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tarfile
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -78,7 +77,7 @@ def test_rng_has_pinned_draws():
 
 
 def test_route_rules_are_in_world_hash_and_read_back():
-    def world(**rules: Any) -> World:
+    def world(**rules) -> World:
         builder = Builder(build_world(24), "test")
         names = ("X-First", "ETag") if rules.pop("ordered", False) else ("ETag", "X-First")
         builder.route("/made", 200, dict.fromkeys(names, "1"), b"\xff", **rules)

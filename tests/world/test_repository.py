@@ -16,7 +16,7 @@ HASH = "a5107689e91c4f4bc326567f480b03df8c98653670ebc1fbc9f6a5317242cecf"
 ADA = "Ada Lind <ada@vox.example>"
 
 
-def seeded(seed: int = 11) -> World:
+def seeded(seed=11) -> World:
     builder = Builder(build_world(seed), "repository")
     files = dict(builder.files)
     commits = [
@@ -42,7 +42,7 @@ def test_git_takes_the_repository_and_is_read_again(tmp_path):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(data)
 
-    def git(*words: str) -> str:
+    def git(*words):
         alone = {"PATH": os.environ["PATH"], "HOME": "/nowhere"}
         return subprocess.check_output(["git", *words], cwd=tmp_path, env=alone, text=True)
 

