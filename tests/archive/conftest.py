@@ -72,7 +72,7 @@ def unseeded_archive(checkouts, tmp_path_factory):
     return archived(made, tmp_path_factory.mktemp("archive"), commit=commit)
 
 
-CODE = ("scripts/fluency", "sandbox", "tasks", "envs")
+CODE = ("scripts/fluency", "sandbox", "shells", "tasks", "envs")
 
 
 def run_git(folder, *arguments):

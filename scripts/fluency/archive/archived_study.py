@@ -16,11 +16,13 @@ import yaml
 from pydantic import Field, ValidationError
 
 from fluency.archive.pack import (
+    ENTRY_FILES,
     REGISTRATIONS,
     STUDY_FILE,
     TREE,
     WORLD,
     WORLD_INDEX,
+    entry_file,
     files_below,
     packed_world,
     world_folder,
@@ -30,9 +32,9 @@ from fluency.archive.unpack import UnpackedArchive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.words import escape_controls
 from fluency.core.provenance import Provenance, ProvenanceCollector
-from fluency.core.records import CONTROL_FILE, Control, Engine, ImageInfo
+from fluency.core.records import CONTROL_FILE, Control, ControlRun, Engine, ImageInfo
 from fluency.core.schema import FrozenModel, RecordType, first_problem, write_record
-from fluency.core.shells import ShellName
+from fluency.core.shells import SHELLS, Shell, ShellName, foreign_shell
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import (
@@ -82,6 +84,9 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
     Raises:
         ArchiveError: if they cannot be read, are too many, or are not the manifest's.
     """
+    entries = [name for name in archive.manifest.files if name.startswith(ENTRY_FILES)]
+    foreign = [shell for name in entries if (shell := _foreign_shell(archive, name))]
+    archive.scope.enter_context(SHELLS.replaced(foreign))
     study, manifest = parse_record(Study, archive.read(STUDY_FILE), STUDY_FILE), archive.manifest
     files = defaultdict[str, list[str]](list)
     for name in manifest.files:
@@ -96,13 +101,25 @@ def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
         what = f"{len(files):,} tasks and {size:,} cells; {MAX_TASKS} and {MAX_CELLS:,} are read"
     elif isinstance(study.tasks, str) or set(study.tasks) != files.keys():
         what = "the archived tasks are not the study's"
+    elif not {*entries} <= {*map(entry_file, study.shells)}:
+        what = "the archived shells are not the study's"
     if what:
         raise ArchiveError(what, where=STUDY_FILE)
     folders = task_folders()
     ours = {name: load_task(folders[name]) for name in files if name in folders}
     read = [_task(archive, name, files[name], ours.get(name)) for name in sorted(files)]
     judged_here = frozenset(task.id for task, same in read if same)
-    return ArchivedStudy(archive, study, [task for task, _ in read], ours, judged_here)
+    names = frozenset(shell.name for shell in foreign)
+    return ArchivedStudy(archive, study, [task for task, _ in read], ours, judged_here, names)
+
+
+def _foreign_shell(archive: UnpackedArchive, name: str) -> Shell | None:
+    """The entry in a file of an archive; None if it is this checkout's."""
+    check_yaml(archive.read(name), name)
+    try:
+        return foreign_shell(archive.extracted([name]) / name)
+    except UserError as error:
+        raise ArchiveError(f"it is not a shell's entry: {error.what}", where=name) from None
 
 
 def _task(
@@ -150,6 +167,7 @@ class ArchivedStudy:
         tasks: in the order of the table; of one that is this checkout's, byte by byte, its own.
         ours: this checkout's tasks of these ids.
         judged_here: the tasks whose code and check are this checkout's.
+        foreign: the shells whose entry is not this checkout's.
     """
 
     unpacked: UnpackedArchive
@@ -157,6 +175,7 @@ class ArchivedStudy:
     tasks: list[Task]
     ours: Mapping[str, Task]
     judged_here: frozenset[str]
+    foreign: frozenset[str]
     _worlds: dict[str, World] = field(default_factory=dict)
     _last: tuple[Cell, CellRecords] | None = None
     _in_rows: int = 0
@@ -259,7 +278,7 @@ class ArchivedStudy:
         self, cell: Cell, records: CellRecords, differ: Differ = lambda *_: None
     ) -> CellRecords:
         """What a cell's records give by this checkout's code, as far as it can judge them."""
-        if cell.task not in self.judged_here:
+        if not self.is_judged(cell):
             records = records._replace(score=None)
         image, file, execution = None, self.images.get(cell.shell), records.execution
         if execution:
@@ -279,10 +298,15 @@ class ArchivedStudy:
         self._last = cell, made
         return made
 
+    def is_judged(self, one: Cell | ControlRun) -> bool:
+        """Whether it can be judged by this checkout."""
+        return one.task in self.judged_here and one.shell not in self.foreign
+
     def control_plan(self) -> list[ControlCommand]:
-        """What the control runs, of the tasks that can be judged here, in the shells there are."""
+        """What the control runs, of what can be judged here, in the shells there are."""
         judged = [one for one in self.tasks if one.id in self.judged_here]
-        return list(control_commands(judged, self.held_shells()))
+        shells = [shell for shell in self.held_shells() if shell not in self.foreign]
+        return list(control_commands(judged, shells))
 
     def held_shells(self) -> list[str]:
         """The shells that are in their images."""

@@ -30,6 +30,7 @@ from fluency.common.paths import ARCHIVES, RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import CONTROL_FILE
+from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, Row, image_path, image_record
@@ -46,6 +47,7 @@ Source = bytes | Path
 STUDY_FILE = "study.json"
 README_FILE = "README.md"
 REGISTRATIONS = "preregistrations"
+ENTRY_FILES = "shells/"
 SANDBOX_FILES = "sandbox/"
 LOCK_FILE = "envs/requirements.lock"
 PROJECT_FILES = {
@@ -127,6 +129,7 @@ def archive_files(view: StudyView, results: Path) -> dict[str, Source]:
     files[STUDY_FILE] = pretty_json(named).encode()
     files[README_FILE] = README.encode()
     files |= files_below(ROOT / "sandbox", "sandbox")
+    files |= {entry_file(shell): SHELLS[shell].file for shell in study.shells}
     for task in view.tasks:
         files |= files_below(task.folder, f"tasks/{task.id}")
     measured = [
@@ -152,6 +155,11 @@ def world_files(
             index.setdefault(task.id, {})[str(seed)] = world_folder(world)
             files |= packed_world(world)
     return {**files, WORLD_INDEX: pretty_json(index).encode()}
+
+
+def entry_file(shell: str) -> str:
+    """The file of a shell's entry in an archive."""
+    return f"{ENTRY_FILES}{shell}.yaml"
 
 
 def world_folder(world: World) -> str:

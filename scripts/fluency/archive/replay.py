@@ -158,6 +158,8 @@ def _replayed(
     try:
         if task is None:
             raise UserError("this checkout lacks its task")
+        if cell.shell in archived.foreign:
+            raise UserError("this checkout lacks its shell, or has another entry of its name")
         if sandbox:
             execution = execute_cell(
                 archived.study, task, generation, sandbox, archived.world, utc_now()
@@ -192,5 +194,7 @@ def _notes(archived: ArchivedStudy, sandbox: Sandbox | None) -> Iterator[str]:
             yield f"this checkout makes other worlds for {task.id}; the archived ones were used"
     if sandbox:
         for shell, file in archived.images.items():
+            if shell in archived.foreign:
+                continue
             was, now = file.image.shells.get(shell), sandbox.images[shell].shells.get(shell)
             yield f"{shell}: archived {was or 'not in the image'}, now {now or 'not in the image'}"

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from fluency.archive.manifest import Manifest
-from fluency.archive.pack import LOCK_FILE
+from fluency.archive.pack import ENTRY_FILES, LOCK_FILE
 from fluency.common.git import below, files_here, files_of_ancestor, git
 
 CODE = "scripts/fluency/"
@@ -33,7 +33,7 @@ class StatedCommit:
     def of(cls, manifest: Manifest) -> StatedCommit:
         """What git here knows of the commit."""
         tree = {} if manifest.dirty else files_of_ancestor(manifest.commit)
-        here = files_here(CODE, "sandbox/", LOCK_FILE)
+        here = files_here(CODE, ENTRY_FILES, "sandbox/", LOCK_FILE)
         return cls(manifest.commit, manifest.dirty, tree, here)
 
     @cached_property

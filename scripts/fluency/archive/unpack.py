@@ -4,7 +4,7 @@ import hashlib
 import os
 import tarfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -97,6 +97,7 @@ class UnpackedArchive:
         contents: the temporary file.
         places: name -> where in it the file begins, and its size.
         root: an empty folder, for what must be read from a folder.
+        scope: what lasts as long as the archive is open.
         problems: bytes that differ from the manifest's.
         unread: the names that `read` was not asked for.
     """
@@ -106,6 +107,7 @@ class UnpackedArchive:
     manifest: Manifest
     contents: BinaryIO
     root: Path
+    scope: ExitStack
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     problems: list[ArchiveFinding] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
@@ -147,11 +149,12 @@ def unpacked(path: Path) -> Iterator[UnpackedArchive]:
     with (
         TemporaryDirectory(prefix="fluency-archive-", ignore_cleanup_errors=True) as folder,
         TemporaryFile(dir=folder) as contents,
+        ExitStack() as scope,
     ):
         try:
             try:
                 with path.open("rb") as raw:
-                    archive = _read(path, raw, contents, Path(folder))
+                    archive = _read(path, raw, contents, Path(folder), scope)
             except (tarfile.TarError, zstandard.ZstdError, OSError) as error:
                 raise ArchiveError(
                     f"it is damaged, not an archive, or cannot be unpacked: {error}",
@@ -167,7 +170,9 @@ def unpacked(path: Path) -> Iterator[UnpackedArchive]:
             ) from error
 
 
-def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> UnpackedArchive:
+def _read(
+    path: Path, raw: BinaryIO, contents: BinaryIO, root: Path, scope: ExitStack
+) -> UnpackedArchive:
     reader = read_tar(raw)
     name, size, source = next(reader, ("", 0, Part(raw, 0)))
     if name != MANIFEST_NAME or size > MAX_MANIFEST:
@@ -176,7 +181,7 @@ def _read(path: Path, raw: BinaryIO, contents: BinaryIO, root: Path) -> Unpacked
             where=str(path),
         )
     manifest = parse_record(Manifest, source.read(), f"{path}: {MANIFEST_NAME}")
-    archive = UnpackedArchive(path, sha256_file(path), manifest, contents, root)
+    archive = UnpackedArchive(path, sha256_file(path), manifest, contents, root, scope)
     if not has_valid_self_hash(manifest.model_dump()):
         what = "its own hash does not fit: it was edited after the archive was made"
         archive.problems.append(ArchiveFinding(MANIFEST_NAME, what))

@@ -28,6 +28,7 @@ from fluency.archive.pack import (
     README_FILE,
     SANDBOX_FILES,
     WORLD_INDEX,
+    entry_file,
     missing_cells,
     pack_study,
     world_folder,
@@ -45,6 +46,7 @@ from fluency.common.terminal import log_line, print_lines
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import Execution, Generation
+from fluency.core.shells import VARIABLE as PRIVATE_SHELLS
 from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
 from fluency.core.table import Row, image_record, to_frame
@@ -285,7 +287,7 @@ def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStu
     with report.collecting_errors():
         archived = read_archived_study(archive)
         for check in (
-            *(check_day, check_sources, check_tasks),
+            *(check_day, check_sources, check_shells, check_tasks),
             *(check_worlds, check_cells, check_control),
         ):
             check(archived, report)
@@ -332,6 +334,22 @@ def check_sources(archived: ArchivedStudy, report: VerifyReport) -> None:
             taken, unofficial = taken | found[0], unofficial + found[1]
         said = (taken, unofficial) == (image.archives, image.unofficial)
         report.compare(where, said, "what is official in it is not what its archives say")
+
+
+def check_shells(archived: ArchivedStudy, report: VerifyReport) -> None:
+    """Each shell's entry is this checkout's."""
+    for shell in archived.study.shells:
+        where = entry_file(shell)
+        held, source = archived.unpacked.blobs(where), report.source
+        if shell in archived.foreign:
+            what = (
+                "this checkout has another entry or none, so its cells were not judged; "
+                f"{PRIVATE_SHELLS} names the folder of private ones"
+            )
+            report.check(where, False, what, "NOT CHECKED")
+            is_private = where not in {*source.here, *source.tree}
+            what = "neither this checkout nor the stated commit has it so"
+            report.compare(where, is_private or source.has(where, held), what)
 
 
 def check_tasks(archived: ArchivedStudy, report: VerifyReport) -> None:
@@ -487,7 +505,7 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
         if not report.check(where, possible, what):
             return
     made = archived.played_control()
-    runs = [run for run in stored.runs if run.task in archived.judged_here]
+    runs = [run for run in stored.runs if archived.is_judged(run)]
     ran = [(run.task, run.shell, run.kind, run.command) for run in runs]
     plan = [(task.id, *rest) for task, *rest in archived.control_plan()]
     report.compare(where, ran == plan, "its runs are not the tasks' first commands")

@@ -10,7 +10,8 @@ import json
 import re
 import shlex
 from collections import UserDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -154,6 +155,8 @@ def _condition(name: object) -> object:
 
 
 Pattern = Annotated[str, AfterValidator(_pattern)]
+Title = Annotated[str, Field(pattern=r"^\w[\w .+#-]{0,39}$")]
+"""Stands in Markdown as it is."""
 NEVER = r"(?!)"
 
 
@@ -199,9 +202,9 @@ class Shell(FrozenModel):
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,19}$")
     """In configurations, paths and records; the file's name."""
-    title: str
+    title: Title
     """In full, with the version that is asked for."""
-    short_title: str = Field(default_factory=lambda entry: entry.get("title", ""))
+    short_title: Title = Field(default_factory=lambda entry: entry.get("title", ""))
     """In sentences and narrow columns."""
     prompt_line: str
     """The only words by which the prompts of two shells differ."""
@@ -302,11 +305,24 @@ class _Shells(UserDict[str, Shell]):
         first = {name: found.pop(name) for name in DESIGN_SHELLS}
         return first | found
 
+    @contextmanager
+    def replaced(self, others: Iterable[Shell]) -> Iterator[None]:
+        """Others are known meanwhile, also in place of those of their names."""
+        own = self.data
+        self.data = own | {shell.name: shell for shell in others}
+        try:
+            yield
+        finally:
+            self.data = own
 
-def read_shell(path: Path) -> Shell:
-    """An entry; UserError names the file and the key."""
+
+def read_shell(path: Path, keys: Collection[str] = ()) -> Shell:
+    """An entry, or these keys of it alone; UserError names the file and the key."""
+    stated = read_yaml(path)
     try:
-        shell = Shell.model_validate(read_yaml(path))
+        shell = Shell.model_validate(
+            {key: stated[key] for key in stated if key in (keys or stated)}
+        )
     except ValidationError as error:
         raise config_error(error, [path], Shell, PAGE) from None
     shell._file = path
@@ -316,6 +332,17 @@ def read_shell(path: Path) -> Shell:
     return shell
 
 
+def foreign_shell(path: Path) -> Shell | None:
+    """An entry that others wrote; None if it says what this checkout's of its name says."""
+    own = SHELLS.get(path.stem)
+    return None if own and read_yaml(path) == read_yaml(own.file) else read_shell(path, HARMLESS)
+
+
+HARMLESS = (
+    *("name", "title", "short_title", "prompt_line", "tool_name", "argv", "version_command"),
+    *("install", "empty_command", "trivial_answers", "print_lines", "grammar", "conditions"),
+)
+"""What of a foreign entry is read: no pattern is compiled, and no sentence is quoted."""
 VARIABLE = "SHELLS_PRIVATE"
 """Environment variable that names the folder of private entries."""
 SHELLS = _Shells()
