@@ -1,7 +1,5 @@
 """An archive holds its shells' entries; those that this checkout lacks judge and run nothing."""
 
-from pathlib import Path
-
 import pytest
 import yaml
 
@@ -13,19 +11,19 @@ from fluency.archive.verify import verified_view, verify_archive
 from fluency.common.paths import ENTRIES
 from fluency.core.shells import SHELLS, VARIABLE, _Shells
 from tests.archive.factory import archived, make, make_study
-from tests.archive.hostile import Change, contents, drop, rewritten, verify_forged
+from tests.archive.hostile import contents, drop, rewritten, verify_forged
 
 SLOW = "(a+)+$"
 TASKS = ["stale-lockfiles", "crates-without-readme"]
 NAMES = ("bash", "pwsh", "mine")
 
 
-def entry(**changes) -> bytes:
+def entry(**changes):
     stated = yaml.safe_load((ENTRIES / "bash.yaml").read_text(encoding="utf-8"))
     return yaml.safe_dump(stated | {"name": "mine", "title": "Mine 1"} | changes).encode()
 
 
-def know(monkeypatch, folder: Path | None) -> None:
+def know(monkeypatch, folder):
     """Let this checkout have the private entries of a folder, or none."""
     if folder:
         monkeypatch.setenv(VARIABLE, str(folder))
@@ -34,14 +32,14 @@ def know(monkeypatch, folder: Path | None) -> None:
     monkeypatch.setattr(SHELLS, "data", {**_Shells()})
 
 
-def private(folder: Path, **changes) -> Path:
+def private(folder, **changes):
     folder.mkdir(exist_ok=True)
     (folder / "mine.yaml").write_bytes(entry(**changes))
     return folder
 
 
 @pytest.fixture(scope="module")
-def three(tmp_path_factory) -> Path:
+def three(tmp_path_factory):
     """The archive of a study of three shells, one of them private."""
     root = tmp_path_factory.mktemp("three")
     with pytest.MonkeyPatch.context() as patch:
@@ -56,7 +54,7 @@ def three(tmp_path_factory) -> Path:
         return archived(made, root / "out")
 
 
-def passes(report) -> dict[str, set[bool | None]]:
+def passes(report):
     return {name: {row.passed for row in report.rows if row.shell == name} for name in NAMES}
 
 
@@ -109,7 +107,7 @@ def test_foreign_entry_compiles_no_pattern_and_quotes_no_sentence(three, monkeyp
     assert not any("&lt;script" in page.read_text() for page in written)
 
 
-def put_entry(name: str, data: bytes) -> Change:
+def put_entry(name, data):
     return lambda files: files.update({entry_file(name): data})
 
 
