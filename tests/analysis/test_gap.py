@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.proportion import proportion_confint
 
 from fluency.analysis.changes import rate_changes
-from fluency.analysis.gap import clopper_pearson, estimate_gap, task_interval
+from fluency.analysis.gap import estimate_gap, task_interval
 from fluency.analysis.outcomes import Outcomes, ShellPasses, count_cells, count_outcomes
 from fluency.analysis.study_analysis import analyse
 from fluency.core.shells import DESIGN_SHELLS
@@ -49,13 +48,6 @@ def test_paired_weighs_tasks_equally_and_needs_half_of_the_trials():
 def test_flat_tasks_are_alike_in_both_shells():
     gap = estimate_gap(outcomes([(5, 5), (0, 5), (5, 5), (0, 5)], [(5, 5), (0, 5), (4, 5), (1, 5)]))
     assert (gap.flat(1), gap.flat(0), gap.informative) == (("t0",), ("t1",), 2)
-
-
-def test_missing_bounds_are_the_best_and_worst_over_all_tasks():
-    worst = outcomes([(5, 5), (1, 5)], [(5, 5), (2, 5)])
-    best = outcomes([(5, 5), (0, 5)], [(5, 5), (4, 5)])
-    missing = outcomes([(5, 5), (0, 4)], [(5, 5), (2, 3)])
-    assert missing.completed() == [worst, best] and best.completed() == []
 
 
 def test_counts_refuse_rows_of_two_models():
@@ -115,12 +107,6 @@ def test_task_interval_is_floored_near_an_edge_where_wider():
     apart = [Fraction(1), Fraction(-1)] * 10
     assert task_interval(apart, near_edge=True) == task_interval(apart)
     assert task_interval([Fraction(1)])[1] == 1, "a single task has the floored one"
-
-
-@pytest.mark.parametrize("successes, size", [(0, 20), (3, 20), (20, 20), (7, 9)])
-def test_clopper_pearson_is_statsmodels_beta_interval(successes, size):
-    theirs = proportion_confint(successes, size, method="beta")
-    assert clopper_pearson(successes, size) == pytest.approx(theirs, abs=1e-9)
 
 
 def outcomes_of(counts):

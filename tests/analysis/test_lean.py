@@ -23,13 +23,6 @@ def model(tasks=TASKS):
 FRAME = make_frame(STUDY, TASKS, passes(TASKS))
 
 
-def test_without_leaning_equals_a_study_of_the_others():
-    for less in model().without[:2]:
-        kept = [task for task in TASKS if task.lean not in less.names]
-        alone = model(kept)
-        assert (less.tasks, less.gap, less.verdict) == (20, alone.gap, alone.verdict)
-
-
 def test_leaning_table_has_each_group_and_both(tmp_path):
     found = model()
     subsets = [(less.names, less.tasks) for less in found.without]

@@ -33,6 +33,8 @@ LABELS = {
     "with Windows aliases": "windows_aliases_passed",
 }
 CONDITIONS = [*LABELS][-2:]
+OTHERS = ["refusals left out", "delegation failed", "missing programs left out"]
+DEFINITIONS = [*[*LABELS][:-2], *OTHERS, "missing programs passed", *CONDITIONS]
 TITLES = {"bash": "Bash", "pwsh": "PowerShell", "zsh": "Zsh"}
 ROWS = {
     "less than 5 pp either way": lambda gap: abs(gap) < Fraction(1, 20),
@@ -259,7 +261,9 @@ def check_first_page(page, model, runs: Runs, gap: Gap, study, tasks):
 
 
 def check_sensitivities(part, runs: Runs, gap: Gap, study, tasks, needs):
-    for label, bash, pwsh, value_, interval, size, row in rows_below(part, "| a pass is")[1:]:
+    lines = rows_below(part, "| a pass is")[1:]
+    assert [line[0].split(":")[0] for line in lines] == DEFINITIONS
+    for label, bash, pwsh, value_, interval, size, row in lines:
         found = Gap(counts(runs, label.split(":")[0], study, tasks), study.trials)
         assert int(size) == len(found.tasks), label
         if not found.tasks:

@@ -16,7 +16,6 @@ from fluency.core.tasks import load_tasks, task_sets
 from fluency.report.sentences import (
     could_change,
     decides,
-    headline_of,
     largest_gaps,
     missing_programs,
     printed,
@@ -79,14 +78,6 @@ DECIDES = [
 @pytest.mark.parametrize("models, said", DECIDES)
 def test_decides_follows_from_all_models(models, said):
     assert said in decides(study_analysis(*models))
-
-
-def test_headline_of_a_model():
-    """The claims of every interval are in test_claims.py."""
-    assert headline_of(study_analysis(OPEN).contrasts[0]) == (
-        "a passed 42.0 % in Bash and 38.0 % in PowerShell (−4.0 points, −9.8 to +1.8). Who is ahead "
-        "is open; the gap is less than 10 points."
-    )
 
 
 def test_result_rows_order_and_words():
