@@ -3,7 +3,6 @@
 import inspect
 import os
 import shlex
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from fluency.cli import TARGETS, fluency, main, seed_list
 from fluency.common.paths import ROOT
+from tests.programs import completed
 from tests.workflow.project import FLUENCY, Project
 
 DOCTOR = [*FLUENCY, "doctor"]
@@ -91,9 +91,8 @@ def test_output_of_ascii_replaces_what_it_cannot_show(tmp_path):
 )
 def test_other_program_ends_with_sentence(command, code, sentence):
     environ = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    pipes = {"capture_output": True, "text": True, "check": False}
-    done = subprocess.run(command.split(), cwd=ROOT, env=environ, **pipes)
-    assert done.returncode == code and sentence in done.stderr, done.stderr
+    done = completed(*command.split(), code=code, env=environ)
+    assert sentence in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -105,7 +104,7 @@ def test_project_that_cannot_be_written_is_sentence(tmp_path):
     for command in (project.run_command(), project.command("-n"), plan, DOCTOR):
         inside = ["unshare", "--mount", "bash", "-c", script + shlex.join(command)]
         environ = project.environ() | {"PYTHONPATH": "/mnt/scripts"}
-        done = subprocess.run(inside, env=environ, capture_output=True, text=True, check=False)
+        done = completed(*inside, code=None, env=environ)
         if "unshare" in done.stderr:
             pytest.skip("only root may mount")
         assert done.returncode == (1 if command is DOCTOR else 2), done.stderr
@@ -117,8 +116,8 @@ def test_project_in_path_with_braces_is_sentence(tmp_path):
     script = tmp_path / "a{b}" / "scripts/bootstrap.sh"
     script.parent.mkdir(parents=True)
     script.write_bytes((ROOT / "scripts/bootstrap.sh").read_bytes())
-    done = subprocess.run(["bash", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and done.stderr.startswith("Error: the project's path"), done.stderr
+    done = completed("bash", script, code=2)
+    assert done.stderr.startswith("Error: the project's path"), done.stderr
     assert "Hint: move it" in done.stderr and not (tmp_path / "a{b}" / ".venv").exists()
 
 

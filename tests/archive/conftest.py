@@ -3,13 +3,13 @@
 import os
 import shutil
 import socket
-import subprocess
 
 import pytest
 
 from fluency.common import git
 from fluency.common.paths import ROOT
 from tests.archive.factory import archived, make, make_registered, make_study
+from tests.programs import completed
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")
 DECISION = "which shell our prompts name"
@@ -78,14 +78,8 @@ CODE = ("scripts/fluency", "sandbox", "shells", "tasks", "envs")
 def run_git(folder, *arguments):
     day = "2026-11-21T00:00:00Z"
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    return subprocess.run(
-        ["git", *identity, *arguments],
-        cwd=folder,
-        env=os.environ | {"GIT_COMMITTER_DATE": day, "GIT_AUTHOR_DATE": day},
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
+    env = os.environ | {"GIT_COMMITTER_DATE": day, "GIT_AUTHOR_DATE": day}
+    return completed("git", *identity, *arguments, cwd=folder, env=env).stdout.strip()
 
 
 @pytest.fixture(scope="session")

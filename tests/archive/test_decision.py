@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from fluency.core.shells import DESIGN_SHELLS
 from tests.archive.hostile import put, rewritten
 from tests.archive.hostile import record as edit_of
 from tests.archive.test_verify import EXECUTION, SCORE
+from tests.programs import completed
 from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
 
 
@@ -90,15 +90,12 @@ def test_commands_of_a_record_work_as_written(archive, tmp_path):
     path = write_decision(archive, "it's done", tmp_path / "a folder")
     line = next(line for line in path.read_text().splitlines() if "RECORD=" in line)
     verify, replay = re.findall(r"`+ ?(make (?:verify|replay) .*?) ?`", line)
+    path = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
     verified, dry = (
-        subprocess.run(
-            ["bash", "-c", command], cwd=ROOT, capture_output=True, text=True,
-            env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"},
-        )
+        completed("bash", "-c", command, env=path)
         for command in (verify, replay.replace("make", "make --dry-run", 1))
-    )  # fmt: skip
-    assert (verified.returncode, "\nPROVEN\n" in verified.stdout) == (0, True), verified.stderr
-    assert dry.returncode == 0 and "fluency replay" in dry.stdout, dry.stderr
+    )
+    assert "\nPROVEN\n" in verified.stdout and "fluency replay" in dry.stdout
 
 
 def test_signature_is_made_and_verified_as_the_page_says(archive, tmp_path):
@@ -107,12 +104,12 @@ def test_signature_is_made_and_verified_as_the_page_says(archive, tmp_path):
     shutil.copy(archive, tmp_path / "file")
     (tmp_path / ".ssh").mkdir()
     key = tmp_path / ".ssh/id_ed25519"
-    here = {"cwd": tmp_path, "env": os.environ | {"HOME": str(tmp_path)}, "capture_output": True}
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True, **here)
+    here = {"cwd": tmp_path, "env": os.environ | {"HOME": str(tmp_path)}}
+    completed("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key, **here)
     public = key.with_suffix(".pub").read_text()
     (tmp_path / "allowed_signers").write_text(f"ada@example.org {public}")
     for command, code in ((sign, 0), (verify, 0), (f"echo >> file; {verify}", 255)):
-        assert subprocess.run(["bash", "-c", command], **here).returncode == code
+        completed("bash", "-c", command, code=code, **here)
 
 
 def test_names_of_archive_and_record_are_made_harmless(archive, tmp_path):

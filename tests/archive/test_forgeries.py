@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +34,7 @@ from tests.archive.hostile import (
     text,
     verify_forged,
 )
+from tests.programs import completed
 
 CELL = "qwen-0.5b/bash/stale-lockfiles/1"
 GENERATION, EXECUTION, SCORE = (
@@ -516,10 +516,8 @@ def test_verify_starts_git_alone_and_opens_no_socket(small_archive, at):
         "print('seen', sorted(set(seen)))\n"
         "sys.exit(code)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(small_archive)], capture_output=True, text=True
-    )
-    assert done.stdout.splitlines()[-1] == "seen ['git']", done.stdout + done.stderr
+    done = completed(sys.executable, "-c", code, str(small_archive))
+    assert done.stdout.splitlines()[-1] == "seen ['git']"
 
 
 def test_verify_compares_record_hash(small_archive, tmp_path, capsys):

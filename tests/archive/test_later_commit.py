@@ -11,17 +11,13 @@ from fluency.common.paths import ROOT
 from fluency.core import tasks as bank
 from fluency.core.tasks import TaskSet
 from fluency.registration import read_registration
+from tests.archive.conftest import run_git
 from tests.archive.factory import archived, make_registered, make_study
 from tests.archive.hostile import contents
 from tests.workflow.project import Project
 
 TWO = ["crate-versions", "stale-lockfiles"]
 SETS = "tasks/sets.yaml"
-
-
-def git(checkout: Project, *arguments):
-    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    return checkout.run(["git", *identity, *arguments], 0, {}).stdout.strip()
 
 
 def define(checkout: Project, tasks):
@@ -35,9 +31,9 @@ def checkout(tmp_path):
     """This checkout's files as the first commit of another repository, with a set of two tasks."""
     project = Project.make(tmp_path / "checkout")
     define(project, TWO)
-    git(project, "init", "-q")
-    git(project, "add", "-A")
-    git(project, "commit", "-qm", "The commit of the archive")
+    run_git(project.root, "init", "-q")
+    run_git(project.root, "add", "-A")
+    run_git(project.root, "commit", "-qm", "The commit of the archive")
     return project
 
 
@@ -46,7 +42,7 @@ def test_archive_of_earlier_commit_is_proven_by_same_judge(checkout, tmp_path, m
     two = {"two": TaskSet(description="for a test", tasks=TWO)}
     monkeypatch.setattr(bank, "task_sets", lambda *_: two)
     made = make_registered(tmp_path / "s", make_study("two", trials=1, decision="which"))
-    commit = git(checkout, "rev-parse", "HEAD")
+    commit = run_git(checkout.root, "rev-parse", "HEAD")
     archive = archived(made, tmp_path / "out", commit=commit, utc_date=utc_date())
     assert json.loads(contents(archive)["study.json"])["tasks"] == TWO
     assert read_registration(Path(made.study.preregistration))["task_set"] == "two"
@@ -58,6 +54,6 @@ def test_archive_of_earlier_commit_is_proven_by_same_judge(checkout, tmp_path, m
     checkout.edit("report/report.md.j2", "#", "# Later")
     checkout.edit("scripts/fluency/analysis/study_analysis.py", '"""', '"""Later. ')
     define(checkout, [*TWO, "tree-size-bytes"])
-    git(checkout, "commit", "-qam", "A later commit")
+    run_git(checkout.root, "commit", "-qam", "A later commit")
     said = checkout.fluency("verify", str(archive)).stdout
     assert "\nPROVEN\n" in said, said

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import subprocess
 import sys
 from datetime import date
 
@@ -14,6 +13,7 @@ from fluency.common.paths import CONFIG, ROOT
 from fluency.core.config_files import merge, read_yaml
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Study, read_study
+from tests.programs import completed
 
 DEFAULT = read_yaml(CONFIG)
 
@@ -123,8 +123,7 @@ def test_make_takes_config_with_space_in_name(tmp_path):
 
     def plan(config):
         options = ["--no-print-directory", "--dry-run", "--always-make"]
-        command = ["make", *options, "plan", f"CONFIG={config}"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        done = completed("make", *options, "plan", f"CONFIG={config}")
         return shlex.split(done.stdout.splitlines()[-1])
 
     spaced, first, second = map(str, files)
@@ -139,8 +138,7 @@ def test_wrong_config_ends_plan_and_run_before_they_start(tmp_path, program):
     file = tmp_path / "mine.yaml"
     file.write_text("models: [{alias: a, id: claude-sonnet-4-6, base_url: localhost}]\n")
     command = [sys.executable, "-m", *program.split(), "--configfile", str(file)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 2, done.stderr
+    done = completed(*command, code=2)
     says = "mine.yaml: models: a: base_url: this is not an address: localhost"
     assert says in done.stderr and "Hint:" in done.stderr
     assert "Traceback" not in done.stderr

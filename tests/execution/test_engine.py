@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,12 +12,12 @@ import pytest
 from docker.context import ContextAPI
 
 from fluency.common.errors import SandboxError
-from fluency.common.paths import ROOT
 from fluency.execution import engine
 from fluency.execution.base_image import run_build
 from fluency.execution.engine import both_ends, ensure_engine, find_engine
 from fluency.execution.image_content import REPOSITORY
 from tests.execution.run_it import ROOT_ONLY, as_nobody
+from tests.programs import completed
 
 
 @pytest.fixture
@@ -148,10 +147,9 @@ def test_start_script_installs_what_is_lacking(machine, kernel, there, lacking):
     (machine / "enabled").write_text(kernel)
     for name in there:
         program(machine / name, "echo started")
-    done = subprocess.run(["/bin/sh", engine.START_SCRIPT], capture_output=True, text=True)
+    done = completed("/bin/sh", engine.START_SCRIPT, code=1 if lacking else 0)
     asked = f"install -qy --no-install-recommends {lacking}\n"
     assert (asked in done.stdout, "started" in done.stdout) == (bool(lacking), not lacking)
-    assert done.returncode == (1 if lacking else 0)
 
 
 def test_start_daemon_gives_apts_words(machine, monkeypatch):
@@ -196,8 +194,7 @@ def test_start_daemon_that_refuses_a_bridge(tmp_path, monkeypatch, refuses, brid
     for name, value in (("DOCKER_HOST", f"unix://{tmp_path}/d.sock"), ("BRIDGE", bridge)):
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    command = [sys.executable, "-c", STARTER, str(log)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    run = completed(sys.executable, "-c", STARTER, str(log), code=None)
     assert said in log.read_text() and log.read_text().count("asked:") == tried
     if refuses == "true":
         assert "dockerd does not start" in run.stderr and said in run.stderr

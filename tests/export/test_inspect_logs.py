@@ -1,7 +1,6 @@
 """`make export FORMAT=inspect`: Inspect AI finds the study's own numbers in the logs."""
 
 import json
-import subprocess
 from collections import Counter
 from fractions import Fraction
 
@@ -27,6 +26,7 @@ from tests.archive.factory import (
     measure,
     put_cell,
 )
+from tests.programs import completed
 
 TASKS = ("stale-lockfiles", "tree-size-bytes")
 SPECIAL = [Cell("qwen-0.5b", "bash", TASKS[0], trial) for trial in (1, 2, 3, 4)]
@@ -81,9 +81,7 @@ def found(interop, packed, followed, odd, tmp_path_factory):
     """What Inspect reads: archive -> model -> what tests/export/read_inspect_logs.py found."""
     folder = tmp_path_factory.mktemp("exported")
     script = ROOT / "tests/export/read_inspect_logs.py"
-    command = [interop / "python", script, folder, packed, followed, odd]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
+    completed(interop / "python", script, folder, packed, followed, odd)
     return json.loads((folder / "found.json").read_text())
 
 

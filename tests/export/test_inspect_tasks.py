@@ -1,12 +1,12 @@
 """The bank as tasks of Inspect AI, run by Inspect to the recorded verdicts."""
 
 import json
-import subprocess
 
 import pytest
 
 from fluency.common.paths import ROOT
 from fluency.core.tasks import load_tasks
+from tests.programs import completed
 
 pytestmark = pytest.mark.engine
 
@@ -15,9 +15,7 @@ pytestmark = pytest.mark.engine
 def ran(sandbox, interop, tmp_path_factory):
     """What tests/export/run_inspect_tasks.py found; the sandbox fixture has built the image."""
     out = tmp_path_factory.mktemp("inspect") / "found.json"
-    command = [interop / "python", ROOT / "tests/export/run_inspect_tasks.py", out]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
+    completed(interop / "python", ROOT / "tests/export/run_inspect_tasks.py", out)
     return json.loads(out.read_text())
 
 

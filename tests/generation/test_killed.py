@@ -1,17 +1,16 @@
 """Killed at any moment: no answer is asked for twice, none is torn, none is another's."""
 
 import random
-import subprocess
 import sys
 from dataclasses import replace
 
 import pytest
 
 from fluency.common.errors import StopRun
-from fluency.common.paths import ROOT
 from fluency.generation.store import AnswerStore, verify
 from tests.generation.studies import SUFFIX, ask, generator_of, prompt_of
 from tests.generation.worker import THREADS, generate, key_of, the_cells
+from tests.programs import completed
 
 KILLS = 100
 
@@ -37,9 +36,7 @@ def test_a_run_killed_at_any_moment_loses_no_answer_and_pays_for_none_twice(wire
     )
     command = [sys.executable, "-m", "tests.generation.worker", url, str(store.folder)]
     command += [str(len(cells)), str(KILLS), wire]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    touched = cells[: int(done.stdout)]
+    touched = cells[: int(completed(*command, timeout=300).stdout)]
     generate(url, store, study, touched)
     assert asked_again == []
     sound, damaged = verify(store)

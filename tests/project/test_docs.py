@@ -5,7 +5,6 @@ import itertools
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from functools import cache
@@ -23,6 +22,7 @@ from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Study, read_study
 from fluency.core.tasks import Task, task_sets
 from fluency.export import FORMATS, export_archive
+from tests.programs import completed
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), ROOT / "config/README.md"])
 OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml", "study.json"}
@@ -151,9 +151,8 @@ def calls(path):
             if values.get("CONFIG", "") in OWN or "…" in values.get("CONFIG", ""):
                 values["CONFIG"] = "config/study.yaml"
             settings = [f"{name}={value}" for name, value in values.items()]
-            dry = ["make", "--no-print-directory", "-n", target, *settings]
-            printed = subprocess.check_output(dry, text=True, cwd=ROOT).replace("\\\n", " ")
-            for recipe in printed.splitlines():
+            dry = completed("make", "--no-print-directory", "-n", target, *settings)
+            for recipe in dry.stdout.replace("\\\n", " ").splitlines():
                 if recipe.startswith("fluency "):
                     yield "".join(f"{k}={shlex.quote(v)}; " for k, v in values.items()) + recipe
 
@@ -162,8 +161,8 @@ def calls(path):
 def test_page_commands_have_options_that_exist(path):
     """`fluency` parses what bash passes to it."""
     for call in calls(path):
-        words = ["bash", "-c", re.sub(r"\bfluency ", "printf '%s\\\\0' ", call, count=1)]
-        name, *given = subprocess.check_output(words, text=True, cwd=ROOT).split("\0")[:-1]
+        words = re.sub(r"\bfluency ", "printf '%s\\\\0' ", call, count=1)
+        name, *given = completed("bash", "-c", words).stdout.split("\0")[:-1]
         fluency.commands[name].make_context(name, given)
 
 
@@ -178,7 +177,7 @@ def test_data_page_prints_rates_of_the_report(tmp_path):
     (program,) = [token.content for token in blocks(page) if token.info == "python"]
     (archive,) = (ROOT / "example").glob("*.tar.zst")
     export_archive(archive, "csv", tmp_path / "exports/example/csv")
-    printed = subprocess.check_output([sys.executable, "-c", program], cwd=tmp_path, text=True)
+    printed = completed(sys.executable, "-c", program, cwd=tmp_path).stdout
     table = re.findall(r"^\| (qwen\S+) +\|\D+(\S+) .*?\|\D+(\S+) .*?\| +(\S+)", readme, re.M)
     rows = [[*row[:3], row[3].replace("\N{MINUS SIGN}", "-")] for row in table]
     assert [line.split() for line in printed.splitlines()[2:]] == rows and len(rows) == 2
@@ -200,7 +199,7 @@ def test_data_page_prints_rates_of_the_report(tmp_path):
 )
 def test_page_check_notices_fault(check, fault, tmp_path):
     (tmp_path / "page.md").write_text(f"# Page\n\n{fault}\n")
-    with pytest.raises((AssertionError, KeyError, ClickException, subprocess.CalledProcessError)):
+    with pytest.raises((AssertionError, KeyError, ClickException)):
         check(tmp_path / "page.md")
 
 
@@ -223,9 +222,7 @@ def test_troubleshooting_quotes_messages_of_the_code():
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    environ = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environ)
-    assert done.returncode == 0, done.stdout + done.stderr
+    completed(*command, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
     return folder
 
 

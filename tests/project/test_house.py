@@ -5,7 +5,6 @@ import importlib
 import pkgutil
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import grimp
@@ -14,6 +13,7 @@ import pytest
 from fluency.common import source_hash
 from fluency.common.paths import ROOT
 from fluency.core import code_hashes
+from tests.programs import completed
 
 PACKAGE = Path(__file__).resolve().parents[2] / "scripts/fluency"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -152,9 +152,8 @@ def test_bootstrap_names_what_is_unsuitable(tmp_path, programs, says):
         (tmp_path / "bin" / name).unlink(missing_ok=True)
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / "bin" / name).chmod(0o755)
-    env = {"PATH": str(tmp_path / "bin")}
-    done = subprocess.run([script], capture_output=True, text=True, env=env)
-    assert done.returncode == 2 and not (tmp_path / ".venv").exists()
+    done = completed(script, code=2, env={"PATH": str(tmp_path / "bin")})
+    assert not (tmp_path / ".venv").exists()
     assert f"Error: {says}" in done.stderr and "\nHint: " in done.stderr
 
 

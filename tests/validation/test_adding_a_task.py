@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 
 import pytest
 
@@ -15,6 +14,7 @@ from fluency.miner.mine import mine
 from fluency.validation.new_task import main
 from fluency.world import build_world
 from tests.miner import logs
+from tests.programs import completed
 
 PAGE = (ROOT / "docs/adding-a-task.md").read_text()
 BLOCK = re.compile(r'^```(\w+)(?: title="(\S+)")?\n(.*?)^```$', re.M | re.S)
@@ -29,8 +29,7 @@ def follow(folder, run):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
         elif kind == run:
-            command = ["bash", "-euo", "pipefail", "-c", text]
-            printed += subprocess.check_output(command, cwd=folder, text=True)
+            printed += completed("bash", "-euo", "pipefail", "-c", text, cwd=folder).stdout
     return printed
 
 
@@ -177,7 +176,7 @@ def test_snapshot_that_cannot_be_is_a_sentence(snapshot, change, says):
 def test_page_followed_in_fresh_clone(tmp_path, sandbox):
     """From a transcript to two tasks that are sound, and a report on one of them."""
     clone, weights = tmp_path / "clone", ROOT / ".cache/weights"
-    subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
+    completed("git", "clone", "-q", ROOT, clone)
     weights.mkdir(parents=True, exist_ok=True)  # half a gigabyte, fetched once
     (clone / ".cache").mkdir()
     (clone / ".cache/weights").symlink_to(weights)
@@ -186,7 +185,7 @@ def test_page_followed_in_fresh_clone(tmp_path, sandbox):
         assert re.search(rf"^{task} +bash .* sound$", printed, re.M), printed
         assert not re.search(rf"^{task} .*UNSOUND", printed, re.M), printed
     assert (clone / "answers.txt").read_text() in printed
-    mutants = ["make", "mutants", f"TASK=bash {NAME}"]  # exit code 1: one survives without a reason
-    done = subprocess.run(mutants, cwd=clone, capture_output=True, text=True)
+    # One survives without a reason.
+    done = completed("make", "mutants", f"TASK=bash {NAME}", code=None, cwd=clone)
     assert re.search(r"^Bash: [1-9]\d* mutants", done.stdout, re.M), done
     assert (clone / "results/mine/report.md").is_file()

@@ -14,6 +14,7 @@ import yaml
 from fluency.common.paths import ROOT
 from fluency.core.shells import AS_DESIGNED, SHELLS
 from fluency.core.tasks import Task, load_tasks
+from tests.programs import completed
 
 PARTS = (
     *("Snakefile", "config.yaml", "pyproject.toml", "config", "profiles", "scripts", "tasks"),
@@ -104,12 +105,8 @@ class Project:
     def run(
         self, command: list[str], code: int | None, env: dict[str, str], stdin: str | None = None
     ):
-        said = {"capture_output": True, "text": True, "timeout": 600, "input": stdin}
-        done = subprocess.run(command, cwd=self.root, env=self.environ(**env), **said)
-        assert code is None or done.returncode == code, (
-            f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-        )
-        return done
+        how = {"cwd": self.root, "env": self.environ(**env), "timeout": 600, "input": stdin}
+        return completed(*command, code=code, **how)
 
     def to_do(self) -> dict[str, int]:
         """The jobs a run would do now, counted by rule, without the target rule."""

@@ -30,6 +30,7 @@ from fluency.workflow.progress import (
     RULE_EXCEPTION,
     ProgressReporter,
 )
+from tests.programs import completed
 
 SGR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -131,7 +132,7 @@ def test_snakemake_logs_the_texts_that_are_matched():
 def test_snakemake_passes_events_and_the_end_to_the_display(tmp_path):
     (tmp_path / "Snakefile").write_text('rule a:\n    output: "a"\n    shell: "false"\n')
     command = [sys.executable, "-m", "snakemake", "--cores", "1", "--logger", "fluency"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = completed(*command, code=None, cwd=tmp_path)
     assert "\n1 job failed; what was measured is kept" in done.stderr
 
 

@@ -1,6 +1,5 @@
 """Slices of a study for the nodes of a cluster, and what of the environment goes there."""
 
-import subprocess
 from collections import Counter
 from itertools import product
 
@@ -8,7 +7,6 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.locks import file_lock
-from fluency.common.paths import ROOT
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Cell
 from fluency.workflow.cluster import (
@@ -17,6 +15,7 @@ from fluency.workflow.cluster import (
     slice_processors,
     write_slices,
 )
+from tests.programs import completed
 
 DESIGN = (["m", "n"], DESIGN_SHELLS, [f"t{n}" for n in range(60)], range(1, 6))
 CELLS = [Cell(*cell) for cell in product(*DESIGN)]
@@ -55,6 +54,5 @@ def test_profile_of_cluster_is_needed():
         slice_processors("lsf")
     # No package is installed for a profile that is not there.
     for profile, packages in {"lsf": False, "slurm": True}.items():
-        command = ["make", "-nB", "run", f"ON={profile}"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        done = completed("make", "-nB", "run", f"ON={profile}", code=None)
         assert ("bootstrap.sh cluster" in done.stdout) == packages

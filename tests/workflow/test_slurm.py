@@ -11,10 +11,10 @@ from pathlib import Path
 import docker.errors
 import pytest
 
-from fluency.common.paths import ROOT
 from fluency.core.study import Cell
 from fluency.workflow.cluster import write_slices
 from tests.generation.endpoint import Endpoint
+from tests.programs import completed
 from tests.waiting import wait_for
 from tests.workflow import slurm
 from tests.workflow.project import TASKS, Project, model, reference_answer
@@ -34,9 +34,7 @@ Executor.next_seconds_between_status_checks = property(lambda self: 2, lambda se
 @pytest.fixture(scope="module")
 def plugins():
     """Snakemake's executors for clusters, in this environment."""
-    pipes = {"capture_output": True, "text": True}
-    made = subprocess.run(["make", "-s", ".venv/.cluster"], cwd=ROOT, check=False, **pipes)
-    assert made.returncode == 0, made.stderr
+    completed("make", "-s", ".venv/.cluster")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """What a rerun reads of Snakemake's own records, and what every start of a run pays for."""
 
 import os
-import subprocess
 import sys
 import time
 from types import SimpleNamespace
@@ -13,10 +12,10 @@ from snakemake.settings.enums import PersistenceBackend
 from snakemake_interface_executor_plugins.settings import DeploymentMethod
 
 from fluency.common.errors import UserError
-from fluency.common.paths import ROOT
 from fluency.workflow import snakemake_internals
 from fluency.workflow.pipeline import bring_to_present
 from fluency.workflow.snakemake_internals import check_version
+from tests.programs import completed
 from tests.workflow.project import Project
 
 
@@ -113,6 +112,5 @@ print(*sorted(set(sys.modules) & set(sys.argv[1:])))
 
 def test_laying_out_the_jobs_loads_no_library_that_only_their_work_needs():
     heavy = ["pandas", "numpy", "jinja2", "docker", "anthropic", "openai"]
-    command = [sys.executable, "-c", OPEN, "yaml", "httpx2", "zstandard", *heavy]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = completed(sys.executable, "-c", OPEN, "yaml", "httpx2", "zstandard", *heavy)
     assert done.stdout.split() == ["yaml"]
