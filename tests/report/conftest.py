@@ -46,3 +46,15 @@ def write(tmp_path):
         return path
 
     return to_file
+
+
+@pytest.fixture
+def opened(write, new_page):
+    """Opens the explorer of a made-up study in a page, at an address."""
+
+    def make(made: Made, fragment="", *, rates=False, **how) -> Page:
+        page = new_page(**how)
+        page.open(write(made, rates), fragment)
+        return page
+
+    return make

@@ -80,10 +80,9 @@ def test_explorer_layout(write, new_page, monkeypatch, width):
         assert found == [*shown.values()], fragment
 
 
-def test_explorer_header_equals_the_report(write, new_page):
+def test_explorer_header_equals_the_report(opened):
     made = make_explorer(2, 5, 3, states=GRADED)
-    page = new_page()
-    page.open(write(made, rates=True))
+    page = opened(made, rates=True)
     header = page_header(analyse(made.frame, made.study, made.tasks))
     _, *rates = header["rates"]
     said = "document.querySelector('.decides').textContent"
@@ -111,15 +110,14 @@ def test_explorer_header_equals_the_report(write, new_page):
     assert shown == len(failed[(failed["failure_class"] == name) & (failed["model"] == model)])
 
 
-def test_explorer_csv_holds_filtered_cells_and_no_formula(write, new_page):
+def test_explorer_csv_holds_filtered_cells_and_no_formula(opened):
     states = {
         f"qwen-0.5b/{shell}/stale-lockfiles-0/{number}": kind
         for shell in DESIGN_SHELLS
         for number, kind in ((1, "silent-wrong"), (2, "passed"))
     }
     made = make_explorer(1, 1, 2, text='=cmd|"x"', states=states)
-    page = new_page()
-    page.open(write(made), "?result=class%3Asilent-wrong")
+    page = opened(made, "?result=class%3Asilent-wrong")
     page.run("URL.createObjectURL = (blob) => { window.saved = blob; return '#'; }")
     page.run("HTMLAnchorElement.prototype.click = () => {}")
     page.run("document.getElementById('save').click()")
@@ -130,10 +128,9 @@ def test_explorer_csv_holds_filtered_cells_and_no_formula(write, new_page):
     assert {row["command"] for row in rows} == {'\'=cmd|"x"'}
 
 
-def test_explorer_copies_the_command(write, new_page, browser):
+def test_explorer_copies_the_command(opened, browser):
     command = "find . -name 'a\u202eb' |\n  sort"
-    page = new_page()
-    page.open(write(make_explorer(1, 1, 1, text=command)), f"{FIRST}/1")
+    page = opened(make_explorer(1, 1, 1, text=command), f"{FIRST}/1")
     permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"]
     browser.call("Browser.grantPermissions", permissions=permissions)
     page.run(f"{DIALOG}.querySelector('button.copy').click()")

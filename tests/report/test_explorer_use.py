@@ -26,11 +26,10 @@ def choose(page, field, value):
     return page.run("document.getElementById('count').textContent")
 
 
-def test_explorer_by_keyboard(write, new_page):
-    page = new_page()
+def test_explorer_by_keyboard(opened):
     first = "qwen-0.5b/bash/crate-versions-1"
     made = make_explorer(2, 4, 3, states={f"{first}/{n}": "passed" for n in (1, 2, 3)})
-    page.open(write(made), "?order=name")
+    page = opened(made, "?order=name")
     # The report, six fields, Clear, CSV, the keys, then ONE stop for all the marks.
     page.press(*["Tab"] * 12)
     assert page.run(FOCUSED) == "qwen-0.5b, Bash, crate-versions-1, trial 1: passed"
@@ -92,14 +91,13 @@ def test_explorer_is_accessible(write, new_page):
         assert parts <= {n["name"] for n in nodes if n["role"] in ("region", "table")}
 
 
-def test_explorer_cell_shows_all_of_its_records(write, new_page, zsh):
+def test_explorer_cell_shows_all_of_its_records(opened, zsh):
     """Of a further shell, whose commands are coloured by its grammar."""
     first = FIRST.replace("/bash/", "/zsh/")
     states = {1: "silent-wrong", 2: "missing", 3: "not_measured"}
     states = {f"{first}/{trial}": state for trial, state in states.items()}
     made = make_explorer(1, 1, 3, states=states, shells=(*DESIGN_SHELLS, "zsh"))
-    page = new_page()
-    page.open(write(made), f"{first}/1")
+    page = opened(made, f"{first}/1")
     records = made.load(Cell(*first.split("/"), trial=1))
     shown = page.run(f"{DIALOG}.textContent")
     assert "Zsh 5" in shown
@@ -116,24 +114,22 @@ def test_explorer_cell_shows_all_of_its_records(write, new_page, zsh):
     page.wait(f"{DIALOG}.textContent.includes('the image holds no PowerShell')")
 
 
-def test_explorer_colours_nothing_without_tokens(write, new_page, monkeypatch):
+def test_explorer_colours_nothing_without_tokens(opened, monkeypatch):
     monkeypatch.setitem(
         SHELLS, "zsh", SHELLS["bash"].model_copy(update={"name": "zsh", "grammar": None})
     )
     made = make_explorer(1, 1, 1, shells=("bash", "zsh"))
     cell = Cell(*FIRST.replace("/bash/", "/zsh/").split("/"), trial=1)
-    page = new_page()
-    page.open(write(made), cell.path)
+    page = opened(made, cell.path)
     command = made.load(cell).execution.extraction.strict
     assert page.run(f"{DIALOG}.querySelector('.command').textContent") == command
     assert page.run(f"{DIALOG}.querySelectorAll('.command span').length") == 0
 
 
-def test_explorer_filters_count_cells(write, new_page):
+def test_explorer_filters_count_cells(opened):
     made = make_explorer(2, 8, 3)
     frame = made.frame
-    page = new_page()
-    page.open(write(made))
+    page = opened(made)
     total = len(frame)
     assert page.run("document.getElementById('count').textContent") == f"{total} cells"
     failure = frame["failure_class"].value_counts().index[0]
@@ -163,20 +159,23 @@ def test_explorer_filters_count_cells(write, new_page):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_explorer_contrast_of_text(write, new_page, dark):
-    page = new_page(dark=dark, height=3000)
-    page.open(write(make_explorer(1, 4, 3, states={f"{FIRST}/1": "silent-wrong"})), f"{FIRST}/1")
+def test_explorer_contrast_of_text(opened, dark):
+    page = opened(
+        make_explorer(1, 4, 3, states={f"{FIRST}/1": "silent-wrong"}),
+        f"{FIRST}/1",
+        dark=dark,
+        height=3000,
+    )
     lowest = page.run(CONTRAST)
     assert lowest["ratio"] >= 4.5, lowest
     ground = page.run("getComputedStyle(document.documentElement).backgroundColor")
     assert (ground == "rgb(13, 17, 23)") is dark
 
 
-def test_explorer_names_every_state(write, new_page):
+def test_explorer_names_every_state(opened):
     states = ["passed", *FAILURES, "missing", "not_measured"]
     places = {f"{FIRST}/{n}": state for n, state in enumerate(states, 1)}
-    page = new_page()
-    page.open(write(make_explorer(1, 1, len(states), states=places)))
+    page = opened(make_explorer(1, 1, len(states), states=places))
     names = [node["name"] for node in page.accessible("button")]
     for failure in FAILURES:
         said = f"failed: {failure.replace('-', ' ').replace('non zero', 'non-zero')}"
@@ -186,11 +185,10 @@ def test_explorer_names_every_state(write, new_page):
 
 
 @pytest.mark.parametrize("fragment", ["", f"{FIRST}/1", LINE])
-def test_explorer_fits_a_phone(write, new_page, fragment):
+def test_explorer_fits_a_phone(opened, fragment):
     long = "find " + "averylongpath/" * 30
-    page = new_page(width=360, height=700)
     made = make_explorer(1, 3, 5, text=long, states={f"{FIRST}/1": "silent-wrong"})
-    page.open(write(made), fragment)
+    page = opened(made, fragment, width=360, height=700)
     assert page.run("document.documentElement.scrollWidth") <= 360
     assert page.run(f"{DIALOG}.scrollWidth") <= 360
     if fragment:
@@ -215,10 +213,9 @@ def test_explorer_of_many_cells_is_fast(write, new_page):
     assert page.run("document.querySelectorAll('*').length") < 10_000
 
 
-def test_explorer_states_what_was_left_out(write, new_page):
+def test_explorer_states_what_was_left_out(opened):
     made = make_explorer(1, 1, 1, text="x" * 300_000)
-    page = new_page()
-    page.open(write(made), f"{FIRST}/1")
+    page = opened(made, f"{FIRST}/1")
     gap = page.run(f"{DIALOG}.querySelector('.gap').textContent")
     assert "280,000 characters left out; 300.0 kB in all" in gap
 

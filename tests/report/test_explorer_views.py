@@ -51,9 +51,8 @@ def test_explorer_filters_are_in_the_address(write, new_page):
     page.wait(f"{COUNT} === {last!r} && document.getElementById('text').value === 'vox & more?'")
 
 
-def test_explorer_history_of_an_opened_cell(write, new_page):
-    page = new_page()
-    page.open(write(make_explorer(2, 2, 3, states={f"{FIRST}/{n}": "passed" for n in (1, 2, 3)})))
+def test_explorer_history_of_an_opened_cell(opened):
+    page = opened(make_explorer(2, 2, 3, states={f"{FIRST}/{n}": "passed" for n in (1, 2, 3)}))
     choose(page, "model", "qwen-0.5b")
     steps = page.run("history.length")
     page.run("document.querySelector('button.mark').click()")
@@ -81,11 +80,10 @@ def test_explorer_names_an_unknown_address(write, new_page):
     assert page.run(COUNT).endswith("cells; nothing in this study is Model opus")
 
 
-def test_explorer_task_shows_both_shells(write, new_page):
+def test_explorer_task_shows_both_shells(opened):
     states = {f"{FIRST}/2": "missing", f"{FIRST}/1": "silent-wrong", f"{FIRST}/3": "passed"}
     made = make_explorer(2, 3, 3, states=states)
-    page = new_page()
-    page.open(write(made), "?order=name")
+    page = opened(made, "?order=name")
     page.press(*["Tab"] * 12, "ArrowDown", "b")
     page.wait(f"{DIALOG}.open")
     assert page.run("location.hash") == f"#{LINE}?order=name"
@@ -117,7 +115,7 @@ def test_explorer_task_shows_both_shells(write, new_page):
     page.wait(f"{TITLE}.startsWith('qwen-0.5b, crate-versions-1, both shells')")
 
 
-def test_explorer_states_attempts(write, new_page):
+def test_explorer_states_attempts(opened):
     made = make_explorer(1, 1, 3, states={f"{FIRST}/{n}": "passed" for n in (1, 2, 3)})
     (task,) = made.tasks
     task._folder = TASKS / "stale-lockfiles"
@@ -132,8 +130,7 @@ def test_explorer_states_attempts(write, new_page):
     score = score_cell(made.study, task, records[third].generation, lost, None, "c" * 64)
     records[third] = records[third]._replace(execution=lost, score=score)
     frame = to_frame([cell_row(cell, task, found) for cell, found in records.items()])
-    page = new_page()
-    page.open(write(replace(made, frame=frame, load=records.__getitem__)), f"{FIRST}/2")
+    page = opened(replace(made, frame=frame, load=records.__getitem__), f"{FIRST}/2")
     assert "passed, measured at the 2nd attempt" in page.run(TITLE)
     said = page.run(f"{DIALOG}.textContent")
     assert "measured at the 2nd attempt: the others were interrupted" in said
@@ -172,10 +169,9 @@ def on_paper(page):
     return shown
 
 
-def test_explorer_prints_an_opened_cell(write, new_page):
+def test_explorer_prints_an_opened_cell(opened):
     made = make_explorer(1, 2, 2, scale=12, states={f"{FIRST}/1": "silent-wrong"})
-    page = new_page(height=600)
-    page.open(write(made), f"{FIRST}/1")
+    page = opened(made, f"{FIRST}/1", height=600)
     before = page.run(f"{DIALOG}.innerHTML")
     shown = on_paper(page)
     nothing = {"cut": [], "controls": 0, "table": False, "closed": 0, "modal": False}
@@ -187,9 +183,8 @@ def test_explorer_prints_an_opened_cell(write, new_page):
     assert page.run(PAPER)["cut"]  # on the screen it scrolls
 
 
-def test_explorer_prints_the_filtered_table(write, new_page):
-    page = new_page()
-    page.open(write(make_explorer(2, 20, 5)), "?model=qwen-3b&text=find")
+def test_explorer_prints_the_filtered_table(opened):
+    page = opened(make_explorer(2, 20, 5), "?model=qwen-3b&text=find")
     shown = on_paper(page)
     assert (shown["controls"], shown["table"], shown["ground"]) == (0, True, "rgb(255, 255, 255)")
     assert page.run("document.getElementById('chosen').getClientRects().length") == 0
