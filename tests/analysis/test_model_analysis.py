@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -40,6 +41,17 @@ def test_refusals_above_a_tenth_missing():
     refused = one(lacking(11))
     assert refused.gap and refused.verdict is None
     assert "11 of 100 cells in PowerShell 7" in refused.refused[0]
+
+
+@pytest.mark.parametrize(
+    "low, high, provisional", [(-7, 7, True), (6, 9, False), (7, 10, True), (5, 9, False)]
+)
+def test_provisional_by_every_row_between_the_bounds(low, high, provisional):
+    """From -7 to +7 both ends are inconclusive, as the gap is, and noise lies between them."""
+    model = one(level_but_for(TASKS, *[(2, 3)] * 7))
+    held = {"ahead": model.gap.ahead, "size": model.gap.size}
+    bounds = (SimpleNamespace(value=Fraction(end, 100), **held) for end in (low, high))
+    assert replace(model.gap, worst=tuple(bounds)).provisional is provisional
 
 
 def test_marks_say_how_each_trial_ended():
