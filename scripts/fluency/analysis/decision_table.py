@@ -83,12 +83,12 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
 
 
 def _filled(value: Any, names: Mapping[str, str]) -> Any:
-    """Texts with the constants and these names in place of what they have in braces."""
+    """Texts with the stated constants and these names in place of what they have in braces."""
     if isinstance(value, Mapping):
         return {_filled(key, names): _filled(part, names) for key, part in value.items()}
     if isinstance(value, list):
         return [_filled(part, names) for part in value]
-    return value.format(**globals(), **names)
+    return value.format(**_STATED, **names)
 
 
 VERSION = "2"
@@ -102,6 +102,8 @@ CEILING = Fraction(9, 10)
 FLOOR = Fraction(1, 10)
 HORIZON_S = 60.0
 MISSING_PROGRAM_GAP = Fraction(3, 100)
+_STATED = {"VERSION": VERSION, "FLOOR": FLOOR, "CEILING": CEILING}
+_STATED |= {"NOISE_PP": NOISE_PP, "DIRECTION_PP": DIRECTION_PP}
 
 
 def plan_for(contrast: tuple[str, str], *further: tuple[str, str]) -> dict[str, Any]:
