@@ -34,7 +34,7 @@ from fluency.report.markdown import code
 from fluency.report.marks import FAILURES, MARKS
 from fluency.report.numbers import percent, points, rate, signed, span
 from fluency.report.templates import render
-from fluency.report.words import short_name, short_names
+from fluency.report.words import listed, short_name, short_names
 from fluency.scoring.windows_powershell import counted
 
 AT_EDGE = {"ceiling": ("nearly always", "harder"), "floor": ("hardly ever", "easier")}
@@ -45,11 +45,6 @@ SIZES = {
     "under-ten": f"less than {DIRECTION_PP} points",
 }
 MAX_NAMED, SHOWN = 3, 5
-
-
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
 
 
 def first_of(names: Sequence[str]) -> str:

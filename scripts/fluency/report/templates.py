@@ -16,7 +16,7 @@ from fluency.common.words import escape_controls, plural
 from fluency.report.markdown import aligned, code, text
 from fluency.report.marks import mark_of
 from fluency.report.numbers import amount, percent, points, rate, seconds, signed, span
-from fluency.report.words import attempt_note, full_name, short_name
+from fluency.report.words import attempt_note, full_name, in_shells, short_name
 
 
 def cell_link(path: str) -> str:
@@ -50,6 +50,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     attempt_note,
     short_name,
     full_name,
+    in_shells,
     cell_link,
     plain,
     coloured,

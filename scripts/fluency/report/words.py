@@ -1,6 +1,6 @@
 """Words that need no analysis: names of shells, and at which attempt a cell was measured."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from fluency.core.shells import SHELLS
 
@@ -18,6 +18,16 @@ def full_name(shell: str) -> str:
 def short_names(shells: Iterable[str]) -> list[str]:
     """As they appear in sentences and headers."""
     return [short_name(shell) for shell in shells]
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
+
+
+def in_shells(counts: Mapping[str, object]) -> str:
+    """`1 in Bash and 2 in PowerShell`."""
+    return listed([f"{count} in {short_name(shell)}" for shell, count in counts.items()])
 
 
 def attempt_note(number: int | None, measured: bool) -> str | None:
