@@ -37,6 +37,8 @@ def coloured(text: str, lexer: str) -> str:
     return found.markup
 
 
+REPAIRED_SHARE = "±14 to ±27 points"
+"""How exactly 68 tasks state which share of a shell's failures is repaired."""
 FILTERS: tuple[Callable[..., object], ...] = (
     amount,
     percent,
@@ -85,4 +87,5 @@ def _environment(autoescape: bool, of_lines: bool) -> jinja2.Environment:
         finalize=(lambda value: one_line(str(value))) if of_lines else None,
     )
     environment.filters |= {function.__name__: function for function in FILTERS}
+    environment.globals["repaired_share"] = REPAIRED_SHARE
     return environment
