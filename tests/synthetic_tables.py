@@ -88,24 +88,34 @@ def measured(cell, mark, rng) -> dict:
     right = mark or failing == "silent-wrong"
     printed = "Get-ChildItem Where-Object" if pwsh else "find sort"
     command = "Get-ChildItem crates | Where-Object Length" if pwsh else "find crates -type f | sort"
-    verdicts = {"status": "measured", "passed": mark, "content_ok": mark, "lenient_passed": mark}
-    verdicts |= {
+    return {
+        "status": "measured",
+        "passed": mark,
+        "content_ok": mark,
+        "lenient_passed": mark,
         "structural_pass": right,
         "exit_ok": right,
         "quiet": right and not mark,
         "unasked_changes": 0,
+        "windows_aliases_passed": mark if pwsh else None,
+        "no_unix_tools_passed": (mark and made_of == "cmdlets-only") if pwsh else None,
+        "worlds_passed": 2 if mark else 0,
+        "worlds_run": 2,
+        "failure_class": None if mark else failing,
+        "why": "" if mark else f"world 11: {failing}",
+        "made_of": made_of,
+        "commands": printed,
+        "outcome": "ok",
+        "command": command,
+        "input_tokens": 90,
+        "output_tokens": 20,
+        "cost_usd": 0.0007,
+        "temperature_sent": "0.7",
+        "model_echoed": f"{cell.model}-id",
+        "t_gen_s": round(1 + rng.random(), 3),
+        "timed_out": False,
+        "t_exec_s": round((0.45 if pwsh else 0.03) * (1 + rng.random()), 4),
     }
-    verdicts |= {"windows_aliases_passed": mark if pwsh else None}
-    verdicts |= {"no_unix_tools_passed": (mark and made_of == "cmdlets-only") if pwsh else None}
-    verdicts |= {"worlds_passed": 2 if mark else 0, "worlds_run": 2}
-    verdicts |= {"failure_class": None if mark else failing}
-    verdicts |= {"why": "" if mark else f"world 11: {failing}"}
-    answer = {"made_of": made_of, "commands": printed, "outcome": "ok", "command": command}
-    answer |= {"input_tokens": 90, "output_tokens": 20, "cost_usd": 0.0007}
-    answer |= {"temperature_sent": "0.7", "model_echoed": f"{cell.model}-id"}
-    times = {"t_gen_s": round(1 + rng.random(), 3), "timed_out": False}
-    times |= {"t_exec_s": round((0.45 if pwsh else 0.03) * (1 + rng.random()), 4)}
-    return verdicts | answer | times
 
 
 def make_frame(study: Study, tasks, passes, **more) -> pd.DataFrame:

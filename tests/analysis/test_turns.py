@@ -14,8 +14,6 @@ from fluency.report.sentences import headline_of, second_look
 from tests.archive.factory import make, make_study
 from tests.report.explorer_factory import details_of
 
-TASKS = ("fetch-top-crates", "session-tool-failures", "stale-lockfiles", "tree-size-bytes")
-
 
 def reply(task, cell):
     """Of four trials: stays right; is repaired; keeps its fault; is broken at the last turn."""
@@ -26,7 +24,7 @@ def reply(task, cell):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("t"), make_study(TASKS, trials=4, turns=3), reply=reply)
+    return make(tmp_path_factory.mktemp("t"), make_study(trials=4, turns=3), reply=reply)
 
 
 def test_first_answers_are_followed_to_the_last_turn(made):
@@ -38,7 +36,7 @@ def test_first_answers_are_followed_to_the_last_turn(made):
         # Trial 4 repeats its right command at the second turn, so that it is not asked again.
         assert (own.passed, own.broken) == (8, 0)
         assert own.fresh == Fraction(2, 3) and own.beyond.value == Fraction(1, 2) - own.fresh
-        assert own.beyond.tasks == len(TASKS)
+        assert own.beyond.tasks == 4
         assert found.fresh[shell] == pytest.approx([0.5, 0.5 + 0.5 * 2 / 3, 1 - 0.5 / 9])
         rates = [each.of(shell).by_shell[shell].rate for each in found.outcomes]
         assert rates == [Fraction(1, 2), Fraction(3, 4), Fraction(3, 4)]

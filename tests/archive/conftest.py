@@ -50,25 +50,22 @@ def small(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def small_archive(small, checkouts, tmp_path_factory):
-    commit = run_git(checkouts["own"], "rev-parse", "HEAD")
+def small_archive(small, commit, tmp_path_factory):
     return archived(small, tmp_path_factory.mktemp("archive"), commit=commit)
 
 
 @pytest.fixture(scope="session")
-def stated_archive(made, checkouts, tmp_path_factory):
+def stated_archive(made, commit, tmp_path_factory):
     """Two tasks, of the commit that the checkouts know."""
-    commit = run_git(checkouts["own"], "rev-parse", "HEAD")
     return archived(made, tmp_path_factory.mktemp("archive"), commit=commit)
 
 
 @pytest.fixture(scope="session")
-def unseeded_archive(checkouts, tmp_path_factory):
+def unseeded_archive(commit, tmp_path_factory):
     """Two trials of a model that takes no seed, with equal replies."""
     model = {"alias": "m", "id": "claude-opus-4-7"}
     study = make_study(TASKS[1:], trials=2, shells=["bash"], model=model)
     made = make(tmp_path_factory.mktemp("study"), study)
-    commit = run_git(checkouts["own"], "rev-parse", "HEAD")
     return archived(made, tmp_path_factory.mktemp("archive"), commit=commit)
 
 
@@ -100,6 +97,12 @@ def checkouts(tmp_path_factory):
     run_git(found["later"], "commit", "-qam", "A later commit")
     run_git(root, "clone", "-q", "--depth", "1", f"file://{found['later']}", "shallow")
     return found
+
+
+@pytest.fixture(scope="session")
+def commit(checkouts):
+    """Of the first of them."""
+    return run_git(checkouts["own"], "rev-parse", "HEAD")
 
 
 @pytest.fixture

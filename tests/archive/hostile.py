@@ -115,19 +115,25 @@ def flip(name):
 
 
 def record(name, edit):
-    """Edit a record in its own form, so that nothing but the content shows."""
+    """Edit every such record in its own form, so that nothing but the content shows."""
 
     def change(files):
-        found = find(files, name)
-        value = json.loads(files[found])
-        edit(value)
-        files[found] = pretty_json(value).encode()
+        for found in named(files, name):
+            value = json.loads(files[found])
+            edit(value)
+            files[found] = pretty_json(value).encode()
 
     return change
 
 
+def named(files, name):
+    found = [found for found in sorted(files) if re.fullmatch(name, found)]
+    assert found, name
+    return found
+
+
 def find(files, name):
-    return next(found for found in sorted(files) if re.fullmatch(name, found))
+    return named(files, name)[0]
 
 
 def put(*keys, value):
@@ -141,7 +147,7 @@ def put(*keys, value):
 
 
 def drop(name):
-    return lambda files: files.pop(find(files, name)) and None
+    return lambda files: [files.pop(found) for found in named(files, name)]
 
 
 def replace_file(name, data):

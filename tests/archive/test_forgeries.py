@@ -74,14 +74,10 @@ def tasks_left_out(files):
     left = "fetch-top-crates"
     record("study.json", lambda value: value["tasks"].remove(left))(files)
     index = json.loads(files["worlds/index.json"])
-    folders = {folder for task in index.values() for folder in task.values()}
+    own, others = index.pop(left), [folder for task in index.values() for folder in task.values()]
     record("worlds/index.json", lambda value: value.pop(left))(files)
-    folders -= {
-        folder
-        for task in json.loads(files["worlds/index.json"]).values()
-        for folder in task.values()
-    }
-    without(f"tasks/{left}/.*|results/.*/{left}/.*|({'|'.join(folders) or 'x'})/.*")(files)
+    folders = "|".join({*own.values()} - {*others} or {"x"})
+    drop(f"tasks/{left}/.*|results/.*/{left}/.*|({folders})/.*")(files)
 
 
 def several(*changes):
@@ -92,29 +88,11 @@ def several(*changes):
     return change
 
 
-def in_all(names, edit):
-    """Edit every record whose name matches."""
-
-    def change(files):
-        for name in [name for name in files if re.fullmatch(names, name)]:
-            record(re.escape(name), edit)(files)
-
-    return change
-
-
 def swap(files):
     """The records of the two shells change places."""
     for one in (GENERATION, EXECUTION, SCORE):
         two = one.replace("bash", "pwsh")
         files[one], files[two] = files[two], files[one]
-
-
-def without(names):
-    def change(files):
-        for name in [name for name in files if re.fullmatch(names, name)]:
-            del files[name]
-
-    return change
 
 
 def asked_otherwise(**fields):
@@ -127,7 +105,7 @@ def asked_otherwise(**fields):
         value["answer"]["request_key"] = request_key(Request.model_validate(asked))
 
     def change(files):
-        in_all("results/generations/.*", edit)(files)
+        record("results/generations/.*", edit)(files)
         for name in [name for name in files if name.startswith("results/generations/")]:
             key = json.loads(files[name])["answer"]["request_key"]
             for stage in ("executions", "scores"):
@@ -165,7 +143,7 @@ def rigged(files):
 def official(files):
     """PowerShell's archive is not the official release's, and every record says that it is."""
     given = {"archives": {"pwsh": "0" * 64}, "unofficial": []}
-    in_all(
+    record(
         "results/(images/pwsh.json|executions/.*/pwsh/.*)",
         lambda value: value["image"].update(given),
     )(files)
@@ -187,7 +165,7 @@ READ |= {"usage": {}}
 # fmt: off
 DIFFERENT = {
     # what is altered: the change, or the manifest's facts, and what is said
-    "every score False, code hashes invented": (in_all("results/scores/.*", failed), "`passed` is"),
+    "every score False, code hashes invented": (record("results/scores/.*", failed), "`passed` is"),
     "score": (record(SCORE, put("passed", value=False)), "`passed` is False, recomputed True"),
     "world's score": (record(SCORE, put("worlds", 0, "passed", value=False)), "`passed` is"),
     "numbers of a score": (record(SCORE, put("worlds", 0, "wall_s", value=9.0)), "`wall_s` is"),
@@ -205,7 +183,7 @@ DIFFERENT = {
     "another trial": (asked_otherwise(trial=7), "`request` is"),
     "another wire": (asked_otherwise(wire="messages"), "`request` is"),
     "one message for two requests": (
-        in_all("results/generations/.*", lambda value: value["answer"]["raw"].update(id="msg_1")),
+        record("results/generations/.*", lambda value: value["answer"]["raw"].update(id="msg_1")),
         "the message msg_1 answers another request, too"),
     "request without its key": (answer("request", "temperature", value=0.1), "`request` is"),
     "sampling of the study": (
@@ -232,7 +210,7 @@ DIFFERENT = {
         record(CONTROL, put("runs", 0, "results", "24", "exit_code", value=1)), "`passed` is True"),
     "control cut": (record(CONTROL, lambda value: value["runs"].pop()), "the tasks' first commands"),
     "another control command": (record(CONTROL, put("runs", 0, "command", value="x")), "`command`"),
-    "sandbox left out": (without("sandbox/README.md"), "sandbox/: neither this checkout nor"),
+    "sandbox left out": (drop("sandbox/README.md"), "sandbox/: neither this checkout nor"),
     "sandbox source left out": (drop("sandbox/runner.py"), "it was not built from the archived"),
     "file the sandbox lacks": (added("sandbox/more"), "sandbox/: neither this checkout nor"),
     "policies": (flip("prices/policies.yaml"), "policies.yaml: neither this checkout nor"),
@@ -325,7 +303,7 @@ CONCEDED = {
     "an earlier task": (record(GENERATION, put("task_sha256", value="0" * 64)), ""),
     "trials left out": (
         text("study.json", '"trials": 1', '"trials": 2'), "PARTIAL: 2 of 4 cells are missing"),
-    "cell left out": (without(f"results/[^/]+/{CELL}.json"), "PARTIAL: 1 of 2 cells are missing"),
+    "cell left out": (drop(f"results/[^/]+/{CELL}.json"), "PARTIAL: 1 of 2 cells are missing"),
     "tasks left out": (tasks_left_out, ""),
     "uncommitted": ({"dirty": True}, "uncommitted changes"),
     "control: false": (several(

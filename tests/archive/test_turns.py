@@ -11,7 +11,6 @@ from fluency.core.study import Cell
 from fluency.core.table import load_records
 from fluency.generation.conversation import AGAIN
 from fluency.generation.request import request_key
-from tests.archive.conftest import run_git
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import put, record, verify_forged
 
@@ -33,8 +32,7 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def archive(made, checkouts, tmp_path_factory):
-    commit = run_git(checkouts["own"], "rev-parse", "HEAD")
+def archive(made, commit, tmp_path_factory):
     return archived(made, tmp_path_factory.mktemp("archive"), commit=commit)
 
 

@@ -18,7 +18,7 @@ from scipy import stats
 
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.report.report import write_report
-from tests.report.test_claims import interval_of, made_study, mean, value
+from tests.report.test_claims import TITLES, interval_of, made_study, mean, value
 from tests.synthetic_tables import view_of
 
 STUDIES = int(os.environ.get("STUDIES", "6"))
@@ -35,7 +35,6 @@ LABELS = {
 CONDITIONS = [*LABELS][-2:]
 OTHERS = ["refusals left out", "delegation failed", "missing programs left out"]
 DEFINITIONS = [*[*LABELS][:-2], *OTHERS, "missing programs passed", *CONDITIONS]
-TITLES = {"bash": "Bash", "pwsh": "PowerShell", "zsh": "Zsh"}
 ROWS = {
     "less than 5 pp either way": lambda gap: abs(gap) < Fraction(1, 20),
     "5 to 10 pp either way": lambda gap: Fraction(1, 20) <= abs(gap) < Fraction(1, 10),
@@ -57,24 +56,21 @@ def varied(frame, seed):
         )
         if measured:
             fails = not row["passed"]
+            kinds = ["timeout", "missing-program", "silent-wrong"]
             marks |= {
-                "failure_class": rng.choice(["timeout", "missing-program", "silent-wrong"])
-                if fails
-                else None
+                "failure_class": rng.choice(kinds) if fails else None,
+                "exit_ok": not fails or rng.random() < 0.3,
+                "structural_pass": not fails or rng.random() < 0.3,
+                "content_ok": not fails or rng.random() < 0.1,
+                "lenient_passed": not fails or rng.random() < 0.2,
+                "unasked_changes": rng.choice([0] * 30 + [2, None]),
+                "made_of": rng.choice(["cmdlets-only", "mixed", "delegation", None]),
             }
-            marks |= {
-                name: not fails or rng.random() < 0.3 for name in ("exit_ok", "structural_pass")
-            }
-            marks |= {"content_ok": not fails or rng.random() < 0.1}
-            marks |= {"lenient_passed": not fails or rng.random() < 0.2}
-            marks |= {"quiet": bool(fails and marks["exit_ok"] and rng.random() < 0.7)}
-            marks |= {"unasked_changes": rng.choice([0] * 30 + [2, None])}
-            marks |= {"made_of": rng.choice(["cmdlets-only", "mixed", "delegation", None])}
+            marks["quiet"] = bool(fails and marks["exit_ok"] and rng.random() < 0.7)
             if row["shell"] == "pwsh":
-                known = rng.random() < 0.95
-                marks |= {"no_unix_tools_passed": (rng.random() < 0.5) if known else None}
+                marks["no_unix_tools_passed"] = rng.choice([True, False] * 10 + [None])
             if fails and rng.random() < 0.1:
-                marks |= {"command": None, "t_exec_s": None, "no_unix_tools_passed": None}
+                marks |= dict.fromkeys(("command", "t_exec_s", "no_unix_tools_passed"))
         for name, mark in marks.items():
             frame.at[place, name] = mark
     return frame
