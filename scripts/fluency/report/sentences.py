@@ -52,11 +52,6 @@ def first_of(names: Sequence[str]) -> str:
     return listed([*names[:MAX_NAMED], "others"] if len(names) > MAX_NAMED else names)
 
 
-def side_name(side: str | None, contrast: Contrast) -> str:
-    """The short name of the challenger, or of the baseline."""
-    return SHELLS[contrast.shells[side == "challenger"]].short_title
-
-
 def telling_first(contrasts: Iterable[Contrast]) -> list[Contrast]:
     """Those at an edge after the others, and those without a verdict last."""
     return sorted(contrasts, key=lambda pair: 2 if not pair.verdict else bool(pair.verdict.edge))
@@ -108,7 +103,7 @@ def claims_sentence(contrast: Contrast) -> str:
     gap = contrast.verdict
     if gap is None:
         return f"Not compared: {'; '.join(contrast.refused)}."
-    who = side_name(gap.ahead, contrast)
+    who = short_name(contrast.shells[gap.ahead == "challenger"])
     said = f"{who} is ahead" if gap.ahead else "Who is ahead is open"
     passed, others = AT_EDGE["ceiling" if gap.edge == "ceiling" else "floor"]
     if gap.size != "open":
