@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -103,8 +103,12 @@ def run_python_file(path: Path) -> ModuleType:
     """A Python file as a module; its exceptions are not caught."""
     module = ModuleType(f"{path.parent.name}.{path.stem}")
     module.__file__ = str(path)
-    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    exec(_compiled(path.read_bytes(), str(path)), module.__dict__)
     return module
+
+
+_compiled = lru_cache(maxsize=512)(partial(compile, mode="exec"))
+"""A fixture runs once a world."""
 
 
 @contextmanager

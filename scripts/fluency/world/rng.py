@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
+from struct import Struct
 from typing import TypeVar
 
 from fluency.common.data_file import data_file
 
 T = TypeVar("T")
-_WORD = 4
+_WORDS = Struct(">8L")
+"""The words of 32 bits in a SHA-256."""
 
 
 class Rng:
@@ -17,15 +20,8 @@ class Rng:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._words = self._stream()
-
-    def _stream(self) -> Iterator[int]:
-        counter = 0
-        while True:
-            block = hashlib.sha256(f"{self._name}#{counter}".encode()).digest()
-            counter += 1
-            for start in range(0, len(block), _WORD):
-                yield int.from_bytes(block[start : start + _WORD], "big")
+        blocks = (hashlib.sha256(f"{name}#{number}".encode()).digest() for number in count())
+        self._words: Iterator[int] = chain.from_iterable(map(_WORDS.unpack, blocks))
 
     def split(self, part: str) -> Rng:
         """A separate stream for one part: a change in one part does not change the others."""
@@ -48,8 +44,8 @@ class Rng:
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         left = list(items)
-        for end in range(len(left) - 1, 0, -1):
-            other = self.below(end + 1)
+        for end, word in zip(range(len(left) - 1, 0, -1), self._words, strict=False):
+            other = word * (end + 1) >> 32
             left[end], left[other] = left[other], left[end]
         return left
 
