@@ -93,6 +93,8 @@ def _imported(source: str) -> set[str]:
                 found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 ahead += node.orelse
+            case ast.expr():  # has no import
+                pass
             case _:
                 ahead += ast.iter_child_nodes(node)
     return found
