@@ -63,7 +63,8 @@ rule image:
 rule generate:
     """Ask the model for one command, or take its answer from the store."""
     input:
-        unpack(of_cell(P.loaded.before)),
+        # Where no cell has a later turn, no function is called for each.
+        *([unpack(of_cell(P.loaded.before))] if P.study.turns > 1 else []),
     output:
         f"results/generations/{CELL}.json",
     log:
@@ -82,7 +83,11 @@ rule execute:
     input:
         image=rules.image.output,
         generation=rules.generate.output,
-        before=of_cell(lambda cell: P.loaded.before(cell).get("execution", [])),
+        before=(
+            []
+            if P.study.turns == 1
+            else of_cell(lambda cell: P.loaded.before(cell).get("execution", []))
+        ),
     output:
         f"results/executions/{CELL}.json",
     log:

@@ -105,7 +105,8 @@ workflow = SimpleNamespace(
 pipeline = open_pipeline(read_yaml("config.yaml"), workflow)
 keys = pipeline.keys
 for rule in ("image", "generate", "execute", "score", "control", "gather", "report"):
-    assert all(param(pipeline.loaded.cells[0]) for param in keys.params(rule).values())
+    for param in keys.params(rule).values():
+        assert param(pipeline.loaded.cells[0]) if callable(param) else param
 print(*sorted(set(sys.modules) & set(sys.argv[1:])))
 """
 
