@@ -31,12 +31,17 @@ PATHS = {
 every_wire = pytest.mark.parametrize("wire", MODELS)
 
 
-def on(wire, store, endpoint, **over):
-    """A study on a wire, and a generator that asks the endpoint for it."""
-    model = {key: over.pop(key) for key in ("effort", "interface") if key in over}
-    study = studies.study_on(wire, trials=40, **model)
-    urls = {"sonnet": endpoint.url + SUFFIX.get(wire, "")}
-    return study, generator_of(study, store, endpoint, urls, **over)
+@pytest.fixture
+def on(endpoint, store):
+    """Makes a study on a wire, and a generator that asks the endpoint for it."""
+
+    def make(wire, **over):
+        model = {key: over.pop(key) for key in ("effort", "interface") if key in over}
+        study = studies.study_on(wire, trials=40, **model)
+        urls = {"sonnet": endpoint.url + SUFFIX.get(wire, "")}
+        return study, generator_of(study, store, endpoint, urls, **over)
+
+    return make
 
 
 def most_usd(study, cell):
@@ -50,8 +55,8 @@ def test_every_wire_is_in_the_suite():
 
 
 @every_wire
-def test_what_is_sent_and_what_is_kept(wire, endpoint, store):
-    study, generator = on(wire, store, endpoint)
+def test_what_is_sent_and_what_is_kept(wire, endpoint, on):
+    study, generator = on(wire)
     cell = cells_of(study)[0]
     record = ask(generator, cell)
     (seen,) = endpoint.requests
@@ -78,8 +83,8 @@ def test_what_is_sent_and_what_is_kept(wire, endpoint, store):
 
 
 @every_wire
-def test_every_kind_of_answer_means_the_same_and_is_kept(wire, endpoint, store):
-    study, generator = on(wire, store, endpoint)
+def test_every_kind_of_answer_means_the_same_and_is_kept(wire, endpoint, store, on):
+    study, generator = on(wire)
     for cell, (name, (reply, *expected)) in zip(cells_of(study), ANSWERS.items(), strict=False):
         endpoint.script(reply)
         answer = ask(generator, cell).answer
@@ -89,8 +94,8 @@ def test_every_kind_of_answer_means_the_same_and_is_kept(wire, endpoint, store):
 
 
 @every_wire
-def test_troubles_are_tried_again_and_those_that_may_be_billed_are_counted(wire, endpoint, store):
-    study, generator = on(wire, store, endpoint)
+def test_troubles_are_tried_again_and_those_that_may_be_billed_are_counted(wire, endpoint, on):
+    study, generator = on(wire)
     cells = iter(cells_of(study))
     ask(generator, next(cells))
     for name, cell in zip([*TROUBLES, *BILLED], cells, strict=False):
@@ -104,9 +109,9 @@ def test_troubles_are_tried_again_and_those_that_may_be_billed_are_counted(wire,
 
 @every_wire
 @pytest.mark.parametrize("name", SLOW)
-def test_the_deadline_holds(wire, name, endpoint, store):
+def test_the_deadline_holds(wire, name, endpoint, on):
     policy = RetryPolicy(attempt_s=0.5, deadline_s=1.0, attempts=1)
-    study, generator = on(wire, store, endpoint, retry_policy=policy)
+    study, generator = on(wire, retry_policy=policy)
     endpoint.script(name)
     with pytest.raises(CallError, match="in time"):
         ask(generator, cells_of(study)[0])
@@ -122,9 +127,9 @@ ECHOES += [Reply(200, PAGE), Reply(307, b"", {"location": f"http://127.0.0.1:9/{
 
 
 @every_wire
-def test_an_echoed_key_is_in_no_record_error_log_or_file(wire, endpoint, store, caplog, capfd):
+def test_an_echoed_key_is_in_no_record_error_log_or_file(wire, endpoint, store, caplog, capfd, on):
     caplog.set_level(logging.DEBUG)
-    study, generator = on(wire, store, endpoint)
+    study, generator = on(wire)
     cells, texts = iter(cells_of(study)), []
     endpoint.script(Reply(200, message("echo"), {"request-id": KEY, "x-request-id": KEY}))
     texts.append(pretty_json(ask(generator, next(cells)).model_dump(mode="json")))
@@ -132,7 +137,7 @@ def test_an_echoed_key_is_in_no_record_error_log_or_file(wire, endpoint, store, 
     for reply in ECHOES:
         endpoint.always(reply)
         with pytest.raises(CallError) as caught:
-            ask(on(wire, store, endpoint)[1], next(cells))
+            ask(on(wire)[1], next(cells))
         texts += [str(caught.value), repr(caught.value), *traceback.format_exception(caught.value)]
     endpoint.always(Reply(200, message(f"echo {KEY}", id=KEY)))
     before, requests = generator.budget.spent_usd, len(endpoint.requests)
@@ -148,7 +153,7 @@ def test_an_echoed_key_is_in_no_record_error_log_or_file(wire, endpoint, store, 
 
 
 @every_wire
-def test_the_environment_decides_nothing(wire, endpoint, store, monkeypatch):
+def test_the_environment_decides_nothing(wire, endpoint, monkeypatch, on):
     wires = ("OPENAI", "ANTHROPIC", "ANTHROPIC_BEDROCK", "ANTHROPIC_VERTEX")
     urls = [*(f"{wire}_BASE_URL" for wire in wires), "HTTP_PROXY", "ALL_PROXY"]
     odd = dict.fromkeys(urls, "http://127.0.0.1:9") | {"ANTHROPIC_LOG": "debug"}
@@ -159,7 +164,7 @@ def test_the_environment_decides_nothing(wire, endpoint, store, monkeypatch):
     odd |= dict.fromkeys(headers, "x-theirs: 1\nanthropic-beta: theirs\nauthorization: theirs")
     for name, value in odd.items():
         monkeypatch.setenv(name, value)
-    study, generator = on(wire, store, endpoint)
+    study, generator = on(wire)
     assert ask(generator, cells_of(study)[0]).answer.text == "ls -la"
     (seen,) = endpoint.requests
     assert "theirs" not in json.dumps(seen.headers) + seen.path
@@ -169,11 +174,11 @@ def test_the_environment_decides_nothing(wire, endpoint, store, monkeypatch):
 
 
 @every_wire
-def test_closed_generator_leaves_no_file_open(wire, endpoint, store):
-    on(wire, store, endpoint)[1].close()
+def test_closed_generator_leaves_no_file_open(wire, on):
+    on(wire)[1].close()
     for number, allowed in ((0, 99), (1, 0)):  # libraries open files once
         before = set(os.listdir("/proc/self/fd"))
-        study, generator = on(wire, store, endpoint)
+        study, generator = on(wire)
         ask(generator, cells_of(study)[number])
         generator.close()
         wait_for(lambda: len(set(os.listdir("/proc/self/fd")) - before) <= allowed)  # noqa: B023
@@ -206,8 +211,8 @@ CALLS = {
 
 
 @every_wire
-def test_a_forced_call_is_the_answer_and_another_shape_is_none(wire, endpoint, store):
-    study, generator = on(wire, store, endpoint, interface="tool")
+def test_a_forced_call_is_the_answer_and_another_shape_is_none(wire, endpoint, on):
+    study, generator = on(wire, interface="tool")
     cells = [cell for cell in cells_of(study) if cell.shell == "bash"]
     for cell, (name, (reply, outcome, text)) in zip(cells, CALLS.items(), strict=False):
         endpoint.script(reply)
@@ -217,11 +222,11 @@ def test_a_forced_call_is_the_answer_and_another_shape_is_none(wire, endpoint, s
 
 
 @every_wire
-def test_the_prompt_is_the_same_to_the_letter_and_one_tool_must_be_called(wire, endpoint, store):
+def test_the_prompt_is_the_same_to_the_letter_and_one_tool_must_be_called(wire, endpoint, on):
     properties = {"command": {"type": "string"}}
     schema = {"type": "object", "properties": properties, "required": ["command"]}
     for interface in ("reply", "tool"):
-        study, generator = on(wire, store, endpoint, interface=interface)
+        study, generator = on(wire, interface=interface)
         for cell in cells_of(study, 1)[::40]:
             assert ask(generator, cell).answer.text == "ls -la"
     bodies = [seen.body for seen in endpoint.requests]
@@ -262,8 +267,8 @@ FOLLOW_UPS = {
 
 @every_wire
 @pytest.mark.parametrize("interface", ["reply", "tool"])
-def test_request_carries_what_was_said_after_the_prompt(wire, interface, endpoint, store):
-    study, generator = on(wire, store, endpoint, interface=interface)
+def test_request_carries_what_was_said_after_the_prompt(wire, interface, endpoint, store, on):
+    study, generator = on(wire, interface=interface)
     cell = cells_of(study)[0]
     first = request_for(study, cell, "List.")
     assert "follow_up" not in first.model_dump(mode="json")
@@ -282,8 +287,8 @@ TWICE = json.dumps(json.dumps({"command": "ls"}))
 
 
 @pytest.mark.parametrize("said", ['{"command": "ls', TWICE])
-def test_arguments_of_a_call_may_be_encoded_twice_and_must_be_json(said, endpoint, store):
-    study, generator = on("chat", store, endpoint, interface="tool")
+def test_arguments_of_a_call_may_be_encoded_twice_and_must_be_json(said, endpoint, on):
+    study, generator = on("chat", interface="tool")
     call = {"type": "function", "function": {"name": "bash", "arguments": said}}
     said = {"role": "assistant", "content": None, "tool_calls": [call]}
     endpoint.script(Reply(body={"choices": [{"message": said, "finish_reason": "tool_calls"}]}))
@@ -332,9 +337,9 @@ def test_what_is_not_an_address_is_refused(given):
         PROVIDERS["messages"].address(studies.study_on("messages").models[0], given, "")
 
 
-def test_chat_learns_the_name_of_the_limit_from_the_refusal(endpoint, store):
+def test_chat_learns_the_name_of_the_limit_from_the_refusal(endpoint, on):
     """Azure's, in its own words."""
-    study, generator = on("chat", store, endpoint, effort="low")
+    study, generator = on("chat", effort="low")
     words = "Unsupported parameter: 'max_tokens' is not supported with this model. "
     words += "Use 'max_completion_tokens' instead."
     refusal = error(400, "invalid_request_error", words)
@@ -362,9 +367,9 @@ USAGES = [
 
 @pytest.mark.parametrize("usage, tokens, usd", USAGES)
 def test_thinking_is_counted_wherever_it_is_stated_and_a_stated_cost_is_believed(
-    usage, tokens, usd, endpoint, store
+    usage, tokens, usd, endpoint, on
 ):
-    study, generator = on("chat", store, endpoint)
+    study, generator = on("chat")
     counts = {"prompt_tokens": 32, "completion_tokens": 9} | usage
     endpoint.script(Reply(body={"usage": counts, "choices": [CHOICE]}))
     record = ask(generator, cells_of(study)[0])

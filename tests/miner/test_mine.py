@@ -45,6 +45,11 @@ QUESTIONS = {
 """What becomes of the requests of `logs`: the question, its category, and what the bank can ask."""
 
 
+def mined(folder) -> Report:
+    """What is found in its logs, written to its `out`."""
+    return mine([folder / "logs"], folder / "out")
+
+
 def questions(report: Report):
     return {one["question"]: one["category"] for one in report.candidates}
 
@@ -52,7 +57,7 @@ def questions(report: Report):
 @pytest.mark.parametrize("name", logs.FORMATS)
 def test_mine_finds_same_questions_in_each_format(name, tmp_path):
     logs.FORMATS[name](tmp_path / "logs")
-    report = mine([tmp_path / "logs"], tmp_path / "out")
+    report = mined(tmp_path)
     assert (report.tally["files"], report.tally["commands"]) == (1, len(logs.REQUESTS))
     assert (questions(report), dict(report.rejected)) == (
         {question: kind for question, (kind, _) in QUESTIONS.items()},
@@ -75,7 +80,7 @@ def test_mine_finds_same_questions_in_each_format(name, tmp_path):
 def test_mine_table_has_row_for_each_question(tmp_path):
     often = [("Count lines", f"wc -l src/{n}.rs", True) for n in range(6)]
     logs.claude_code(tmp_path / "logs", [*often, *logs.REQUESTS])
-    mine([tmp_path / "logs"], tmp_path / "out")
+    mined(tmp_path)
     page = (tmp_path / "out/README.md").read_text()
     row = r"| \[Count lines\]\((\d+-count-lines.yaml)\) \| `wc -l src/0.rs` \| 6 \| 6 \| 0 \| 0 \|"
     assert re.search(row, page)
@@ -141,7 +146,7 @@ def test_mine_names_what_is_not_a_transcript(name, tmp_path):
     with pytest.raises(UserError, match=what) as caught:
         mine([tmp_path / "logs" / name], tmp_path / "out")
     assert caught.value.hint
-    report = mine([tmp_path / "logs"], tmp_path / "out")
+    report = mined(tmp_path)
     assert len(report.candidates) == len(QUESTIONS)
     assert what in report.page and name in report.page
 
@@ -151,14 +156,14 @@ def test_mine_leaves_out_prompt_with_several_commands(tmp_path):
     lines = path.read_text().splitlines()
     second = next(line for line in lines if '"call_1"' in line and "function_call" in line)
     logs.write_lines(path, [*lines, second.replace("call_1", "call_2").replace("-l a", "-l b")])
-    report = mine([tmp_path / "logs"], tmp_path / "out")
+    report = mined(tmp_path)
     assert questions(report) == {"Look around": "file-inspection"}
     assert dict(report.rejected) == {"one of several for its prompt": 2}
 
 
 def test_mine_keeps_first_lines_of_output(tmp_path):
     logs.copilot(tmp_path / "logs")
-    report = mine([tmp_path / "logs"], tmp_path / "out")
+    report = mined(tmp_path)
     assert [one["output"] for one in report.candidates] == [["3"]] * len(QUESTIONS)
 
 
@@ -191,7 +196,7 @@ def test_mine_skips_malformed_lines(make, tmp_path):
     (tmp_path / "logs/other.db").write_bytes(b"no database")
     (tmp_path / "logs/session-x.json").write_text("[")
     (tmp_path / "logs/loop.jsonl").symlink_to(tmp_path / "logs/loop.jsonl")
-    report = mine([tmp_path / "logs"], tmp_path / "out")
+    report = mined(tmp_path)
     assert len(report.candidates) == len(QUESTIONS)
     assert report.tally["malformed lines"] > len(HOSTILE) and report.tally["unreadable files"] == 2
 
@@ -201,7 +206,7 @@ def test_mine_skips_overlong_line_and_copied_session(tmp_path):
     data = path.read_bytes()
     (path.parent / "copy.jsonl").write_bytes(data)
     path.write_bytes(b'{"junk": "' + b"x" * (9 << 20) + b'"}\n' + data)
-    report = mine([tmp_path / "logs"], tmp_path / "out")
+    report = mined(tmp_path)
     assert report.tally["files"] == 1 and len(report.candidates) == len(QUESTIONS)
 
 
