@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fluency.analysis.changes import rate_changes
-from fluency.analysis.gap import estimate_gap, task_interval
+from fluency.analysis.gap import task_interval
 from fluency.analysis.outcomes import Outcomes, ShellPasses, count_cells, count_outcomes
 from fluency.analysis.study_analysis import analyse
 from fluency.core.shells import DESIGN_SHELLS
@@ -45,11 +45,6 @@ def test_paired_weighs_tasks_equally_and_needs_half_of_the_trials():
     assert outcomes([(0, 0)], [(1, 1)], trials=1).paired() is None
 
 
-def test_flat_tasks_are_alike_in_both_shells():
-    gap = estimate_gap(outcomes([(5, 5), (0, 5), (5, 5), (0, 5)], [(5, 5), (0, 5), (4, 5), (1, 5)]))
-    assert (gap.flat(1), gap.flat(0), gap.informative) == (("t0",), ("t1",), 2)
-
-
 def test_counts_refuse_rows_of_two_models():
     study, tasks = make_study(("model-x", "model-y")), make_tasks(4)
     frame = make_frame(study, tasks, random_passes())
@@ -69,15 +64,6 @@ def test_count_cells_counts_the_design_only():
     assert tally[:4] == (10, 5, 3, 2)
     assert tally.reasons[0][1] == 2 and tally.reasons[2] == ("no row in the cells table", 1)
     assert not tally.cannot_run and tally._replace(measured=0).cannot_run
-
-
-def test_count_outcomes_leaves_unknown_marks_out():
-    study, tasks = make_study(), make_tasks(2)
-    frame = make_frame(study, tasks, lambda cell: True)
-    frame.loc[0, "lenient_passed"] = pd.NA
-    rows = frame.assign(passed=frame["lenient_passed"])
-    counted = count_outcomes(rows, [task.id for task in tasks], 5, DESIGN_SHELLS)
-    assert counted.baseline.scored == (4, 5) and counted.baseline.passes == (4, 5)
 
 
 rates = st.sampled_from([Fraction(c, n) for n in (3, 4, 5) for c in range(n + 1)])
