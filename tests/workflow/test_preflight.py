@@ -56,7 +56,6 @@ def test_price_without_terminal_needs_confirm(store):
 @pytest.mark.parametrize(
     "entry, says",
     [
-        ({"base_url": "localhost"}, "not an address: localhost"),
         ({"registration": "no/such.json"}, "no such registration"),
         ({"id": "new"}, r"mine.yaml: models: m: .*\n.*\n.*\n    max_tokens: 8192"),
     ],
