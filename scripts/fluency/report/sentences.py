@@ -60,10 +60,15 @@ def telling_first(contrasts: Iterable[Contrast]) -> list[Contrast]:
 # Two shells of one model.
 
 
-def results(contrast: Contrast, shells: Iterable[str]) -> dict[str, str]:
-    """Rates, gap, what its interval shows and what would decide it, by their headers."""
-    gap = contrast.gap
-    rates = {short_name(shell): rate_cell(contrast, shell) for shell in shells}
+def results(contrast: Contrast, several: bool) -> dict[str, str]:
+    """Rates, gap, what its interval shows and what would decide it, by their headers.
+
+    Of several challengers the model's name says which.
+    """
+    gap, (baseline, challenger) = contrast.gap, contrast.shells
+    headers = short_name(baseline), "challenger" if several else short_name(challenger)
+    cells = (rate_cell(contrast, shell) for shell in contrast.shells)
+    rates = dict(zip(headers, cells, strict=True))
     return {"model": contrast.name, **rates} | {
         "gap in points (95 % interval)": f"{signed(gap.value)} ({span(gap.interval)})"
         if gap
@@ -91,7 +96,7 @@ def rate_cell(contrast: Contrast, shell: str) -> str:
     if shell not in contrast.tallies:
         return "not in study"
     kept = contrast.gap.paired if contrast.gap else None
-    if kept is None or shell not in contrast.shells:
+    if kept is None:
         kept = contrast.outcomes.of(shell).paired()
     if kept:
         return rate(kept.by_shell[shell])
@@ -178,7 +183,7 @@ def windows_powershell(contrast: Contrast) -> str:
 def result_rows(analysis: Analysis) -> list[list[str]]:
     """The headers, and the results of each model."""
     pairs = telling_first(analysis.contrasts)
-    found = [results(pair, analysis.shells_shown) for pair in pairs]
+    found = [results(pair, len(analysis.shells_shown) > 2) for pair in pairs]
     return [[*found[0]], *([*row.values()] for row in found)]
 
 
