@@ -204,10 +204,10 @@ def test_harbor_rewards_the_oracle_alone(written, sandbox, engine, tmp_path, nam
 
 def test_program_of_a_layer_is_in_its_own_tasks(tmp_path):
     """And a task without a reference in a shell is left out."""
-    asked = {"tasks": ["json-field", "tree-size-bytes"], "shells": ["bash", "python"]}
+    asked = {"tasks": ["json-field", "low-coverage"], "shells": ["bash", "python"]}
     export_tasks(read_study().model_copy(update=asked), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"json-field-bash", "json-field-python", "tree-size-bytes-bash"}
+    assert names == {"json-field-bash", "json-field-python", "low-coverage-bash"}
     for name in names:
         made = (tmp_path / name / "environment" / "Dockerfile").read_text()
         assert (SHELLS["python"].argv[0] in made) == (name == "json-field-python")
