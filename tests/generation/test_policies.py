@@ -17,6 +17,7 @@ from fluency.generation.policies import TABLE, resolve
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.request import PREAMBLE, build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
+from fluency.report.templates import REPAIRED_SHARE
 from fluency.workflow.preflight import missing_keys
 from fluency.workflow.run_plan import render_plan
 from tests.generation.studies import ask, cells_of, generator_of, study_of
@@ -214,6 +215,16 @@ def test_the_committed_study_costs_nothing_and_needs_no_key():
     )
     says = "of studies end with tasks that are easy for both"
     assert says in render_plan(made)
+
+
+@pytest.mark.parametrize("turns", [1, 3])
+def test_the_plan_prices_each_turn_and_says_what_turns_can_show(turns, store):
+    made = estimate_cost(study_of(OPUS, turns=turns), TASKS, store)
+    text, said = render_plan(made), "With 68 tasks the gap after turn 3 is as uncertain"
+    assert (said in text and REPAIRED_SHARE in text) == (turns == 3)
+    assert re.findall(r"^  turn (\d) ", text, re.M) == ["1", "2", "3"][: turns - 1 and turns]
+    (opus,) = made.models
+    assert sum(share.calls for share in opus.turns) == opus.calls == turns * len(TASKS) * 2 * 3
 
 
 def test_stored_answers_are_not_asked_again_and_teach_the_expectation(paid, store, endpoint):
