@@ -4,10 +4,11 @@ import pytest
 import yaml
 
 from fluency.archive.archived_study import write_opened
+from fluency.archive.decision import write_decision
 from fluency.archive.pack import entry_file
 from fluency.archive.replay import replay_archive
 from fluency.archive.unpack import unpacked
-from fluency.archive.verify import verified_view, verify_archive
+from fluency.archive.verify import compare_studies, verified_view, verify, verify_archive
 from fluency.common.paths import ENTRIES
 from fluency.core.shells import SHELLS, VARIABLE, _Shells
 from tests.archive.factory import archived, make, make_study
@@ -89,6 +90,15 @@ def test_shell_that_is_not_known_here_is_not_judged(three, here, monkeypatch, tm
     assert found.exit_code == 3
     assert {one.cell.split("/")[1] for one in found.differences} == {"mine"}
     assert "lacks its shell" in found.differences[0].what
+
+
+def test_what_reads_an_archive_reads_one_with_a_foreign_shell(three, monkeypatch, tmp_path, capsys):
+    know(monkeypatch, None)
+    assert verify(three) == 3
+    assert compare_studies(str(three), str(three)) == 0
+    assert "Mine 1" in write_decision(three, "Shell policy", tmp_path).read_text()
+    printed = capsys.readouterr()
+    assert "Mine 1" in printed.out and "NOT CHECKED" in printed.err
 
 
 def test_foreign_entry_compiles_no_pattern_and_quotes_no_sentence(three, monkeypatch, tmp_path):

@@ -7,7 +7,7 @@ import sys
 import webbrowser
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -233,8 +233,8 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
 
 def compare_studies(a: str, b: str) -> int:
     """Print the comparison of two studies, each of which may be an archive, and write its page."""
-    with TemporaryDirectory() as folder:
-        first, second = (_as_folder(name, Path(folder)) for name in (a, b))
+    with TemporaryDirectory() as folder, ExitStack() as archives:
+        first, second = (_as_folder(name, Path(folder), archives) for name in (a, b))
         markdown = compare(first, second).markdown()
     print(html.unescape(markdown) if sys.stdout.isatty() else markdown, end="")
     with suppress(OSError):  # where nothing can be written it is still printed
@@ -256,16 +256,15 @@ def make_verified_archive(loaded: LoadedStudy, partial: bool, image: bool) -> No
     print(f"{report.verdict()}\n{path}")
 
 
-def _as_folder(name: str, within: Path) -> str:
+def _as_folder(name: str, within: Path, archives: ExitStack) -> str:
     """A study's name or path; of an archive, a folder with what `compare` reads."""
     path = Path(name)
     if not (name.endswith(SUFFIX) and path.is_file()):
         return name
-    with unpacked(path) as files:
-        view, report = verified_view(files)
-        log_line(f"{path.name}: {report.verdict()}")
-        folder = within / path.name.removesuffix(SUFFIX)
-        write_data(view, folder)
+    view, report = verified_view(archives.enter_context(unpacked(path)))
+    log_line(f"{path.name}: {report.verdict()}")
+    folder = within / path.name.removesuffix(SUFFIX)
+    write_data(view, folder)
     return str(folder)
 
 
