@@ -128,7 +128,7 @@ QUOTING: Mapping[str, tuple[Callable[[str], str], str]] = {
 COMMAND, LINES = "{command}", "{lines}"
 PAGE = "docs/own-language.md"
 LAYERS = "/opt/languages"
-"""The folder in the images for what is a layer of its own."""
+"""The folder in the images for what is a separate layer."""
 
 
 def _argv(words: list[str]) -> list[str]:
@@ -161,7 +161,7 @@ NEVER = r"(?!)"
 
 
 class Archive(FrozenModel):
-    """What a program comes in: a `.tar.gz` or `.tgz`, or the program itself."""
+    """What holds a program: a `.tar.gz` or `.tgz`, or the program itself."""
 
     file: str
     """Its name beside the entry or beside the Makefile; `{architecture}` is x64 or arm64."""
@@ -192,7 +192,7 @@ class Install(FrozenModel):
 
     @property
     def is_layer(self) -> bool:
-        """Whether the program is added to the common image in a layer of its own."""
+        """Whether the program is added to the common image in a separate layer."""
         given = self.archive is not None and not self.archive.build_argument
         return given or self.interpreter is not None
 
@@ -307,7 +307,7 @@ class _Shells(UserDict[str, Shell]):
 
     @contextmanager
     def replaced(self, others: Iterable[Shell]) -> Iterator[None]:
-        """Others are known meanwhile, also in place of those of their names."""
+        """Inside the block others are known, too, and replace entries of the same names."""
         own = self.data
         self.data = own | {shell.name: shell for shell in others}
         try:
