@@ -263,6 +263,6 @@ def deadline_sentence(shell: str, deadline_s: float, slowest_s: float) -> str:
     if deadline_s >= least:
         return said
     return (
-        f"{said}, which is TOO SHORT: set sandbox.limits.timeout_s, or measure again on a machine "
-        "that is not busy"
+        f"{said}, which is TOO SHORT: set sandbox.limits.timeout_s; if the machine was busy, "
+        "remove .cache/validation, which keeps the times, and run again"
     )
