@@ -63,8 +63,7 @@ rule image:
 rule generate:
     """Ask the model for one command, or take its answer from the store."""
     input:
-        # Where no cell has a later turn, no function is called for each.
-        *([unpack(of_cell(P.loaded.before))] if P.study.turns > 1 else []),
+        unpack(of_cell(P.loaded.before)),
     output:
         f"results/generations/{CELL}.json",
     log:
@@ -83,11 +82,7 @@ rule execute:
     input:
         image=rules.image.output,
         generation=rules.generate.output,
-        before=(
-            []
-            if P.study.turns == 1
-            else of_cell(lambda cell: P.loaded.before(cell).get("execution", []))
-        ),
+        before=of_cell(lambda cell: P.loaded.before(cell).get("execution", [])),
     output:
         f"results/executions/{CELL}.json",
     log:

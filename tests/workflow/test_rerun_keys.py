@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -58,8 +57,7 @@ class Loaded:
             params = made.params(rule)
             for task in self.study.tasks if "task" in WILDCARDS.get(rule, ()) else [""]:
                 cell = Cell(self.study.models[0].alias, "bash", task, 1)
-                tags = {param(cell) if callable(param) else param for param in params.values()}
-                found[f"{rule} {task}".strip()] = tags
+                found[f"{rule} {task}".strip()] = {param(cell) for param in params.values()}
         return found
 
 
@@ -195,19 +193,3 @@ def test_another_registration_of_the_same_tasks_changes_what_is_gathered(tmp_pat
     preregister(loaded.study, loaded.tasks, "which shell", tmp_path, utc="2026-11-01T00:00:00Z")
     now = loaded.keys()
     assert {rule for rule in now if now[rule] != before[rule]} == {"gather"}
-
-
-def test_param_that_is_a_text_is_every_jobs_own(tmp_path):
-    loaded = Loaded(tmp_path)
-    loaded.config["turns"] = 2
-    loaded.keys()
-    keys = RerunKeys(loaded)
-    for rule, names in WILDCARDS.items():
-        params = keys.params(rule)
-        for cell in keys.requests:
-            parts = dict(zip(WILDCARDS["generate"], cell.path.split("/"), strict=True))
-            job = SimpleNamespace(**parts)
-            tags = {
-                name: param(job) if callable(param) else param for name, param in params.items()
-            }
-            assert tags == keys.tags(rule, *(parts[name] for name in names))

@@ -40,8 +40,8 @@ class RerunKeys:
         self.requests = requests_of(loaded.study, loaded.tasks, world_for)
         self.tags, self._handed_to = cache(self._tags), cache(self._handed)
 
-    def params(self, rule: str) -> dict[str, str | Callable[[Any], str]]:
-        """A rule's params by name: `name:hash`, or a function of the wildcards that gives it.
+    def params(self, rule: str) -> dict[str, Callable[[Any], str]]:
+        """A rule's params by name; a function of the wildcards gives `name:hash`.
 
         Snakemake prints those that differ as its reason for a rerun.
         """
@@ -52,13 +52,9 @@ class RerunKeys:
                 lambda job: self.tags(rule, *(getattr(job, part) for part in wildcards))[name]
             )
 
-        # Of thousands of jobs Snakemake calls each function; a text costs it little.
-        places = [WILDCARDS["generate"].index(part) for part in wildcards]
-        paths = (cell.path.split("/") for cell in self.requests)
-        first, *others = dict.fromkeys(tuple(path[at] for at in places) for path in paths)
+        first = next(iter(self.requests))
         return {
-            name: tag if all(self.tags(rule, *job)[name] == tag for job in others) else param(name)
-            for name, tag in self.tags(rule, *first).items()
+            name: param(name) for name in self.tags(rule, *(getattr(first, w) for w in wildcards))
         }
 
     def _tags(self, rule: str, *of: Any) -> dict[str, str]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import struct
 import tarfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import chain, starmap
 from typing import Any, Literal
 
 from fluency.common.canonical import canonical_json
@@ -201,14 +199,15 @@ class World:
         Owner 0, modes 0644 and 0755, all times 0. Packed at each use: hundreds of worlds share
         their files' bytes, while a kept archive would hold them again.
         """
-        members = b"".join(chain.from_iterable(starmap(_member, self._entries)))
-        return members + _end(len(members))
-
-    @property
-    def _entries(self) -> tuple[tuple[str, bytes | None], ...]:
-        """Each path with its file's content, None for a folder, as the archive holds them."""
-        paths = sorted((*self.dirs, *self.files))
-        return tuple((path, self.files.get(path)) for path in paths)
+        parts = []
+        for path in sorted((*self.dirs, *self.files)):
+            data = self.files.get(path)
+            parts.append(_header(path, data if data is None else len(data)))
+            if data:
+                parts += [data, bytes(-len(data) % tarfile.BLOCKSIZE)]
+        end = bytes(2 * tarfile.BLOCKSIZE)
+        size = sum(map(len, parts)) + len(end)
+        return b"".join([*parts, end, bytes(-size % tarfile.RECORDSIZE)])
 
     @cached_property
     def sha256(self) -> str:
@@ -218,10 +217,7 @@ class World:
             for route in self.http
         ]
         processes = [_plain_and_rest(helper.to_json(), PLAIN_FIELDS) for helper in self.processes]
-        length, state = _hashed(self._entries)
-        tar = state.copy()
-        tar.update(_end(length))
-        parts = {"tar": tar.hexdigest(), "ages": dict(self.ages), "http": http}
+        parts = {"tar": sha256(self.tar), "ages": dict(self.ages), "http": http}
         return sha256(canonical_json(parts | {"processes": processes}))
 
     def under(self, folder: str) -> dict[str, bytes]:
@@ -255,37 +251,6 @@ class World:
     def routes_at(self, path: str, method: str = "GET") -> list[Route]:
         """All that the service may answer to a path, depending on what the request has."""
         return [route for route in self.http if route.at == (method, path)]
-
-
-SHARED = 32
-"""Entries between two states of a hash that are kept."""
-
-
-@lru_cache(maxsize=256)
-def _hashed(entries: tuple[tuple[str, bytes | None], ...]) -> tuple[int, Any]:
-    """Length and hash of an archive up to its end: worlds of a seed begin with the same entries."""
-    if not entries:
-        return 0, hashlib.sha256()
-    start = (len(entries) - 1) // SHARED * SHARED
-    length, before = _hashed(entries[:start])
-    state = before.copy()
-    for part in chain.from_iterable(starmap(_member, entries[start:])):
-        state.update(part)
-        length += len(part)
-    return length, state
-
-
-def _member(path: str, data: bytes | None) -> tuple[bytes, ...]:
-    """A file or a folder (None) in the archive."""
-    if data is None:
-        return (_header(path, None),)
-    return _header(path, len(data)), data, bytes(-len(data) % tarfile.BLOCKSIZE)
-
-
-def _end(length: int) -> bytes:
-    """What follows members of this length: two blocks, and zeros up to a whole record."""
-    end = 2 * tarfile.BLOCKSIZE
-    return bytes(end + -(length + end) % tarfile.RECORDSIZE)
 
 
 @lru_cache(maxsize=4096)

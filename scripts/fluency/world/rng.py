@@ -44,8 +44,8 @@ class Rng:
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         left = list(items)
-        for end, word in zip(range(len(left) - 1, 0, -1), self._words, strict=False):
-            other = word * (end + 1) >> 32
+        for end in range(len(left) - 1, 0, -1):
+            other = self.below(end + 1)
             left[end], left[other] = left[other], left[end]
         return left
 
