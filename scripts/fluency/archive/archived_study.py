@@ -32,7 +32,7 @@ from fluency.archive.unpack import UnpackedArchive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.words import escape_controls
 from fluency.core.provenance import Provenance, ProvenanceCollector
-from fluency.core.records import CONTROL_FILE, Control, ControlRun, Engine, ImageInfo
+from fluency.core.records import CONTROL_FILE, Control, Engine, ImageInfo
 from fluency.core.schema import FrozenModel, RecordType, first_problem, write_record
 from fluency.core.shells import SHELLS, Shell, ShellName, foreign_shell
 from fluency.core.study import Cell, Study
@@ -278,7 +278,7 @@ class ArchivedStudy:
         self, cell: Cell, records: CellRecords, differ: Differ = lambda *_: None
     ) -> CellRecords:
         """What a cell's records give by this checkout's code, as far as it can judge them."""
-        if not self.is_judged(cell):
+        if not self.is_judged(cell.task, cell.shell):
             records = records._replace(score=None)
         image, file, execution = None, self.images.get(cell.shell), records.execution
         if execution:
@@ -298,15 +298,14 @@ class ArchivedStudy:
         self._last = cell, made
         return made
 
-    def is_judged(self, one: Cell | ControlRun) -> bool:
-        """Whether it can be judged by this checkout."""
-        return one.task in self.judged_here and one.shell not in self.foreign
+    def is_judged(self, task: str, shell: str) -> bool:
+        """Whether this checkout can judge a command of this task in this shell."""
+        return task in self.judged_here and shell not in self.foreign
 
     def control_plan(self) -> list[ControlCommand]:
         """What the control runs, of what can be judged here, in the shells there are."""
-        judged = [one for one in self.tasks if one.id in self.judged_here]
-        shells = [shell for shell in self.held_shells() if shell not in self.foreign]
-        return list(control_commands(judged, shells))
+        planned = control_commands(self.tasks, self.held_shells())
+        return [one for one in planned if self.is_judged(one.task.id, one.shell)]
 
     def held_shells(self) -> list[str]:
         """The shells that are in their images."""

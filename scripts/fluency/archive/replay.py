@@ -193,8 +193,7 @@ def _notes(archived: ArchivedStudy, sandbox: Sandbox | None) -> Iterator[str]:
         ):
             yield f"this checkout makes other worlds for {task.id}; the archived ones were used"
     if sandbox:
-        for shell, file in archived.images.items():
-            if shell in archived.foreign:
-                continue
+        for shell in sorted(archived.images.keys() - archived.foreign):
+            file = archived.images[shell]
             was, now = file.image.shells.get(shell), sandbox.images[shell].shells.get(shell)
             yield f"{shell}: archived {was or 'not in the image'}, now {now or 'not in the image'}"

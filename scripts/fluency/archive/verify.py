@@ -337,18 +337,16 @@ def check_sources(archived: ArchivedStudy, report: VerifyReport) -> None:
 
 def check_shells(archived: ArchivedStudy, report: VerifyReport) -> None:
     """Each shell's entry is this checkout's."""
-    for shell in archived.study.shells:
-        where = entry_file(shell)
-        held, source = archived.unpacked.blobs(where), report.source
-        if shell in archived.foreign:
-            what = (
-                "this checkout has another entry or none, so its cells were not judged; "
-                f"{PRIVATE_SHELLS} names the folder of private ones"
-            )
-            report.check(where, False, what, "NOT CHECKED")
-            is_private = where not in {*source.here, *source.tree}
-            what = "neither this checkout nor the stated commit has it so"
-            report.compare(where, is_private or source.has(where, held), what)
+    source = report.source
+    for shell in sorted(archived.foreign):
+        what = (
+            "this checkout has another entry or none, so its cells were not judged; "
+            f"{PRIVATE_SHELLS} names the folder of private ones"
+        )
+        report.check(where := entry_file(shell), False, what, "NOT CHECKED")
+        is_private = where not in {*source.here, *source.tree}
+        known = is_private or source.has(where, archived.unpacked.blobs(where))
+        report.compare(where, known, "neither this checkout nor the stated commit has it so")
 
 
 def check_tasks(archived: ArchivedStudy, report: VerifyReport) -> None:
@@ -504,7 +502,7 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
         if not report.check(where, possible, what):
             return
     made = archived.played_control()
-    runs = [run for run in stored.runs if archived.is_judged(run)]
+    runs = [run for run in stored.runs if archived.is_judged(run.task, run.shell)]
     ran = [(run.task, run.shell, run.kind, run.command) for run in runs]
     plan = [(task.id, *rest) for task, *rest in archived.control_plan()]
     report.compare(where, ran == plan, "its runs are not the tasks' first commands")

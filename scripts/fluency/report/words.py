@@ -25,9 +25,10 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
 
 
-def in_shells(counts: Mapping[str, object]) -> str:
-    """`1 in Bash and 2 in PowerShell`."""
-    return listed([f"{count} in {short_name(shell)}" for shell, count in counts.items()])
+def in_shells(counts: Mapping[str, object], attribute: str = "") -> str:
+    """`1 in Bash and 2 in PowerShell`; the counts may be an attribute of what is held."""
+    numbers = (getattr(each, attribute) if attribute else each for each in counts.values())
+    return listed([f"{n} in {short_name(s)}" for s, n in zip(counts, numbers, strict=True)])
 
 
 def attempt_note(number: int | None, measured: bool) -> str | None:
