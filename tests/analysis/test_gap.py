@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fluency.analysis.changes import rate_changes
-from fluency.analysis.gap import task_interval
+from fluency.analysis.gap import estimate_gap, task_interval
 from fluency.analysis.outcomes import Outcomes, ShellPasses, count_cells, count_outcomes
 from fluency.analysis.study_analysis import analyse
 from fluency.core.shells import DESIGN_SHELLS
@@ -94,6 +94,31 @@ def outcomes_of(counts):
 
 
 CELL = st.integers(0, 5).flatmap(lambda scored: st.tuples(st.integers(0, scored), st.just(scored)))
+
+
+@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=8))
+def test_unmeasured_trials_go_once_against_the_challenger_and_once_for_it(counts):
+    found = outcomes_of(counts)
+    ends = found.completed()
+    assert len(ends) == 2 * any(scored < 5 for pair in counts for _, scored in pair)
+    for end, gains in zip(ends, DESIGN_SHELLS, strict=False):
+        for shell, own in end.by_shell.items():
+            was = found.by_shell[shell]
+            missing = [(shell == gains) * (5 - scored) for scored in was.scored]
+            assert own.scored == (5,) * len(counts)
+            assert [a - b for a, b in zip(own.passes, was.passes, strict=True)] == missing
+
+
+@pytest.mark.parametrize("at_edge", DESIGN_SHELLS)
+@pytest.mark.parametrize(("edge", "step"), ((0, 1), (5, -1)))
+def test_one_shell_at_an_edge_floors_the_interval(at_edge, edge, step):
+    counts = {shell: [(edge + step, 5)] * 19 + [(edge + 2 * step, 5)] for shell in DESIGN_SHELLS}
+    counts[at_edge] = [(edge, 5)] * 20
+    gap = estimate_gap(outcomes(*counts.values()))
+    apart = gap.paired.differences
+    assert gap.near_edge
+    assert gap.interval == task_interval(apart, near_edge=True) != task_interval(apart)
+
 
 COUNTS = st.integers(1, 8).flatmap(
     lambda size: st.tuples(*[st.lists(st.tuples(CELL, CELL), min_size=size, max_size=size)] * 2)
