@@ -8,7 +8,8 @@ def extend(builder, rng):
         builder.file(f"db/migrations/{path}", f"-- {rng.below(10**6)}\n")
 
     def name(number):
-        return f"{number:04}_{rng.pick(WORDS)}_{rng.below(1000)}"
+        found = f"{number:04}_{rng.pick(WORDS)}_{rng.below(1000)}"
+        return name(number) if f"db/migrations/{found}.sql" in builder.files else found
 
     numbers = [9990 if builder.odd else 9909, *rng.sample(range(2, 90), 17)]
     twice = numbers[: rng.pick((1, 3)) if builder.odd else 2]
