@@ -61,7 +61,8 @@ class Made:
 
     @property
     def view(self) -> StudyView:
-        return StudyView(self.study, self.tasks, [], self.load)
+        cells = [*self.study.cells([task.id for task in self.tasks])]
+        return StudyView(self.study, self.tasks, cells, self.load)
 
 
 def make_task(number) -> Task:

@@ -1,18 +1,24 @@
 """The explorer's pure parts: the difference, the excerpts, the sizes they are cut to."""
 
 import json
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fluency.analysis.study_analysis import analyse
 from fluency.core.study import Cell
+from fluency.core.tasks import Task
 from fluency.report import explorer
 from fluency.report.cell_view import NARROW, cell_view, excerpt
 from fluency.report.difference import MOST, difference
-from fluency.report.explorer import page, page_details, script_json
+from fluency.report.explorer import page, page_details, page_header, script_json, write_explorer
 from fluency.scoring import checks
 from fluency.scoring.checks import content_problem as check
+from fluency.workflow import pipeline
 from tests.report.explorer_factory import details_of, make_explorer, make_task
 
 
@@ -114,8 +120,7 @@ def test_page_details_are_narrow_beyond_the_limit(monkeypatch):
     start = "word " * (NARROW * 3 // 4 // 5)
 
     def shown():
-        views = json.loads(page_details(made.frame, made.view))
-        return [view["reply"]["head"] for view in views]
+        return [json.loads(view)["reply"]["head"] for view in page_details(made.view)]
 
     assert start not in shown()
     monkeypatch.setattr(explorer, "WIDE_LIMIT", 10_000)
@@ -125,8 +130,34 @@ def test_page_details_are_narrow_beyond_the_limit(monkeypatch):
 def test_page_holds_its_details_packed(tmp_path, write):
     made = make_explorer(1, 2, 2, text="word " * 1_000)
     path = write(made)
-    assert details_of(path) == page_details(made.frame, made.view)
+    assert details_of(path) == f"[{','.join(page_details(made.view))}]"
     assert path.stat().st_size < len(details_of(path)), "most of it is said again and again"
+
+
+def test_partial_report_has_the_same_explorer(tmp_path, monkeypatch):
+    """It makes the cells' views while it gathers the table, with each record read once."""
+    made = make_explorer(1, 2, 2)
+    header = page_header(analyse(made.frame, made.study, made.tasks))
+    write_explorer(tmp_path / "explorer.html", made.frame, made.view, header)
+    read = Counter[str]()
+
+    def records(cell):
+        read[cell.path] += 1
+        return made.load(cell)
+
+    view = replace(made.view, records=records)
+    loaded = SimpleNamespace(
+        study=made.study, tasks=made.tasks, cells=view.cells, files=[], records=records,
+        task_of={task.id: task for task in made.tasks},
+        view=lambda provenance=view.provenance: replace(view, provenance=provenance),
+    )  # fmt: skip
+    monkeypatch.setattr(Task, "sha256", "0" * 64)
+    monkeypatch.setattr(pipeline, "RESULTS", tmp_path)
+    pipeline.write_partial_report(loaded)
+    partial = tmp_path / made.study.study / "partial/explorer.html"
+    assert partial.read_bytes() == (tmp_path / "explorer.html").read_bytes()
+    few = 1  # up to 200 cells, to choose the views' size
+    assert {*read.values()} == {few + 1}
 
 
 def test_page_escapes_its_header():
@@ -138,5 +169,5 @@ def test_page_escapes_its_header():
         "rates": [[bad, bad], [bad, bad]],
         "failures": {bad: [[bad, bad], [bad, 1]]},
     }
-    html = page({"study": bad, "models": [[bad, "x"]], "shells": []}, "[]", header)
+    html = page({"study": bad, "models": [[bad, "x"]], "shells": []}, ["{}"], header)
     assert "<b onclick" not in html and "&lt;b onclick=" in html

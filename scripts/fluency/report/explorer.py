@@ -3,8 +3,9 @@
 import base64
 import json
 import zlib
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from fluency.core.grammar import DIALECTS
 from fluency.core.shells import SHELLS, gap_pairs
 from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
+from fluency.core.table import CellRecords
 from fluency.report.cell_view import NARROW, WIDE, cell_view, turn_view
 from fluency.report.marks import FAILURES, MARKS
 from fluency.report.page import held
@@ -26,14 +28,24 @@ from fluency.report.templates import render
 from fluency.report.words import attempt_note
 
 WIDE_LIMIT = 19_000_000  # characters of details: what a browser reads in well under a second
-_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+_WHERE = ["model", "shell", "task", "trial"]
+_LISTED = [*_WHERE, "status", "passed", "exit_ok", "failure_class", "made_of", "attempts", "reason"]
+"""Columns of the table."""
 
 
 def write_explorer(
-    path: Path, frame: pd.DataFrame, view: StudyView, header: dict[str, Any]
+    path: Path,
+    frame: pd.DataFrame,
+    view: StudyView,
+    header: dict[str, Any],
+    details: Iterable[str] | None = None,
 ) -> None:
-    """Write the explorer; the same inputs give the same bytes."""
-    write_atomic(path, page(page_index(frame, view), page_details(frame, view), header))
+    """Write the explorer; the same inputs give the same bytes.
+
+    Args:
+        details: `page_details`, if the records were read before.
+    """
+    write_atomic(path, page(page_index(frame, view), details or page_details(view), header))
 
 
 def page_header(analysis: Analysis, heading: str = "") -> dict[str, Any]:
@@ -81,7 +93,7 @@ def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
         "kinds": {failure: kind for failure, (kind, _) in FAILURES.items()},
         "cells": [
             _entry(row) + ([_look(row["passed"], ends[cell])] if cell in ends else [])
-            for cell, row in zip(cells_in(first), first.to_dict("records"), strict=True)
+            for cell, row in zip(cells_in(first), first[_LISTED].to_dict("records"), strict=True)
         ],
     }
 
@@ -104,38 +116,50 @@ def _entry(row: dict[Hashable, Any]) -> list[Any]:
     measured = known["status"] == "measured"
     state = ("passed" if known["passed"] else "failed") if measured else known["status"]
     labels = [known["failure_class"], known["made_of"], attempt_note(known["attempts"], measured)]
-    where = [known[name] for name in ("model", "shell", "task", "trial")]
+    where = [known[name] for name in _WHERE]
     silent = state == "failed" and known["exit_ok"] is True
     return [*where, state, *labels, known["reason"], int(silent)]
 
 
-def page_details(frame: pd.DataFrame, view: StudyView) -> str:
-    """The cells' views as JSON: wide, or narrow where a browser could not read those at once."""
-    cells = cells_in(frame[frame["turn"].eq(1)])
+def page_details(view: StudyView) -> Iterator[str]:
+    """The cells' views as JSON, in the order of the design."""
+    detail = detail_of(view)
+    return (detail(cell, view.records(cell)) for cell in view.cells if cell.turn == 1)
+
+
+def detail_of(view: StudyView) -> Callable[[Cell, CellRecords], str]:
+    """A function that gives a cell's view as JSON.
+
+    It is wide, or narrow where a browser could not read all of them at once.
+    """
+    cells = [cell for cell in view.cells if cell.turn == 1]
     tasks = {task.id: task for task in view.tasks}
 
-    def shown(cell: Cell, size: int) -> str:
-        found = cell_view(cell, view.records(cell), tasks.get(cell.task), size)
+    def shown(size: int, cell: Cell, records: CellRecords) -> str:
+        found = cell_view(cell, records, tasks.get(cell.task), size)
         later = [replace(cell, turn=turn) for turn in range(2, view.study.turns + 1)]
         if views := [turn_view(each, view.records(each), size) for each in later]:
             found["turns"] = views
         return script_json(found)
 
     sample = cells[:: len(cells) // 200 + 1]
-    length = sum(len(shown(cell, WIDE)) for cell in sample) * len(cells)
-    size = WIDE if length <= WIDE_LIMIT * len(sample) else NARROW
-    return f"[{','.join(shown(cell, size) for cell in cells)}]"
+    length = sum(len(shown(WIDE, cell, view.records(cell))) for cell in sample) * len(cells)
+    return partial(shown, WIDE if length <= WIDE_LIMIT * len(sample) else NARROW)
 
 
-def page(index: dict[str, Any], details: str, header: dict[str, Any]) -> str:
+def page(index: dict[str, Any], details: Iterable[str], header: dict[str, Any]) -> str:
     """The page's HTML. Style and script are allowed by their hashes, and nothing else is.
 
-    `details` is JSON in ASCII, which the page holds as Base64 of zlib's format.
+    `details` are JSON in ASCII, and the page holds their list as Base64 of zlib's format.
     """
     values: dict[str, Any] = {"head": index, "header": header}
+    pack, packed = zlib.compressobj(9), []
+    for number, one in enumerate(details):  # all at once take much memory
+        packed.append(pack.compress(f"{',' if number else '['}{one}".encode()))
+    packed += [pack.compress(b"]"), pack.flush()]
     values |= {
         "index": Markup(script_json(index)),
-        "details": base64.b64encode(zlib.compress(details.encode(), 9)).decode(),
+        "details": base64.b64encode(b"".join(packed)).decode(),
     }
     for name, file in (("style", "style.css"), ("script", "script.js")):
         values[name], values[f"{name}_hash"] = held(f"explorer/{file}")
@@ -147,6 +171,5 @@ def script_json(value: Any) -> str:
 
     U+2028, direction marks and lone surrogates are escapes in it; NaN is refused.
     """
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).translate(
-        _HTML
-    )
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,13 +37,16 @@ STATED_ELSEWHERE = {
 """What the report states in other places."""
 
 
-def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> Analysis:
+def write_products(
+    view: StudyView, frame: pd.DataFrame, folder: Path, details: Iterable[str] | None = None
+) -> Analysis:
     """Write `report.md`, `report.html`, `figures/*.svg` and `explorer.html`.
 
-    The same inputs give the same bytes.
+    The same inputs give the same bytes; `details` are the explorer's, see `write_explorer`.
     """
     analysis = write_report(folder / "report.md", frame, view)
-    write_explorer(folder / "explorer.html", frame, view, page_header(analysis, view.heading))
+    header = page_header(analysis, view.heading)
+    write_explorer(folder / "explorer.html", frame, view, header, details)
     return analysis
 
 

@@ -36,7 +36,15 @@ from fluency.core.provenance import (
 from fluency.core.records import Execution, Generation
 from fluency.core.schema import read_record, write_record
 from fluency.core.study import Cell
-from fluency.core.table import Row, cell_row, fixed_products, read_table, to_frame, write_table
+from fluency.core.table import (
+    CellRecords,
+    Row,
+    cell_row,
+    fixed_products,
+    read_table,
+    to_frame,
+    write_table,
+)
 from fluency.core.task_world import world_for
 from fluency.execution.execute import (
     MAX_ATTEMPTS,
@@ -294,16 +302,22 @@ def bring_to_present(paths: Iterable[str | Path]) -> None:
             os.utime(path, (now - CLOCK_STEP_S, now - CLOCK_STEP_S))
 
 
-def gathered(loaded: LoadedStudy) -> tuple[list[Row], Provenance]:
+def gathered(
+    loaded: LoadedStudy, show: Callable[[Cell, CellRecords], None] = lambda *_: None
+) -> tuple[list[Row], Provenance]:
     """The cells table, and where its numbers come from, with deviations from the registration.
 
     Each record is read once: of 10,000 cells that takes longer than the analysis.
+
+    Args:
+        show: called with each cell, in the order of the design.
     """
     collector, rows = ProvenanceCollector(loaded.study), []
     for cell in loaded.cells:
         records = loaded.records(cell)
         collector.add(records)
         rows.append(cell_row(cell, loaded.task_of[cell.task], records))
+        show(cell, records)
     start_up_s = read_startup_times(RESULTS, loaded.study.shells)
     found = collector.provenance(loaded.tasks, start_up_s, **of_checkout(loaded.files))
     return rows, with_registration(found, loaded.study, loaded.tasks)
@@ -312,16 +326,25 @@ def gathered(loaded: LoadedStudy) -> tuple[list[Row], Provenance]:
 def write_partial_report(loaded: LoadedStudy) -> int:
     """Print a study's first page, after writing results/<study>/partial/ if it is unfinished."""
     from fluency.analysis.study_analysis import analyse
+    from fluency.report.explorer import detail_of
     from fluency.report.report import write_products
     from fluency.report.sentences import printed
 
-    folder, (rows, provenance) = RESULTS / loaded.study.study, gathered(loaded)
+    folder, details = RESULTS / loaded.study.study, list[str]()
+    written = all((folder / name).exists() for name in fixed_products(loaded.study))
+    detail = None if written else detail_of(loaded.view())
+
+    def show(cell: Cell, records: CellRecords) -> None:
+        if detail and cell.turn == 1:
+            details.append(detail(cell, records))
+
+    rows, provenance = gathered(loaded, show)
     view = loaded.view(provenance)
     frame, missing = to_frame(rows), sum(row.status == "missing" for row in rows)
-    if missing or not all((folder / name).exists() for name in fixed_products(loaded.study)):
+    if missing or not written:
         folder /= "partial"
         write_table(folder / "cells.csv", rows)
-        analysis = write_products(view, frame, folder)
+        analysis = write_products(view, frame, folder, details)
     else:
         analysis = analyse(frame, view.study, view.tasks)
     log_line(f"Study {loaded.study.study}: {missing} of {plural(len(rows), 'cell')} missing.")
