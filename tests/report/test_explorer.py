@@ -153,7 +153,7 @@ def test_partial_report_has_the_same_explorer(tmp_path, monkeypatch):
     )  # fmt: skip
     monkeypatch.setattr(Task, "sha256", "0" * 64)
     monkeypatch.setattr(pipeline, "RESULTS", tmp_path)
-    pipeline.write_partial_report(loaded)
+    pipeline.write_report_so_far(loaded)
     partial = tmp_path / made.study.study / "partial/explorer.html"
     assert partial.read_bytes() == (tmp_path / "explorer.html").read_bytes()
     few = 1  # up to 200 cells, to choose the views' size

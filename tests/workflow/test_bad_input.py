@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from fluency.common.words import NOTHING_TO_DO
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import TASKS, Project, model, reference_answer
 
@@ -110,11 +111,15 @@ def test_unfinished_study_has_report(fresh, flawless):
     ), done.stdout
 
 
-def test_report_of_finished_study_is_its_own(finished, tmp_path):
+def test_report_of_finished_study_is_its_own_of_today(finished, tmp_path):
     project = finished.clone(tmp_path / "project")
     folder = project.root / "results/test"
-    assert f"Report:   {folder / 'report.html'}" in project.fluency("report").stdout
-    assert not (folder / "partial").exists()
+    page = folder / "report.html"
+    was = page.read_text()
+    page.write_text("by earlier code")
+    assert f"Report:   {page}" in project.fluency("report").stdout
+    assert page.read_text() == was and not (folder / "partial").exists()
+    assert NOTHING_TO_DO in project.snakemake().stderr
 
 
 LOCKED = """

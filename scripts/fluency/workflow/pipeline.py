@@ -323,30 +323,25 @@ def gathered(
     return rows, with_registration(found, loaded.study, loaded.tasks)
 
 
-def write_partial_report(loaded: LoadedStudy) -> int:
-    """Print a study's first page, after writing results/<study>/partial/ if it is unfinished."""
-    from fluency.analysis.study_analysis import analyse
+def write_report_so_far(loaded: LoadedStudy) -> int:
+    """Write a study's pages, of an unfinished one into results/<study>/partial/, and print one."""
     from fluency.report.explorer import detail_of
     from fluency.report.report import write_products
     from fluency.report.sentences import printed
 
     folder, details = RESULTS / loaded.study.study, list[str]()
-    written = all((folder / name).exists() for name in fixed_products(loaded.study))
-    detail = None if written else detail_of(loaded.view())
+    detail = detail_of(loaded.view())
 
     def show(cell: Cell, records: CellRecords) -> None:
-        if detail and cell.turn == 1:
+        if cell.turn == 1:
             details.append(detail(cell, records))
 
     rows, provenance = gathered(loaded, show)
-    view = loaded.view(provenance)
-    frame, missing = to_frame(rows), sum(row.status == "missing" for row in rows)
-    if missing or not written:
+    view, missing = loaded.view(provenance), sum(row.status == "missing" for row in rows)
+    if missing or not all((folder / name).exists() for name in fixed_products(loaded.study)):
         folder /= "partial"
-        write_table(folder / "cells.csv", rows)
-        analysis = write_products(view, frame, folder, details)
-    else:
-        analysis = analyse(frame, view.study, view.tasks)
+    write_table(folder / "cells.csv", rows)
+    analysis = write_products(view, to_frame(rows), folder, details)
     log_line(f"Study {loaded.study.study}: {missing} of {plural(len(rows), 'cell')} missing.")
     print(printed(analysis, view, folder))
     return 0
