@@ -1,11 +1,11 @@
 """Two shells of one model: the gap, reasons against a verdict, and other ways to measure it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pandas as pd
 
 from fluency.analysis import decision_table as plan
 from fluency.analysis.cost_per_pass import CostPerPass, cost_per_pass
@@ -15,9 +15,6 @@ from fluency.analysis.outcomes import Outcomes, Tally, count_outcomes
 from fluency.core.records import FailureClass
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MISSING_PROGRAM: FailureClass = "missing-program"
 
 
@@ -25,13 +22,16 @@ class Sensitivity(NamedTuple):
     """The gap under another definition of a pass; None if no task was measured so.
 
     Attributes:
-        name: As sentences name it; a condition has its title.
-        label: The name with an explanation.
+        label: Its name, and an explanation.
     """
 
-    name: str
     label: str
     estimate: GapEstimate | None
+
+    @property
+    def name(self) -> str:
+        """As sentences name it; a condition has its title."""
+        return self.label.split(":")[0]
 
 
 class Subset(NamedTuple):
@@ -58,7 +58,6 @@ class Contrast:
         tallies: Of the study's shells.
         leans: Task -> the shell it leans to, if to one.
         named: The tasks of each named set.
-        alone: Whether it is the model's only one.
     """
 
     model: str
@@ -68,13 +67,12 @@ class Contrast:
     tallies: Mapping[str, Tally]
     leans: Mapping[str, str | None]
     named: Mapping[str, Collection[str]]
-    alone: bool = True
 
     @property
     def name(self) -> str:
         """The model, and the challenger where it has several."""
         short = SHELLS[self.shells[1]].short_title
-        return self.model if self.alone else f"{self.model}, {short}"
+        return f"{self.model}, {short}" if len(self.outcomes.by_shell) > 2 else self.model
 
     @cached_property
     def pair(self) -> Outcomes:
@@ -89,7 +87,7 @@ class Contrast:
     @cached_property
     def refused(self) -> tuple[str, ...]:
         """Reasons against a verdict by the decision table."""
-        return _refusals(self.pair, self.gap, self.tallies)
+        return self._refusals(self.pair, self.gap)
 
     @property
     def verdict(self) -> GapEstimate | None:
@@ -114,10 +112,8 @@ class Contrast:
     @cached_property
     def sensitivities(self) -> list[Sensitivity]:
         """The gap under every definition of a pass; the first is the headline's."""
-        found = []
-        for label, passed in _passes(self.rows, self.shells).items():
-            found.append(Sensitivity(label.split(":")[0], label, self._estimate(passed)))
-        return found
+        passes = _passes(self.rows, self.shells)
+        return [Sensitivity(label, self._estimate(marks)) for label, marks in passes.items()]
 
     @cached_property
     def quiet(self) -> GapEstimate | None:
@@ -158,50 +154,48 @@ class Contrast:
         """Without the tasks that lean to one of the shells, to the other, and to either."""
         named = [shell for shell in self.shells if shell in self.leans.values()]
         groups = [(shell,) for shell in named] + [tuple(named)] * (len(named) > 1)
-        kept = [[t for t, lean in self.leans.items() if lean not in group] for group in groups]
-        return [
-            self._subset(group, tasks) for group, tasks in zip(groups, kept, strict=True) if tasks
-        ]
+        kept = {
+            group: [t for t, lean in self.leans.items() if lean not in group] for group in groups
+        }
+        return [self._subset(group, tasks) for group, tasks in kept.items() if tasks]
 
     @property
     def sets(self) -> list[Subset]:
         """Of each named set that is a part of the study's tasks."""
-        parts = [item for item in self.named.items() if {*item[1]} < {*self.leans}]
-        return [self._subset((name,), tasks) for name, tasks in parts]
+        return [
+            self._subset((name,), tasks)
+            for name, tasks in self.named.items()
+            if {*tasks} < {*self.leans}
+        ]
 
     def _subset(self, names: tuple[str, ...], tasks: Collection[str]) -> Subset:
         """A part of the tasks; whether enough was measured is asked of the study's tallies."""
         places = [place for place, task in enumerate(self.pair.tasks) if task in tasks]
         kept = self.pair.at(places)
         gap = estimate_gap(kept)
-        refused = _refusals(kept, gap, self.tallies)
-        return Subset(names, len(places), gap, None if refused else gap)
+        return Subset(names, len(places), gap, None if self._refusals(kept, gap) else gap)
 
-
-def _refusals(
-    pair: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]
-) -> tuple[str, ...]:
-    """Reasons against a verdict by the decision table; one at least without a gap."""
-    reasons = []
-    for shell in pair.by_shell:
-        title = SHELLS[shell].title
-        tally = tallies.get(shell)
-        if tally is None:
-            reasons.append(f"{title} is not part of this study")
-        elif tally.cannot_run:
-            reasons.append(f"{title} was not measured: {tally.reasons[0][0]}")
-        elif tally.planned - tally.measured > plan.MAX_MISSING * tally.planned:
+    def _refusals(self, pair: Outcomes, gap: GapEstimate | None) -> tuple[str, ...]:
+        """Reasons against a verdict by the decision table; one at least without a gap."""
+        reasons = []
+        for shell in self.shells:
+            title, tally = SHELLS[shell].title, self.tallies.get(shell)
+            if tally is None:
+                reasons.append(f"{title} is not part of this study")
+            elif tally.cannot_run:
+                reasons.append(f"{title} was not measured: {tally.reasons[0][0]}")
+            elif (lacking := tally.planned - tally.measured) > plan.MAX_MISSING * tally.planned:
+                reasons.append(
+                    f"{lacking} of {tally.planned} cells in {title} have no measurement, "
+                    f"more than {float(plan.MAX_MISSING):.0%}"
+                )
+        usable = len(gap.paired.tasks) if gap else 0
+        if not reasons and usable < plan.MIN_TASKS:
             reasons.append(
-                f"{tally.planned - tally.measured} of {tally.planned} cells in {title} have no "
-                f"measurement, more than {float(plan.MAX_MISSING):.0%}"
+                f"{usable} of {len(pair.tasks)} tasks were measured in both shells; "
+                f"a verdict needs {plan.MIN_TASKS}"
             )
-    usable = len(gap.paired.tasks) if gap else 0
-    if not reasons and usable < plan.MIN_TASKS:
-        reasons.append(
-            f"{usable} of {len(pair.tasks)} tasks were measured in both shells; "
-            f"a verdict needs {plan.MIN_TASKS}"
-        )
-    return tuple(reasons)
+        return tuple(reasons)
 
 
 def _shells_under(condition: Condition, shells: Collection[str]) -> list[str]:

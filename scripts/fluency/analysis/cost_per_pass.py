@@ -1,18 +1,14 @@
 """What a passed run costs in each shell, and how the shells compare."""
 
-from __future__ import annotations
-
 from math import exp, log, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from fluency.analysis.decision_table import edge_of
 from fluency.analysis.outcomes import Outcomes
 from fluency.analysis.power import critical
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class CostPerPass(NamedTuple):
@@ -47,11 +43,10 @@ def cost_per_pass(rows: pd.DataFrame, pair: Outcomes) -> list[CostPerPass]:
             by_cell.loc[[(shell, task) for task in pair.tasks]].to_numpy()
             for shell in pair.by_shell
         ]
-        each = [
-            float(cost.sum() / own.sum()) if own.any() else None
-            for cost, own in zip(costs, passes, strict=True)
-        ]
-        by_shell = dict(zip(pair.by_shell, each, strict=True))
+        by_shell = {
+            shell: float(cost.sum() / own.sum()) if own.any() else None
+            for shell, cost, own in zip(pair.by_shell, costs, passes, strict=True)
+        }
         found.append(CostPerPass(unit, by_shell, _ratio(costs, passes, pair)))
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from statistics import mean  # exact on fractions
 from typing import Literal, NamedTuple
 
@@ -73,13 +74,16 @@ class GapEstimate:
 
     Attributes:
         paired: The compared tasks and their rates.
-        interval: 95 %, for tasks like these; every claim below is read off it.
         worst: If all missing trials had gone against the challenger, and for it; empty without any.
     """
 
     paired: Outcomes
-    interval: Interval
     worst: tuple[GapEstimate, ...] = ()
+
+    @cached_property
+    def interval(self) -> Interval:
+        """95 %, for tasks like these; every claim below is read off it."""
+        return task_interval(self.paired.differences, near_edge=self.near_edge)
 
     @property
     def value(self) -> Fraction:
@@ -151,7 +155,7 @@ class GapEstimate:
 
     def flat(self, rate: int) -> tuple[str, ...]:
         """The tasks that were always passed in both shells (1), or never in either (0)."""
-        rates = (own.rates for own in (self.paired.baseline, self.paired.challenger))
+        rates = (own.rates for own in self.paired.by_shell.values())
         by_task = zip(self.paired.tasks, *rates, strict=True)
         return tuple(task for task, one, other in by_task if one == other == rate)
 
@@ -173,12 +177,13 @@ class GapEstimate:
         Without parts each task is one.
         """
         tasks = self.paired.tasks
-        part_of = part_of or dict(zip(tasks, tasks, strict=True))
-        apart = list(zip(tasks, self.paired.differences, strict=True))
-        parts = dict.fromkeys(part_of[task] for task in tasks)
+        parts = self.by_part(part_of or dict(zip(tasks, tasks, strict=True)))
         if len(parts) < 2:
             return None
-        gaps = {part: mean([d for task, d in apart if part_of[task] != part]) for part in parts}
+        gaps = {
+            part: (self.value * len(tasks) - gap * size) / (len(tasks) - size)
+            for part, (gap, size) in parts.items()
+        }
         flips = tuple(part for part, gap in gaps.items() if plan.band_of(gap) != self.band)
         return LeaveOut(min(gaps.values()), max(gaps.values()), flips, len(parts))
 
@@ -188,7 +193,4 @@ def estimate_gap(outcomes: Outcomes) -> GapEstimate | None:
     paired = outcomes.paired()
     if paired is None:
         return None
-    near_edge = any(map(plan.edge_of, paired.rates))
-    interval = task_interval(paired.differences, near_edge=near_edge)
-    worst = map(estimate_gap, outcomes.completed())
-    return GapEstimate(paired, interval, tuple(each for each in worst if each))
+    return GapEstimate(paired, tuple(filter(None, map(estimate_gap, outcomes.completed()))))

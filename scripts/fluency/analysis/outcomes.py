@@ -76,14 +76,6 @@ class ShellPasses(NamedTuple):
         """Pass@1: the mean over at least one task, each with a measured trial."""
         return mean(self.rates)
 
-    @property
-    def total_passes(self) -> int:
-        return sum(self.passes)
-
-    @property
-    def total_scored(self) -> int:
-        return sum(self.scored)
-
 
 @dataclass(frozen=True)
 class Outcomes:
@@ -96,14 +88,6 @@ class Outcomes:
     tasks: tuple[str, ...]
     trials: int
     by_shell: Mapping[str, ShellPasses]
-
-    @property
-    def baseline(self) -> ShellPasses:
-        return next(iter(self.by_shell.values()))
-
-    @property
-    def challenger(self) -> ShellPasses:
-        return list(self.by_shell.values())[1]
 
     @property
     def min_trials(self) -> int:
@@ -135,13 +119,13 @@ class Outcomes:
     @cached_property
     def differences(self) -> tuple[Fraction, ...]:
         """Per task: the challenger's rate less the baseline's."""
-        pairs = zip(self.baseline.rates, self.challenger.rates, strict=True)
+        pairs = zip(*(own.rates for own in self.by_shell.values()), strict=True)
         return tuple(challenger - baseline for baseline, challenger in pairs)
 
     @property
-    def rates(self) -> tuple[Fraction, Fraction]:
+    def rates(self) -> list[Fraction]:
         """Pass@1 of baseline and challenger."""
-        return self.baseline.rate, self.challenger.rate
+        return [own.rate for own in self.by_shell.values()]
 
     @cached_property
     def gap(self) -> Fraction:
@@ -159,7 +143,7 @@ class Outcomes:
     def completed(self) -> list[Outcomes]:
         """With each unmeasured trial gone against the challenger, and for; empty without any."""
         whole, trials = (self.trials,) * len(self.tasks), self.trials
-        pair = self.baseline, self.challenger
+        pair = self.by_shell.values()
         if all(own.scored == whole for own in pair):
             return []
 

@@ -1,10 +1,10 @@
 """Everything about a study and each of its models."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fluency.analysis import descriptive
 from fluency.analysis.changes import AliasPair, alias_pairs
@@ -22,9 +22,6 @@ from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.shells import arms, gap_pairs
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Sets = Mapping[str, Collection[str]]
 """The tasks of each named set."""
@@ -68,16 +65,15 @@ def _analyse_model(
         )
     leans, shells, trials = {task.id: task.lean for task in tasks}, study.shells, study.trials
     tallies = {shell: count_cells(rows, shell, [*leans], trials) for shell in shells}
-    pairs = gap_pairs(shells)
     outcomes = count_outcomes(rows, [*leans], trials, arms(shells))
-    alone = len(pairs) == 1
     return ModelAnalysis(
         model=model,
         tallies=tallies,
         outcomes=outcomes,
         ends=trial_ends(rows, outcomes),
         contrasts=[
-            Contrast(model, pair, rows, outcomes, tallies, leans, sets, alone) for pair in pairs
+            Contrast(model, pair, rows, outcomes, tallies, leans, sets)
+            for pair in gap_pairs(shells)
         ],
         pass_k=descriptive.pass_k(outcomes),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
@@ -155,8 +151,8 @@ def analyse(
     """
     first = frame[frame["turn"].eq(1)]
     models = [
-        _analyse_model(first[first["model"] == alias], alias, study, tasks, sets or {})
-        for alias in (model.alias for model in study.models)
+        _analyse_model(first[first["model"] == model.alias], model.alias, study, tasks, sets or {})
+        for model in study.models
     ]
     return Analysis(
         study=study,
@@ -168,8 +164,8 @@ def analyse(
             gap_pairs(study.shells),
         ),
         turns=[
-            found
+            turns_of(frame[frame["model"] == own.model], own.outcomes, study)
             for own in models
-            if (found := turns_of(frame[frame["model"] == own.model], own.outcomes, study))
+            if study.turns > 1
         ],
     )

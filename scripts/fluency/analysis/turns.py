@@ -3,13 +3,13 @@
 The headline is of the first turn alone, and nothing here changes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import mean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pandas as pd
 
 from fluency.analysis.changes import RateChange, rate_changes
 from fluency.analysis.decision_table import edge_of
@@ -17,9 +17,6 @@ from fluency.analysis.gap import GapEstimate, Interval, estimate_gap, task_inter
 from fluency.analysis.outcomes import Outcomes, ShellPasses, count_outcomes
 from fluency.core.shells import gap_pairs
 from fluency.core.study import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TRIAL = ["shell", "task", "trial"]
 
@@ -79,18 +76,16 @@ class Turns:
     fresh: dict[str, list[float]]
 
 
-def turns_of(rows: pd.DataFrame, first: Outcomes, study: Study) -> Turns | None:
-    """The turns of one model's rows; None for one turn.
+def turns_of(rows: pd.DataFrame, first: Outcomes, study: Study) -> Turns:
+    """The turns of one model's rows.
 
     Args:
         first: The outcomes of the first turn.
     """
     pairs, turns = gap_pairs(study.shells), study.turns
-    if turns == 1:
-        return None
-    outcomes = [first] + [
+    outcomes = [
         count_outcomes(rows[rows["turn"].eq(turn)], first.tasks, first.trials, [*first.by_shell])
-        for turn in range(2, turns + 1)
+        for turn in range(1, turns + 1)
     ]
     gaps = [estimate_gap(each.of(*pairs[0])) for each in outcomes]
     changes = rate_changes(first, outcomes[-1], pairs)

@@ -22,7 +22,7 @@ def percent(share: Fraction | float | None, digits: int = 1) -> str:
 
 def rate(found: ShellPasses) -> str:
     """`61.0 % (61/100)`."""
-    return f"{percent(found.rate)} ({found.total_passes}/{found.total_scored})"
+    return f"{percent(found.rate)} ({sum(found.passes)}/{sum(found.scored)})"
 
 
 def points(share: Fraction | float, digits: int = 1) -> str:

@@ -241,7 +241,6 @@ def study_sentences(analysis: Analysis, view: StudyView) -> list[str]:
         "first_of": first_of,
         "second_look": second_look,
         "compared": len({(analysis.study.model(p.model).id, p.shells) for p in verdicts}),
-        "alone": all(pair.alone for pair in verdicts),
         "alpha": ALPHA,
         "size": size,
         "larger": of,
