@@ -94,12 +94,13 @@ def test_floored_interval_has_the_power_that_is_stated(spread, tasks):
     assert share < finds(constant(spread), tasks)
 
 
-def test_power_states_the_reports_own_number(tmp_path, capsys):
+def test_power_states_the_reports_own_number(tmp_path, capsys, monkeypatch):
     study, tasks = make_study(assume=0.9), load_tasks(PILOT)
     loaded = LoadedStudy(study.model_dump(mode="json"))
+    monkeypatch.setattr("fluency.report.power.RESULTS", tmp_path)
 
     def numbers(title):
-        assert main(loaded, tmp_path) == 0
+        assert main(loaded) == 0
         lines = capsys.readouterr().out.splitlines()
         (line,) = [line for line in lines if line.startswith(title)]
         return line.removeprefix(title).split()

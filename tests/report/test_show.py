@@ -4,6 +4,7 @@ import io
 import unicodedata
 from contextlib import redirect_stdout
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 
@@ -11,7 +12,7 @@ from fluency.common.errors import UserError
 from fluency.core.schema import write_record
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, record_path
-from fluency.report.show import show
+from fluency.report.show import main
 from tests.report.explorer_factory import make_explorer
 from tests.report.hostile import MARKUP, WITH_NUL
 
@@ -47,8 +48,11 @@ def results(tmp_path):
 
 
 def printed(cell, folder, stream=None, *, full=False):
-    with redirect_stdout(stream or io.StringIO()) as shown:
-        show(cell, folder, full=full)
+    with (
+        patch("fluency.report.show.RESULTS", folder),
+        redirect_stdout(stream or io.StringIO()) as shown,
+    ):
+        main(cell.path, full)
     return shown.getvalue()
 
 

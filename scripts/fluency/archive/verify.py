@@ -51,7 +51,7 @@ from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
 from fluency.core.table import Row, image_record, to_frame
 from fluency.core.task_world import world_for
-from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task, set_name, task_sets
+from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task
 from fluency.execution.archives import archive_origin
 from fluency.execution.execute import MAX_ATTEMPTS
 from fluency.generation.api_keys import is_embedded
@@ -59,6 +59,7 @@ from fluency.report.compare import compare
 from fluency.report.page import html_page
 from fluency.report.sentences import (
     headline_of,
+    set_around,
     study_sentences,
     telling_first,
     unexpected_controls,
@@ -185,16 +186,14 @@ def screen(report: VerifyReport, archived: ArchivedStudy | None) -> list[str]:
         whole, kept = (
             analyse(to_frame(rows), view.study, view.tasks) for rows in (report.rows, report.kept)
         )
-        ids = {task.id for task in view.tasks}
-        larger = [(len(of.tasks), name) for name, of in task_sets().items() if ids < {*of.tasks}]
-        _, name = min(larger, default=(0, "")) if not set_name(ids) else (0, "")
+        name, left_out = set_around(view.tasks)
         values |= {
             "view": view,
             "headlines": [*map(headline_of, telling_first(whole.contrasts))],
             "kept": kept,
             "facts": " ".join(study_sentences(whole, view)),
             "set": name,
-            "left_out": sorted({*task_sets()[name].tasks} - ids) if name else [],
+            "left_out": sorted(left_out),
             "said": [*view.provenance.deviations, *unexpected_controls(view.control)],
         }
     return render("screen.lines.j2", values).splitlines()

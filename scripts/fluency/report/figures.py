@@ -37,10 +37,8 @@ class Drawing:
 
 def draw_figures(analysis: Analysis) -> list[Drawing]:
     """All figures of a report, in its order; what was not measured is not drawn."""
-    drawings = [draw_gaps(analysis)]
-    drawings += map(draw_failures, analysis.models)
-    drawings += map(draw_turns, analysis.turns)
-    return [drawing for drawing in drawings if drawing]
+    failures, turns = map(draw_failures, analysis.models), map(draw_turns, analysis.turns)
+    return [*filter(None, (draw_gaps(analysis), *failures, *turns))]
 
 
 def _draw(
@@ -67,18 +65,16 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
     challenger = others[0] if len(others) == 1 else "other shell"
     reach = max(abs(100 * end) for _, gap in shown for end in gap.interval)
     limit = min(100, max(20, 5 * ceil((reach + 3) / 5)))
-    rows = []
-    for pair, gap in shown:
-        low, high = (100 * float(end) for end in gap.interval)
-        rows.append(
-            {
-                "name": pair.name,
-                "note": f"{signed(gap.value)} ({span(gap.interval)})",
-                "gap": 100 * float(gap.value),
-                "low": low,
-                "high": high,
-            }
-        )
+    rows = [
+        {
+            "name": pair.name,
+            "note": f"{signed(gap.value)} ({span(gap.interval)})",
+            "gap": 100 * float(gap.value),
+            "low": 100 * float(gap.interval.low),
+            "high": 100 * float(gap.interval.high),
+        }
+        for pair, gap in shown
+    ]
     ticks = [tick for tick in _ticks(limit) if tick <= limit]
     return _draw(
         "gaps",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isinf
 from typing import TYPE_CHECKING
 
 from fluency.analysis.decision_table import band_of
@@ -30,12 +29,11 @@ def points(share: Fraction | float, digits: int = 1) -> str:
     return _rounded(share, digits).removeprefix("-")
 
 
-def signed(gap: Fraction | float) -> str:
-    """`+8.0` points; an exact gap gets the decimals that keep it on its side of a band's edge."""
+def signed(gap: Fraction) -> str:
+    """`+8.0` points, with the decimals that keep the gap on its side of a band's edge."""
     digits = 1
-    if isinstance(gap, Fraction):
-        while band_of(round(gap, 2 + digits)) != band_of(gap):
-            digits += 1
+    while band_of(round(gap, 2 + digits)) != band_of(gap):
+        digits += 1
     return _with_sign(gap, digits)
 
 
@@ -44,7 +42,7 @@ def span(interval: Interval) -> str:
     return " to ".join(_with_sign(end, 1) for end in interval)
 
 
-def _with_sign(value: Fraction | float, digits: int) -> str:
+def _with_sign(value: Fraction, digits: int) -> str:
     text = points(value, digits)
     if not float(text):
         return text
@@ -52,11 +50,9 @@ def _with_sign(value: Fraction | float, digits: int) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """Seconds with about three digits, or milliseconds; `never` for infinity, `n/a` if unknown."""
+    """Seconds with about three digits, or milliseconds; `n/a` if unknown."""
     if value is None:
         return "n/a"
-    if isinf(value):
-        return "never"
     if value < 0.1:
         return f"{1000 * value:.0f} ms"
     return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from math import isfinite
-from pathlib import Path
 
 from tabulate import tabulate  # type: ignore[import-untyped]  # it has no types
 
@@ -37,13 +36,12 @@ HEADS = [
     "tasks: who is ahead (gap 10)",
     "tasks: less than 5 (gap 0)",
 ]
-ALIGNED = ["left", *["right"] * 5]
 
 
-def main(loaded: LoadedStudy, results: Path = RESULTS) -> int:
+def main(loaded: LoadedStudy) -> int:
     """Print the table for a study: from its own results, else from the pass rate it assumes."""
     study, ids, sources = loaded.study, [*loaded.task_of], dict[str, tuple[Spread, bool]]()
-    path = Path(results) / study.study / "cells.csv"
+    path = RESULTS / study.study / "cells.csv"
     for alias, cells in read_table(path).groupby("model", sort=False) if path.exists() else ():
         for pair in (pairs := gap_pairs(study.shells)):
             gap = estimate_gap(count_outcomes(cells, ids, study.trials, pair))
@@ -66,7 +64,7 @@ def main(loaded: LoadedStudy, results: Path = RESULTS) -> int:
         "In points: the half-width of the interval at a true gap of 0, and the gap found 80 % of",
         "the time. Of 100 studies, those that find a gap of 10. Then the tasks that answer a",
         "question 80 % of the time.",
-        tabulate(rows, HEADS, "plain", colalign=ALIGNED, disable_numparse=True),
+        tabulate(rows, HEADS, "plain", colalign=["left", *["right"] * 5], disable_numparse=True),
         "",
         *larger_price(study, len(ids)),
         "The spread of one study is uncertain: with 20 tasks by a third. n/a: none was seen.",

@@ -29,7 +29,7 @@ from fluency.core.provenance import Provenance
 from fluency.core.records import Control
 from fluency.core.shells import SHELLS
 from fluency.core.study_view import StudyView
-from fluency.core.tasks import set_name, task_sets
+from fluency.core.tasks import Task, task_sets
 from fluency.report.markdown import code
 from fluency.report.marks import FAILURES, MARKS
 from fluency.report.numbers import percent, points, rate, signed, span
@@ -60,44 +60,40 @@ def telling_first(contrasts: Iterable[Contrast]) -> list[Contrast]:
 # Two shells of one model.
 
 
-def results(contrast: Contrast, several: bool) -> dict[str, str]:
-    """Rates, gap, what its interval shows and what would decide it, by their headers.
+def result_rows(analysis: Analysis) -> list[list[str]]:
+    """The headers, and the results of each model.
 
     Of several challengers the model's name says which.
     """
-    gap, (baseline, challenger) = contrast.gap, contrast.shells
-    headers = short_name(baseline), "challenger" if several else short_name(challenger)
-    cells = (rate_cell(contrast, shell) for shell in contrast.shells)
-    rates = dict(zip(headers, cells, strict=True))
-    return {"model": contrast.name, **rates} | {
-        "gap in points (95 % interval)": f"{signed(gap.value)} ({span(gap.interval)})"
-        if gap
-        else "n/a",
-        "what the interval shows": claims_sentence(contrast),
-        "what would decide it": would_decide(contrast),
-    }
+    baseline, *challengers = short_names(analysis.shells_shown)
+    challenger = challengers[0] if len(challengers) == 1 else "challenger"
+    asked = "gap in points (95 % interval)", "what the interval shows", "what would decide it"
+    rows = [["model", baseline, challenger, *asked]]
+    for pair in telling_first(analysis.contrasts):
+        shown = f"{signed(pair.gap.value)} ({span(pair.gap.interval)})" if pair.gap else "n/a"
+        rates = [rate_cell(pair, shell) for shell in pair.shells]
+        rows.append([pair.name, *rates, shown, claims_sentence(pair), would_decide(pair)])
+    return rows
 
 
 def headline_of(contrast: Contrast) -> str:
     """What one model did, in a line."""
     said, gap = claims_sentence(contrast), contrast.gap
-    if gap is None:
-        return f"{contrast.name}: {said}"
-    rates = [
-        f"{percent(rate)} in {short_name(shell)}"
-        for shell, rate in zip(contrast.shells, gap.paired.rates, strict=True)
-    ]
-    numbers = f"{signed(gap.value)} points, {span(gap.interval)}"
-    return f"{contrast.model} passed {' and '.join(rates)} ({numbers}). {said}"
+    return f"{_passed(contrast.model, gap)}. {said}" if gap else f"{contrast.name}: {said}"
+
+
+def _passed(name: str, gap: GapEstimate) -> str:
+    """How often a model passed in each shell, and the gap."""
+    shells = gap.paired.by_shell.items()
+    rates = listed([f"{percent(own.rate)} in {short_name(shell)}" for shell, own in shells])
+    return f"{name} passed {rates} ({signed(gap.value)} points, {span(gap.interval)})"
 
 
 def rate_cell(contrast: Contrast, shell: str) -> str:
     """`61.0 % (61/100)` over the compared tasks, or the shell's own where it is not compared."""
     if shell not in contrast.tallies:
         return "not in study"
-    kept = contrast.gap.paired if contrast.gap else None
-    if kept is None:
-        kept = contrast.outcomes.of(shell).paired()
+    kept = contrast.gap.paired if contrast.gap else contrast.outcomes.of(shell).paired()
     if kept:
         return rate(kept.by_shell[shell])
     return "not measured" if contrast.tallies[shell].cannot_run else "missing"
@@ -110,7 +106,7 @@ def claims_sentence(contrast: Contrast) -> str:
         return f"Not compared: {'; '.join(contrast.refused)}."
     who = short_name(contrast.shells[gap.ahead == "challenger"])
     said = f"{who} is ahead" if gap.ahead else "Who is ahead is open"
-    passed, others = AT_EDGE["ceiling" if gap.edge == "ceiling" else "floor"]
+    passed, others = AT_EDGE[gap.edge or "floor"]
     if gap.size != "open":
         said += f", by {SIZES[gap.size]}" if gap.ahead else f"; the gap is {SIZES[gap.size]}"
         if gap.edge:
@@ -180,13 +176,6 @@ def windows_powershell(contrast: Contrast) -> str:
     )
 
 
-def result_rows(analysis: Analysis) -> list[list[str]]:
-    """The headers, and the results of each model."""
-    pairs = telling_first(analysis.contrasts)
-    found = [results(pair, len(analysis.shells_shown) > 2) for pair in pairs]
-    return [[*found[0]], *([*row.values()] for row in found)]
-
-
 def largest_gaps(
     contrast: Contrast, ends: Mapping[tuple[str, str], Sequence[str]]
 ) -> list[list[str]]:
@@ -221,30 +210,30 @@ def printed(analysis: Analysis, view: StudyView, folder: Path) -> str:
     return escape_controls("\n".join(lines))
 
 
+def set_around(tasks: Sequence[Task]) -> tuple[str, list[str]]:
+    """The smallest named set with all these tasks, and its tasks that are not among them."""
+    ids, sets = {task.id for task in tasks}, task_sets()
+    around = [(len(of.tasks), name) for name, of in sets.items() if ids <= {*of.tasks}]
+    _, name = min(around, default=(0, ""))
+    return name, [task for task in sets[name].tasks if task not in ids] if name else []
+
+
 def study_sentences(analysis: Analysis, view: StudyView) -> list[str]:
     """The design, what of it is missing, what a reader has to know, whether it was registered."""
     verdicts = [pair for pair in analysis.contrasts if pair.verdict]
-    ids = {task.id for task in view.tasks}
-    whole = [
-        (len(found.tasks), name)
-        for name, found in task_sets().items()
-        if ids <= {*found.tasks} and len(found.tasks) < 2 * len(ids)
-    ]
-    size, of = min(whole, default=(0, ""))
+    name, dropped = set_around(view.tasks)
     values = {
         "analysis": analysis,
         "study": analysis.study,
         "view": view,
-        "set": set_name(ids),
+        "set": name,
         "tallies": [(m.model, *item) for m in analysis.models for item in m.tallies.items()],
         "shells": SHELLS,
         "first_of": first_of,
         "second_look": second_look,
         "compared": len({(analysis.study.model(p.model).id, p.shells) for p in verdicts}),
         "alpha": ALPHA,
-        "size": size,
-        "larger": of,
-        "dropped": [t for t in task_sets()[of].tasks if t not in ids] if of else [],
+        "dropped": dropped,
         "days_apart": DAYS_APART,
         "registered": registered(view.provenance),
         "unofficial": sorted(
@@ -260,19 +249,19 @@ def study_sentences(analysis: Analysis, view: StudyView) -> list[str]:
 
 def decides(analysis: Analysis) -> str:
     """What may be decided: the first line of the report, with the numbers."""
-    compared = [pair for pair in telling_first(analysis.contrasts) if pair.verdict]
+    pairs = telling_first(analysis.contrasts)
+    compared = [(pair, gap) for pair in pairs if (gap := pair.verdict)]
     if not compared:
         return _compares_nothing(analysis)
-    gaps = [pair.verdict for pair in compared if pair.verdict]
-    said = [headline_of(pair) for pair in compared]
-    sides = {(p.shells, gap.ahead) for p, gap in zip(compared, gaps, strict=True) if gap.ahead}
+    said = [headline_of(pair) for pair, _ in compared]
+    sides = {(pair.shells, gap.ahead) for pair, gap in compared if gap.ahead}
     if len(sides) > len({shells for shells, _ in sides}):
         said.append("The models disagree.")
-    elif not any(gap.supported for gap in gaps):
+    elif not any(gap.supported for _, gap in compared):
         said.append("Nothing here supports a change of policy.")
     if refused := [pair.name for pair in analysis.contrasts if pair.refused]:
         said.append(f"Not compared: {listed(refused)}.")
-    if any(gap.provisional for gap in gaps):
+    if any(gap.provisional for _, gap in compared):
         said.append("Missing runs could still change this: finish the study before deciding.")
     return " ".join(said)
 
@@ -293,9 +282,7 @@ def second_look(turns: Turns) -> str:
     gap, name = turns.gaps[-1], f"After {len(turns.gaps)} turns {turns.model}"
     if gap is None:
         return f"{name} is not compared: no task has enough measured runs."
-    shells = gap.paired.by_shell
-    rates = [f"{percent(own.rate)} in {short_name(shell)}" for shell, own in shells.items()]
-    ahead = short_name([*shells][gap.ahead == "challenger"])
+    ahead = short_name([*gap.paired.by_shell][gap.ahead == "challenger"])
     said = f"{ahead} is then ahead" if gap.ahead else "who is then ahead is open"
     for verb, side in (("helped", 1), ("harmed", -1)):
         changed = [
@@ -304,8 +291,7 @@ def second_look(turns: Turns) -> str:
             if min(side * end for end in change.interval) > 0
         ]
         said += f"; the second look {verb} in {listed(changed)}" if changed else ""
-    numbers = f"{signed(gap.value)} points, {span(gap.interval)}"
-    return f"{name} passed {listed(rates)} ({numbers}): {said}."
+    return f"{_passed(name, gap)}: {said}."
 
 
 def registered(provenance: Provenance) -> str:
@@ -322,12 +308,12 @@ def registered(provenance: Provenance) -> str:
 
 def could_change(analysis: Analysis) -> dict[str, list[str]]:
     """Model -> what would change its result, a sentence for each; nothing for models at an edge."""
-    said = {
-        pair.name: _could_change(pair, pair.verdict, analysis.categories)
+    return {
+        pair.name: said
         for pair in telling_first(analysis.contrasts)
-        if pair.verdict and not pair.verdict.edge
+        if (gap := pair.verdict) and not gap.edge
+        if (said := _could_change(pair, gap, analysis.categories))
     }
-    return {model: sentences for model, sentences in said.items() if sentences}
 
 
 def _could_change(pair: Contrast, gap: GapEstimate, categories: dict[str, str]) -> list[str]:

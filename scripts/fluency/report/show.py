@@ -4,7 +4,6 @@ import json
 import sys
 from contextlib import suppress
 from difflib import get_close_matches
-from pathlib import Path
 
 from rich.console import Console
 
@@ -19,44 +18,39 @@ from fluency.report.templates import render
 
 
 def main(cell: str, full: bool) -> None:
-    """Show the cell of a path."""
-    show(Cell.parse(cell), full=full)
-
-
-def show(cell: Cell, results: Path = RESULTS, *, full: bool = False) -> None:
     """Print what is recorded of one cell, its verdict last; only a terminal gets colour.
 
     Control characters, terminal escapes and direction marks of a reply or an output are printed as
     escapes, so that no record can write to the reader's terminal.
 
     Args:
-        cell: The cell.
-        results: The folder with the records.
+        cell: Its path.
         full: Whether to print the provenance and the records' paths too.
 
     Raises:
         UserError: Nothing is recorded of the cell.
     """
-    paths = [record_path(results, stage, cell) for stage in RECORD_TYPES]
+    asked = Cell.parse(cell)
+    paths = [record_path(RESULTS, stage, asked) for stage in RECORD_TYPES]
     if not any(path.exists() for path in paths):
         there = sorted(
             {
-                path.relative_to(results / stage).with_suffix("").as_posix()
+                path.relative_to(RESULTS / stage).with_suffix("").as_posix()
                 for stage in RECORD_TYPES
-                for path in (results / stage).glob("*/*/*/*.json")
+                for path in (RESULTS / stage).glob("*/*/*/*.json")
             }
         )
-        alike = ", ".join(get_close_matches(cell.path, there, n=5, cutoff=0))
+        alike = ", ".join(get_close_matches(asked.path, there, n=5, cutoff=0))
         hint = f"recorded: {alike or 'nothing yet; `make demo` measures some cells'}"
-        raise UserError("no record of this cell", where=cell.path, hint=hint)
-    records, shell = load_records(results, cell), SHELLS[cell.shell]
+        raise UserError("no record of this cell", where=asked.path, hint=hint)
+    records, shell = load_records(RESULTS, asked), SHELLS[asked.shell]
     score = records.score
-    view = cell_view(cell, records, _task_of(cell))
+    view = cell_view(asked, records, _task_of(asked))
     values = {
         "view": view,
         "lexer": shell.lexer,
-        "title": f"{cell.model}, {shell.title}, {cell.task}, trial {cell.trial}"
-        + (f", turn {cell.turn}" if cell.turn > 1 else ""),
+        "title": f"{asked.model}, {shell.title}, {asked.task}, trial {asked.trial}"
+        + (f", turn {asked.turn}" if asked.turn > 1 else ""),
         "passed": score.passed if score else None,
         "failure": (score.failure_class if score else None) or "",
         "provenance": json.dumps(view["provenance"], indent=2, ensure_ascii=False) * full,
