@@ -240,3 +240,13 @@ def test_the_image_goes_in_when_asked(made, tmp_path):
 
     report = verify_archive(archived(made, tmp_path, save_image=save))
     assert report.exit_code == 0 and {"image/bash.tar", "image/pwsh.tar"} < {*report.manifest.files}
+
+
+def test_compare_of_archives_of_one_name_reads_each(archive, tmp_path):
+    """Two studies of a day and a commit have it in different folders; an error names both."""
+    other = archived(make(tmp_path, make_study(["tree-size-bytes"], trials=1)), tmp_path / "out")
+    assert other.name == archive.name
+    with pytest.raises(UserError, match="share no task") as error:
+        verify.compare_studies(str(archive), str(other))
+    name = archive.name.removesuffix(".tar.zst")
+    assert error.value.where == f"{name}, {name}"

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from fluency.analysis.study_analysis import analyse
 from fluency.archive.decision import _lines
 from fluency.core.shells import DESIGN_SHELLS
-from fluency.report.compare import compare
+from fluency.report.compare import compare, open_study_table
 from fluency.report.explorer import page_header
 from fluency.report.figures import draw_gaps
 from fluency.report.numbers import span
@@ -238,7 +238,7 @@ def test_compare_prints_the_interval_of_each_change(tmp_path, zsh):
         for name, frame in zip("ab", frames, strict=True):
             (tmp_path / name).mkdir(exist_ok=True)
             frame.to_csv(tmp_path / name / "cells.csv", index=False)
-        page = compare("a", "b", tmp_path).markdown()
+        page = compare(*(open_study_table(str(tmp_path / name)) for name in "ab")).markdown()
         for part in re.split("^## ", page, flags=re.MULTILINE)[1 : 1 + len(study.models)]:
             model = part.split("\n")[0]
             both = [rates_of(frame[frame["model"] == model], study.trials) for frame in frames]

@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,12 +13,13 @@ from markdown_it import MarkdownIt
 
 from fluency.archive.verify import compare_studies
 from fluency.common.errors import UserError
+from fluency.common.paths import RESULTS
 from fluency.common.paths import TASKS as TASKS_FOLDER
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Study
 from fluency.core.table import write_table
 from fluency.core.tasks import load_task, load_tasks
-from fluency.report.compare import compare, paired_models
+from fluency.report.compare import compare, open_study_table, paired_models
 from tests import synthetic_tables
 from tests.archive.factory import Executor, gather, make_study, measure
 
@@ -35,6 +37,11 @@ def study(results, name, passes, models=("one",), tasks=TASKS, trials=5, shells=
     write_table(results / name / "cells.csv", synthetic_tables.make_rows(cells, bank, mark))
 
 
+def compared(a, b, results=RESULTS):
+    with patch("fluency.report.compare.RESULTS", results):
+        return compare(open_study_table(a), open_study_table(b))
+
+
 def dice(seed):
     rng = np.random.default_rng(seed)
     passed = {shell: rng.random((len(TASKS), 6)) < 0.6 for shell in DESIGN_SHELLS}
@@ -44,7 +51,7 @@ def dice(seed):
 def test_compare_names_a_changed_task(tmp_path):
     study(tmp_path, "old", lambda m, s, t, n: t != 4)
     study(tmp_path, "new", lambda m, s, t, n: t != 4 or (s == "pwsh" and n <= 3))
-    found = compare("old", "new", tmp_path)
+    found = compared("old", "new", tmp_path)
     pwsh = next(change for change in found.models["one"][0] if change.what == "pwsh")
     assert pwsh.change == Fraction(3, 5) / 12 and pwsh.differing == 1
     line = next(line for line in found.markdown().splitlines() if line.startswith("| task-04"))
@@ -56,7 +63,7 @@ def test_compare_names_a_changed_task(tmp_path):
 def test_compare_lists_what_one_study_lacks(tmp_path):
     study(tmp_path, "old", lambda m, s, t, n: t < 6, models=("one", "two"), tasks=TASKS[:8])
     study(tmp_path, "new", lambda m, s, t, n: t < 6, models=("one",), tasks=TASKS[2:])
-    found = compare("old", "new", tmp_path)
+    found = compared("old", "new", tmp_path)
     assert {change.tasks for change in found.models["one"][0]} == {6}
     text = found.markdown()
     assert "Only in A, old, so not compared: two, task-00, task-01." in text
@@ -75,7 +82,7 @@ def test_paired_models_by_alias_then_the_lone_rest():
 def test_compare_of_different_numbers_of_trials(tmp_path):
     study(tmp_path, "demo", lambda m, s, t, n: t < 6, trials=1)
     study(tmp_path, "full", lambda m, s, t, n: t < 6 or n == 1, trials=5)
-    found = compare("demo", "full", tmp_path)
+    found = compared("demo", "full", tmp_path)
     assert ["trials", "1", "5"] in found.differences
     assert found.models["one"][0][0].change == Fraction(6, 12) / 5
 
@@ -145,7 +152,7 @@ def test_run_differences_name_each_fact(kind, base, tmp_path):
     change, expected = DIFFERENCES[kind]
     if "sandbox" in change:
         change = change | {"sandbox": executor(**change["sandbox"])}
-    found = compare(base, real(tmp_path, **change))
+    found = compared(base, real(tmp_path, **change))
     differences = {
         what: (a, b) for what, a, b in found.differences if not what.startswith("config_files")
     }
@@ -160,7 +167,7 @@ def test_run_differences_name_each_fact(kind, base, tmp_path):
 def test_compare_shows_a_third_shell(tmp_path, zsh):
     study(tmp_path, "old", lambda m, s, t, n: s == "zsh", shells=(*DESIGN_SHELLS, "zsh"))
     study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=(*DESIGN_SHELLS, "zsh"))
-    found = compare("old", "new", tmp_path)
+    found = compared("old", "new", tmp_path)
     changes = {change.what: change.change for change in found.models["one"][0]}
     assert changes == {"bash": 1, "pwsh": 1, "zsh": -1, "gap of PowerShell": 0, "gap of Zsh": -2}
     text = found.markdown()
@@ -172,7 +179,7 @@ def test_compare_without_provenance_escapes_hostile_names(tmp_path):
     hostile = "<img src=x onerror=alert(1)> | [a](javascript:b) `c` \x1b[2J\u202e"
     study(tmp_path, "old", dice(1))
     study(tmp_path, "new", dice(1), tasks=[hostile, *TASKS[1:]])
-    text = compare("old", "new", tmp_path).markdown()
+    text = compared("old", "new", tmp_path).markdown()
     assert "no provenance.json" in text and "onerror" in text
     assert "\x1b" not in text and "\u202e" not in text
     html = MarkdownIt("commonmark").enable("table").render(text)
@@ -196,11 +203,11 @@ def test_compare_errors_are_sentences(tmp_path):
     study(tmp_path, "other", dice(1), models=("x", "y"))
     study(tmp_path, "elsewhere", dice(1), tasks=["else"] + [f"else-{n}" for n in range(11)])
     with pytest.raises(UserError, match="no such study") as error:
-        compare("old", "nwe", tmp_path)
+        compared("old", "nwe", tmp_path)
     assert "other" in error.value.hint
     for name, said in (("other", "share no model"), ("elsewhere", "share no task")):
         with pytest.raises(UserError, match=said):
-            compare("old", name, tmp_path)
+            compared("old", name, tmp_path)
     (tmp_path / "old/provenance.json").write_text("{")
     with pytest.raises(UserError, match="not a provenance record"):
-        compare("old", "old", tmp_path)
+        compared("old", "old", tmp_path)

@@ -397,15 +397,10 @@ def _tree(tar: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
     return files, tuple(dirs)
 
 
-def write_data(view: StudyView, folder: Path) -> list[Row]:
-    """Write what `make compare` reads: the table, and how the study was run."""
+def write_opened(view: StudyView, folder: Path) -> tuple[str, Path, Path]:
+    """Make table, report, figures and explorer; returns the finding and the two pages' paths."""
     rows = view.rows()
     write_table(folder / "cells.csv", rows)
     write_record(folder / "provenance.json", view.provenance)
-    return rows
-
-
-def write_opened(view: StudyView, folder: Path) -> tuple[str, Path, Path]:
-    """Make table, report, figures and explorer; returns the finding and the two pages' paths."""
-    analysis = write_products(view, to_frame(write_data(view, folder)), folder)
+    analysis = write_products(view, to_frame(rows), folder)
     return escape_controls(decides(analysis)), folder / "report.html", folder / "explorer.html"

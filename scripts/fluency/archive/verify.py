@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from fluency.analysis.study_analysis import analyse
 from fluency.archive.archived_study import (
     ArchivedStudy,
     read_archived_study,
-    write_data,
     write_opened,
 )
 from fluency.archive.manifest import MANIFEST_NAME, SUFFIX, ArchiveFinding, Manifest
@@ -55,7 +53,7 @@ from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task
 from fluency.execution.archives import archive_origin
 from fluency.execution.execute import MAX_ATTEMPTS
 from fluency.generation.api_keys import is_embedded
-from fluency.report.compare import compare
+from fluency.report.compare import StudyTable, compare, open_study_table
 from fluency.report.page import html_page
 from fluency.report.sentences import (
     headline_of,
@@ -232,8 +230,8 @@ def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = Fal
 
 def compare_studies(a: str, b: str) -> int:
     """Print the comparison of two studies, each of which may be an archive, and write its page."""
-    with TemporaryDirectory() as folder, ExitStack() as archives:
-        first, second = (_as_folder(name, Path(folder), archives) for name in (a, b))
+    with ExitStack() as archives:
+        first, second = (_study_table(name, archives) for name in (a, b))
         markdown = compare(first, second).markdown()
     print(html.unescape(markdown) if sys.stdout.isatty() else markdown, end="")
     with suppress(OSError):  # where nothing can be written it is still printed
@@ -255,16 +253,14 @@ def make_verified_archive(loaded: LoadedStudy, partial: bool, image: bool) -> No
     print(f"{report.verdict()}\n{path}")
 
 
-def _as_folder(name: str, within: Path, archives: ExitStack) -> str:
-    """A study's name or path; of an archive, a folder with what `compare` reads."""
+def _study_table(name: str, archives: ExitStack) -> StudyTable:
+    """A study by its name or path; of an archive, as this checkout recomputes it."""
     path = Path(name)
     if not (name.endswith(SUFFIX) and path.is_file()):
-        return name
+        return open_study_table(name)
     view, report = verified_view(archives.enter_context(unpacked(path)))
     log_line(f"{path.name}: {report.verdict()}")
-    folder = within / path.name.removesuffix(SUFFIX)
-    write_data(view, folder)
-    return str(folder)
+    return StudyTable(path.name.removesuffix(SUFFIX), to_frame(view.rows()), view.provenance)
 
 
 def verify_archive(path: Path) -> VerifyReport:

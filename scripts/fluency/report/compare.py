@@ -1,11 +1,11 @@
 """Two studies side by side: what changed, how sure that is, and what was run differently."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from fluency.analysis.changes import RateChange, rate_changes
 from fluency.analysis.outcomes import Outcomes, count_outcomes
@@ -16,9 +16,6 @@ from fluency.core.shells import arms, gap_pairs
 from fluency.core.table import read_table
 from fluency.report.facts import flat
 from fluency.report.templates import render
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NOT_A_SETTING: dict[str, Any] = {
     "schema_version": True,
@@ -73,20 +70,20 @@ class Comparison(NamedTuple):
         return render("compare.md.j2", self._asdict())
 
 
-def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
-    """The comparison of two studies, each a name, a folder or a cells.csv.
+def compare(first: StudyTable, second: StudyTable) -> Comparison:
+    """The comparison of two studies, A and B.
 
     Raises:
         UserError: The studies share no model or no task.
     """
-    first, second = studies = open_study_table(a, results), open_study_table(b, results)
+    studies = first, second
     pairs = paired_models(first.named("model"), second.named("model"))
     tasks = [task for task in first.named("task") if task in second.named("task")]
     for noun, shared in (("model", pairs), ("task", tasks)):
         if not shared:
             raise UserError(
                 f"the two studies share no {noun}",
-                where=f"{a}, {b}",
+                where=f"{first.name}, {second.name}",
                 hint="compare studies of one task bank, and give a model the same alias in both",
             )
     shells = [*first.named("shell"), *second.named("shell")]
@@ -94,7 +91,7 @@ def compare(a: str, b: str, results: Path = RESULTS) -> Comparison:
     for name, pair in pairs.items():
         before, after = (
             count_outcomes(
-                study.frame[study.frame["model"] == alias],
+                study.frame[study.frame["model"].eq(alias) & study.frame["turn"].eq(1)],
                 tasks,
                 study.trials,
                 arms(shells),
@@ -131,12 +128,12 @@ def paired_models(a: Sequence[str], b: Sequence[str]) -> dict[str, tuple[str, st
     return pairs
 
 
-def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
+def open_study_table(name: str) -> StudyTable:
     """A study by its name, its folder or its cells table; UserError without one."""
-    places = (Path(name), Path(name) / "cells.csv", results / name / "cells.csv")
+    places = (Path(name), Path(name) / "cells.csv", RESULTS / name / "cells.csv")
     path = next((path for path in places if path.is_file()), None)
     if path is None:
-        names = sorted(file.parent.name for file in results.glob("*/cells.csv"))
+        names = sorted(file.parent.name for file in RESULTS.glob("*/cells.csv"))
         known = f"studies with results: {', '.join(names) or 'none'}"
         raise UserError(
             "no such study",
@@ -144,7 +141,6 @@ def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
             hint=f"name a study, a cells.csv or an archive; {known}",
         )
     frame = read_table(path)
-    frame = frame[frame["turn"].eq(1)]
     if frame.empty:
         raise UserError("the study has no cells", where=str(path), hint="run it first")
     recorded = path.with_name("provenance.json")
