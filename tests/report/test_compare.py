@@ -19,6 +19,7 @@ from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Study
 from fluency.core.table import write_table
 from fluency.core.tasks import load_task, load_tasks
+from fluency.report import markdown
 from fluency.report.compare import compare, open_study_table, paired_models
 from tests import synthetic_tables
 from tests.archive.factory import Executor, gather, make_study, measure
@@ -169,10 +170,26 @@ def test_compare_shows_a_third_shell(tmp_path, zsh):
     study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=(*DESIGN_SHELLS, "zsh"))
     found = compared("old", "new", tmp_path)
     changes = {change.what: change.change for change in found.models["one"][0]}
-    assert changes == {"bash": 1, "pwsh": 1, "zsh": -1, "gap of PowerShell": 0, "gap of Zsh": -2}
+    assert changes == {"bash": 1, "pwsh": 1, "zsh": -1, "gap of pwsh": 0, "gap of zsh": -2}
     text = found.markdown()
     assert "Zsh pass@1" in text and "gap of Zsh" in text
     assert re.search(r"\| task-03 \| Zsh 5 +\| +5/5 \|", text)
+
+
+@pytest.mark.parametrize("shell", ["mine", "<img src=x> `c` \x1b[2J"])
+def test_compare_shows_a_shell_that_has_no_entry_here(tmp_path, shell):
+    for name in ("old", "new"):
+        study(tmp_path, name, lambda m, s, t, n, name=name: s == "bash" or name == "new")
+        table = tmp_path / name / "cells.csv"
+        lines = table.read_text().splitlines(keepends=True)
+        foreign = [line.replace(",pwsh,", f",{shell},") for line in lines if ",pwsh," in line]
+        table.write_text("".join([*lines, *foreign]))
+    text = compared("old", "new", tmp_path).markdown()
+    shown = markdown.text(shell)
+    assert all(f"| {what} " in text for what in (f"{shown} pass@1", f"gap of {shown}"))
+    assert "gap of PowerShell" in text and f"| {shown} " in text
+    assert "\x1b" not in text
+    assert "<img" not in MarkdownIt("commonmark").enable("table").render(text)
 
 
 def test_compare_without_provenance_escapes_hostile_names(tmp_path):

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from fluency.analysis.decision_table import edge_of
 from fluency.analysis.gap import Interval, task_interval
 from fluency.analysis.outcomes import Outcomes
-from fluency.core.shells import SHELLS
 from fluency.core.study import ModelConfig
 
 GAP = "gap"  # the name of the difference of the gaps
@@ -19,7 +18,7 @@ class RateChange(NamedTuple):
     """A rate of one shell, or a gap, measured twice: how much larger it was the second time.
 
     Attributes:
-        what: A shell (its pass@1), or `gap`.
+        what: A shell (its pass@1), or `gap`; of several `gap of <challenger>`.
         tasks: How many were measured well enough both times.
         before: The first time, in shares of one.
         after: The second time.
@@ -74,9 +73,7 @@ def rate_changes(
         raise ValueError("these outcomes are not of one design")
     parts: dict[str, tuple[str, ...]] = {shell: (shell,) for shell in first.by_shell}
     several, found = len(contrasts) > 1, []
-    gaps = {
-        f"{GAP} of {SHELLS[pair[1]].short_title}" if several else GAP: pair for pair in contrasts
-    }
+    gaps = {f"{GAP} of {pair[1]}" if several else GAP: pair for pair in contrasts}
     for name, part in (parts | gaps).items():
         sides = first.of(*part), second.of(*part)
         enough = sorted(set.intersection(*({*side.enough_measured()} for side in sides)))
