@@ -209,16 +209,11 @@ def _sampling(model: ModelConfig) -> dict[str, Any]:
     return {"id": model.id} | model.model_dump(include=_OF_MODEL) | sent
 
 
-def preregister(
-    study: Study, tasks: Sequence[Task], decision: str, out: Path, *, utc: str | None = None
-) -> Path:
+def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path) -> Path:
     """Write `<study>-<UTC date>.json` into the folder `out` and return its path.
 
     A registration is never written over: the same design registered again on its day leaves the
     earlier file, with its time, as it is.
-
-    Args:
-        utc: the time of the registration; now if missing.
 
     Raises:
         UserError: without a decision, and for another registration of that study and day.
@@ -230,11 +225,12 @@ def preregister(
             hint='`make preregister DECISION="…"`, or `decision:` in the study\'s file',
         )
     frozen = design(study, tasks) | {"decision": decision.strip()}
-    path = out / f"{study.study}-{(utc or utc_now())[:10]}.json"
+    utc = utc_now()
+    path = out / f"{study.study}-{utc[:10]}.json"
     if not path.exists():
-        commit, dirty = (None, None) if utc else git_state()
+        commit, dirty = git_state()
         moment = Moment(
-            registered_utc=utc or utc_now(),
+            registered_utc=utc,
             commit=commit,
             dirty=dirty,
             earlier_sha256=sorted(map(sha256_file, path.parent.glob("*.json"))),

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
+from unittest.mock import patch
 
-from fluency.archive.pack import make_archive
+from fluency import registration
+from fluency.archive import pack
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.code_hashes import code_sha256
@@ -54,7 +56,7 @@ from fluency.generation.generator import Generator, not_asked
 from fluency.generation.providers import answer_to as provided
 from fluency.generation.request import requests_of
 from fluency.generation.store import AnswerStore
-from fluency.registration import preregister, with_registration
+from fluency.registration import with_registration
 from fluency.report.report import write_products
 from fluency.scoring.score_cell import score_cell
 from fluency.validation.control import run_control
@@ -206,10 +208,17 @@ def make(root, study: Study | None = None, **options) -> Made:
     return made
 
 
+def preregister_at(utc, *design) -> Path:
+    """Register a design as if it were this time, in a checkout that git does not know."""
+    moment = {"utc_now": lambda: utc, "git_state": lambda: (None, None)}
+    with patch.multiple(registration, **moment):
+        return registration.preregister(*design)
+
+
 def make_registered(root, study: Study, **options) -> Made:
     """A complete study that was registered before its first answer."""
     folder, tasks = root / "preregistrations", load_tasks(study.tasks)
-    path = preregister(study, tasks, study.decision, folder, utc="2026-11-01T00:00:00Z")
+    path = preregister_at("2026-11-01T00:00:00Z", study, tasks, study.decision, folder)
     return make(root, study.model_copy(update={"preregistration": str(path)}), **options)
 
 
@@ -295,6 +304,11 @@ def deviations(study: Study, tasks: Sequence[Task], path, first_answer=None) -> 
 
 
 def archived(made: Made, out, **more) -> Path:
-    """The study's archive; `more` are other facts, or options of `make_archive`."""
+    """The study's archive; `more` are other facts, or options of `pack_study`."""
     facts = FACTS | {key: more.pop(key) for key in FACTS if key in more}
-    return make_archive(made.view(), made.results, out, facts, **more)
+    stated = {
+        "git_state": lambda: (facts["commit"], facts["dirty"]),
+        "utc_date": lambda: facts["utc_date"],
+    }
+    with patch.multiple(pack, RESULTS=made.results, ARCHIVES=Path(out), **stated):
+        return pack.pack_study(made, **more)

@@ -9,11 +9,11 @@ from unittest.mock import patch
 from zstandard import ZstdCompressor
 
 from fluency.archive import pack
-from fluency.archive.manifest import MANIFEST_NAME, MANIFEST_SCHEMA, manifest_bytes
+from fluency.archive.manifest import MANIFEST_NAME, MANIFEST_SCHEMA
 from fluency.archive.pack import write_archive, write_tar
 from fluency.archive.unpack import read_tar
 from fluency.archive.verify import VerifyReport, verify_archive
-from fluency.common.canonical import KEY
+from fluency.common.canonical import KEY, with_self_hash
 from fluency.common.files import pretty_json, sha256
 
 FACTS = {
@@ -59,6 +59,11 @@ def bomb(path, size, name):
     """An archive whose one file is `size` zeros."""
     zeros = repeat(bytes(1 << 20), size >> 20)
     return squeeze(path, tar_of(chain([tar_header(name, size)], zeros), **{name: size}))
+
+
+def manifest_bytes(values):
+    """The manifest's file from all its fields except its own hash."""
+    return pretty_json(with_self_hash(values)).encode()
 
 
 def ours(files, path, **facts):

@@ -24,8 +24,16 @@ from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Limits, ModelConfig, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
-from fluency.registration import design, preregister, read_registration, with_registration
-from tests.archive.factory import archived, deviations, gather, make, make_study, products
+from fluency.registration import design, read_registration, with_registration
+from tests.archive.factory import (
+    archived,
+    deviations,
+    gather,
+    make,
+    make_study,
+    preregister_at,
+    products,
+)
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")
 DECISION = "which shell prompts name"
@@ -44,7 +52,7 @@ def tasks(study):
 
 @pytest.fixture
 def path(study, tasks, tmp_path):
-    return preregister(study, tasks, DECISION, tmp_path / "pre", utc=UTC)
+    return preregister_at(UTC, study, tasks, DECISION, tmp_path / "pre")
 
 
 def test_registration_freezes_what_a_result_depends_on(path, study, tasks):
@@ -167,7 +175,7 @@ def test_study_names_how_many_registrations_ask_the_same(tmp_path):
     others = ({"models": [other]}, {"tasks": ["tree-size-bytes"]})
     for day, change in enumerate((*same, *others, {}, {"seeds": [13, 24]}), start=1):
         one, utc = changed(study, **change), f"2026-11-{day:02d}T00:00:00Z"
-        path = preregister(one, load_tasks(one.tasks), DECISION, folder, utc=utc)
+        path = preregister_at(utc, one, load_tasks(one.tasks), DECISION, folder)
         assert read_registration(path)["earlier_sha256"] == sorted(map(sha256_file, paths))
         paths.append(path)
     cited = replace(made, study=changed(study, preregistration=str(paths[5])))
@@ -205,7 +213,7 @@ def repository(tmp_path, monkeypatch):
 def test_git_refutes_or_proves_when_and_where_a_study_was_registered(repository, study, tasks):
     first, file = "2026-11-25T00:00:00Z", git.ROOT / "scripts/fluency/core/study.py"
     commit = repository("2026-11-20T00:00:00Z")
-    path = preregister(study, tasks, DECISION, git.ROOT / "pre", utc=UTC)
+    path = preregister_at(UTC, study, tasks, DECISION, git.ROOT / "pre")
     cited = study.model_copy(update={"preregistration": str(path.relative_to(git.ROOT))})
 
     def found(first=first, **changes):
@@ -267,10 +275,10 @@ def test_preregister_prints_how_to_prove_order(tmp_path, monkeypatch, capsys):
 
 def test_preregister_needs_decision_and_never_overwrites(study, tasks, path):
     first, folder = path.read_bytes(), path.parent
-    assert preregister(study, tasks, DECISION, folder, utc="2026-11-22T09:00:00Z") == path
+    assert preregister_at("2026-11-22T09:00:00Z", study, tasks, DECISION, folder) == path
     for decision, said in (("another", "already"), ("  ", "for a decision")):
         with pytest.raises(UserError, match=said):
-            preregister(study, tasks, decision, folder, utc=UTC)
+            preregister_at(UTC, study, tasks, decision, folder)
     assert path.read_bytes() == first
 
 

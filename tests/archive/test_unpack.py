@@ -8,11 +8,20 @@ import pytest
 import zstandard
 
 from fluency.archive import unpack
-from fluency.archive.manifest import IMAGE, MANIFEST_NAME, MANIFEST_SCHEMA, manifest_bytes
+from fluency.archive.manifest import IMAGE, MANIFEST_NAME, MANIFEST_SCHEMA
 from fluency.archive.pack import write_tar
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
-from tests.archive.hostile import FACTS, bomb, contents, ours, squeeze, tar_header, tar_of
+from tests.archive.hostile import (
+    FACTS,
+    bomb,
+    contents,
+    manifest_bytes,
+    ours,
+    squeeze,
+    tar_header,
+    tar_of,
+)
 
 
 def refusal(path):

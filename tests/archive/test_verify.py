@@ -3,7 +3,6 @@
 import re
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -20,9 +19,16 @@ from fluency.core.study import Study, read_study
 from fluency.core.table import image_path
 from fluency.core.tasks import load_tasks
 from fluency.execution.protocol import Invocation
-from fluency.registration import preregister
 from tests.archive.conftest import DECISION, TASKS
-from tests.archive.factory import Executor, Made, archived, make, make_study, result_of
+from tests.archive.factory import (
+    Executor,
+    Made,
+    archived,
+    make,
+    make_study,
+    preregister_at,
+    result_of,
+)
 from tests.archive.hostile import FACTS, contents, flip, ours, put, record, rewritten
 
 EXECUTION, SCORE = (
@@ -56,7 +62,7 @@ def test_screen_of_a_stranger_follows_the_verdict(tmp_path, at, monkeypatch, cap
     study = make_study(TASKS, trials=1, decision=DECISION)
     tasks = load_tasks(study.tasks)
     frozen = study.model_copy(update={"trials": 2})
-    path = preregister(frozen, tasks, DECISION, tmp_path, utc="2026-11-01T00:00:00Z")
+    path = preregister_at("2026-11-01T00:00:00Z", frozen, tasks, DECISION, tmp_path)
     study = study.model_copy(update={"preregistration": str(path)})
     made = make(tmp_path, study, sandbox=Loses(tasks))
     archive = archived(made, tmp_path / "out")
@@ -211,8 +217,7 @@ def test_archive_without_commit_says_so(made, tmp_path, monkeypatch):
     for name, place in places.items():
         monkeypatch.setattr(pack, name, place)
     monkeypatch.setattr(pack, "git_state", lambda: (None, True))
-    loaded = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, view=made.view)
-    assert "-nocommit-dirty" in pack.pack_study(loaded).name
+    assert "-nocommit-dirty" in pack.pack_study(made).name
 
 
 def test_results_that_do_not_fit_are_not_packed(made, tmp_path, monkeypatch, capsys):
@@ -234,11 +239,13 @@ def test_results_that_do_not_fit_are_not_packed(made, tmp_path, monkeypatch, cap
     assert not packed.exists()
 
 
-def test_the_image_goes_in_when_asked(made, tmp_path):
-    def save(image_id, path):
+def test_the_image_goes_in_when_asked(made, tmp_path, monkeypatch):
+    def save(engine, image_id, path):
         path.write_bytes(image_id.encode() * 1000)
 
-    report = verify_archive(archived(made, tmp_path, save_image=save))
+    monkeypatch.setattr(pack, "ensure_engine", lambda: None)
+    monkeypatch.setattr(pack, "save_image", save)
+    report = verify_archive(archived(made, tmp_path, image=True))
     assert report.exit_code == 0 and {"image/bash.tar", "image/pwsh.tar"} < {*report.manifest.files}
 
 

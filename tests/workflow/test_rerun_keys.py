@@ -17,6 +17,7 @@ from fluency.execution import archives, isolation
 from fluency.registration import preregister
 from fluency.workflow import rerun_keys
 from fluency.workflow.rerun_keys import WILDCARDS, RerunKeys
+from tests.archive.factory import preregister_at
 from tests.workflow.project import TASKS as NAMES
 from tests.workflow.project import model
 
@@ -190,6 +191,6 @@ def test_another_registration_of_the_same_tasks_changes_what_is_gathered(tmp_pat
     loaded.keys()
     registered(loaded, None)
     before = loaded.keys()
-    preregister(loaded.study, loaded.tasks, "which shell", tmp_path, utc="2026-11-01T00:00:00Z")
+    preregister_at("2026-11-01T00:00:00Z", loaded.study, loaded.tasks, "which shell", tmp_path)
     now = loaded.keys()
     assert {rule for rule in now if now[rule] != before[rule]} == {"gather"}

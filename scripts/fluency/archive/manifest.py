@@ -1,12 +1,10 @@
 """MANIFEST.json, and the archives' file names."""
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from fluency.common.canonical import with_self_hash
 from fluency.common.clock import parse_time
-from fluency.common.files import pretty_json
 from fluency.core.schema import Digest, FrozenModel
 from fluency.core.study import STUDY_NAME
 
@@ -71,14 +69,3 @@ class Manifest(FrozenModel):
     """Tasks from outside the project; held in full."""
     files: dict[FileName, FileFact]
     sha256: Digest
-
-
-def manifest_bytes(values: dict[str, Any]) -> bytes:
-    """The manifest's file from all its fields except its own hash."""
-    return pretty_json(with_self_hash(values)).encode()
-
-
-def archive_name(study: str, utc_date: str, commit: str, *, dirty: bool, partial: bool) -> str:
-    """`<study>-<UTC date>-<commit>[-dirty][-partial].tar.zst`; the commit's first 12 digits."""
-    marks = ("-dirty" if dirty else "") + ("-partial" if partial else "")
-    return f"{study}-{utc_date}-{commit[:12]}{marks}{SUFFIX}"

@@ -4,10 +4,9 @@ import hashlib
 import io
 import re
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import zstandard
 
@@ -18,10 +17,10 @@ from fluency.archive.manifest import (
     MANIFEST_NAME,
     MANIFEST_SCHEMA,
     MAX_NAME,
+    SUFFIX,
     WINDOW_LOG,
-    archive_name,
-    manifest_bytes,
 )
+from fluency.common.canonical import with_self_hash
 from fluency.common.clock import utc_date
 from fluency.common.errors import UserError
 from fluency.common.files import atomic_file, plain_files, pretty_json, read_json
@@ -34,8 +33,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, Row, image_path, image_record
-from fluency.core.task_world import WorldFor, world_for
-from fluency.core.tasks import Task
+from fluency.core.task_world import world_for
 from fluency.execution.engine import ensure_engine
 from fluency.execution.image import save_image
 from fluency.world.model import World
@@ -74,28 +72,13 @@ It holds no table and no report: these are made from the answers and outputs.
 """
 
 
-def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = False) -> Path:
-    """Write the archive of a study as it is in results/ and return its path."""
-    commit, dirty = git_state()
-    if private := [task.id for task in loaded.tasks if task.private]:
-        log_line(f"The archive holds the private tasks in full: {', '.join(private)}.")
-    return make_archive(
-        loaded.view(),
-        RESULTS,
-        ARCHIVES,
-        {"commit": commit or "nocommit", "dirty": bool(dirty), "utc_date": utc_date()},
-        partial=partial,
-        save_image=(lambda name, path: save_image(ensure_engine(), name, path)) if image else None,
-    )
-
-
 def missing_cells(rows: Sequence[Row]) -> list[str]:
     """The cells that are not measured yet, by their paths."""
     missing = (row for row in rows if row.status == "missing")
     return [Cell(row.model, row.shell, row.task, row.trial, row.turn).path for row in missing]
 
 
-def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: bool) -> None:
+def require_complete(study: Study, rows: Sequence[Row], partial: bool) -> None:
     """UserError when cells or files are missing, unless the archive may be partial."""
     missing, needed = missing_cells(rows), list[str]()
     if missing and (not partial or len(missing) == len(rows)):
@@ -111,9 +94,9 @@ def require_complete(study: Study, rows: Sequence[Row], results: Path, partial: 
     measured = {row.shell for row in rows if row.status == "measured"}
     needed += [image_record(shell) for shell in study.shells if shell in measured]
     for name in needed:
-        if not (results / name).is_file():
+        if not (RESULTS / name).is_file():
             what, hint = f"{name} has not been made", "`make run` makes it again"
-            raise UserError(what, where=str(results), hint=hint)
+            raise UserError(what, where=str(RESULTS), hint=hint)
 
 
 def files_below(folder: Path, name: str) -> dict[str, Path]:
@@ -121,7 +104,7 @@ def files_below(folder: Path, name: str) -> dict[str, Path]:
     return {f"{name}/{path.relative_to(folder).as_posix()}": path for path in plain_files(folder)}
 
 
-def archive_files(view: StudyView, results: Path) -> dict[str, Source]:
+def archive_files(view: StudyView) -> dict[str, Source]:
     """Every file of an archive except its manifest, by name: what no other file gives."""
     study = view.study
     files: dict[str, Source] = {name: ROOT / path for name, path in PROJECT_FILES.items()}
@@ -130,31 +113,24 @@ def archive_files(view: StudyView, results: Path) -> dict[str, Source]:
     files[README_FILE] = README.encode()
     files |= files_below(ROOT / "sandbox", "sandbox")
     files |= {entry_file(shell): SHELLS[shell].file for shell in study.shells}
+    index: dict[str, dict[str, str]] = {}  # task -> seed -> its world, which tasks may share
     for task in view.tasks:
         files |= files_below(task.folder, f"tasks/{task.id}")
+        index[task.id] = {}
+        for seed in study.seeds:
+            world = world_for(task, seed)
+            index[task.id][str(seed)] = world_folder(world)
+            files |= packed_world(world)
     measured = [
         *map(image_record, study.shells),
         *[f"{study.study}/{CONTROL_FILE}"] * study.control,
         *(f"{stage}/{cell.path}.json" for stage in RECORD_TYPES for cell in view.cells),
     ]
-    files |= {f"results/{n}": results / n for n in measured if (results / n).is_file()}
+    files |= {f"results/{n}": RESULTS / n for n in measured if (RESULTS / n).is_file()}
     if study.preregistration:
         own = ROOT / study.preregistration
         files[f"{REGISTRATIONS}/{own.name}"] = own
-    return files | world_files(view.tasks, study.seeds, world_for)
-
-
-def world_files(
-    tasks: Sequence[Task], seeds: Sequence[int], world_for: WorldFor
-) -> dict[str, bytes]:
-    """Every world of a study once, and the index that says which task runs in which."""
-    index, files = dict[str, dict[str, str]](), dict[str, bytes]()
-    for task in tasks:
-        for seed in seeds:
-            world = world_for(task, seed)
-            index.setdefault(task.id, {})[str(seed)] = world_folder(world)
-            files |= packed_world(world)
-    return {**files, WORLD_INDEX: pretty_json(index).encode()}
+    return files | {WORLD_INDEX: pretty_json(index).encode()}
 
 
 def entry_file(shell: str) -> str:
@@ -180,41 +156,40 @@ def packed_world(world: World) -> dict[str, bytes]:
     return {f"{folder}/{TREE}": world.tar, f"{folder}/{WORLD}": pretty_json(document).encode()}
 
 
-def make_archive(
-    view: StudyView,
-    results: Path,
-    out_folder: Path,
-    stated: Mapping[str, Any],
-    *,
-    partial: bool = False,
-    save_image: Callable[[str, Path], None] | None = None,
-) -> Path:
-    """Write the archive of a complete study and return its path.
+def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = False) -> Path:
+    """Write the archive of a study as it is in results/ and return its path.
 
     Args:
-        view: the study in `results`.
-        stated: the manifest's `commit`, `dirty` and `utc_date`.
         partial: cells may be missing; the name then says so.
-        save_image: saves the image of an id to a file; without it the archive holds no image.
+        image: the archive holds the image, too.
     """
+    commit, dirty = git_state()
+    name, day = commit or "nocommit", utc_date()
+    view = loaded.view()
     study, rows = view.study, view.rows()
-    require_complete(study, rows, results, partial)
-    files = archive_files(view, results)
+    private = [task.id for task in view.tasks if task.private]
+    if private:
+        log_line(f"The archive holds the private tasks in full: {', '.join(private)}.")
+    require_complete(study, rows, partial)
+    files = archive_files(view)
     facts = {
         "schema_version": MANIFEST_SCHEMA,
         "made_by": __version__,
         "study": study.study,
-        "private_tasks": [task.id for task in view.tasks if task.private],
-        **stated,
+        "private_tasks": private,
+        "commit": name,
+        "dirty": bool(dirty),
+        "utc_date": day,
     }
-    target = out_folder / archive_name(study.study, **stated, partial=bool(missing_cells(rows)))
+    marks = "-dirty" * bool(dirty) + "-partial" * bool(missing_cells(rows))
+    path = ARCHIVES / f"{study.study}-{day}-{name[:12]}{marks}{SUFFIX}"
     with TemporaryDirectory(prefix="fluency-image-") as folder:
-        if save_image:
-            for shell in study.shells:
-                files[f"{IMAGE}{shell}.tar"] = saved = Path(folder) / f"{shell}.tar"
-                save_image(read_json(image_path(results, shell))["image"]["image_id"], saved)
-        write_archive(target, files, facts)
-    return target
+        for shell in study.shells if image else ():
+            files[f"{IMAGE}{shell}.tar"] = saved = Path(folder) / f"{shell}.tar"
+            image_id = read_json(image_path(RESULTS, shell))["image"]["image_id"]
+            save_image(ensure_engine(), image_id, saved)
+        write_archive(path, files, facts)
+    return path
 
 
 def write_archive(target: Path, files: Mapping[str, Source], facts: Mapping[str, object]) -> None:
@@ -230,8 +205,8 @@ def write_archive(target: Path, files: Mapping[str, Source], facts: Mapping[str,
         with _opened(files[name]) as source:
             digest = hashlib.file_digest(source, "sha256").hexdigest()
             hashes[name] = {"sha256": digest, "bytes": source.seek(0, io.SEEK_END)}
-    head = manifest_bytes({**facts, "files": hashes})
-    write_tar(target, {MANIFEST_NAME: head, **{name: files[name] for name in hashes}})
+    head = pretty_json(with_self_hash({**facts, "files": hashes}))
+    write_tar(target, {MANIFEST_NAME: head.encode(), **{name: files[name] for name in hashes}})
 
 
 def write_tar(path: Path, files: Mapping[str, Source]) -> None:
