@@ -48,7 +48,7 @@ KEPT = (*EVIDENCE, *(f"results/{stage}" for stage in ("images", *RECORD_TYPES)))
 def rewrite(path: Path) -> Path:
     """Write the archive again from its own records."""
     with path.open("rb") as raw:
-        found = {name: file.read() for name, _, file in read_tar(raw)}
+        found = {name: b"".join(chunks) for name, _, chunks in read_tar(raw)}
     stated = json.loads(found[MANIFEST_NAME])
     facts = {key: stated[key] for key in Manifest.model_fields if key not in ("files", "sha256")}
     files: dict[str, Source] = {

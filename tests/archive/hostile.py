@@ -73,7 +73,7 @@ def ours(files, path, **facts):
 
 def contents(path):
     with path.open("rb") as raw:
-        return {name: file.read() for name, _, file in read_tar(raw)}
+        return {name: b"".join(chunks) for name, _, chunks in read_tar(raw)}
 
 
 def rewritten(path, out, *changes, repair=True, **facts):

@@ -27,7 +27,7 @@ from fluency.archive.pack import (
     packed_world,
     world_folder,
 )
-from fluency.archive.playback import Differ, play
+from fluency.archive.playback import Differ, Player, play
 from fluency.archive.unpack import UnpackedArchive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.words import escape_controls
@@ -280,21 +280,21 @@ class ArchivedStudy:
         """What a cell's records give by this checkout's code, as far as it can judge them."""
         if not self.is_judged(cell.task, cell.shell):
             records = records._replace(score=None)
-        image, file, execution = None, self.images.get(cell.shell), records.execution
-        if execution:
-            if not file:
+        player = None
+        if execution := records.execution:
+            if not (file := self.images.get(cell.shell)):
                 where = f"results/{image_record(cell.shell)}"
                 raise ArchiveError("the archive does not hold it", where=where)
             stated, own = execution.engine, file.engine
             shared = stated.keys() | (own.keys() & ISOLATION)
             engine = {key: (own if key in ISOLATION else stated).get(key) for key in shared}
-            image = file.image, engine
+            player = Player(cell.shell, execution, file.image, engine)
         before, task = None, self.task_of[cell.task]
         if cell.turn > 1:
             last, before = self._last or (None, None)
             if last != cell.before:
                 before = self.played(cell.before, self.records(cell.before))
-        made = play(self.study, task, cell, records, image, self.world, differ, before)
+        made = play(self.study, task, cell, records, player, self.world, differ, before)
         self._last = cell, made
         return made
 
@@ -311,17 +311,15 @@ class ArchivedStudy:
         """The shells that are in their images."""
         return [shell for shell, file in self.images.items() if file.image.shells.get(shell)]
 
-    def played_control(self) -> Control | None:
+    def played_control(self, stored: Control) -> Control:
         """The control as this checkout judges it; without the commands that it lacks."""
-        if self.control is None:
-            return None
-        results = {(run.task, run.shell, run.kind): run.results for run in self.control.runs}
+        results = {(run.task, run.shell, run.kind): run.results for run in stored.runs}
         runs = [
             judged_control(ran, found, self.world)
             for ran in self.control_plan()
             if (found := results.get((ran.task.id, ran.shell, ran.kind)))
         ]
-        return self.control.model_copy(update={"runs": runs})
+        return stored.model_copy(update={"runs": runs})
 
     def provenance(self, collector: ProvenanceCollector) -> Provenance:
         """What follows from the records, which were added to the collector, and the registration.
@@ -331,28 +329,27 @@ class ArchivedStudy:
         times = ((shell, file.start_up_s) for shell, file in self.images.items())
         start_up_s = {shell: found[shell] for shell, found in times if shell in found}
         try:
-            return self._registered(collector.provenance(self.tasks, start_up_s))
+            made = collector.provenance(self.tasks, start_up_s)
+            if (path := self.study.preregistration) is None:
+                return made
+            data = self.unpacked.read(f"{REGISTRATIONS}/{Path(path).name}")
+            # The sandbox that ran, not the one of this checkout.
+            ran = {"sandbox_sha256": self.sandbox_sha256(self.study.shells)}
+            now = design(self.study, self.tasks, self.world) | ran
+            # Among the registrations of the stated commit.
+            source = self.unpacked.source
+            return compared(made, path, data, now, source.neighbours(path), source.tree)
         except ValidationError as error:
             raise ArchiveError(first_problem(error), where="results") from None
         except UserError as error:
             raise ArchiveError(error.what, where=error.where) from None
 
-    def _registered(self, made: Provenance) -> Provenance:
-        """The provenance with the study's registration, among the stated commit's registrations."""
-        if (path := self.study.preregistration) is None:
-            return made
-        data = self.unpacked.read(f"{REGISTRATIONS}/{Path(path).name}")
-        now = design(self.study, self.tasks, self.world)
-        # The sandbox that ran, not the one of this checkout.
-        now["sandbox_sha256"] = self.sandbox_sha256(self.study.shells)
-        source = self.unpacked.source
-        return compared(made, path, data, now, source.neighbours(path), source.tree)
-
     def view(self, provenance: Provenance, heading: str = "") -> StudyView:
         """The study as the report reads it: recomputed, with nothing that the archive concludes."""
         records = cache(lambda cell: self.played(cell, self.records(cell)))
-        parts = self.study, self.tasks, self.cells, records, provenance, self.played_control()
-        return StudyView(*parts, heading=heading)
+        control = self.played_control(self.control) if self.control else None
+        parts = self.study, self.tasks, self.cells, records, provenance, control, heading
+        return StudyView(*parts)
 
 
 def load_world(read: Callable[[str], bytes], folder: str) -> World:

@@ -18,8 +18,6 @@ from fluency.core.table import to_frame
 from fluency.report.report import page_values
 from fluency.report.templates import render
 
-TEMPLATE = "decision.md.j2"
-
 
 def write_decision_record(archive: Path, title: str) -> int:
     """Write a decision record from a verified archive."""
@@ -72,7 +70,7 @@ def _text(view: StudyView, title: str, date: str, report: VerifyReport, record: 
         "record": record,
         "word": _word,
     }
-    return render(TEMPLATE, values)
+    return render("decision.md.j2", values)
 
 
 def _lines(contrast: Contrast) -> dict[str, str]:

@@ -135,7 +135,7 @@ class Player:
 
 
 Differ = Callable[[str, Kind, str], None]
-"""Takes a stage, how a field of its record is checked, and in a sentence what differs."""
+"""Takes a record's file, how its field is checked, and in a sentence what differs."""
 
 
 def play(
@@ -143,15 +143,15 @@ def play(
     task: Task,
     cell: Cell,
     stored: CellRecords,
-    image: tuple[ImageInfo, dict[str, Any]] | None,
+    player: Player | None,
     world_for: WorldFor,
     differ: Differ,
-    before: CellRecords | None = None,
+    before: CellRecords | None,
 ) -> CellRecords:
     """What a cell's records give; None from the stage on that cannot be played.
 
     Args:
-        image: the study's, and the engine that ran it; None without executions.
+        player: of the execution; None without one.
         before: the history from the turn before; None for the first turn.
     """
     made = list[Any]()
@@ -159,15 +159,15 @@ def play(
     def keep(stage: str, played: FrozenModel, record: FrozenModel) -> None:
         made.append(played)
         for kind, _, what in differences(played, record):
-            differ(stage, kind, what)
+            differ(f"results/{stage}/{cell.path}.json", kind, what)
 
     try:
         if stored.generation:
             played = play_generation(study, task, cell, stored.generation, world_for, before)
             keep("generations", played, stored.generation)
-        if stored.generation and stored.execution and image:
+        if stored.generation and stored.execution and player:
             earlier = before.execution if before else None
-            ran = play_execution(study, task, played, stored.execution, image, world_for, earlier)
+            ran = play_execution(study, task, played, stored.execution, player, world_for, earlier)
             keep("executions", ran, stored.execution)
             planned = {*FIELDS[Execution]["recomputed"].split()} - {"request_key"}
             if any(getattr(ran, name) != getattr(stored.execution, name) for name in planned):
@@ -176,7 +176,8 @@ def play(
                 score = play_score(study, task, played, ran, world_for)
                 keep("scores", score, stored.score)
     except UserError as error:
-        differ([*RECORD_TYPES][len(made)], "recomputed", error.what)
+        stage = [*RECORD_TYPES][len(made)]
+        differ(f"results/{stage}/{cell.path}.json", "recomputed", error.what)
     return CellRecords(*made, *[None] * (len(RECORD_TYPES) - len(made)))
 
 
@@ -219,19 +220,17 @@ def play_execution(
     task: Task,
     generation: Generation,
     stored: Execution,
-    image: tuple[ImageInfo, dict[str, Any]],
+    player: Player,
     world_for: WorldFor,
-    before: Execution | None = None,
+    before: Execution | None,
 ) -> Execution:
     """The execution that the archived results give; ArchiveError if some are lacking.
 
-    Args:
-        image: the study's, and the engine that ran it.
-        before: of the turn before.
+    `before` is of the turn before.
     """
     utc = str(stored.provenance.get("utc"))
     failed = [""] * MAX_ATTEMPTS if stored.unmeasured else []
-    player = Player(generation.cell.shell, stored, *image)
+
     made = execute_cell(study, task, generation, player, world_for, utc, failed, before)
     return made if made.repeats else made.model_copy(update=stated(stored))
 

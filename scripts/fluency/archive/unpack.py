@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import BinaryIO
@@ -36,22 +37,16 @@ BLOCK = 512
 """Bytes of a header; a file's contents fill whole blocks."""
 
 
-class Part:
-    """The next bytes of a stream."""
-
-    def __init__(self, source: BinaryIO, size: int) -> None:
-        self._source, self._left = source, size
-
-    def read(self, size: int = -1) -> bytes:
-        """At most `size` of the bytes left, or all; TarError if the stream ends too soon."""
-        size = self._left if size < 0 else min(size, self._left)
-        self._left -= size
-        if len(data := self._source.read(size)) < size:
+def _chunks(source: BinaryIO, size: int) -> Iterator[bytes]:
+    """The next bytes of a stream in chunks; TarError if it ends too soon."""
+    while size:
+        if not (chunk := source.read(min(size, CHUNK))):
             raise tarfile.ReadError("it ends too soon")
-        return data
+        size -= len(chunk)
+        yield chunk
 
 
-def read_tar(raw: BinaryIO) -> Iterator[tuple[str, int, Part]]:
+def read_tar(raw: BinaryIO) -> Iterator[tuple[str, int, Iterator[bytes]]]:
     """Name, size and contents of each file, to be read before the next.
 
     Only a plain file's contents are read: other headers may announce a name of any length.
@@ -62,15 +57,14 @@ def read_tar(raw: BinaryIO) -> Iterator[tuple[str, int, Part]]:
         tarfile.TarError, zstandard.ZstdError: for a damaged file.
     """
     source = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG).stream_reader(raw)
-    while any(block := Part(source, BLOCK).read()):
+    while any(block := b"".join(_chunks(source, BLOCK))):
         member = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         if member.type != tarfile.REGTYPE or member.size < 0:
             raise ArchiveError(f"{ascii(member.name)[1:-1]} is not a plain file")
-        contents = Part(source, member.size)
+        contents = _chunks(source, member.size)
         yield member.name, member.size, contents
-        while contents.read(CHUNK):
+        for _ in chain(contents, _chunks(source, -member.size % BLOCK)):
             pass
-        Part(source, -member.size % BLOCK).read()
     if any(source.read(tarfile.RECORDSIZE)) or source.read(1):
         raise ArchiveError("it holds bytes behind the tar's end")
     _require_whole_frame(raw)
@@ -174,19 +168,19 @@ def _read(
     path: Path, raw: BinaryIO, contents: BinaryIO, root: Path, scope: ExitStack
 ) -> UnpackedArchive:
     reader = read_tar(raw)
-    name, size, source = next(reader, ("", 0, Part(raw, 0)))
+    name, size, chunks = next(reader, ("", 0, _chunks(raw, 0)))
     if name != MANIFEST_NAME or size > MAX_MANIFEST:
         raise ArchiveError(
             f"it does not begin with a {MANIFEST_NAME} of at most {MAX_MANIFEST:,} bytes",
             where=str(path),
         )
-    manifest = parse_record(Manifest, source.read(), f"{path}: {MANIFEST_NAME}")
+    manifest = parse_record(Manifest, b"".join(chunks), f"{path}: {MANIFEST_NAME}")
     archive = UnpackedArchive(path, sha256_file(path), manifest, contents, root, scope)
     if not has_valid_self_hash(manifest.model_dump()):
         what = "its own hash does not fit: it was edited after the archive was made"
         archive.problems.append(ArchiveFinding(MANIFEST_NAME, what))
     unseen, of_images = set(manifest.files), 0
-    for name, size, source in reader:
+    for name, size, chunks in reader:
         if name not in unseen:
             raise ArchiveError(
                 "a file that the manifest does not name, or that appears twice",
@@ -202,18 +196,18 @@ def _read(
             )
             raise ArchiveError(what, where=str(path))
         digest = hashlib.sha256()
-        while chunk := source.read(CHUNK):
+        for chunk in chunks:
             digest.update(chunk)
             if not is_image:
                 contents.write(chunk)
         if not is_image:
             archive.places[name] = start, size
-            archive.unread.add(name)
         fact = manifest.files[name]
         if (size, digest.hexdigest()) != (fact.bytes, fact.sha256):
             what = f"its SHA-256 is not the manifest's ({size:,} bytes, stated {fact.bytes:,})"
             archive.problems.append(ArchiveFinding(name, what))
     for name in sorted(unseen):
         archive.problems.append(ArchiveFinding(name, "the archive does not hold it"))
+    archive.unread.update(archive.places)
     contents.flush()
     return archive

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,7 +44,6 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import Execution, Generation
 from fluency.core.shells import VARIABLE as PRIVATE_SHELLS
-from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
 from fluency.core.table import Row, image_record, to_frame
 from fluency.core.task_world import world_for
@@ -154,10 +152,14 @@ class VerifyReport:
 
     def lines(self) -> list[str]:
         """The report for a terminal, with at most MOST findings of each weight."""
-        unmeasured = [row for row in self.rows if row.status == "not_measured"]
-        said = {f"{row.model}/{row.shell}: {row.reason}" for row in unmeasured}
-        values = {"report": self, "stated": self.manifest, "unmeasured": said, "most": MOST}
-        return render("verify.lines.j2", values).splitlines()
+        unmeasured = {
+            f"{row.model}/{row.shell}: {row.reason}"
+            for row in self.rows
+            if row.status == "not_measured"
+        }
+        return render(
+            "verify.lines.j2", {"report": self, "unmeasured": unmeasured, "most": MOST}
+        ).splitlines()
 
 
 def verify(archive: Path, record: Path | None = None) -> int:
@@ -404,7 +406,7 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:
             held = [record is not None for record in records]
             what = "it has a record without the one that this is made from"
             report.check(cell.path, held == sorted(held, reverse=True), what)
-            made = archived.played(cell, records, partial(_differ, report, cell))
+            made = archived.played(cell, records, report.differ)
             report.rows.append(row := archived.row(cell, made))
             results = made.execution.runs if made.execution else []
             lost = any(run.result.lost is not None for run in results)
@@ -419,10 +421,6 @@ def check_cells(archived: ArchivedStudy, report: VerifyReport) -> None:
     if registration := report.provenance.registration:
         for what in registration.refuted:
             report.check(registration.path, False, what)
-
-
-def _differ(report: VerifyReport, cell: Cell, stage: str, kind: Kind, what: str) -> None:
-    report.differ(f"results/{stage}/{cell.path}.json", kind, what)
 
 
 def check_answer(
@@ -478,13 +476,12 @@ def _end_of_day(report: VerifyReport) -> datetime:
 
 def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
     """It ran the tasks' commands in each shell of the image, and is judged like a cell."""
-    if not archived.study.control or (archived.control is None and report.missing):
-        return
-    stored, where, held = archived.control, archived.control_name, {*archived.held_shells()}
+    study, stored, where = archived.study, archived.control, archived.control_name
     if stored is None:
-        report.check(where, False, "the archive does not hold it")
+        may_lack = report.missing or not study.control
+        report.check(where, may_lack, "the archive does not hold it")
         return
-    study, shells = archived.study, {run.shell for run in stored.runs}
+    held, shells = {*archived.held_shells()}, {run.shell for run in stored.runs}
     same = shells == held and {*stored.not_measured} == {*study.shells} - held
     report.check(where, same, "its shells are not the images'")
     limits, seeds = study.sandbox.limits, set(map(str, study.seeds))
@@ -496,11 +493,10 @@ def check_control(archived: ArchivedStudy, report: VerifyReport) -> None:
         what = f"{run.task}, {run.shell}: its results contradict the study"
         if not report.check(where, possible, what):
             return
-    made = archived.played_control()
+    made = archived.played_control(stored)
     runs = [run for run in stored.runs if archived.is_judged(run.task, run.shell)]
     ran = [(run.task, run.shell, run.kind, run.command) for run in runs]
     plan = [(task.id, *rest) for task, *rest in archived.control_plan()]
     report.compare(where, ran == plan, "its runs are not the tasks' first commands")
-    assert made
     for kind, _, what in differences(made, stored.model_copy(update={"runs": runs})):
         report.differ(where, kind, what)
