@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fluency.cli import TARGETS, fluency, main, seed_list
+from fluency import cli
+from fluency.cli import fluency, main, seed_list
+from fluency.common.data_file import data_file
 from fluency.common.paths import ROOT
 from tests.programs import completed
 from tests.workflow.project import FLUENCY, Project
@@ -19,6 +21,7 @@ OPTIONS = {
     name: {option for parameter in command.params for option in parameter.opts}
     for name, command in fluency.commands.items()
 }
+TARGETS = {form["example"].split()[0]: form["calls"] for form in data_file(cli.__file__)}
 
 
 @pytest.mark.parametrize("command", fluency.commands)

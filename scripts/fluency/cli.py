@@ -61,22 +61,18 @@ NAMED: dict[str, Any] = {
     "study": load,
 }
 """What a parameter's `type` and `callback` in cli.yaml mean."""
-TARGETS: dict[str, str] = {}
-"""Command -> the function that it calls with its parameters, as `module:function`."""
 
 
 def add(calls: str, does: str, example: str, takes: Sequence[dict[str, Any]]) -> None:
     """Add a command of cli.yaml."""
     module, _, function = calls.partition(":")
-    name = example.split()[0]
 
     def call(**values: Any) -> Any:
         return getattr(import_module(f"fluency.{module}"), function)(**values)
 
-    TARGETS[name] = calls
     parameters = [parameter(**form) for form in takes]
     epilog = f"\b\nExample: fluency {example}"
-    fluency.add_command(click.Command(name, None, call, parameters, does, epilog))
+    fluency.add_command(click.Command(example.split()[0], None, call, parameters, does, epilog))
 
 
 def parameter(names: list[str], **form: Any) -> click.Parameter:
@@ -94,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
 
     def command() -> int:
-        given = list(sys.argv[1:] if arguments is None else arguments)
+        given = sys.argv[1:] if arguments is None else [*arguments]
         with fluency.make_context("fluency", given) as context:
             return int(fluency.invoke(context) or 0)
 

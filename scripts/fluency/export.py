@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from fluency.archive.manifest import SUFFIX
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verified_view
 from fluency.common.errors import UserError
@@ -28,26 +29,23 @@ def main(name: str, archive: Path | None, files: Sequence[str], into: Path | Non
     if archive:
         written = export_archive(archive, name, into)
     else:
-        written = export_loaded(LoadedStudy(None, files), name, into)
+        loaded = LoadedStudy(None, files)
+        study = loaded.study.study
+        origin = f"the study {study} as it stands"
+        written = export_study(loaded.view(), study, origin, name, into)
     print_lines(map(str, written))
 
 
-def export_archive(archive: Path, format: str, into: Path | None = None) -> list[Path]:
+def export_archive(archive: Path, format: str, into: Path | None) -> list[Path]:
     """Export the study of an archive, as this checkout recomputes it; ArchiveError if altered."""
     with unpacked(archive) as files:
         view, report = verified_view(files)
         origin = f"{archive.name}, SHA-256 {files.sha256}, {report.verdict()}"
-        return export_study(view, archive.name.removesuffix(".tar.zst"), origin, format, into)
-
-
-def export_loaded(loaded: LoadedStudy, format: str, into: Path | None = None) -> list[Path]:
-    """Export a study as far as its records are in results/."""
-    name = loaded.study.study
-    return export_study(loaded.view(), name, f"the study {name} as it stands", format, into)
+        return export_study(view, archive.name.removesuffix(SUFFIX), origin, format, into)
 
 
 def export_study(
-    view: StudyView, name: str, origin: str, format: str, into: Path | None = None
+    view: StudyView, name: str, origin: str, format: str, into: Path | None
 ) -> list[Path]:
     """Write a study in a format; the files written.
 
@@ -100,7 +98,7 @@ def data_package(study: Study, origin: str) -> dict[str, Any]:
                 "mediatype": "text/csv",
                 "encoding": "utf-8",
                 "schema": {
-                    "fields": _fields(columns),
+                    "fields": [_field(name) for name in columns],
                     "primaryKey": [n for n in Cell.__dataclass_fields__ if n in columns],
                     "missingValues": [""],
                 },
@@ -109,24 +107,13 @@ def data_package(study: Study, origin: str) -> dict[str, Any]:
     }
 
 
-def _fields(columns: Sequence[str]) -> list[dict[str, Any]]:
-    """The columns in order, as fields of a Table Schema."""
-    schema = Row.model_json_schema(mode="validation")
-    return [
-        _field(name, found, name in schema["required"])
-        for name, found in schema["properties"].items()
-        if name in columns
-    ]
-
-
-def _field(name: str, found: dict[str, Any], required: bool) -> dict[str, Any]:
+def _field(name: str) -> dict[str, Any]:
+    """A column as a field of a Table Schema."""
+    schema = Row.model_json_schema()
+    found = schema["properties"][name]
     kind = next(form for form in found.get("anyOf", [found]) if form.get("type") != "null")
-    field: dict[str, Any] = {
-        "name": name,
-        "type": kind["type"],
-        "description": found["description"],
-    }
+    field = {"name": name, "type": kind["type"], "description": found["description"]}
     if kind["type"] == "boolean":
         field |= {"trueValues": ["True"], "falseValues": ["False"]}
     enum = {"enum": kind["enum"]} if "enum" in kind else {}
-    return field | {"constraints": {"required": required} | enum}
+    return field | {"constraints": {"required": name in schema["required"]} | enum}

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from fluency.analysis.decision_table import plan_for, plan_sha256
 from fluency.common.canonical import KEY, canonical_json, has_valid_self_hash, with_self_hash
-from fluency.common.clock import parse_time, utc_now
+from fluency.common.clock import is_time, parse_time, utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256, sha256_file, write_atomic
 from fluency.common.git import (
@@ -53,6 +53,10 @@ DECIDING = ("common", "world", "core", "generation", "execution", "scoring", "an
 ANALYSIS = "scripts/fluency/analysis/"
 OF_READER = ("analysis", "exclusions")
 """What a registration freezes and no record shows: how the results are read."""
+
+
+Frozen = dict[str, Any]
+"""A design, or a registration of one, as JSON reads it back."""
 
 
 class Moment(FrozenModel):
@@ -119,7 +123,7 @@ def register(loaded: LoadedStudy, decision: str) -> int:
     return 0
 
 
-def read_registration(path: Path) -> dict[str, Any]:
+def read_registration(path: Path) -> Frozen:
     """Read a registration; UserError when it is missing or as `parse_registration` refuses it."""
     if not path.is_file():
         hint = "name the file that `make preregister` wrote"
@@ -127,23 +131,20 @@ def read_registration(path: Path) -> dict[str, Any]:
     return parse_registration(path.read_bytes(), str(path))
 
 
-def parse_registration(data: bytes, where: str) -> dict[str, Any]:
+def parse_registration(data: bytes, where: str) -> Frozen:
     """The registration in a file.
 
     Raises:
         UserError: for unknown and missing keys, an edit, and a time that has not passed.
     """
     facts = parse_record(Registration, data, where).model_dump()
-    try:
-        passed = parse_time(facts["registered_utc"]) <= parse_time(utc_now())
-    except ValueError:
-        passed = False
+    utc = facts["registered_utc"]
     if not has_valid_self_hash(facts):
         what = f"the registration was edited after it was made: its {KEY} does not fit its content"
         hint = "take the file back from version control; what changed belongs into the study's file"
         raise UserError(what, where=where, hint=hint)
-    if not passed:
-        what = f"its time of registration, {facts['registered_utc']}, is not a time in the past"
+    if not is_time(utc) or parse_time(utc) > parse_time(utc_now()):
+        what = f"its time of registration, {utc}, is not a time in the past"
         hint = "set this machine's clock right; if it is right, register again"
         raise UserError(what, where=where, hint=hint)
     return facts
@@ -153,14 +154,15 @@ def design(
     study: Study,
     tasks: Sequence[Task],
     world_for: WorldFor = world_for,
-) -> dict[str, Any]:
+) -> Frozen:
     """Everything a result depends on and nothing of the machine, as it reads back from JSON.
 
     Args:
         world_for: gives the world of a task and a seed.
     """
     plan = plan_for(*gap_pairs(study.shells))
-    frozen: dict[str, Any] = {
+    entries = {shell: SHELLS[shell].facts for shell in study.shells}
+    frozen: Frozen = {
         "study": study.study,
         "decision": study.decision.strip(),
         "task_set": set_name([task.id for task in tasks]),
@@ -185,7 +187,8 @@ def design(
             **{shell: SHELLS[shell].prompt_line for shell in study.shells},
         },
         "analysis": {"version": plan["version"], "sha256": plan_sha256(plan), "plan": plan},
-        "code": {stage: code_sha256(stage) for stage in FROZEN} | {"shells": _entries(study)},
+        "code": {stage: code_sha256(stage) for stage in FROZEN}
+        | {"shells": sha256(canonical_json(entries))},
         "sandbox_sha256": content_sha256(study.shells),
         "protocol": ANSWER_PROTOCOL,
         "exclusions": EXCLUSIONS,
@@ -194,12 +197,6 @@ def design(
         frozen |= {"turns": study.turns, "prompt": frozen["prompt"] | {"again": AGAIN}}
     frozen = json.loads(pretty_json(frozen))
     return frozen
-
-
-def _entries(study: Study) -> str:
-    """SHA-256 of the entries of a study's shells."""
-    entries = {shell: SHELLS[shell].facts for shell in study.shells}
-    return sha256(canonical_json(entries))
 
 
 def _sampling(model: ModelConfig) -> dict[str, Any]:
@@ -259,7 +256,7 @@ def compared(
     provenance: Provenance,
     path: str,
     data: bytes,
-    now: dict[str, Any],
+    now: Frozen,
     others: Mapping[str, bytes],
     tree: Mapping[str, str] | None = None,
 ) -> Provenance:
@@ -310,9 +307,7 @@ def compared(
     return provenance.model_copy(update={"registration": registration, "deviations": found})
 
 
-def _refuted(
-    frozen: Mapping[str, Any], held: str | None, before: Mapping[str, str]
-) -> Iterator[str]:
+def _refuted(frozen: Frozen, held: str | None, before: Mapping[str, str]) -> Iterator[str]:
     """What a registration says of its time and its commit, and git knows better.
 
     Args:
@@ -338,10 +333,10 @@ def others_of(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in files if file.name != path.name}
 
 
-def siblings(frozen: Mapping[str, Any], others: Mapping[str, bytes]) -> dict[str, str]:
+def siblings(frozen: Frozen, others: Mapping[str, bytes]) -> dict[str, str]:
     """Name -> SHA-256 of those others that have a model and at least half of the tasks of one."""
 
-    def asked(facts: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    def asked(facts: Frozen) -> tuple[set[str], set[str]]:
         return {str(model.get("id")) for model in facts["models"].values()}, {*facts["tasks"]}
 
     (models, tasks), found = asked(frozen), {}
@@ -353,7 +348,8 @@ def siblings(frozen: Mapping[str, Any], others: Mapping[str, bytes]) -> dict[str
     return found
 
 
-def _frozen(document: dict[str, Any]) -> dict[str, Any]:
+def _frozen(document: Frozen) -> Frozen:
+    """The design alone, without the moment of its registration."""
     return {key: document[key] for key in document.keys() - Moment.model_fields.keys() - {KEY}}
 
 

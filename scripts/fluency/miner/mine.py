@@ -25,7 +25,11 @@ LONGEST_COMMAND = 2000
 CANDIDATES_A_KIND = 10
 EXAMPLES = 5
 OUTPUT_LINES = 5
-_TABLE = Path(__file__).with_name("table.md.j2").read_text(encoding="utf-8")
+_TABLE = jinja2.Template(
+    Path(__file__).with_name("table.md.j2").read_text(encoding="utf-8"),
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 _PRIVATE = data_file(__file__, "redact.yaml")
 _PARTS = _PRIVATE["parts"]
 _RULES = [
@@ -119,8 +123,7 @@ def mine(paths: Sequence[Path], out: Path) -> Report:
             report.candidates.append(made)
             text = yaml.safe_dump(made, sort_keys=False, allow_unicode=True, width=110)
             write_atomic(out / made["file"], text)
-    table = jinja2.Template(_TABLE, trim_blocks=True, lstrip_blocks=True)
-    report.page = table.render(report=report, shells=SHELLS, kinds=KINDS, out=out)
+    report.page = _TABLE.render(report=report, shells=SHELLS, kinds=KINDS, out=out)
     write_atomic(out / "README.md", f"{report.page}\n")
     return report
 
