@@ -64,7 +64,4 @@ def amount(value: float | None) -> str:
 
 
 def _rounded(share: Fraction | float, digits: int) -> str:
-    if isinstance(share, Fraction):
-        whole = round(share * 100 * 10**digits)
-        return f"{whole / 10**digits:.{digits}f}"
-    return f"{share * 100:.{digits}f}"
+    return f"{float(round(100 * share, digits)):.{digits}f}"
