@@ -512,8 +512,16 @@ def test_redact_keeps_plain_commands(text):
 
 def test_redact_replaces_session_folder_and_skips_generic_names():
     folder = "/home/zaphod/heart-of-gold"
-    text = redact(f"ls {folder}/src {folder} {folder}-two/x", (), folder)
-    assert text == "ls src . ~/heart-of-gold-two/x"
+    text = redact(f"ls {folder}/src {folder} {folder}-two/x '{folder}/'", (), folder)
+    assert text == "ls src . ~/heart-of-gold-two/x './'"
     assert user_names("/home/zaphod/x") == {"zaphod"} == user_names(r"C:\Users\zaphod\x")
     assert user_names("/srv/x") == set() == user_names("/home/ubuntu/x")
     assert redact("ls /dev/null", GENERIC_NAMES & {"ubuntu"}) == "ls /dev/null"
+
+
+def test_mine_keeps_prompt_that_is_the_session_folder(tmp_path):
+    said = [{"cwd": "/srv/work", "role": "user", "content": "/srv/work/"}]
+    session = [*said, call("bash", {"command": "ls"})]
+    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in session))
+    report = mine([tmp_path / "log.jsonl"], tmp_path / "out")
+    assert [one["question"] for one in report.candidates] == ["./"]

@@ -201,7 +201,7 @@ def redact(text: str, names: Iterable[str] = (), folder: str = "") -> str:
     """
     folder = folder.rstrip("/\\")
     if len(folder) > 1:
-        within = rf"{re.escape(folder)}(?:([/\\])|(?![\w.-]))"
+        within = rf"{re.escape(folder)}(?:([/\\])(?=[^\s'\"])|(?![\w.-]))"
         text = re.sub(within, lambda match: "" if match[1] else ".", text)
     for pattern, by in _RULES:
         text = pattern.sub(by, text)
