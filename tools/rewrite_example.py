@@ -80,9 +80,9 @@ def execute(path: Path) -> Path:
             raise UserError(f"{calls} of its answers are of other requests", where=str(path))
         if code := run_study(loaded):
             sys.exit(code)
-        packed = pack_study(loaded)
-    path.unlink()
-    return Path(shutil.move(packed, path.with_name(packed.name)))
+        packed = pack_study(loaded, Path(folder))
+        path.unlink()
+        return Path(shutil.move(packed, path.with_name(packed.name)))
 
 
 def main() -> int:

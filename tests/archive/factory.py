@@ -310,5 +310,5 @@ def archived(made: Made, out, **more) -> Path:
         "git_state": lambda: (facts["commit"], facts["dirty"]),
         "utc_date": lambda: facts["utc_date"],
     }
-    with patch.multiple(pack, RESULTS=made.results, ARCHIVES=Path(out), **stated):
-        return pack.pack_study(made, **more)
+    with patch.multiple(pack, RESULTS=made.results, **stated):
+        return pack.pack_study(made, Path(out), **more)

@@ -213,30 +213,27 @@ def test_incomplete_study_needs_partial(tmp_path):
 
 
 def test_archive_without_commit_says_so(made, tmp_path, monkeypatch):
-    places = {"RESULTS": made.results, "ARCHIVES": tmp_path}
-    for name, place in places.items():
-        monkeypatch.setattr(pack, name, place)
+    monkeypatch.setattr(pack, "RESULTS", made.results)
     monkeypatch.setattr(pack, "git_state", lambda: (None, True))
-    assert "-nocommit-dirty" in pack.pack_study(made).name
+    assert "-nocommit-dirty" in pack.pack_study(made, tmp_path).name
 
 
 def test_results_that_do_not_fit_are_not_packed(made, tmp_path, monkeypatch, capsys):
     """As after a change of the sandbox or of a task, without another run."""
     own = Made(shutil.copytree(made.root, tmp_path / "s"), made.study, made.tasks)
-    places = {"RESULTS": own.results, "ARCHIVES": tmp_path / "out"}
-    for name, place in places.items():
-        monkeypatch.setattr(pack, name, place)
+    monkeypatch.setattr(pack, "RESULTS", own.results)
+    monkeypatch.setattr(verify, "ARCHIVES", tmp_path / "out")
     make_verified_archive(own, partial=False, image=False)
     verdict, packed = map(Path, capsys.readouterr().out.split())
     assert verdict.name == "PROVEN"
-    packed.unlink()
+    proven = packed.read_bytes()
     score = own.results.parent / SCORE
     score.write_text(score.read_text().replace('"passed": true', '"passed": false'))
     with pytest.raises(
         UserError, match=r"do not fit this checkout, .* would be [A-Z ]+: \S+1.json"
     ):
         make_verified_archive(own, partial=False, image=False)
-    assert not packed.exists()
+    assert [*packed.parent.iterdir()] == [packed] and packed.read_bytes() == proven
 
 
 def test_the_image_goes_in_when_asked(made, tmp_path, monkeypatch):

@@ -25,7 +25,7 @@ from fluency.common.clock import utc_date
 from fluency.common.errors import UserError
 from fluency.common.files import atomic_file, plain_files, pretty_json, read_json
 from fluency.common.git import git_state
-from fluency.common.paths import ARCHIVES, RESULTS, ROOT
+from fluency.common.paths import RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import CONTROL_FILE
@@ -156,8 +156,10 @@ def packed_world(world: World) -> dict[str, bytes]:
     return {f"{folder}/{TREE}": world.tar, f"{folder}/{WORLD}": pretty_json(document).encode()}
 
 
-def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = False) -> Path:
-    """Write the archive of a study as it is in results/ and return its path.
+def pack_study(
+    loaded: LoadedStudy, folder: Path, *, partial: bool = False, image: bool = False
+) -> Path:
+    """Write the archive of a study as it is in results/ into a folder and return its path.
 
     Args:
         partial: cells may be missing; the name then says so.
@@ -182,10 +184,10 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
         "utc_date": day,
     }
     marks = "-dirty" * bool(dirty) + "-partial" * bool(missing_cells(rows))
-    path = ARCHIVES / f"{study.study}-{day}-{name[:12]}{marks}{SUFFIX}"
-    with TemporaryDirectory(prefix="fluency-image-") as folder:
+    path = folder / f"{study.study}-{day}-{name[:12]}{marks}{SUFFIX}"
+    with TemporaryDirectory(prefix="fluency-image-") as images:
         for shell in study.shells if image else ():
-            files[f"{IMAGE}{shell}.tar"] = saved = Path(folder) / f"{shell}.tar"
+            files[f"{IMAGE}{shell}.tar"] = saved = Path(images) / f"{shell}.tar"
             image_id = read_json(image_path(RESULTS, shell))["image"]["image_id"]
             save_image(ensure_engine(), image_id, saved)
         write_archive(path, files, facts)

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from fluency.analysis.study_analysis import analyse
@@ -244,14 +245,21 @@ def compare_studies(a: str, b: str) -> int:
 
 def make_verified_archive(loaded: LoadedStudy, partial: bool, image: bool) -> None:
     """Pack a study and print the archive's path; UserError if it would not be PROVEN."""
-    path = pack_study(loaded, partial=partial, image=image)
-    report = verify_archive(path)
-    if report.exit_code:
-        path.unlink()
-        first = next(iter(report.found[report.verdict()]))
-        what = f"the results do not fit this checkout, the archive would be {report.verdict()}"
-        hint = "`make run` measures again what has changed, or check out the commit of the results"
-        raise UserError(f"{what}: {first}", where="archive", hint=hint)
+    ARCHIVES.mkdir(exist_ok=True)
+    # Only a PROVEN one takes the place of an earlier one of its name.
+    with TemporaryDirectory(prefix=".", dir=ARCHIVES) as folder:
+        packed = pack_study(loaded, Path(folder), partial=partial, image=image)
+        report = verify_archive(packed)
+        if report.exit_code:
+            first = next(iter(report.found[report.verdict()]))
+            what = f"the results do not fit this checkout, the archive would be {report.verdict()}"
+            raise UserError(
+                f"{what}: {first}",
+                where="archive",
+                hint="`make run` measures again what has changed, or check out the commit of the "
+                "results",
+            )
+        path = packed.replace(ARCHIVES / packed.name)
     print(f"{report.verdict()}\n{path}")
 
 
