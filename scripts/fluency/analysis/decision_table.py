@@ -67,8 +67,12 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
     behind = ["policy"] if challenger.policy and not rule else rule
 
     def words(shell: Shell, *rows: str) -> BandWords:
-        names = {"name": shell.short_title, "title": shell.title, "policy": challenger.policy}
-        names |= {"challenger": challenger.short_title}
+        names = {
+            "name": shell.short_title,
+            "title": shell.title,
+            "policy": challenger.policy,
+            "challenger": challenger.short_title,
+        }
         return BandWords(**_filled(ChainMap(*(_TABLE[row] for row in rows)), names))
 
     return {
@@ -99,8 +103,13 @@ CEILING = Fraction(9, 10)
 FLOOR = Fraction(1, 10)
 HORIZON_S = 60.0
 MISSING_PROGRAM_GAP = Fraction(3, 100)
-_STATED = {"VERSION": VERSION, "FLOOR": FLOOR, "CEILING": CEILING}
-_STATED |= {"NOISE_PP": NOISE_PP, "DIRECTION_PP": DIRECTION_PP}
+_STATED = {
+    "VERSION": VERSION,
+    "FLOOR": FLOOR,
+    "CEILING": CEILING,
+    "NOISE_PP": NOISE_PP,
+    "DIRECTION_PP": DIRECTION_PP,
+}
 
 
 def plan_for(contrast: tuple[str, str], *further: tuple[str, str]) -> dict[str, Any]:

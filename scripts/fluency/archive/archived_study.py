@@ -207,11 +207,11 @@ class ArchivedStudy:
     @cached_property
     def images(self) -> dict[str, ImageFile]:
         """Shell -> the record of its image; empty for those that the archive lacks."""
-        found = {
-            shell: self._record(ImageFile, f"results/{image_record(shell)}")
+        return {
+            shell: file
             for shell in self.study.shells
+            if (file := self._record(ImageFile, f"results/{image_record(shell)}"))
         }
-        return {shell: file for shell, file in found.items() if file}
 
     def sandbox_sha256(self, shells: Iterable[str]) -> str | None:
         """The content of an image of these shells; None if the archive lacks a source."""
@@ -238,9 +238,13 @@ class ArchivedStudy:
             ) from None
         if folder not in self._worlds:
             ours = world_for(task, seed) if task.id in self.judged_here else None
-            packed = packed_world(ours) if ours and folder == world_folder(ours) else {}
-            same = packed and all(self.unpacked.read(name) == data for name, data in packed.items())
-            self._worlds[folder] = ours if ours and same else load_world(self.unpacked.read, folder)
+            read = self.unpacked.read
+            same = (
+                ours
+                and folder == world_folder(ours)
+                and all(read(name) == data for name, data in packed_world(ours).items())
+            )
+            self._worlds[folder] = ours if ours and same else load_world(read, folder)
         return self._worlds[folder]
 
     def records(self, cell: Cell) -> CellRecords:
