@@ -3,6 +3,7 @@
 import pytest
 
 from fluency.workflow import doctor
+from tests.synthetic_tables import make_study
 
 KEY = "sk-ant-doctor-canary"
 
@@ -36,6 +37,19 @@ def test_an_engine_that_does_not_answer_is_missing(capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert "Missing: container engine." in shown and "is not set" in shown
     assert "no command can be run" in shown
+
+
+def test_a_key_counts_as_set_where_a_run_takes_it(monkeypatch):
+    for key, found in ((KEY, "is set"), (" ", "is not set")):
+        monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+        assert {line.thing: line.found for line in doctor._models()}["ANTHROPIC_API_KEY"] == found
+
+
+def test_keys_are_those_of_the_models_entries(monkeypatch):
+    embedded = {"alias": "q", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
+    gateway = {"alias": "g", "id": "x", "extra_headers": {"x-auth-key": "$TEAM_KEY"}}
+    monkeypatch.setattr(doctor, "read_study", lambda _: make_study([embedded, gateway]))
+    assert [line.thing for line in doctor._models()] == ["ANTHROPIC_API_KEY", "TEAM_KEY"]
 
 
 def test_an_archive_that_is_not_there_is_missing(capsys, monkeypatch):

@@ -18,6 +18,7 @@ from fluency.execution.engine import find_engine
 from fluency.execution.image import find_image, image_tag, why_missing
 from fluency.execution.isolation import profile_sha256
 from fluency.execution.sandbox import checked_sandbox
+from fluency.generation.api_keys import variables_of
 from fluency.workflow.preflight import unwritable
 
 NEEDED_GB = 4.0
@@ -142,8 +143,8 @@ def _models() -> Iterator[Check]:
     study = read_study(ROOT / "config" / "study.yaml")
     if find_spec("xllamacpp") is None:
         yield Check("embedded model", "xllamacpp is not installed", "`make env` installs it", True)
-    for name in sorted({model.api_key_env for model in study.models if model.key_required}):
-        if name in os.environ:  # its value is never shown
+    for name in sorted({name for model in study.models for name in variables_of(model).values()}):
+        if os.environ.get(name, "").strip():  # its value is never shown
             yield Check(name, "is set")
         else:
             need = "only `make study` needs it: export the key of your account"
