@@ -38,7 +38,10 @@ HARM = {
 
 
 @pytest.mark.parametrize("harm", HARM)
-def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpoint, store, capsys):
+def test_a_damaged_answer_is_named_and_never_asked_for_again(
+    harm, filled, endpoint, store, capsys, monkeypatch
+):
+    monkeypatch.setattr("fluency.generation.store.ANSWERS", store.folder)
     study, records = filled
     path, other = (store.path(record.answer.request_key) for record in records[:2])
     HARM[harm](path, other)
@@ -46,7 +49,7 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
         ask(generator_of(study, store, endpoint))
     assert caught.value.where == str(path) and "not asked for again" in caught.value.hint
     assert endpoint.requests == []
-    assert list(verify(store)[1]) == [str(path)] and main(store=store) == 1
+    assert list(verify(store)[1]) == [str(path)] and main() == 1
     assert str(path) in capsys.readouterr().out.splitlines()[-1]
 
 
@@ -60,11 +63,14 @@ def test_many_threads_putting_one_answer_leave_one(filled, tmp_path):
     assert not list(fresh.folder.rglob("*.part"))
 
 
-def test_the_listing_counts_answers_by_model_server_and_outcome(endpoint, store, generator, capsys):
+def test_the_listing_counts_answers_by_model_server_and_outcome(
+    endpoint, store, generator, capsys, monkeypatch
+):
+    monkeypatch.setattr("fluency.generation.store.ANSWERS", store.folder)
     endpoint.script("ok", "refusal", "ok")
     for cell in cells_of(generator.study)[:3]:
         ask(generator, cell)
-    assert main(store=store) == 0
+    assert main() == 0
     who = "claude-sonnet-4-6, by 127.0.0.1"
     first, *rest = capsys.readouterr().out.splitlines()
     assert "3 sound answers, 0 damaged" in first

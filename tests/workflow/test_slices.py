@@ -9,6 +9,7 @@ from fluency.common.errors import UserError
 from fluency.common.locks import file_lock
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Cell
+from fluency.workflow import cluster
 from fluency.workflow.cluster import (
     CELLS_A_PROCESSOR,
     node_environment,
@@ -21,24 +22,28 @@ DESIGN = (["m", "n"], DESIGN_SHELLS, [f"t{n}" for n in range(60)], range(1, 6))
 CELLS = [Cell(*cell) for cell in product(*DESIGN)]
 
 
-def test_slices_share_every_cell_evenly(tmp_path):
-    folder = tmp_path / "slices"
-    assert write_slices(CELLS, 2, folder) == round(len(CELLS) / (2 * CELLS_A_PROCESSOR))
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "FOLDER", tmp_path / "slices")
+    return cluster.FOLDER
+
+
+def test_slices_share_every_cell_evenly(folder):
+    assert write_slices(CELLS, 2) == round(len(CELLS) / (2 * CELLS_A_PROCESSOR))
     scores = [path.read_text().splitlines() for path in folder.glob("*.txt")]
     expected = Counter(f"results/scores/{cell.path}.json" for cell in CELLS)
     assert Counter(score for part in scores for score in part) == expected
     assert max(map(len, scores)) - min(map(len, scores)) <= 1
 
 
-def test_slices_of_earlier_run_are_removed_unless_in_work(tmp_path):
-    folder = tmp_path / "slices"
-    assert write_slices(CELLS[:3], 8, folder) == 1
+def test_slices_of_earlier_run_are_removed_unless_in_work(folder):
+    assert write_slices(CELLS[:3], 8) == 1
     with (
         file_lock(folder / "0.txt.lock", lambda _: None),
         pytest.raises(UserError, match="a node still works on a slice"),
     ):
-        write_slices(CELLS[3:6], 8, folder)
-    assert write_slices([], 8, folder) == 0 and not list(folder.glob("*.txt"))
+        write_slices(CELLS[3:6], 8)
+    assert write_slices([], 8) == 0 and not list(folder.glob("*.txt"))
 
 
 def test_node_gets_needed_variables_only():

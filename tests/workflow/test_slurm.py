@@ -171,12 +171,13 @@ def test_a_node_without_an_engine_or_an_image_is_named_with_the_reason(
     assert not list((no_image.root / "results").glob("scores/**/*.json"))
 
 
-def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path):
+def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path, monkeypatch):
     project = small.clone(tmp_path / "project")
     shutil.rmtree(project.root / "results/scores")
     project.edit("profiles/kubernetes/profile.yaml", "prefix: /fluency", f"prefix: {project.root}")
     cells = [Cell("good", "bash", task, 1) for task in TASKS]
-    write_slices(cells, 8, project.root / ".cache/slices")
+    monkeypatch.setattr("fluency.workflow.cluster.FOLDER", project.root / ".cache/slices")
+    write_slices(cells, 8)
     options = "--workflow-profile profiles/kubernetes --snakefile profiles/cluster.smk --cores 8"
     planned = project.snakemake("-n", *options.split()).stdout
     assert re.search(r"rule slice:(.|\n)*threads: 8", planned)

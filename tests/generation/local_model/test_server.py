@@ -153,23 +153,21 @@ def test_weights_larger_than_the_memory_are_refused_before_loading(tmp_path):
     assert "MB are available" in caught.value.what and "smaller model" in caught.value.hint
 
 
-def test_resources_follow_the_machine_and_the_limits_of_its_container(tmp_path):
+def test_resources_follow_the_machine_and_the_limits_of_its_container(tmp_path, monkeypatch):
     threads = {1: 1, 3: 1, 4: 2, 8: 4, 64: 4}
     assert {available: server_module.choose_threads(available) for available in threads} == threads
-    machine = server_module.available_memory(tmp_path)
+    monkeypatch.setattr(server_module, "CGROUP", tmp_path)
+    machine = server_module.available_memory()
     assert 2_000_000 < machine < 2**50
     limits = {"cpu.max": "100000 100000\n", "memory.max": "3000000\n"}
     for name, limit in limits.items():
         (tmp_path / name).write_text(limit)
     (tmp_path / "memory.current").write_text("1000000\n")
-    assert (server_module.processors(tmp_path), server_module.available_memory(tmp_path)) == (
-        1,
-        2_000_000,
-    )
+    assert (server_module.processors(), server_module.available_memory()) == (1, 2_000_000)
     (tmp_path / "cpu.max").write_text("max 100000\n")
     (tmp_path / "memory.max").write_text("max\n")
-    assert server_module.processors(tmp_path) == len(os.sched_getaffinity(0))
-    assert server_module.available_memory(tmp_path) > 2_000_000
+    assert server_module.processors() == len(os.sched_getaffinity(0))
+    assert server_module.available_memory() > 2_000_000
 
 
 PROGRAMS = {"bash": r"\b(find|grep|ls|awk|sed|cd|for|cat|jq|curl|ps|wc|git|cargo|echo)\b"}

