@@ -124,7 +124,8 @@ TWO = ["crate-versions", "tree-size-bytes"]
 
 
 @pytest.fixture
-def bank(tmp_path):
+def bank(tmp_path, monkeypatch):
+    monkeypatch.setattr("fluency.core.tasks.TASKS", tmp_path)
     for name in (*TWO, "worker-queues"):
         shutil.copytree(TASKS / name, tmp_path / name)
     return write_sets(tmp_path, {"small": {"description": "two", "tasks": TWO[::-1]}})
@@ -151,9 +152,10 @@ def test_task_sets_nest_and_cover_every_folder():
 
 
 def test_set_name_is_found_by_tasks(bank):
-    assert set_name(TWO, bank) == set_name(TWO[::-1], bank) == "small"
-    assert set_name([*TWO, "worker-queues"], bank) == set_name(TWO[:1], bank) == ""
-    assert set_name(TWO, bank / "worker-queues") == "", "a bank without sets has none"
+    assert set_name(TWO) == set_name(TWO[::-1]) == "small"
+    assert set_name([*TWO, "worker-queues"]) == set_name(TWO[:1]) == ""
+    (bank / SETS).unlink()
+    assert set_name(TWO) == "", "a bank without sets has none"
 
 
 def test_private_tasks_are_outside_the_project_under_ids_of_their_own(tmp_path, monkeypatch):
@@ -165,14 +167,16 @@ def test_private_tasks_are_outside_the_project_under_ids_of_their_own(tmp_path, 
 
 
 def test_load_tasks_orders_by_id_and_reads_no_other(bank):
-    assert [task.id for task in load_tasks("all", bank)] == [*TWO, "worker-queues"]
-    assert [task.id for task in load_tasks(["worker-queues"], bank)] == ["worker-queues"]
+    assert [task.id for task in load_tasks("all")] == [*TWO, "worker-queues"]
+    assert [task.id for task in load_tasks(["worker-queues"])] == ["worker-queues"]
     (bank / "worker-queues/task.yaml").write_text("a: [\n")
-    assert [task.id for task in load_tasks("small", bank)] == TWO
+    assert [task.id for task in load_tasks("small")] == TWO
     with pytest.raises(UserError, match="not YAML"):
-        load_tasks("all", bank)
+        load_tasks("all")
+    for name in (*TWO, "worker-queues"):
+        shutil.rmtree(bank / name)
     with pytest.raises(UserError, match="no tasks here"):
-        load_tasks("all", bank / TWO[0])
+        load_tasks("all")
 
 
 def small(**changes):
@@ -192,7 +196,8 @@ def small(**changes):
     ],
 )
 def test_load_tasks_names_mistake_in_sets(bank, sets, wanted, what, where):
+    write_sets(bank, {"other": {"description": "y", "tasks": TWO}} | sets)
     with pytest.raises(UserError) as caught:
-        load_tasks(wanted, write_sets(bank, {"other": {"description": "y", "tasks": TWO}} | sets))
+        load_tasks(wanted)
     assert what in str(caught.value) and where in caught.value.where, caught.value
     assert caught.value.hint

@@ -170,32 +170,34 @@ CHANGES = {
 """File -> the stages, of those that decide a number, whose hash its change changes."""
 
 
-def hashes(root=ROOT, versions=None):
-    """Stage -> hash of the project in a folder, with libraries of other versions."""
+def hashes(versions=None):
+    """Stage -> hash of the project, with libraries of other versions."""
     found = {}
     for stage in code_hashes.STAGES:
-        files, libraries = code_hashes.sources(stage, root)
+        files, libraries = code_hashes.sources(stage)
         used = source_hash.library_versions(libraries)
         used |= {name: version for name, version in (versions or {}).items() if name in used}
-        found[stage] = source_hash.hash_sources(files, used, root)
+        found[stage] = source_hash.hash_sources(files, used)
     return found
 
 
-def test_code_hashes_change_with_imported_files(tmp_path):
+def test_code_hashes_change_with_imported_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(code_hashes, "ROOT", tmp_path)
+    monkeypatch.setattr(source_hash, "ROOT", tmp_path)
     for folder in ("scripts/fluency", "sandbox", "report"):
         shutil.copytree(
             ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__")
         )
-    before = hashes(tmp_path)
+    before = hashes()
     left = tmp_path / "scripts/fluency/scoring/an_earlier_package/__pycache__"
     left.mkdir(parents=True)
     (left / "module.cpython-311.pyc").write_bytes(b"compiled")
-    assert hashes(tmp_path) == before
+    assert hashes() == before
     for name, stages in CHANGES.items():
         path = tmp_path / name
         whole = path.read_bytes()
         path.write_bytes(whole + b"\n# another line\n")
-        now = hashes(tmp_path)
+        now = hashes()
         path.write_bytes(whole)
         assert {stage for stage in code_hashes.FROZEN if now[stage] != before[stage]} == stages, (
             name

@@ -51,7 +51,7 @@ def test_page_shows_the_answers(followed, monkeypatch, capsys):
 
 
 def test_further_task_leaves_other_worlds_alone(followed):
-    (added,) = load_tasks([NAME], root=followed / "tasks")
+    added = load_task(followed / "tasks" / NAME)
     brought = dict(world_for(added, 11).files.items() - build_world(11).files.items())
     names = ("local.env", "notes.txt", "production.env", "staging.env")
     assert sorted(brought) == [f"deploy/{name}" for name in names]

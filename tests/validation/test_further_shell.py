@@ -30,7 +30,9 @@ def tasks(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
         (tmp_path / name / "task.yaml").write_text(yaml.safe_dump(values))
         (tmp_path / name / "answer.py").write_bytes((TASKS / name / "answer.py").read_bytes())
-    return load_tasks(root=tmp_path)
+    monkeypatch.setattr("fluency.core.tasks.TASKS", tmp_path)
+    monkeypatch.setattr("fluency.validation.validate.FILE_REPEATS", 2)
+    return load_tasks()
 
 
 class RightReferences:
@@ -55,9 +57,8 @@ class RightReferences:
 
 
 def proven(tasks, shells):
-    right, root = RightReferences(tasks, shells), tasks[0].folder.parent
     limits = Limits(timeout_s={})  # of every shell there is by now
-    report = validate([], SEEDS, right, repeats=2, limits=limits, root=root)
+    report = validate([], SEEDS, RightReferences(tasks, shells), limits)
     return report, [(row[0], row[1], row[-1]) for row in report.rows]
 
 

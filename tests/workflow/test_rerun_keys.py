@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import yaml
@@ -51,7 +52,8 @@ class Loaded:
         file.write_text(self.comment + yaml.safe_dump(self.config, sort_keys=False))
         self.files = [file]
         self.study = Study.model_validate(self.config)
-        self.tasks = load_tasks(self.study.tasks, self.folder / "tasks")
+        with mock.patch("fluency.core.tasks.TASKS", self.folder / "tasks"):
+            self.tasks = load_tasks(self.study.tasks)
         self.task_of = {task.id: task for task in self.tasks}
         made, found = RerunKeys(self), {}
         for rule in ("image", "gather", "report", "generate", "execute", "score"):

@@ -17,17 +17,14 @@ _DISTRIBUTIONS = {"yaml": "pyyaml", "markdown_it": "markdown-it-py"}
 """Module -> distribution, where the name differs by more than `_` and `-`."""
 
 
-def import_closure(
-    modules: Iterable[str], without: Collection[str] = (), root: Path = ROOT
-) -> tuple[set[str], set[str]]:
-    """The files and the libraries that modules import, directly or not.
+def import_closure(modules: Iterable[str], without: Collection[str]) -> tuple[set[str], set[str]]:
+    """The files, relative to the project, and the libraries that modules import, directly or not.
 
     The data files of a module's package count, too; imports for types only do not.
 
     Args:
         modules: their dotted names.
         without: modules and libraries that are left out, with what only they import.
-        root: the project's folder, to which the files are relative.
     """
     files: set[Path] = set()
     libraries: set[str] = set()
@@ -38,7 +35,7 @@ def import_closure(
             continue
         seen.add(module)
         package = module.partition(".")[0]
-        if path := _file_of(module, root):
+        if path := _file_of(module):
             files.add(path)
             ahead += [
                 *_imported(path.read_text(encoding="utf-8")),
@@ -47,12 +44,12 @@ def import_closure(
         elif package not in {"fluency", *without, *sys.stdlib_module_names}:
             libraries.add(_DISTRIBUTIONS.get(package, package.replace("_", "-")))
     files.update(*map(_data_in, {path.parent for path in files}))
-    return {path.relative_to(root).as_posix() for path in files}, libraries
+    return {path.relative_to(ROOT).as_posix() for path in files}, libraries
 
 
-def hash_sources(files: Iterable[str], libraries: Mapping[str, str], root: Path = ROOT) -> str:
+def hash_sources(files: Iterable[str], libraries: Mapping[str, str]) -> str:
     """SHA-256 over the content of files, relative to the project, and the versions of libraries."""
-    hashes = [[name, sha256_file(root / name)] for name in sorted(files)]
+    hashes = [[name, sha256_file(ROOT / name)] for name in sorted(files)]
     return sha256(canonical_json([hashes, sorted(libraries.items())]))
 
 
@@ -68,8 +65,8 @@ def _version(name: str) -> str:
         return "absent"
 
 
-def _file_of(module: str, root: Path) -> Path | None:
-    path = root.joinpath("scripts", *module.split("."))
+def _file_of(module: str) -> Path | None:
+    path = ROOT.joinpath("scripts", *module.split("."))
     return next(
         (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None
     )

@@ -5,7 +5,6 @@ number.
 """
 
 from functools import cache
-from pathlib import Path
 
 from fluency.common.data_file import data_file
 from fluency.common.paths import ROOT
@@ -26,14 +25,14 @@ def code_sha256(stage: str) -> str:
     return hash_sources(files, library_versions(libraries))
 
 
-def sources(stage: str, root: Path = ROOT) -> tuple[set[str], set[str]]:
-    """The files, relative to the project in `root`, and the libraries that decide a stage."""
+def sources(stage: str) -> tuple[set[str], set[str]]:
+    """The files, relative to the project, and the libraries that decide a stage."""
     made = STAGES[stage]
-    files, libraries = import_closure(made.get("modules", ()), _WITHOUT, root)
+    files, libraries = import_closure(made.get("modules", ()), _WITHOUT)
     names = {
-        path.relative_to(root).as_posix()
+        path.relative_to(ROOT).as_posix()
         for pattern in made.get("files", ())
-        for path in root.glob(pattern)
+        for path in ROOT.glob(pattern)
         if path.is_file()
     }
     return files | names, libraries | {*made.get("libraries", ())}

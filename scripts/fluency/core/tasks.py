@@ -44,27 +44,23 @@ MISSING = "MISSING:"
 """Begins what a new task's author is still to write."""
 
 
-def task_folders(root: Path = TASKS) -> dict[str, Path]:
+def task_folders() -> dict[str, Path]:
     """Task -> its folder, in the order of names, private tasks included.
 
     Every folder but hidden ones and `__pycache__` is a task, so that a lost task.yaml is noticed.
     """
     found: dict[str, Path] = {}
-    for folder in (folder for bank in _banks(root) for folder in bank.glob("[!._]*/")):
-        if found.setdefault(folder.name, folder) is not folder:
-            raise UserError(
-                "a private task has the id of a task of the project",
-                where=str(folder),
-                hint="give it another id: its folder's name, and `id:` in its task.yaml",
-            )
+    for bank in banks(TASKS, PRIVATE_TASKS_VARIABLE):
+        for folder in bank.glob("[!._]*/"):
+            if found.setdefault(folder.name, folder) is not folder:
+                raise UserError(
+                    "a private task has the id of a task of the project",
+                    where=str(folder),
+                    hint="give it another id: its folder's name, and `id:` in its task.yaml",
+                )
     if not found:
-        raise UserError("no tasks here", where=str(root), hint="restore the tasks/ folder")
+        raise UserError("no tasks here", where=str(TASKS), hint="restore the tasks/ folder")
     return dict(sorted(found.items()))
-
-
-def _banks(root: Path) -> list[Path]:
-    """A folder of tasks, and next to the project's own the private one, if there is one."""
-    return banks(root, PRIVATE_TASKS_VARIABLE) if root == TASKS else [root]
 
 
 SETS = "sets.yaml"
@@ -81,9 +77,9 @@ class TaskSet(FrozenModel):
 _SETS = TypeAdapter(dict[str, TaskSet])
 
 
-def task_sets(root: Path = TASKS) -> dict[str, TaskSet]:
+def task_sets() -> dict[str, TaskSet]:
     """The sets by name; none where the bank has no such file."""
-    path = root / SETS
+    path = TASKS / SETS
     if not path.is_file():
         return {}
     try:
@@ -92,11 +88,9 @@ def task_sets(root: Path = TASKS) -> dict[str, TaskSet]:
         raise config_error(error, [path], TaskSet, PAGE) from None
 
 
-def set_name(ids: Collection[str], root: Path = TASKS) -> str:
+def set_name(ids: Collection[str]) -> str:
     """The name of the set of exactly these tasks; empty if no set has them."""
-    return next(
-        (name for name, found in task_sets(root).items() if set(found.tasks) == set(ids)), ""
-    )
+    return next((name for name, found in task_sets().items() if set(found.tasks) == set(ids)), "")
 
 
 def run_python_file(path: Path) -> ModuleType:
@@ -336,17 +330,15 @@ def read_task(folder: Path) -> Task:
     return task
 
 
-def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Task]:
+def load_tasks(wanted: str | Sequence[str] = ALL) -> list[Task]:
     """Tasks in the order of their ids, private ones included.
 
-    Args:
-        wanted: `all`, a set's name, or ids.
-        root: the bank.
+    wanted: `all`, a set's name, or ids.
     """
-    folders, where = task_folders(root), "tasks"
+    folders, where = task_folders(), "tasks"
     if isinstance(wanted, str):
         where = f"tasks: {wanted}"
-        sets = {name: found.tasks for name, found in task_sets(root).items()} | {ALL: list(folders)}
+        sets = {name: found.tasks for name, found in task_sets().items()} | {ALL: list(folders)}
         if wanted not in sets:
             hint = (
                 f"{did_you_mean(wanted, sets)}; tasks by id are a list, as in `tasks: [one, two]`"

@@ -26,9 +26,9 @@ def architecture_of(machine: str = "") -> Architecture:
     return "arm64" if (machine or os.uname().machine) in ("aarch64", "arm64") else "x64"
 
 
-def file_name(archive: Archive, machine: str = "") -> str:
-    """The name of an archive for a processor."""
-    return archive.file.format(architecture=architecture_of(machine))
+def file_name(archive: Archive) -> str:
+    """The name of an archive for this machine's processor."""
+    return archive.file.format(architecture=architecture_of())
 
 
 def install_hint(shell: str) -> str:
@@ -50,9 +50,6 @@ def install_hint(shell: str) -> str:
 
 def source_of(shell: str) -> str:
     """What a shell's image takes its program from: a SHA-256, `download` or `none`."""
-    archive = SHELLS[shell].install.archive
-    if archive is None:
-        return NONE
     return archive_for(shell) or (NONE if why_no_download(shell) else DOWNLOAD)
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from tabulate import tabulate  # type: ignore[import-untyped]  # it has no types
 
-from fluency.common.paths import CACHE, TASKS
+from fluency.common.paths import CACHE
 from fluency.common.words import plural
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition, other_dialect
 from fluency.core.study import MIN_DEADLINE_S, TIMES_THE_SLOWEST, Limits, min_deadline_s, read_study
 from fluency.core.task_world import check_world_pair
-from fluency.core.tasks import load_tasks
+from fluency.core.tasks import ALL, load_tasks
 from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.validation.probes import (
     Probe,
@@ -167,11 +167,9 @@ def validate(
     task_ids: Sequence[str],
     seeds: Sequence[int],
     sandbox: Sandbox,
+    limits: Limits,
     *,
     only_wrong: bool = False,
-    repeats: int | None = None,
-    limits: Limits | None = None,
-    root: Path = TASKS,
     kept: Path | None = None,
 ) -> ValidationReport:
     """Prove tasks fair in worlds of odd and even seeds.
@@ -180,14 +178,12 @@ def validate(
     reported as not validated, and an execution that the engine loses as not measured.
 
     Args:
-        task_ids: the tasks; none means all of `root`.
+        task_ids: the tasks; none means all.
         seeds: of the worlds, odd and even.
         sandbox: where the commands run.
+        limits: of the executions.
         only_wrong: execute the wrong commands alone, in the even worlds those that pass in an odd
             one: a search over many worlds.
-        repeats: how often each shell's references are executed; by default what a task needs.
-        limits: of the executions; by default a study's.
-        root: the folder of the tasks.
         kept: a folder of results, from which an interrupted proof goes on.
 
     Raises:
@@ -195,10 +191,9 @@ def validate(
         WorldError: if two worlds have an answer in common.
     """
     started = time.monotonic()
-    tasks = load_tasks(list(task_ids) or "all", root)
+    tasks = load_tasks(list(task_ids) or ALL)
     check_world_pair(seeds, tasks)
     there = [shell for shell in SHELLS if not sandbox.why_missing(shell)]
-    limits = limits or Limits()
     prober = Prober(sandbox, tasks, limits, kept)
     report = ValidationReport()
     probes: list[Probe] = []
@@ -207,7 +202,7 @@ def validate(
         if any(map(ASKS_EXECUTABLE.search, commands)):
             problem = "nothing in the working folder is executable (noexec): ask for mode bits"
             report.problems.append(f"{task.id}: {problem}, as `find -perm` does")
-        often = repeats or (REPEATS if task.needs else FILE_REPEATS)
+        often = REPEATS if task.needs else FILE_REPEATS
         probes += () if only_wrong else every_world_probes(task, there, seeds, often)
     findings = prober.all(probes, go_on=True)
     must_fail = [probe for task in tasks for probe in must_fail_probes(task, there, seeds)]
@@ -241,13 +236,13 @@ def _command(probe: Probe) -> tuple[str, str, str, str]:
     return probe.task, probe.shell, probe.command, probe.condition
 
 
-def main(task_ids: Sequence[str] = (), seeds: Sequence[int] = (), only_wrong: bool = False) -> int:
+def main(task_ids: Sequence[str], seeds: Sequence[int], only_wrong: bool) -> int:
     """Print the table of `make validate`; 1 if anything is unsound, 3 if not all was measured."""
     study = read_study()
-    load_tasks(list(task_ids) or "all")  # an unknown task, before the image is built
+    load_tasks(list(task_ids) or ALL)  # an unknown task, before the image is built
     sandbox, limits = open_sandbox(study.sandbox), study.sandbox.limits
     seeds = list(seeds) or study.seeds
-    report = validate(task_ids, seeds, sandbox, only_wrong=only_wrong, limits=limits, kept=KEPT)
+    report = validate(task_ids, seeds, sandbox, limits, only_wrong=only_wrong, kept=KEPT)
     print(report.text())
     if not report.sound:
         return 1

@@ -27,7 +27,7 @@ NOTHING = Shown(
 )
 
 
-def ask_one(loaded: LoadedStudy, model: str = "") -> int:
+def ask_one(loaded: LoadedStudy, model: str) -> int:
     """Ask a model the study's first cell; print request, reply, both readings, usage and price.
 
     A later turn is told of a command that printed nothing.
