@@ -90,6 +90,7 @@ def test_files_from_the_future_get_the_present(tmp_path):
 OPEN = """
 import sys
 from types import SimpleNamespace
+from fluency.common.paths import CONFIG
 from fluency.core.config_files import read_yaml
 from fluency.workflow.pipeline import open_pipeline
 
@@ -102,7 +103,7 @@ workflow = SimpleNamespace(
     dag_settings=None,
     resource_settings=SimpleNamespace(cores=1),
 )
-pipeline = open_pipeline(read_yaml("config.yaml"), workflow)
+pipeline = open_pipeline(read_yaml(CONFIG), workflow)
 keys = pipeline.keys
 for rule in ("image", "generate", "execute", "score", "control", "gather", "report"):
     for param in keys.params(rule).values():

@@ -4,7 +4,7 @@ from typing import Any
 
 import rfc8785
 
-from fluency.common.files import sha256
+from fluency.common.files import JsonObject, sha256
 
 EXACT = 2**53 - 1
 """The largest integer up to which a double, the number of JSON, represents every one."""
@@ -24,13 +24,13 @@ def canonical_json(value: Any) -> str:
         raise ValueError("it nests too deeply") from None
 
 
-def with_self_hash(document: dict[str, Any]) -> dict[str, Any]:
+def with_self_hash(document: JsonObject) -> JsonObject:
     """Set `sha256` to the SHA-256 of the document's canonical JSON without that key."""
     content = {key: value for key, value in document.items() if key != KEY}
     return content | {KEY: sha256(canonical_json(content))}
 
 
-def has_valid_self_hash(document: dict[str, Any]) -> bool:
+def has_valid_self_hash(document: JsonObject) -> bool:
     """Whether that hash is there and correct."""
     try:
         return document == with_self_hash(document)

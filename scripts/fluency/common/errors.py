@@ -14,6 +14,7 @@ UserError                a person's mistake, or a file that cannot be used: one 
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 from fluency.common.terminal import one_line
 
@@ -34,11 +35,11 @@ class UserError(Exception):
     """What is wrong, where it is, and how to fix it."""
 
     def __init__(
-        self, what: str, *, where: str = "", hint: str = "", paste: Iterable[str] = ()
+        self, what: str, *, where: str | Path = "", hint: str = "", paste: Iterable[str] = ()
     ) -> None:
         """`paste`: lines for the user's file, which the hint announces."""
         self.what = what
-        self.where = where
+        self.where = str(where)
         self.hint = hint
         self.paste = "".join(f"\n    {one_line(line)}" for line in paste)
         super().__init__(what, where, hint)

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+JsonObject = dict[str, Any]
+"""What JSON and YAML hold between braces."""
+
 
 def pretty_json(value: Any) -> str:
     """JSON for records: sorted keys, an indent of two, a final newline."""
@@ -22,7 +25,7 @@ def sha256(data: bytes | str) -> str:
 
 def sha256_file(path: Path) -> str:
     """Hexadecimal SHA-256 of a file of any size."""
-    with Path(path).open("rb") as handle:
+    with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
@@ -33,7 +36,6 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     Readers see the old bytes or the new ones, never a part, also after a kill or a power cut:
     the bytes are flushed before the name changes, and the folder after it.
     """
-    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(
         dir=path.parent, prefix=f".{path.name[:80]}.", suffix=".part"
@@ -66,14 +68,14 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
-def read_json(path: str | Path) -> Any:
+def read_json(path: Path) -> Any:
     """A JSON document that this project wrote."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def plain_files(folder: Path) -> Iterator[Path]:
     """The plain files below a folder in order, without caches and hidden files."""
-    for path in sorted(Path(folder).rglob("*")):
+    for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).parts
         hidden = any(part.startswith(".") or part == "__pycache__" for part in inside)
         if path.is_file() and not path.is_symlink() and not hidden:

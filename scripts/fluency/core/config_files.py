@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from fluency.common.errors import UserError
+from fluency.common.files import JsonObject
 from fluency.common.paths import ROOT
 
 _UNION_BRANCH = re.compile(r"str|float|(literal|list|function-after)\[.*|constrained-.*")
@@ -25,7 +26,7 @@ class _Loader(yaml.CSafeLoader):
     given twice in one mapping is refused; else the second would replace the first.
     """
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]  # of the class
+    yaml_implicit_resolvers: ClassVar[JsonObject] = {}  # type: ignore[misc]  # of the class
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -50,7 +51,7 @@ for _kind, _pattern in (
     )
 
 
-def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+def merge(base: JsonObject, over: JsonObject) -> JsonObject:
     """`base` overridden by `over`: mappings are merged, everything else is replaced."""
     merged = dict(base)
     for key, value in over.items():
@@ -59,28 +60,27 @@ def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path) -> JsonObject:
     """A YAML file's mapping; UserError names the file, and the line where it does not parse."""
-    where = str(path)
     try:
-        value = yaml.load(Path(path).read_bytes(), _Loader)
+        value = yaml.load(path.read_bytes(), _Loader)
     except OSError as error:
         what = f"this file cannot be read: {error.strerror}"
-        raise UserError(what, where=where, hint="check the name") from None
+        raise UserError(what, where=path, hint="check the name") from None
     except UserError as error:
-        error.where = f"{where}: {error.where}"
+        error.where = f"{path}: {error.where}"
         raise
     except yaml.YAMLError as error:
         what = f"this is not YAML: {' '.join(str(error).split())}"
         raise UserError(
-            what, where=where, hint="check indentation, quotes, and that it is UTF-8"
+            what, where=path, hint="check indentation, quotes, and that it is UTF-8"
         ) from None
     try:
         json.dumps(value, default=str, skipkeys=True)
     except ValueError:
-        raise UserError("an alias contains itself", where=where, hint="write it out") from None
+        raise UserError("an alias contains itself", where=path, hint="write it out") from None
     if not isinstance(value, dict):
-        raise UserError("this file holds no keys", where=str(path), hint="write `key: value` lines")
+        raise UserError("this file holds no keys", where=path, hint="write `key: value` lines")
     return value
 
 

@@ -14,6 +14,9 @@ from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, fixed_products, image_path, load_records, record_path
 from fluency.core.tasks import Task, load_tasks
 
+_FOLDER = Path(RESULTS.name)
+"""Where the rules name records."""
+
 
 class LoadedStudy:
     """A validated study with its tasks and cells, and the configuration files it was read from.
@@ -43,21 +46,20 @@ class LoadedStudy:
     def before(self, cell: Cell) -> dict[str, str]:
         """The records that a later turn follows, as the rules name them; none for the first."""
         stages = {"generation": "generations", "execution": "executions"} if cell.turn > 1 else {}
-        folder = Path(RESULTS.name)
         return {
-            name: str(record_path(folder, stage, cell.before)) for name, stage in stages.items()
+            name: str(record_path(_FOLDER, stage, cell.before)) for name, stage in stages.items()
         }
 
     def record_paths(self) -> list[str]:
         """The record of every cell at every stage, as the rules name them."""
-        paths = product([Path(RESULTS.name)], RECORD_TYPES, self.cells)
+        paths = product([_FOLDER], RECORD_TYPES, self.cells)
         return [str(record_path(*parts)) for parts in paths]
 
     def products(self) -> list[str]:
         """Every file that the study's rules make but the archive, as the rules name them."""
-        folder, last = f"{RESULTS.name}/{self.study.study}", fixed_products(self.study)
-        return [*self.record_paths(), *self.images(), *(f"{folder}/{name}" for name in last)]
+        last = (f"{_FOLDER}/{self.study.study}/{name}" for name in fixed_products(self.study))
+        return [*self.record_paths(), *self.images(), *last]
 
     def images(self) -> list[str]:
         """The record of each shell's image."""
-        return [str(image_path(Path(RESULTS.name), shell)) for shell in self.study.shells]
+        return [str(image_path(_FOLDER, shell)) for shell in self.study.shells]

@@ -11,20 +11,13 @@ from pydantic import Field
 from fluency import __version__
 from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import UserError
-from fluency.common.files import read_json, sha256_file
+from fluency.common.files import JsonObject, read_json, sha256_file
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
 from fluency.common.source_hash import library_versions
 from fluency.common.words import plural
 from fluency.core.records import Answer, Execution, Generation, ImageInfo
-from fluency.core.schema import (
-    Commit,
-    Digest,
-    FrozenModel,
-    Record,
-    UtcTime,
-    read_record,
-)
+from fluency.core.schema import Commit, Digest, FrozenModel, Record, UtcTime, read_record
 from fluency.core.shells import ConditionName
 from fluency.core.study import Limits, Price, Study, total_usd
 from fluency.core.table import CellRecords, image_path
@@ -85,11 +78,11 @@ class Sampling(FrozenModel):
     """A number, or provider-default: none was sent."""
     max_tokens: list[int] = []
     """As sent."""
-    thinking: list[dict[str, Any] | None] = []
+    thinking: list[JsonObject | None] = []
     """As sent; null: none was."""
     effort: list[str] = []
     """As sent; empty: none was."""
-    extra_body: list[dict[str, Any]] = []
+    extra_body: list[JsonObject] = []
     """Further body fields, as sent."""
     headers: list[dict[str, str]] = []
     """Further headers, as sent."""
@@ -144,7 +137,7 @@ class Provenance(Record):
     """What an execution was allowed."""
     images: list[ImageInfo] = []
     """The images commands ran in."""
-    engines: list[dict[str, Any]] = []
+    engines: list[JsonObject] = []
     """The container engines and their machines."""
     start_up_s: dict[str, float | None] = {}
     """Shell -> seconds of an empty command in the image."""
@@ -184,7 +177,7 @@ MAX_DISTINCT = 1000
 """Distinct values of one field: a study has fewer, and each is compared with every cell's."""
 
 
-def _merge(found: dict[str, Any], more: Mapping[str, Any]) -> None:
+def _merge(found: JsonObject, more: Mapping[str, Any]) -> None:
     """Add what a record says: lists hold distinct values, numbers add up, floats as dollars.
 
     Raises:
@@ -224,7 +217,7 @@ class ProvenanceCollector:
 
     def __init__(self, study: Study) -> None:
         self.study = study
-        self._found: dict[str, Any] = {"sampling": {model.alias: {} for model in study.models}}
+        self._found: JsonObject = {"sampling": {model.alias: {} for model in study.models}}
         self._answered, self._executed = list[str](), list[str]()
         self._before: Execution | None = None
 
@@ -270,7 +263,7 @@ class ProvenanceCollector:
         )
 
 
-def of_checkout(files: Iterable[Path]) -> dict[str, Any]:
+def of_checkout(files: Iterable[Path]) -> JsonObject:
     """What a provenance says of the checkout that gathers it, and of its configuration's files."""
     commit, dirty = git_state()
     return {
@@ -286,7 +279,7 @@ def of_checkout(files: Iterable[Path]) -> dict[str, Any]:
 _AS_SENT = ("max_tokens", "thinking", "extra_body", "headers", "wire")
 
 
-def _sampling(generation: Generation) -> dict[str, Any]:
+def _sampling(generation: Generation) -> JsonObject:
     """The fields of a `Sampling` of one answer."""
     answer, request, usage = generation.answer, generation.answer.request, generation.answer.usage
     known = {

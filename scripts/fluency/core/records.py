@@ -14,14 +14,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from fluency.common.canonical import canonical_json
-from fluency.core.schema import (
-    Count,
-    Digest,
-    FrozenModel,
-    Record,
-    UtcTime,
-    read_record,
-)
+from fluency.common.files import JsonObject
+from fluency.core.schema import Count, Digest, FrozenModel, Record, UtcTime, read_record
 from fluency.core.shells import SHELLS, ConditionName, ShellName
 from fluency.core.study import Cell, Limits, Price, Wire
 
@@ -34,7 +28,7 @@ class ToolOffer(FrozenModel):
 
     name: str
     description: str
-    input_schema: dict[str, Any]
+    input_schema: JsonObject
 
 
 class Stream(FrozenModel):
@@ -96,16 +90,16 @@ class Request(FrozenModel):
     model_id: str
     prompt: str
     """The first message, which is the user's."""
-    follow_up: list[dict[str, Any]] = Field([], exclude_if=not_)
+    follow_up: list[JsonObject] = Field([], exclude_if=not_)
     """The messages after it in the wire's own form: replies as received, what was said to them."""
     earlier: Earlier | None = Field(None, exclude_if=not_)
     """Null: the first turn."""
     max_tokens: int
     temperature: float | None
     """As sent; null: the provider's default."""
-    thinking: dict[str, Any] | None = None
+    thinking: JsonObject | None = None
     effort: str | None = None
-    extra_body: dict[str, Any] = {}
+    extra_body: JsonObject = {}
     headers: dict[str, str] = {}
     seed: int | None = None
     """Sampling seed, where a server takes one."""
@@ -115,7 +109,7 @@ class Request(FrozenModel):
     protocol: int
 
     @property
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self) -> list[JsonObject]:
         """All messages as they are sent."""
         return [{"role": "user", "content": self.prompt}, *self.follow_up]
 
@@ -145,7 +139,7 @@ class Answer(Record):
     outcome: Outcome
     text: str
     """All text blocks joined, or the tool call's command; lone surrogates replaced."""
-    raw: dict[str, Any]
+    raw: JsonObject
     """The message as the server sent it."""
     stop_reason: str | None = None
     model_echoed: str | None = None
@@ -165,7 +159,7 @@ class CellRecord(Record):
     """What one stage made of one cell."""
 
     cell: Cell
-    provenance: dict[str, Any]
+    provenance: JsonObject
 
 
 class Generation(CellRecord):

@@ -44,20 +44,20 @@ class Record(FrozenModel):
 def read_record(kind: type[RecordType], path: Path) -> RecordType:
     """A record from its file; UserError names a file that is damaged or of a newer version."""
     try:
-        return kind.model_validate_json(Path(path).read_bytes())
+        return kind.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         raise UserError(
-            "no such record", where=str(path), hint="`make plan` lists what is missing"
+            "no such record", where=path, hint="`make plan` lists what is missing"
         ) from None
     except ValidationError as error:
         what = f"this is not a {kind.__name__.lower()} record of schema {RECORD_SCHEMA}"
         problem = f"{what}: {first_problem(error)}"
-        raise UserError(problem, where=str(path), hint=REBUILD_HINT) from None
+        raise UserError(problem, where=path, hint=REBUILD_HINT) from None
 
 
 def write_record(path: Path, record: FrozenModel) -> None:
     """Write a record atomically."""
-    write_atomic(Path(path), pretty_json(record.model_dump(mode="json")))
+    write_atomic(path, pretty_json(record.model_dump(mode="json")))
 
 
 def _all_differ(values: list[Any]) -> list[Any]:

@@ -34,17 +34,11 @@ from pydantic_core import ArgsKwargs
 
 from fluency.common.canonical import EXACT, canonical_json
 from fluency.common.errors import UserError
-from fluency.common.files import sha256
+from fluency.common.files import JsonObject, sha256
 from fluency.common.paths import CONFIG
 from fluency.core.config_files import config_error, merge, read_yaml
 from fluency.core.schema import Entries, StrictModel
-from fluency.core.shells import (
-    AS_DESIGNED,
-    CONDITIONS,
-    DESIGN_SHELLS,
-    ConditionName,
-    ShellName,
-)
+from fluency.core.shells import AS_DESIGNED, CONDITIONS, DESIGN_SHELLS, ConditionName, ShellName
 
 PILOT = "pilot-20"
 Wire = Literal["messages", "chat", "bedrock", "vertex"]
@@ -175,11 +169,11 @@ class ModelConfig(StrictModel):
     """A number is sent as it is; provider-default sends none. Empty: the policy table's."""
     max_tokens: int | None = Field(None, ge=1, le=128_000)
     """Empty: the policy table's."""
-    thinking: dict[str, Any] | None = None
+    thinking: JsonObject | None = None
     """Sent as it is. Empty: the policy table's."""
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
     """Sent as it is, with chat as reasoning_effort. Empty: the policy table's."""
-    extra_body: dict[str, Any] = {}
+    extra_body: JsonObject = {}
     """Additional fields of the request body; a key as `$NAME` of its environment variable."""
     extra_headers: dict[HeaderName, HeaderText] = {}
     """Additional headers; a key as `$NAME`, the model's own as `$KEY`."""
@@ -359,7 +353,7 @@ class Study(StrictModel):
         return (int(sha256(canonical_json(drawn))[:8], 16) >> 1) - (cell.turn - 1) * TURN
 
 
-def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> Study:
+def read_study(*overrides: str | Path, merged: JsonObject | None = None) -> Study:
     """The study of `config.yaml` and the override files; UserError names the file and the key.
 
     merged: the values as Snakemake merged them from these files and its command line; the files are

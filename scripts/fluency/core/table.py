@@ -175,7 +175,7 @@ def image_record(shell: str) -> str:
 
 def image_path(results: Path, shell: str) -> Path:
     """The file of the record of a shell's image."""
-    return Path(results) / image_record(shell)
+    return results / image_record(shell)
 
 
 def load_records(results: Path, cell: Cell) -> CellRecords:
@@ -332,9 +332,9 @@ def read_table(path: Path) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         what = getattr(error, "strerror", None) or "this is not a table of cells"
         hint = "run the study; an archive's table: `make export FORMAT=csv ARCHIVE=…`"
-        raise UserError(what, where=str(path), hint=hint) from None
+        raise UserError(what, where=path, hint=hint) from None
     if list(frame.columns) == COLUMNS[: -len(OF_TURNS)]:
         frame = frame.assign(turn=1, ended=None).astype(DTYPES)
     if list(frame.columns) != COLUMNS:
-        raise UserError("the cells table has other columns", where=str(path), hint=REBUILD_HINT)
+        raise UserError("the cells table has other columns", where=path, hint=REBUILD_HINT)
     return frame

@@ -16,17 +16,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import (
-    Field,
-    TypeAdapter,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError, did_you_mean
-from fluency.common.files import plain_files, sha256
+from fluency.common.files import JsonObject, plain_files, sha256
 from fluency.common.paths import TASKS
 from fluency.core.config_files import banks, config_error, read_yaml
 from fluency.core.schema import Entries, FrozenModel
@@ -55,11 +49,11 @@ def task_folders() -> dict[str, Path]:
             if found.setdefault(folder.name, folder) is not folder:
                 raise UserError(
                     "a private task has the id of a task of the project",
-                    where=str(folder),
+                    where=folder,
                     hint="give it another id: its folder's name, and `id:` in its task.yaml",
                 )
     if not found:
-        raise UserError("no tasks here", where=str(TASKS), hint="restore the tasks/ folder")
+        raise UserError("no tasks here", where=TASKS, hint="restore the tasks/ folder")
     return dict(sorted(found.items()))
 
 
@@ -176,7 +170,7 @@ class Task(FrozenModel):
     wrong: dict[ShellName, list[str]]
 
     _folder: Path
-    _known: dict[str, Any] = {}
+    _known: JsonObject = {}
 
     @field_validator("references", "wrong")
     @classmethod
@@ -260,7 +254,7 @@ class Task(FrozenModel):
                 known[world.sha256] = self._answer(world, processes)
         return deepcopy(known[world.sha256])
 
-    def state(self, world: World, processes: Sequence[ProcessFact] = ()) -> dict[str, Any]:
+    def state(self, world: World, processes: Sequence[ProcessFact] = ()) -> JsonObject:
         """What must be left behind, as in `scoring.state.Expected`; empty if nothing is asked."""
         with author_code(self.folder / "answer.py", world.seed, "state(world, processes)"):
             if self.structure and (self.is_snapshot or not hasattr(self._module, "state")):
@@ -272,7 +266,7 @@ class Task(FrozenModel):
                 for path, wanted in asked
             }
 
-    def _after(self, world: World, _: object) -> dict[str, Any]:
+    def _after(self, world: World, _: object) -> JsonObject:
         """Exactly the files of a snapshot's folder, except for those added next to its folders."""
         folder = self.folder / list(snapshot_answers(changes=True))[world.seed % 2]
         files = {
@@ -310,7 +304,7 @@ def read_task(folder: Path) -> Task:
     path = folder / "task.yaml"
     if path.is_file() and MISSING in path.read_text(encoding="utf-8", errors="replace"):
         hint = f"`make new-task NAME={folder.name}` lists what is missing"
-        raise UserError("the task is not finished", where=str(path), hint=hint)
+        raise UserError("the task is not finished", where=path, hint=hint)
     try:
         task = Task.model_validate(read_yaml(path))
     except ValidationError as error:
@@ -325,7 +319,7 @@ def read_task(folder: Path) -> Task:
     lacking = [name for name in needed if not (folder / name).exists()]
     if not (folder / "answer.py").is_file() and lacking:
         what = f"the task has no answer: neither answer.py nor {', '.join(lacking)}"
-        raise UserError(what, where=str(folder), hint=f"see {PAGE}")
+        raise UserError(what, where=folder, hint=f"see {PAGE}")
     task._folder = folder
     return task
 

@@ -185,4 +185,4 @@ def start_daemon() -> Engine:
         os.killpg(daemon.pid, signal.SIGTERM)
     said = both_ends(LOG.read_text(encoding="utf-8", errors="replace")[-200:])
     what = f"dockerd does not start: {said}"
-    raise SandboxError(what, where=str(LOG), hint="read the log; is this a container?")
+    raise SandboxError(what, where=LOG, hint="read the log; is this a container?")

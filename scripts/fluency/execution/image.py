@@ -276,7 +276,7 @@ def load_image(engine: Engine, shell: str) -> bool:
     except (docker.errors.APIError, OSError) as error:
         what = f"the engine does not load the image: {both_ends(error)}"
         hint = "delete the file, then the next run builds the image and saves it again"
-        raise SandboxError(what, where=str(path), hint=hint) from None
+        raise SandboxError(what, where=path, hint=hint) from None
     return True
 
 

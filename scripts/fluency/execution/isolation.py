@@ -3,11 +3,10 @@
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import SandboxError
-from fluency.common.files import read_json, sha256
+from fluency.common.files import JsonObject, read_json, sha256
 from fluency.common.paths import SANDBOX
 from fluency.core.study import Limits
 from fluency.world.model import WORK_DIR
@@ -70,7 +69,7 @@ MASKED = """\
 DEVICES = [str(path) for path in Path("/sys/devices").glob("*") if path.name != "system"]
 MASKED_BY_PODMAN = ":".join(["mask=/sys/devices", *MASKED])
 """Podman takes no path with a colon, as some devices have."""
-Measures = dict[str, dict[str, Any]]
+Measures = dict[str, JsonObject]
 """Name of each measure -> its part of the engine's HostConfig. Sizes in bytes."""
 
 
@@ -111,7 +110,7 @@ def isolation(limits: Limits, engine: str = "docker", runtime: str = "") -> Meas
     }
 
 
-def container_config(image: str, labels: dict[str, str], measures: Measures) -> dict[str, Any]:
+def container_config(image: str, labels: dict[str, str], measures: Measures) -> JsonObject:
     """The body of the engine's create call.
 
     It contains nothing of the host: no mount, no variable, no name.
@@ -143,9 +142,9 @@ def bound_sockets(container: str) -> None:
             (folder / "memory.kmem.tcp.limit_in_bytes").write_text(str(SOCKETS_MB << 20))
 
 
-def host_config(measures: Measures) -> dict[str, Any]:
+def host_config(measures: Measures) -> JsonObject:
     """The measures as one HostConfig: lists are joined, mappings merged, other values set."""
-    config: dict[str, Any] = {}
+    config: JsonObject = {}
     for part in measures.values():
         for key, value in part.items():
             if isinstance(value, list):
@@ -156,7 +155,7 @@ def host_config(measures: Measures) -> dict[str, Any]:
     return config
 
 
-def _ulimit(name: str, value: int) -> dict[str, Any]:
+def _ulimit(name: str, value: int) -> JsonObject:
     return {"Name": name, "Soft": value, "Hard": value}
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from fluency.common.data_file import data_file
 from fluency.common.errors import UserError
+from fluency.common.files import JsonObject
 from fluency.core.study import ModelConfig, Price
 from fluency.generation.api_keys import (
     LOOPBACK,
@@ -20,7 +21,7 @@ from fluency.generation.api_keys import (
 from fluency.generation.reply import dict_or_empty
 
 Temperature = float | Literal["provider-default"]
-TABLE: dict[str, Any] = data_file(__file__)
+TABLE: JsonObject = data_file(__file__)
 OVERLAID = ("temperature", "max_tokens", "price", "thinking", "effort")
 """What the config may say instead of the table; the first three are needed."""
 
@@ -35,11 +36,11 @@ class Policy:
     temperature_requested: Temperature
     temperature_sent: float | None
     max_tokens: int
-    thinking: dict[str, Any] | None
+    thinking: JsonObject | None
     effort: str | None
     effort_default: str | None
     headers: dict[str, str]
-    extra_body: dict[str, Any]
+    extra_body: JsonObject
     price: Price | None
     expected_output_tokens: float
     seeded: bool
@@ -151,7 +152,7 @@ def _check(model: ModelConfig) -> None:
             raise UserError(f"{named} {what}", where=f"models: {model.alias}: {key}", hint=hint)
 
 
-def _check_rules(model: ModelConfig, said: dict[str, Any]) -> Iterator[str]:
+def _check_rules(model: ModelConfig, said: JsonObject) -> Iterator[str]:
     """What rules of the table that are not sure exclude; UserError for what a sure one excludes."""
     body, name = model.extra_body, plain_id(model.id)
     settings = vars(model) | said

@@ -10,6 +10,7 @@ from typing import Any
 
 from fluency.common.canonical import EXACT
 from fluency.common.data_file import data_file
+from fluency.common.files import JsonObject
 from fluency.core.records import Outcome, ToolOffer, Usage
 from fluency.generation.failure import THINKING_HINT, Failure, unreadable
 
@@ -28,7 +29,7 @@ class MessageParts:
 
     outcome: Outcome
     text: str
-    raw: dict[str, Any]
+    raw: JsonObject
     stop_reason: str | None
     model_echoed: str | None
     usage: Usage
@@ -99,7 +100,7 @@ class Said:
 
 
 def parts_of(
-    raw: dict[str, Any], said: Said, tool: ToolOffer | None, counts: Sequence[str]
+    raw: JsonObject, said: Said, tool: ToolOffer | None, counts: Sequence[str]
 ) -> MessageParts:
     """The parts of an answer; Failure for silence that is not the model's own.
 
@@ -143,7 +144,7 @@ def _count_or_none(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-def dict_or_empty(value: Any) -> dict[str, Any]:
+def dict_or_empty(value: Any) -> JsonObject:
     """An object; empty for anything else."""
     return value if isinstance(value, dict) else {}
 

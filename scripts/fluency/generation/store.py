@@ -38,7 +38,7 @@ class AnswerStore:
     """A folder of answers; safe for threads. One run may ask (`hold`), any number may read."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = Path(folder)
+        self.folder = folder
         self._locks: dict[str, threading.RLock] = {}
         self._held = ExitStack()
 
@@ -61,7 +61,7 @@ class AnswerStore:
             why = str(error).splitlines()[0][:200]
             raise DamagedAnswer(
                 f"this stored answer is damaged: {why}",
-                where=str(path),
+                where=path,
                 hint="restore it from a copy of the store (`make answers` lists it), or "
                 "delete it: while it is here, it is not asked for again",
             ) from None
@@ -86,7 +86,7 @@ class AnswerStore:
                 log_line(f"{NOT_STORED}{json.dumps(json.loads(data))}")  # in ASCII
                 raise StopRun(
                     f"an answer could not be written: {error.strerror}; it is printed above",
-                    where=str(path),
+                    where=path,
                     hint="make room or give write permission, then run again: this cell is asked, "
                     "and paid, again",
                 ) from None
@@ -108,7 +108,7 @@ class AnswerStore:
     def _refuse(self, _: str) -> NoReturn:
         raise StopRun(
             "another run is asking models into this answer store",
-            where=str(self.folder),
+            where=self.folder,
             hint="let that run finish, or end it; then run again",
         )
 
@@ -128,7 +128,7 @@ class AnswerStore:
             what = f"cannot be made: {error.strerror}"
         raise StopRun(
             f"the answer store {what}",
-            where=str(self.folder),
+            where=self.folder,
             hint="make room or give write permission, then run again",
         )
 

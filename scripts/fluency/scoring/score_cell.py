@@ -4,12 +4,7 @@ from fluency import __version__
 from fluency.common.errors import UserError
 from fluency.core.grammar import condition_applies, parse
 from fluency.core.records import Execution, Generation, Reading, Run, Score, WorldScore
-from fluency.core.shells import (
-    AS_DESIGNED,
-    EXTRA_CONDITIONS,
-    SHELLS,
-    ConditionName,
-)
+from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, ConditionName
 from fluency.core.study import Study
 from fluency.core.task_world import WorldFor
 from fluency.core.tasks import Task

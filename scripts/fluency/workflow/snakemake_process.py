@@ -93,7 +93,7 @@ def hold_run_lock() -> None:
     def refuse(holder: str) -> None:
         what = f"another run is active in this folder ({holder or 'unknown process'})"
         how = "`kill <process>`, or `kill -9` if it hangs; what it measured is kept"
-        raise UserError(what, where=str(path), hint=f"wait for it, or end it: {how}") from None
+        raise UserError(what, where=path, hint=f"wait for it, or end it: {how}") from None
 
     handle = _held.enter_context(file_lock(path, refuse))
     handle.write(f"process {os.getpid()}")

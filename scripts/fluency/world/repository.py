@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from fluency.common.files import JsonObject
 from fluency.world.model import stored
 
 NAME, EMAIL = "Robin Vox", "robin@vox.example"
@@ -101,7 +102,7 @@ def repository(
     return files
 
 
-def read_repository(files: Mapping[str, bytes]) -> dict[str, Any]:
+def read_repository(files: Mapping[str, bytes]) -> JsonObject:
     """What the files of `.git` say: `HEAD`, `index` (path -> id), each ref with its commit.
 
     ValueError if they cannot be read.
@@ -121,7 +122,7 @@ def read_repository(files: Mapping[str, bytes]) -> dict[str, Any]:
             with Repo(folder) as repo:
                 refs = {name.decode(): repo.get_peeled(name) for name in repo.refs.allkeys()}
                 refs.pop("HEAD", None)
-                commits, left = dict[bytes, dict[str, Any]](), MOST_PATHS
+                commits, left = dict[bytes, JsonObject](), MOST_PATHS
                 for name in set(refs.values()):
                     commits[name], entries = _commit(repo.object_store, name, left)
                     left -= 1 + entries
@@ -136,7 +137,7 @@ def read_repository(files: Mapping[str, bytes]) -> dict[str, Any]:
     return {"HEAD": head, "index": index, **found}
 
 
-def history(files: Mapping[str, bytes], ref: str) -> list[dict[str, Any]]:
+def history(files: Mapping[str, bytes], ref: str) -> list[JsonObject]:
     """A ref's commits by first parents, newest first, as `read_repository` gives them."""
     from dulwich.object_store import MemoryObjectStore
     from dulwich.objects import ShaFile
@@ -145,7 +146,7 @@ def history(files: Mapping[str, bytes], ref: str) -> list[dict[str, Any]]:
     for path, data in files.items():
         if path.startswith("objects/"):
             store.add_object(ShaFile.from_file(io.BytesIO(data)))
-    found, at = list[dict[str, Any]](), files[ref].strip()
+    found, at = list[JsonObject](), files[ref].strip()
     while at:
         found.append(_commit(store, at, MOST_PATHS)[0])
         at = "".join(found[-1]["parents"][:1]).encode()
@@ -158,7 +159,7 @@ def _check_size(packed: bytes) -> None:
         raise ValueError(f"an object of {MOST_BYTES} bytes or more")
 
 
-def _commit(store: Any, name: bytes, most: int) -> tuple[dict[str, Any], int]:
+def _commit(store: Any, name: bytes, most: int) -> tuple[JsonObject, int]:
     """A commit, and the number of entries in its tree, the most that are read."""
     one = store[name]
     inside = list(islice(store.iter_tree_contents(one.tree, include_trees=True), most))

@@ -66,7 +66,7 @@ class EmbeddedServer:
                 if "libgomp" in why:
                     hint = "install OpenMP, which llama.cpp needs: apt-get install libgomp1"
                 what = f"the embedded model did not start: {why}"
-                raise UserError(what, where=str(weights), hint=hint)
+                raise UserError(what, where=weights, hint=hint)
         self.address: str = ready["address"]
 
     def stop(self) -> None:

@@ -89,7 +89,7 @@ def ensure_weights(model_id: str) -> Path:
     except OSError as error:
         what = f"the weights cannot be stored: {error.strerror or error}"
         room = f"free about {2 * entry.size / 1e6:.0f} MB there, or check that it can be written to"
-        raise UserError(what, where=str(path.parent), hint=room) from error
+        raise UserError(what, where=path.parent, hint=room) from error
     return path
 
 

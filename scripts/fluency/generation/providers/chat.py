@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from fluency.common.files import JsonObject
 from fluency.core.records import Request, ToolOffer
-from fluency.core.study import ModelConfig
 from fluency.generation.failure import Failure, no_message, refuse_failed
 from fluency.generation.providers.sdk_provider import Provider, Reply
 from fluency.generation.reply import (
@@ -31,17 +31,14 @@ class ChatProvider(Provider):
     adds = "/chat/completions"
     endings = ("/completions", "/chat")
     root = "/v1"
+    service = "https://api.openai.com/v1"
 
     def connect(self, **options: Any) -> Any:
         from openai import AsyncOpenAI
 
         return AsyncOpenAI(api_key=self.key, **options).chat.completions
 
-    @classmethod
-    def home(cls, model: ModelConfig) -> str:
-        return "https://api.openai.com/v1"
-
-    def body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: Request) -> JsonObject:
         body = super().body(request)
         if request.effort is not None:
             body["reasoning_effort"] = request.effort
@@ -63,9 +60,7 @@ class ChatProvider(Provider):
         return self.send(request, seconds)
 
     @staticmethod
-    def conversation(
-        raw: dict[str, Any], tool: ToolOffer | None, text: str
-    ) -> list[dict[str, Any]]:
+    def conversation(raw: JsonObject, tool: ToolOffer | None, text: str) -> list[JsonObject]:
         reply = raw["choices"][0]["message"]
         said = {"role": "user", "content": text}
         if tool is not None:

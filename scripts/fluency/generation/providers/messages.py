@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from fluency.common.files import JsonObject
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.failure import no_message, refuse_failed
@@ -17,7 +18,7 @@ from fluency.generation.reply import (
 )
 
 _COUNTS = ("input_tokens", "output_tokens", "output_tokens_details", "thinking_tokens")
-NO_TRACES: dict[str, Any] = {"open_telemetry": {"traces": False, "propagation": False}}
+NO_TRACES: JsonObject = {"open_telemetry": {"traces": False, "propagation": False}}
 """Else they follow the environment, and cost."""
 
 
@@ -27,20 +28,15 @@ class MessagesProvider(Provider):
     sdk = "anthropic"
     adds = "/v1/messages"
     endings: tuple[str, ...] = ("/messages", "/v1")
+    service = "https://api.anthropic.com"
 
     def connect(self, **options: Any) -> Any:
         from anthropic import AsyncAnthropic
 
         return AsyncAnthropic(api_key=self.key, **NO_TRACES, **options).messages
 
-    @classmethod
-    def home(cls, model: ModelConfig) -> str:
-        return "https://api.anthropic.com"
-
     @staticmethod
-    def conversation(
-        raw: dict[str, Any], tool: ToolOffer | None, text: str
-    ) -> list[dict[str, Any]]:
+    def conversation(raw: JsonObject, tool: ToolOffer | None, text: str) -> list[JsonObject]:
         blocks, said = raw["content"], cast(Any, text)
         if tool is not None:
             used = (dict_or_empty(block) for block in blocks)
@@ -63,7 +59,7 @@ class MessagesProvider(Provider):
         calls = [(call.get("name"), call.get("input")) for call in used]
         return parts_of(raw, Said(blocks, joined(blocks), calls, end), tool, _COUNTS)
 
-    def body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: Request) -> JsonObject:
         body = super().body(request)
         if request.thinking is not None:
             body["thinking"] = request.thinking
@@ -84,7 +80,7 @@ class CloudProvider(MessagesProvider):
 
     endings = ()
 
-    def body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: Request) -> JsonObject:
         return super().body(request) | {"anthropic_version": request.headers["anthropic-version"]}
 
     def headers(self, request: Request) -> dict[str, str]:
@@ -94,15 +90,13 @@ class CloudProvider(MessagesProvider):
 class BedrockProvider(CloudProvider):
     """Amazon Bedrock: POST /model/{id}/invoke with a Bedrock API key."""
 
+    service = "https://bedrock-runtime.{region}.amazonaws.com"
+
     def connect(self, **options: Any) -> Any:
         from anthropic import AsyncAnthropicBedrock
 
-        place: dict[str, Any] = {"aws_region": self.model.region}
+        place: JsonObject = {"aws_region": self.model.region}
         return AsyncAnthropicBedrock(api_key=self.key, **place, **NO_TRACES, **options).messages
-
-    @classmethod
-    def home(cls, model: ModelConfig) -> str:
-        return f"https://bedrock-runtime.{model.region}.amazonaws.com"
 
 
 class VertexProvider(CloudProvider):
@@ -111,7 +105,7 @@ class VertexProvider(CloudProvider):
     def connect(self, **options: Any) -> Any:
         from anthropic import AsyncAnthropicVertex
 
-        place: dict[str, Any] = {"region": self.model.region, "project_id": self.model.project}
+        place: JsonObject = {"region": self.model.region, "project_id": self.model.project}
         return AsyncAnthropicVertex(access_token=self.key, **place, **NO_TRACES, **options).messages
 
     @classmethod

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import AnyHttpUrl
 
 from fluency.common.errors import UserError
+from fluency.common.files import JsonObject
 from fluency.common.terminal import log_line
 from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
@@ -64,6 +65,8 @@ class Provider:
     endings: tuple[str, ...] = ()
     root = ""
     """The path of an address that has none."""
+    service: str
+    """The service's own address; `{region}` is the model's."""
     limit = "max_tokens"
     """What the service calls it."""
 
@@ -108,7 +111,7 @@ class Provider:
     @classmethod
     def home(cls, model: ModelConfig) -> str:
         """The service's own address."""
-        raise NotImplementedError
+        return cls.service.format(region=model.region)
 
     @classmethod
     def address(cls, model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
@@ -135,13 +138,11 @@ class Provider:
         raise NotImplementedError
 
     @staticmethod
-    def conversation(
-        raw: dict[str, Any], tool: ToolOffer | None, text: str
-    ) -> list[dict[str, Any]]:
+    def conversation(raw: JsonObject, tool: ToolOffer | None, text: str) -> list[JsonObject]:
         """The messages after an `ok` reply: this as it came, and a text that answers it."""
         raise NotImplementedError
 
-    def body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: Request) -> JsonObject:
         """The JSON body of a request; here, what the bodies of all wires hold."""
         optional = {"temperature": request.temperature, "seed": request.seed}
         return {
