@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from fluency.analysis.decision_table import plan_for, plan_sha256
-from fluency.common.canonical import KEY, canonical_json, has_valid_self_hash, with_self_hash
+from fluency.common.canonical import KEY, canonical_sha256, has_valid_self_hash, with_self_hash
 from fluency.common.clock import is_time, parse_time, utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256, sha256_file, write_atomic
@@ -188,7 +188,7 @@ def design(
         },
         "analysis": {"version": plan["version"], "sha256": plan_sha256(plan), "plan": plan},
         "code": {stage: code_sha256(stage) for stage in FROZEN}
-        | {"shells": sha256(canonical_json(entries))},
+        | {"shells": canonical_sha256(entries)},
         "sandbox_sha256": content_sha256(study.shells),
         "protocol": ANSWER_PROTOCOL,
         "exclusions": EXCLUSIONS,

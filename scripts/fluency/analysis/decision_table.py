@@ -7,9 +7,8 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, Literal, get_args
 
-from fluency.common.canonical import canonical_json
+from fluency.common.canonical import canonical_sha256
 from fluency.common.data_file import data_file
-from fluency.common.files import sha256
 from fluency.core.shells import DESIGN_SHELLS, SHELLS, Shell
 
 _TABLE = data_file(__file__)
@@ -134,7 +133,7 @@ def plan_for(contrast: tuple[str, str], *further: tuple[str, str]) -> dict[str, 
 
 def plan_sha256(plan: dict[str, Any]) -> str:
     """SHA-256 of a plan's canonical JSON."""
-    return sha256(canonical_json(plan))
+    return canonical_sha256(plan)
 
 
 Edge = Literal["floor", "ceiling"]

@@ -24,10 +24,15 @@ def canonical_json(value: Any) -> str:
         raise ValueError("it nests too deeply") from None
 
 
+def canonical_sha256(value: Any) -> str:
+    """SHA-256 of a value's canonical JSON."""
+    return sha256(canonical_json(value))
+
+
 def with_self_hash(document: JsonObject) -> JsonObject:
     """Set `sha256` to the SHA-256 of the document's canonical JSON without that key."""
     content = {key: value for key, value in document.items() if key != KEY}
-    return content | {KEY: sha256(canonical_json(content))}
+    return content | {KEY: canonical_sha256(content)}
 
 
 def has_valid_self_hash(document: JsonObject) -> bool:

@@ -1,7 +1,5 @@
 """The files and libraries that modules depend on, by their imports, and a hash over them."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Collection, Iterable, Mapping
@@ -9,8 +7,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from fluency.common.canonical import canonical_json
-from fluency.common.files import sha256, sha256_file
+from fluency.common.canonical import canonical_sha256
+from fluency.common.files import sha256_file
 from fluency.common.paths import ROOT
 
 _DISTRIBUTIONS = {"yaml": "pyyaml", "markdown_it": "markdown-it-py"}
@@ -50,7 +48,7 @@ def import_closure(modules: Iterable[str], without: Collection[str]) -> tuple[se
 def hash_sources(files: Iterable[str], libraries: Mapping[str, str]) -> str:
     """SHA-256 over the content of files, relative to the project, and the versions of libraries."""
     hashes = [[name, sha256_file(ROOT / name)] for name in sorted(files)]
-    return sha256(canonical_json([hashes, sorted(libraries.items())]))
+    return canonical_sha256([hashes, sorted(libraries.items())])
 
 
 def library_versions(names: Iterable[str]) -> dict[str, str]:

@@ -32,9 +32,9 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 from pydantic_core import ArgsKwargs
 
-from fluency.common.canonical import EXACT, canonical_json
+from fluency.common.canonical import EXACT, canonical_json, canonical_sha256
 from fluency.common.errors import UserError
-from fluency.common.files import JsonObject, sha256
+from fluency.common.files import JsonObject
 from fluency.common.paths import CONFIG
 from fluency.core.config_files import config_error, merge, read_yaml
 from fluency.core.schema import Entries, StrictModel
@@ -350,7 +350,7 @@ class Study(StrictModel):
         comes after all of the turn before.
         """
         drawn = self.order_seed, cell.model, cell.shell, cell.task, cell.trial
-        return (int(sha256(canonical_json(drawn))[:8], 16) >> 1) - (cell.turn - 1) * TURN
+        return (int(canonical_sha256(drawn)[:8], 16) >> 1) - (cell.turn - 1) * TURN
 
 
 def read_study(*overrides: str | Path, merged: JsonObject | None = None) -> Study:

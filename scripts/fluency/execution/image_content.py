@@ -6,8 +6,8 @@ Imports no engine client: rerun keys need it at every start.
 from collections.abc import Iterable
 from pathlib import Path
 
-from fluency.common.canonical import canonical_json
-from fluency.common.files import sha256, sha256_file
+from fluency.common.canonical import canonical_sha256
+from fluency.common.files import sha256_file
 from fluency.common.paths import SANDBOX
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.execution.protocol import RUNNER_PROTOCOL
@@ -38,4 +38,4 @@ def content_sha256(shells: Iterable[str] = (), folder: Path = SANDBOX) -> str:
         for shell in map(SHELLS.__getitem__, shells)
     }
     files = {name: sha256_file(folder / name) for name in SOURCES}
-    return sha256(canonical_json({"protocol": RUNNER_PROTOCOL, "shells": entries} | files))
+    return canonical_sha256({"protocol": RUNNER_PROTOCOL, "shells": entries} | files)

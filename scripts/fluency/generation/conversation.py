@@ -1,7 +1,5 @@
 """The turns after the first: what a model is shown of its command's end, and what is said. Pure."""
 
-from __future__ import annotations
-
 import re
 
 from fluency.common.words import escape_controls, plural

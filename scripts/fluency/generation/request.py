@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fluency.common.canonical import canonical_json
-from fluency.common.files import sha256
+from fluency.common.canonical import canonical_sha256
 from fluency.core.records import Earlier, Request, ToolOffer
 from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Cell, Study
@@ -92,7 +91,7 @@ def key_of(request: Any) -> str:
     """The key of a request as JSON; a later turn's is a hash of what it follows."""
     earlier = dict_or_empty(dict_or_empty(request).get("earlier"))
     known = {name: value for name, value in earlier.items() if name != "shown"}
-    return sha256(canonical_json(known or request))
+    return canonical_sha256(known or request)
 
 
 def same_history(one: Request, other: Request) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from fluency.common.canonical import canonical_json
+from fluency.common.canonical import canonical_json, canonical_sha256
 from fluency.common.errors import StopRun, UserError
 from fluency.common.files import sha256, write_atomic
 from fluency.common.locks import file_lock
@@ -144,7 +144,7 @@ def answer_in(document: Any, key: str) -> Answer:
     request do not fit together.
     """
     body = document["answer"]
-    if sha256(canonical_json(body)) != document["sha256"]:
+    if canonical_sha256(body) != document["sha256"]:
         raise ValueError("its hash does not match its content")
     if body["request_key"] != key or key_of(body["request"]) != key:
         raise ValueError("it answers another request than its name says")

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fluency.common.canonical import canonical_json
-from fluency.common.files import sha256
+from fluency.common.canonical import canonical_sha256
 
 MAX_LISTED = 8
 
@@ -23,7 +22,7 @@ def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
         for name, item in parts:
             yield from _leaves(f"{key}.{name}" if key else str(name), item)
     elif len(items) > MAX_LISTED:
-        digest = sha256(canonical_json(list(map(shown, items))))
+        digest = canonical_sha256(list(map(shown, items)))
         yield key, f"{len(items)} values, SHA-256 of their list {digest}"
     elif value != []:
         yield key, ", ".join(map(shown, items)) or shown(value)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
-from fluency.common.canonical import canonical_json
+from fluency.common.canonical import canonical_sha256
 from fluency.common.errors import SandboxError
-from fluency.common.files import sha256, write_atomic
+from fluency.common.files import write_atomic
 from fluency.common.terminal import log_line
 from fluency.core.grammar import condition_applies, parse
 from fluency.core.records import Result
@@ -166,14 +166,12 @@ class Prober:
         file = self._kept and self._kept / f"{self._key(invocation, probe.repeat)}.json"
         if file and file.exists():
             return Result.model_validate_json(file.read_bytes())
-        attempts = Retrying(
-            stop=stop_after_attempt(3), retry=retry_if_exception_type(SandboxError), reraise=True
-        )
-        result = attempts(self._execute, invocation)
+        result = self._execute(invocation)
         if file:
             write_atomic(file, result.model_dump_json())
         return result
 
+    @retry(stop=stop_after_attempt(3), retry=retry_if_exception_type(SandboxError), reraise=True)
     def _execute(self, invocation: Invocation) -> Result:
         result = self._sandbox.run(invocation)
         if result.lost is not None:
@@ -190,7 +188,7 @@ class Prober:
             [invocation.world.sha256, list(invocation.needs), repeat],
             invocation.limits.model_dump(),
         ]
-        return sha256(canonical_json(parts))
+        return canonical_sha256(parts)
 
     def all(self, probes: Sequence[Probe], *, go_on: bool = False) -> list[ProbeResult]:
         """The judgements of probes, in their order.

@@ -16,10 +16,10 @@ from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import Any
 
-from fluency.common.canonical import canonical_json
+from fluency.common.canonical import canonical_sha256
 from fluency.common.clock import utc_now
 from fluency.common.errors import ResultLost, RunEnded, UserError
-from fluency.common.files import pretty_json, sha256, write_atomic
+from fluency.common.files import pretty_json, write_atomic
 from fluency.common.locks import Once
 from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.terminal import log_line
@@ -209,7 +209,7 @@ class Pipeline:
         image = sandbox.images[cell.shell].model_dump()
         request_key = generation.answer.request_key
         tags = self.keys.tags("execute", cell.shell, cell.task)
-        key = sha256(canonical_json([tags, image, request_key]))
+        key = canonical_sha256([tags, image, request_key])
         before = read_record(Execution, Path(input.before)) if cell.turn > 1 else None
         execute = partial(
             execute_cell, study, task, generation, sandbox, world_for, utc_now(), before=before
