@@ -4,6 +4,7 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.shells import SHELLS, Archive, Install
+from fluency.core.study import SandboxConfig
 from fluency.execution import archives
 from fluency.execution.image import ensure_image
 from fluency.execution.sandbox import Sandbox
@@ -28,7 +29,7 @@ def test_no_other_image_has_the_program(sandbox, engine, arm):
     program = SHELLS[arm].argv[0]
     search = SEARCH.format(program=program, name=program.rpartition("/")[2])
     for name, image in sandbox.images.items():
-        found = bash(Sandbox(engine, {"bash": image}, 1), search).stdout.data.split()
+        found = bash(Sandbox(engine, {"bash": image}, SandboxConfig()), search).stdout.data.split()
         assert (program in found) == (name == arm), (name, found)
         assert not found or name == arm
 

@@ -14,7 +14,7 @@ from fluency.common.errors import MachineBusy
 from fluency.common.paths import TASKS
 from fluency.core.records import Extraction, Result
 from fluency.core.shells import SHELLS
-from fluency.core.study import Limits
+from fluency.core.study import Limits, SandboxConfig
 from fluency.core.tasks import load_task
 from fluency.execution.execute import MAX_ATTEMPTS
 from fluency.execution.protocol import PATIENCE
@@ -193,7 +193,7 @@ def within_s(run: Callable[..., Result]):
 @pytest.fixture(scope="module")
 def outcomes(sandbox, engine):
     """All attacks once, several at a time: id -> result and seconds."""
-    crowded = Sandbox(engine, sandbox.images, AT_ONCE)
+    crowded = Sandbox(engine, sandbox.images, SandboxConfig(parallel=AT_ONCE))
 
     def mount(given, attempts=MAX_ATTEMPTS) -> tuple[str, tuple[Result, float]]:
         run, attack = given.values

@@ -16,7 +16,7 @@ from fluency.common.errors import SandboxError
 from fluency.core.grammar import BASH, parse
 from fluency.core.records import ProcessFact
 from fluency.core.shells import SHELLS, WINDOWS_ALIASES
-from fluency.core.study import Limits
+from fluency.core.study import Limits, SandboxConfig
 from fluency.core.task_world import planned_processes
 from fluency.core.tasks import load_tasks
 from fluency.execution.protocol import Invocation
@@ -272,7 +272,7 @@ def test_the_image_says_what_it_is(sandbox, engine):
     assert packages == sandbox.images["bash"].packages_sha256
     without = image.model_copy(update={"shells": {"bash": "5", "pwsh": None}})
     with pytest.raises(SandboxError, match="no PowerShell 7"):
-        pwsh(Sandbox(engine, {"pwsh": without}, 1), "1")
+        pwsh(Sandbox(engine, {"pwsh": without}, SandboxConfig()), "1")
 
 
 COMMAND = (

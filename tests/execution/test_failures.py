@@ -17,6 +17,7 @@ import pytest
 from fluency.common.errors import ResultLost, SandboxError
 from fluency.common.paths import ROOT
 from fluency.core.records import Result
+from fluency.core.study import SandboxConfig
 from fluency.execution import container, image
 from fluency.execution.container import ContainerSession, read_result, run_container
 from fluency.execution.engine import BUILD_S, ensure_engine, find_engine
@@ -136,7 +137,7 @@ def test_a_deleted_image(sandbox, engine):
     list(client.build(fileobj=source, tag=tag, rm=True))
     image_id = client.inspect_image(tag)["Id"]
     image = sandbox.images["bash"].model_copy(update={"image_id": image_id})
-    other = Sandbox(engine, {"bash": image}, 1)
+    other = Sandbox(engine, {"bash": image}, SandboxConfig())
     assert bash(other, "echo there").stdout.data == "there\n"
     wait_for(lambda: not own_containers(engine))
     client.remove_image(tag, force=True)
@@ -158,7 +159,7 @@ def test_run_daemon_that_hangs_and_dies(sandbox, tmp_path, monkeypatch):
         engine = find_engine()
         tar = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.images["bash"].image_id)
         engine.client(timeout=BUILD_S).load_image(b"".join(tar))
-        other = Sandbox(engine, sandbox.images, 2)
+        other = Sandbox(engine, sandbox.images, SandboxConfig(parallel=2))
         assert bash(other, "echo there").stdout.data == "there\n"
         wait_for(lambda: not own_containers(engine, all=True))
         engine.client().timeout = 2

@@ -14,7 +14,7 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.shells import DESIGN_SHELLS
-from fluency.core.study import Limits
+from fluency.core.study import Limits, SandboxConfig
 from fluency.execution.engine import BUILD_S, find_engine
 from fluency.execution.isolation import isolation
 from fluency.execution.sandbox import Sandbox
@@ -72,7 +72,7 @@ def podman(sandbox):
             assert "error" not in line, line
         image_id = engine.client().images(quiet=True)[0]
         image = sandbox.images["pwsh"].model_copy(update={"image_id": image_id})
-        found = Sandbox(engine, dict.fromkeys(DESIGN_SHELLS, image), 2)
+        found = Sandbox(engine, dict.fromkeys(DESIGN_SHELLS, image), SandboxConfig(parallel=2))
         try:
             bash(found, "true")
         except SandboxError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fluency.common.files import read_json, sha256_file
-from fluency.core.study import Limits
+from fluency.core.study import Limits, SandboxConfig
 from fluency.execution import isolation as measures
 from fluency.execution.isolation import host_config, isolation
 from fluency.execution.sandbox import checked_sandbox
@@ -192,7 +192,7 @@ def test_profile_that_the_engine_does_not_take(sandbox, engine, monkeypatch, tex
     if sandbox.engine["name"] == "podman":
         pytest.skip("Podman takes a file's path")
     monkeypatch.setattr(measures, "profile", lambda: text)
-    other = checked_sandbox(engine, sandbox.images, 1, LIMITS)
+    other = checked_sandbox(engine, sandbox.images, SandboxConfig(limits=LIMITS))
     why = other.refused
     assert "seccomp profile" in why and other.engine["seccomp_profile"] == measures.ENGINE_DEFAULT
     # The engine's own profile holds.

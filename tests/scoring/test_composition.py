@@ -15,6 +15,11 @@ from fluency.core.shells import DESIGN_SHELLS
 from fluency.scoring.commands import composition_of, is_cmdlet, rows_of, words_in
 from tests.scoring.recordings import DATA, HANGING_S, read_lines, recorded
 
+
+def composed(shell, command):
+    return composition_of(shell, command, parse(shell, command).parses)
+
+
 PARSED = read_lines("pwsh_command_names.jsonl")
 UTILITY = "Microsoft.PowerShell.Utility"
 
@@ -28,7 +33,7 @@ def test_parse_agrees_with_powershells_parser(line):
     types = {command["type"] in ("Cmdlet", "Alias") for command in line["commands"]}
     kinds = {(): "no-commands", (True,): "cmdlets-only", (False,): "unix-only"}
     kind = kinds.get(tuple(types), "mixed") if found.parses else "does-not-parse"
-    assert composition_of("pwsh", line["command"]).made_of == kind
+    assert composed("pwsh", line["command"]).made_of == kind
 
 
 def test_parse_accepts_what_powershell_accepted():
@@ -61,7 +66,7 @@ def test_parse_accepts_what_bash_accepts():
 
 def test_composition_of_bash_references():
     bash = [line for line in recorded() if (line.shell, line.kind) == ("bash", "reference")]
-    found = [composition_of("bash", command) for command in {line.command for line in bash}]
+    found = [composed("bash", command) for command in {line.command for line in bash}]
     other = [made for made in found if made.made_of != "unix-only"]
     assert all("mkdir" in made.commands for made in other), "a function of PowerShell too"
     assert len(found) > 250 and len(other) < 10
@@ -118,7 +123,7 @@ def test_composition_of_bash_references():
     ],
 )  # fmt: skip
 def test_composition_of(shell, command, made_of, commands):
-    found = composition_of(shell, command)
+    found = composed(shell, command)
     assert (found.made_of, found.commands) == (made_of, commands)
 
 
@@ -138,7 +143,7 @@ def test_aliases_and_cmdlets_as_recorded():
 )
 @settings(max_examples=500, deadline=None)
 def test_composition_of_any_text(shell, command):
-    assert composition_of(shell, command).made_of in MadeOf.__args__
+    assert composed(shell, command).made_of in MadeOf.__args__
 
 
 NASTY = [

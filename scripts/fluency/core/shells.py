@@ -294,14 +294,14 @@ class _Shells(UserDict[str, Shell]):
     @cached_property
     def data(self) -> dict[str, Shell]:  # type: ignore[override]  # an attribute there
         found: dict[str, Shell] = {}
-        folders = banks(ENTRIES, VARIABLE)
-        for path in (path for folder in folders for path in sorted(folder.glob("*.yaml"))):
-            shell = read_shell(path)
-            if shell.name in found:
-                hint = "give it another name: `name:` and the file's"
-                what = f"the name {shell.name} is taken"
-                raise UserError(what, where=shell.where("name"), hint=hint)
-            found[shell.name] = shell
+        for folder in banks(ENTRIES, VARIABLE):
+            for path in sorted(folder.glob("*.yaml")):
+                shell = read_shell(path)
+                if shell.name in found:
+                    hint = "give it another name: `name:` and the file's"
+                    what = f"the name {shell.name} is taken"
+                    raise UserError(what, where=shell.where("name"), hint=hint)
+                found[shell.name] = shell
         first = {name: found.pop(name) for name in DESIGN_SHELLS}
         return first | found
 

@@ -40,16 +40,16 @@ class Sandbox:
     """
 
     def __init__(
-        self, engine: Engine, images: Mapping[str, ImageInfo], parallel: int, runtime: str = ""
+        self, engine: Engine, images: Mapping[str, ImageInfo], config: SandboxConfig
     ) -> None:
         self.images = images
         self.engine: dict[str, Any] = engine.facts | {"seccomp_profile": profile_sha256()}
-        if runtime:
-            self.engine["runtime"] = runtime
+        if config.runtime:
+            self.engine["runtime"] = config.runtime
         self.refused = ""
-        self.parallel = parallel
+        self.parallel = config.containers
         self._engine = engine
-        self._slots = threading.BoundedSemaphore(parallel)
+        self._slots = threading.BoundedSemaphore(self.parallel)
         self._stopped: StopRun | None = None
         self._needs_canary = False
         self._canary_lock = threading.Lock()
@@ -166,27 +166,23 @@ def open_sandbox(config: SandboxConfig, shells: Iterable[str] = SHELLS) -> Sandb
     """Find or start the engine, find or build the shells' images, run the canary."""
     engine = ensure_engine()
     images = {shell: ensure_image(engine, shell) for shell in shells}
-    sandbox = checked_sandbox(engine, images, config.containers, config.limits, config.runtime)
+    sandbox = checked_sandbox(engine, images, config)
     if why := sandbox.refused:
         log_line(f"{why}; the run goes on without this measure, and every record says so")
     return sandbox
 
 
 def checked_sandbox(
-    engine: Engine,
-    images: Mapping[str, ImageInfo],
-    parallel: int,
-    limits: Limits,
-    runtime: str = "",
+    engine: Engine, images: Mapping[str, ImageInfo], config: SandboxConfig
 ) -> Sandbox:
     """A sandbox whose canary succeeded, with the engine's seccomp profile where it refuses ours."""
-    sandbox = Sandbox(engine, images, parallel, runtime)
+    sandbox = Sandbox(engine, images, config)
     try:
-        sandbox.canary(limits)
+        sandbox.canary(config.limits)
     except MeasureRefused as error:
         sandbox.refused = error.what
         sandbox.engine["seccomp_profile"] = isolation.ENGINE_DEFAULT
-        sandbox.canary(limits)
+        sandbox.canary(config.limits)
     return sandbox
 
 

@@ -62,17 +62,16 @@ RANGE = re.compile(r"\d+\.\..*", re.DOTALL)
 """PowerShell's `1..9`, which the grammar takes for a command."""
 
 
-def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -> Composition:
+def composition_of(grammar: Grammar, command: str, parses: bool) -> Composition:
     """The kinds of commands in an answer, without running it.
 
-    `parses` says whether the shell accepted it, if it was run; without it the grammar decides.
+    parses: whether the shell accepts it, or where it was not run the grammar.
     """
     parsed = parse(grammar, command)
     calls = [call for call in parsed.calls if not RANGE.fullmatch(call.name)]
     if grammar == BASH:  # `l\\s` is ls
         calls = [call._replace(name=call.name.replace("\\", "")) for call in calls]
-    accepted = parsed.parses if parses is None else parses
-    kind = _kind(calls, parsed, command, grammar) if accepted else "does-not-parse"
+    kind = _kind(calls, parsed, command, grammar) if parses else "does-not-parse"
     return Composition(made_of=kind, commands=[call.name for call in calls])
 
 

@@ -42,7 +42,7 @@ ASKS_EXECUTABLE = re.compile(r"(?<![\w-])-executable\b|(?:\[|test) (?:! )?-x\s")
 
 @dataclass
 class ValidationReport:
-    """`sound` is True if nothing was found wrong, also where a shell could not be validated."""
+    """What was found; a shell that could not be validated is a note, and no problem."""
 
     rows: list[tuple[str, ...]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -51,10 +51,6 @@ class ValidationReport:
     """By shell: whether the deadline is long enough, or why it was not validated."""
     executions: int = 0
     seconds: float = 0.0
-
-    @property
-    def sound(self) -> bool:
-        return not self.problems
 
     def text(self) -> str:
         lines = [tabulate(self.rows, TITLES, tablefmt="simple", disable_numparse=True), ""]
@@ -244,7 +240,7 @@ def main(task_ids: Sequence[str], seeds: Sequence[int], only_wrong: bool) -> int
     seeds = list(seeds) or study.seeds
     report = validate(task_ids, seeds, sandbox, limits, only_wrong=only_wrong, kept=KEPT)
     print(report.text())
-    if not report.sound:
+    if report.problems:
         return 1
     return NOT_MEASURED if report.not_measured else 0
 

@@ -12,7 +12,7 @@ from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
-from fluency.core.study import Limits, read_study
+from fluency.core.study import SandboxConfig, read_study
 from fluency.execution.archives import install_hint
 from fluency.execution.engine import find_engine
 from fluency.execution.image import find_image, image_tag, why_missing
@@ -132,7 +132,7 @@ def _known_command(images: Mapping[str, ImageInfo]) -> Iterator[Check]:
     """One real execution: an engine may answer and start no container, or drop some limits."""
     if (engine := find_engine()) is None:
         return
-    sandbox = checked_sandbox(engine, images, 1, Limits())
+    sandbox = checked_sandbox(engine, images, SandboxConfig())
     yield Check("a known command", "gave the known result, within its limits")
     refused = sandbox.refused
     own = "the engine's own, larger profile is used, and every record says so" if refused else ""
