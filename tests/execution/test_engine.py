@@ -89,6 +89,18 @@ def test_ensure_engine_docker_host_without_engine(url, monkeypatch):
     assert url in caught.value.where and "unset" in caught.value.hint
 
 
+def test_find_engine_of_a_context_that_may_not_be_read(monkeypatch):
+    """docker's client says so before it has an address."""
+
+    def closed():
+        raise Exception("Detected corrupted meta file for context x: [Errno 13] Permission denied")
+
+    monkeypatch.setattr(engine, "places", lambda: ("docker context=x", [closed]))
+    with pytest.raises(SandboxError, match=r"answers there: .*Permission denied") as caught:
+        find_engine()
+    assert caught.value.where == "docker context=x"
+
+
 @pytest.mark.engine
 @ROOT_ONLY
 def test_find_engine_that_may_not_be_used(sandbox, monkeypatch, tmp_path):

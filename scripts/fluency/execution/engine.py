@@ -93,7 +93,7 @@ def find_engine() -> Engine | None:
     SandboxError if we may not use the one that does, or the chosen one does not answer.
     """
     chosen, found = places()
-    forbidden = ""
+    forbidden = url = ""
     for options_of in found:
         try:
             if not (options := options_of()):
@@ -102,7 +102,7 @@ def find_engine() -> Engine | None:
             client = Client(**options, version="auto", timeout=10)
             return Engine(url, options, _facts(client.version(), client.info()))
         except Exception as error:
-            if "Permission denied" in str(error):
+            if url and "Permission denied" in str(error):
                 forbidden = url
             elif chosen:
                 what = f"no engine answers there: {both_ends(error)}"
