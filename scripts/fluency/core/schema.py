@@ -51,8 +51,7 @@ def read_record(kind: type[RecordType], path: Path) -> RecordType:
         ) from None
     except ValidationError as error:
         what = f"this is not a {kind.__name__.lower()} record of schema {RECORD_SCHEMA}"
-        problem = f"{what}: {first_problem(error)}"
-        raise UserError(problem, where=path, hint=REBUILD_HINT) from None
+        raise UserError(f"{what}: {first_problem(error)}", where=path, hint=REBUILD_HINT) from None
 
 
 def write_record(path: Path, record: FrozenModel) -> None:

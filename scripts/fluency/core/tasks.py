@@ -260,10 +260,9 @@ class Task(FrozenModel):
             if self.structure and (self.is_snapshot or not hasattr(self._module, "state")):
                 return {}
             state = self._after if self.is_snapshot else self._module.state
-            asked = state(world, processes).items()
             return {
                 path: {"sha256": sha256(wanted)} if isinstance(wanted, bytes) else wanted
-                for path, wanted in asked
+                for path, wanted in state(world, processes).items()
             }
 
     def _after(self, world: World, _: object) -> JsonObject:

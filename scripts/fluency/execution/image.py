@@ -190,8 +190,7 @@ def _version(engine: Engine, image: str, entry: Shell) -> str:
         raise
     if len(said.splitlines()) != 1:
         what = f"it must print the version and nothing else, and prints {both_ends(said)!r}"
-        hint = f"see {PAGE}"
-        raise SandboxError(what, where=entry.where("version_command"), hint=hint)
+        raise SandboxError(what, where=entry.where("version_command"), hint=f"see {PAGE}")
     return said
 
 

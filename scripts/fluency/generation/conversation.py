@@ -71,8 +71,7 @@ def request_after(answer: Answer, planned: Request, shown: Shown, shell: str) ->
         planned: the request as far as it is known before that turn.
     """
     assert planned.earlier  # of a later turn
-    wire = PROVIDERS[planned.wire]
-    said = wire.conversation(answer.raw, planned.tool, message(shown, shell))
+    said = PROVIDERS[planned.wire].conversation(answer.raw, planned.tool, message(shown, shell))
     return planned.model_copy(
         update={
             "follow_up": [*answer.request.follow_up, *said],

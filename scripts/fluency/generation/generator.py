@@ -131,8 +131,7 @@ class Generator:
             StopRun: It should not be asked again.
         """
         asked = self._models[cell.model]
-        answer = self._answer(asked, request, cell)
-        return generation_of(cell, asked.policy, answer, task_sha256)
+        return generation_of(cell, asked.policy, self._answer(asked, request, cell), task_sha256)
 
     def stop(self, reason: StopRun) -> None:
         """Make no further call."""
@@ -279,8 +278,7 @@ class Generator:
 
 def of_trial(request: Request, trial: int) -> Request:
     """A request of another trial of its cell, of a later turn as it is planned."""
-    first = {"trial": trial, "follow_up": [], "earlier": None}
-    made = request.model_copy(update=first)
+    made = request.model_copy(update={"trial": trial, "follow_up": [], "earlier": None})
     if earlier := request.earlier:
         for _ in request.follow_up[::2]:
             made = planned_after(made, earlier.world_sha256)

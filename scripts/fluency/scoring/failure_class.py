@@ -153,8 +153,7 @@ def _ended_badly(failing: list[HeadlineRun]) -> Classification | None:
             return Classification("resource-limit", f"World {run.seed}: {limit}.")
     for run in failing:
         if not run.judgement.exit_ok:
-            why = _in_world(run, first_message(run.result))
-            return Classification("non-zero-exit", why)
+            return Classification("non-zero-exit", _in_world(run, first_message(run.result)))
     return None
 
 

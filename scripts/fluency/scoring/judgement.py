@@ -110,8 +110,7 @@ def judge(task: Task, result: Result, expected: Any, left: Sequence[str] = ()) -
     ended = ending is None
     wrong = f"{left[0]}{f', and {len(left) - 1} more' * (len(left) > 1)}" if left else None
     if task.structure is None or task.content is None:
-        why = _sentence(ending, wrong)
-        return Judgement(ended, ended, True, True, why, left=left)
+        return Judgement(ended, ended, True, True, _sentence(ending, wrong), left=left)
     raw = result.stdout.raw()
     if result.stdout.truncated:
         cut = f"standard output was cut after {len(raw)} of {result.stdout.bytes} bytes"

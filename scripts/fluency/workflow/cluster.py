@@ -106,8 +106,7 @@ def write_slices(cells: Sequence[Cell], processors: int) -> int:
 
     def refuse(_holder: str) -> None:
         hint = "wait for it, or end its job (`squeue --me`, `scancel <job>`), then run again"
-        what = "a node still works on a slice of an earlier run"
-        raise UserError(what, where=FOLDER, hint=hint)
+        raise UserError("a node still works on a slice of an earlier run", where=FOLDER, hint=hint)
 
     for lock in FOLDER.glob("*.lock"):
         with file_lock(lock, refuse):

@@ -284,8 +284,7 @@ def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     pipeline = Pipeline(config, [Path(file) for file in files], workflow)
     snakemake_internals.share_threads(workflow, pipeline.study)
     # Not in a job's own process, nor on a node: others record there what they make in that time.
-    mode = snakemake_internals.part(workflow, "exec_mode")
-    if mode.name == "DEFAULT" and node_name() is None:
+    if snakemake_internals.part(workflow, "exec_mode").name == "DEFAULT" and node_name() is None:
         progress.log_study(pipeline.study.study, pipeline.loaded.cells, pipeline.spending)
         snakemake_internals.mark_untracked_outputs(pipeline.loaded)
     return pipeline

@@ -64,8 +64,7 @@ def log_failure(failure: Exception, log: Path) -> None:
         text = f"{type(failure).__name__}: {failure}\nHint: this is a bug; {log} has its traceback"
         kept = traceback.format_exc()
     write_atomic(log, kept)
-    extra = {"event": "failure", "failure": failure}
-    _LOGGER.error(text, extra=extra)
+    _LOGGER.error(text, extra={"event": "failure", "failure": failure})
 
 
 class ProgressReporter:
@@ -154,8 +153,7 @@ class ProgressReporter:
             self._print_once(message)
 
     def _on_failure(self, record: LogRecord) -> None:
-        failure = record.__dict__["failure"]
-        if not isinstance(failure, RunEnded):
+        if not isinstance(record.__dict__["failure"], RunEnded):
             self._print_once(str(record.msg))
 
     def _print_once(self, text: str) -> None:

@@ -156,9 +156,8 @@ def fix_corpus_parity(b: Builder) -> None:
 def add_empty_folders(b: Builder, crates: list[Crate]) -> None:
     """2-4 folders without entries under crates/ (three in odd worlds), one elsewhere."""
     rng = b.rng.split("empty")
-    owners = rng.sample([crate.name for crate in crates], 3 if b.odd else rng.pick((2, 4)))
-    for name in owners:
-        b.folder(f"crates/{name}/{rng.pick(('tests/golden', 'benches', 'assets/tmp'))}")
+    for crate in rng.sample(crates, 3 if b.odd else rng.pick((2, 4))):
+        b.folder(f"crates/{crate.name}/{rng.pick(('tests/golden', 'benches', 'assets/tmp'))}")
     b.folder("docs/drafts")
 
 

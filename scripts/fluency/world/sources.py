@@ -109,8 +109,7 @@ def _plan_lines(
     plan: dict[str, list[str]] = {path: [] for path in paths}
     names = rng.shuffled([crate.name for crate in crates])
     counts = {name: rng.between(1, 9) for name in names[: len(names) * 3 // 4]}
-    first = next(iter(counts))
-    counts[first] += (sum(counts.values()) - b.odd) % 2
+    counts[names[0]] += (sum(counts.values()) - b.odd) % 2
     for name in names:
         own = [path for path in paths if path.startswith(f"crates/{name}/")]
         whole = [rng.pick(_WHOLE) for _ in range(counts.get(name, 0))]

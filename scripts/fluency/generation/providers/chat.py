@@ -86,6 +86,5 @@ class ChatProvider(Provider):
         end = text_or_none(choice.get("finish_reason"))
         if end == "stop" and not text.strip() and not calls:
             outcome_of(str(choice.get("native_finish_reason") or end), text)
-        refused = bool(text_or_none(reply.get("refusal")))
-        said = Said([reply, *blocks], text, calls, end, refused)
+        said = Said([reply, *blocks], text, calls, end, bool(text_or_none(reply.get("refusal"))))
         return parts_of(raw, said, tool, _COUNTS)

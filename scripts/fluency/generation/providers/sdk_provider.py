@@ -305,8 +305,7 @@ async def bounded(response: Any) -> AsyncIterator[bytes]:
     async for chunk in response.aiter_bytes():
         size += len(chunk)
         if size > MOST_BYTES:
-            what = f"the reply is larger than {MOST_BYTES >> 20} MB"
-            raise Failure(what, billed=True)
+            raise Failure(f"the reply is larger than {MOST_BYTES >> 20} MB", billed=True)
         yield chunk
 
 
