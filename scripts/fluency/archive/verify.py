@@ -51,7 +51,6 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task
 from fluency.execution.archives import archive_origin
 from fluency.execution.execute import MAX_ATTEMPTS
-from fluency.generation.api_keys import is_embedded
 from fluency.report.compare import StudyTable, compare, open_study_table
 from fluency.report.page import html_page
 from fluency.report.sentences import (
@@ -449,9 +448,9 @@ def check_answer(
     report.check(where, plausible, "a time, count or cost is negative or infinite")
     timely = _time(answer.received_utc) < _end_of_day(report)
     report.check(where, timely, "it came after the archive's day, or at no time")
-    served = (answer.server == "embedded") == is_embedded(model)
+    served = (answer.server == "embedded") == model.is_embedded
     report.check(where, served, "its server is not the study's")
-    if (name := answer.raw.get("id")) and not is_embedded(model):
+    if (name := answer.raw.get("id")) and not model.is_embedded:
         for mark in (f"{name} {answer.request.text}", canonical_json(answer.raw)):
             same = seen.setdefault((model.id, mark), answer.request_key) == answer.request_key
             report.compare(where, same, f"the message {name} answers another request, too")

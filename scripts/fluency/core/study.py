@@ -187,6 +187,22 @@ class ModelConfig(StrictModel):
     def __hash__(self) -> int:
         return hash(self.alias)
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the run itself serves it."""
+        return self.served_by == "embedded"
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether it can only be asked with a key."""
+        return self.key_required and not self.is_embedded
+
+    @property
+    def starts_per_minute(self) -> int | None:
+        """How many calls may start in a minute; None: any number, as the run serves it."""
+        is_limited = "requests_per_minute" in self.model_fields_set or not self.is_embedded
+        return self.requests_per_minute if is_limited else None
+
     @model_validator(mode="before")
     @classmethod
     def _defaults_of_the_wire(cls, values: Any) -> Any:

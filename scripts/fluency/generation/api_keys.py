@@ -20,16 +20,6 @@ SHORTEST_SECRET = 12
 """Shorter keys are the dummies of local servers (`EMPTY`, `test`): common words, no secrets."""
 
 
-def is_embedded(model: ModelConfig) -> bool:
-    """Whether the run itself serves a model."""
-    return model.served_by == "embedded"
-
-
-def needs_key(model: ModelConfig) -> bool:
-    """Whether a model can only be asked with a key."""
-    return model.key_required and not is_embedded(model)
-
-
 def open_secrets(fields: Any, named: str = "") -> Iterator[tuple[str, str]]:
     """Names and texts of fields, at any depth, whose name says that they hold a key."""
     if isinstance(fields, dict):
@@ -46,7 +36,7 @@ def variables_of(model: ModelConfig) -> dict[str, str]:
     """The placeholder of a key in a model's entry -> the environment variable that holds it."""
     texts = open_secrets([model.extra_headers, model.extra_body])
     named = {found[1] for _, text in texts if (found := VARIABLE.fullmatch(text))}
-    own = {"$KEY": model.api_key_env} if needs_key(model) else {}
+    own = {"$KEY": model.api_key_env} if model.needs_key else {}
     return own | {f"${name}": name for name in sorted(named - {"KEY"})}
 
 

@@ -13,10 +13,8 @@ from fluency.core.records import Answer, Request
 from fluency.core.study import Cell, ModelConfig, Study, total_usd
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
-from fluency.generation.api_keys import is_embedded
 from fluency.generation.budget import counted_usd, upper_bound_usd
 from fluency.generation.conversation import request_after
-from fluency.generation.pace import starts_per_minute
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.request import request_key, requests_of, same_history
 from fluency.generation.store import AnswerStore
@@ -135,8 +133,8 @@ def _model_estimate(
     calls, likely_input = (sum(getattr(s, n) for s in shares) for n in ("calls", "input_tokens"))
     latency = _mean([answer.latency_s for answer in answers], LATENCY_S)
     # Calls to this machine share it.
-    at_once = 1 if is_embedded(model) else model.in_flight
-    rate = starts_per_minute(model) or math.inf
+    at_once = 1 if model.is_embedded else model.in_flight
+    rate = model.starts_per_minute or math.inf
     return ModelEstimate(
         config=model,
         policy=policy,

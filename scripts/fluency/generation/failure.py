@@ -13,7 +13,6 @@ from typing import Any, Literal
 from fluency.common.data_file import data_file
 from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
-from fluency.generation.api_keys import needs_key
 
 Scope = Literal["retry", "cell", "context", "prompt", "model", "run"]
 ERRORS = ("error", "errors", "base_resp")
@@ -153,7 +152,7 @@ LOCAL_SERVER_RETRY = RetryPolicy(attempt_s=600.0, deadline_s=1800.0)
 
 def retry_policy_for(model: ModelConfig) -> RetryPolicy:
     """The policy of one model."""
-    return RetryPolicy() if needs_key(model) else LOCAL_SERVER_RETRY
+    return RetryPolicy() if model.needs_key else LOCAL_SERVER_RETRY
 
 
 def wait_s(policy: RetryPolicy, failure: Failure, attempt: int) -> float:

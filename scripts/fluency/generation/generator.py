@@ -16,7 +16,7 @@ from fluency.common.words import plural
 from fluency.core.records import Answer, Generation, Request
 from fluency.core.reply_marks import thinking_end
 from fluency.core.study import Cell, ModelConfig, Study
-from fluency.generation.api_keys import is_embedded, keys_of
+from fluency.generation.api_keys import keys_of
 from fluency.generation.budget import Budget, cost_of, counted_usd, upper_bound_usd
 from fluency.generation.failure import (
     THINKING_HINT,
@@ -27,7 +27,7 @@ from fluency.generation.failure import (
     wait_s,
 )
 from fluency.generation.local_model.server import address_of
-from fluency.generation.pace import Pace, starts_per_minute
+from fluency.generation.pace import Pace
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.providers import PROVIDERS, answer_to
 from fluency.generation.providers.sdk_provider import Provider
@@ -120,7 +120,7 @@ class Generator:
         self._models: dict[str, _Asked] = {}
         for model in study.models:
             retry = retry_policy or retry_policy_for(model)
-            pace = Pace(starts_per_minute(model), model.in_flight, longest_pause_s=retry.deadline_s)
+            pace = Pace(model.starts_per_minute, model.in_flight, longest_pause_s=retry.deadline_s)
             self._models[model.alias] = _Asked(model, resolve(model), retry, pace)
 
     def generate(self, cell: Cell, request: Request, task_sha256: str) -> Generation:
@@ -182,7 +182,7 @@ class Generator:
                         request,
                         decode(reply.body),
                         received_utc=utc_now("milliseconds"),
-                        server="embedded" if is_embedded(asked.model) else provider.server,
+                        server="embedded" if asked.model.is_embedded else provider.server,
                         client=provider.name,
                         attempts=attempt,
                         latency_s=round(reply.latency_s, 4),
@@ -229,7 +229,7 @@ class Generator:
     def _warn(self, asked: _Asked, answer: Answer) -> None:
         """Say once that another model than the requested one answered, and that it thinks aloud."""
         name, echoed, notes = asked.model.id, answer.model_echoed, set()
-        if echoed and not echoed.startswith(name) and not is_embedded(asked.model):
+        if echoed and not echoed.startswith(name) and not asked.model.is_embedded:
             notes.add(f"asked for {name}, answered by {echoed} (recorded with each answer)")
         if thinking_end(answer.text):
             what = "an answer holds the model's thinking, which is read as part of its command"

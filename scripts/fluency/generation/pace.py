@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fluency.common.errors import CallError, StopRun
-from fluency.core.study import ModelConfig
-from fluency.generation.api_keys import is_embedded
 
 
 class Pace:
@@ -82,9 +80,3 @@ class Pace:
         with self._change:
             self._change.wait_for(lambda: self._stopped, seconds)
             self.raise_if_stopped()
-
-
-def starts_per_minute(model: ModelConfig) -> int | None:
-    """How many calls of a model may start in a minute; None: any number, as the run serves it."""
-    is_limited = "requests_per_minute" in model.model_fields_set or not is_embedded(model)
-    return model.requests_per_minute if is_limited else None

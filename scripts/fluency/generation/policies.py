@@ -14,7 +14,6 @@ from fluency.core.study import ModelConfig, Price
 from fluency.generation.api_keys import (
     LOOPBACK,
     VARIABLE,
-    is_embedded,
     open_secrets,
     variables_of,
 )
@@ -81,7 +80,7 @@ def resolve(model: ModelConfig) -> Policy:
     UserError if neither table nor config gives what is needed, or if the entry cannot be sent,
     holds a key, or would make the record untrue.
     """
-    embedded = is_embedded(model)
+    embedded = model.is_embedded
     entry = TABLE["embedded"] if embedded else TABLE["models"].get(model.id, {})
     own = {name: value for name in OVERLAID if (value := getattr(model, name)) is not None}
     said = entry | own

@@ -17,7 +17,7 @@ from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
 from fluency.execution.archives import NONE, source_of
 from fluency.execution.execute import ends_conversation
-from fluency.generation.api_keys import is_embedded, keys_of, variables_of
+from fluency.generation.api_keys import keys_of, variables_of
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate, Share, estimate_cost
 from fluency.generation.local_model.weights import find_weights
 from fluency.generation.policies import resolve
@@ -31,7 +31,7 @@ def check_models(loaded: LoadedStudy) -> None:
     try:
         for model in loaded.study.models:
             resolve(model)
-            if is_embedded(model):
+            if model.is_embedded:
                 find_weights(model.id)
             else:
                 where = f"models: {model.alias}: base_url"

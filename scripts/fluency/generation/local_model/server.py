@@ -19,7 +19,6 @@ import psutil
 
 from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig
-from fluency.generation.api_keys import is_embedded
 from fluency.generation.local_model.weights import ensure_weights
 
 START_S = 180.0
@@ -87,7 +86,7 @@ def address_of(model: ModelConfig) -> str | None:
 
     It starts the server of an embedded model; safe for threads. UserError if that fails.
     """
-    if model.base_url or not is_embedded(model):
+    if model.base_url or not model.is_embedded:
         return model.base_url
     with _starting:
         if model.id not in _servers:
