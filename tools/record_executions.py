@@ -18,7 +18,7 @@ from fluency.cli import exit_code_of
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.core.records import Extraction, Result, Stream
-from fluency.core.shells import SHELLS, other_dialect
+from fluency.core.shells import SHELLS
 from fluency.core.study import PILOT, read_study
 from fluency.core.task_world import expected_in, world_for
 from fluency.core.tasks import Task, load_tasks, task_sets
@@ -44,7 +44,7 @@ def probes_of(task: Task, shells: Sequence[str]) -> Iterator[Probe]:
             "wrong": task.wrong.get(shell, []),
         }
         if task.id in PILOT_IDS:
-            alien = task.references.get(other_dialect(SHELLS[shell]).name, [])
+            alien = task.references.get(SHELLS[shell].other_dialect.name, [])
             commands["other-dialect"] = alien[:1]
         for kind, found in commands.items():
             for command in found:

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from fluency.common.errors import StopRun
-from fluency.generation.budget import Budget, upper_bound_usd
+from fluency.generation.budget import Budget
 from fluency.generation.failure import Failure, RetryPolicy, retry_after, retry_policy_for, wait_s
 from fluency.generation.pace import Pace
 from fluency.generation.policies import resolve
@@ -225,7 +225,7 @@ def test_the_stop_holds_against_an_endpoint_whose_every_reply_is_broken(endpoint
 def test_a_usage_that_cannot_be_is_counted_at_the_most_it_may_be(usage, endpoint, generator):
     endpoint.script(Reply(body=message(usage=usage)))
     record = ask(generator)
-    most = upper_bound_usd(resolve(generator.study.models[0]), prompt_of(record.cell))
+    most = resolve(generator.study.models[0]).upper_bound_usd(prompt_of(record.cell))
     assert (record.cost_usd, generator.budget.spent_usd) == (None, most)
 
 

@@ -11,7 +11,6 @@ import pytest
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
 from fluency.core.study import KEY_OF
-from fluency.generation.budget import upper_bound_usd
 from fluency.generation.failure import Failure, RetryPolicy
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS
@@ -45,7 +44,7 @@ def on(endpoint, store):
 
 
 def most_usd(study, cell):
-    return upper_bound_usd(resolve(study.models[0]), studies.prompt_of(cell))
+    return resolve(study.models[0]).upper_bound_usd(studies.prompt_of(cell))
 
 
 def test_every_wire_is_in_the_suite():
@@ -280,7 +279,7 @@ def test_request_carries_what_was_said_after_the_prompt(wire, interface, endpoin
     sent = [seen.body["messages"] for seen in endpoint.requests]
     assert sent == [[user], [user, *request.follow_up]]
     assert [store.get(answer.request_key).request for answer in answers] == [first, request]
-    assert most_usd(study, cell) < upper_bound_usd(resolve(study.models[0]), request.text)
+    assert most_usd(study, cell) < resolve(study.models[0]).upper_bound_usd(request.text)
 
 
 TWICE = json.dumps(json.dumps({"command": "ls"}))

@@ -277,6 +277,11 @@ class Shell(FrozenModel):
         of = ("title", "grammar", "missing_command", "syntax_error", "conditions")
         return {key: self.facts[key] for key in of}
 
+    @property
+    def other_dialect(self) -> Shell:
+        """The first of another grammar, which an answer in the wrong language was written for."""
+        return next(other for other in SHELLS.values() if other.grammar != self.grammar)
+
     def print_command(self, lines: Sequence[str]) -> str:
         """The command that prints lines."""
         quote, between = QUOTING[self.quoting]
@@ -349,11 +354,6 @@ SHELLS = _Shells()
 """All shells; a study's first is the baseline of its gaps."""
 DESIGN_SHELLS: tuple[str, str] = ("bash", "pwsh")
 """The shells of the study as designed: every task has references in both."""
-
-
-def other_dialect(shell: Shell) -> Shell:
-    """The first shell of another grammar, which an answer in the wrong language was written for."""
-    return next(other for other in SHELLS.values() if other.grammar != shell.grammar)
 
 
 ShellName = Annotated[str, one_of(SHELLS, "shell", f"; a private one needs {VARIABLE}=its folder")]

@@ -13,7 +13,6 @@ from fluency.core.records import Answer, Request
 from fluency.core.study import Cell, ModelConfig, Study, total_usd
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
-from fluency.generation.budget import counted_usd, upper_bound_usd
 from fluency.generation.conversation import request_after
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.request import request_key, requests_of, same_history
@@ -126,7 +125,7 @@ def _model_estimate(
                 calls=len(prompts),
                 again=again[turn],
                 input_tokens=likely,
-                most_usd=total_usd(upper_bound_usd(policy, prompt, most) for prompt in prompts),
+                most_usd=total_usd(policy.upper_bound_usd(prompt, most) for prompt in prompts),
                 expected_usd=policy.cost(likely, output * len(prompts)),
             )
         )
@@ -144,7 +143,7 @@ def _model_estimate(
         most_usd=total_usd(share.most_usd for share in shares),
         expected_usd=policy.cost(likely_input, output * calls),
         minutes=max(calls * latency / at_once / 60, calls / rate),
-        spent_usd=total_usd(counted_usd(policy, answer) for answer in answers),
+        spent_usd=total_usd(map(policy.counted_usd, answers)),
         turns=tuple(shares),
     )
 

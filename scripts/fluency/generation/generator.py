@@ -17,7 +17,7 @@ from fluency.core.records import Answer, Generation, Request
 from fluency.core.reply_marks import thinking_end
 from fluency.core.study import Cell, ModelConfig, Study
 from fluency.generation.api_keys import keys_of
-from fluency.generation.budget import Budget, cost_of, counted_usd, upper_bound_usd
+from fluency.generation.budget import Budget
 from fluency.generation.failure import (
     THINKING_HINT,
     Failure,
@@ -173,7 +173,7 @@ class Generator:
             try:
                 with (
                     asked.pace.slot(self.study.priority(cell)),
-                    self.budget.call(upper_bound_usd(asked.policy, request.text)),
+                    self.budget.call(asked.policy.upper_bound_usd(request.text)),
                 ):
                     asked.pace.raise_if_stopped()  # while it waited
                     seconds = min(retry.attempt_s, max(1.0, deadline - time.monotonic()))
@@ -189,7 +189,7 @@ class Generator:
                         request_id=reply.request_id,
                     )
                     self._refuse_repeated(asked, answer, reply.body)
-                    self.budget.add(counted_usd(asked.policy, answer))
+                    self.budget.add(asked.policy.counted_usd(answer))
                     answer = self.store.put(answer)
             except Failure as failure:
                 wait = wait_s(retry, failure, attempt)
@@ -296,7 +296,7 @@ def generation_of(cell: Cell, policy: Policy, answer: Answer, task_sha256: str) 
         cell=cell,
         answer=answer,
         temperature_requested=policy.temperature_requested,
-        cost_usd=cost_of(policy, answer),
+        cost_usd=policy.cost_of(answer),
         price=policy.price,
         task_sha256=task_sha256,
         provenance={"fluency": fluency.__version__, "policy": policy.source},

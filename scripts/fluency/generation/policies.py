@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from fluency.common.data_file import data_file
 from fluency.common.errors import UserError
 from fluency.common.files import JsonObject
+from fluency.core.records import Answer
 from fluency.core.study import ModelConfig, Price
 from fluency.generation.api_keys import (
     LOOPBACK,
@@ -23,6 +24,8 @@ Temperature = float | Literal["provider-default"]
 TABLE: JsonObject = data_file(__file__)
 OVERLAID = ("temperature", "max_tokens", "price", "thinking", "effort")
 """What the config may say instead of the table; the first three are needed."""
+CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""Counts of the Messages API: tokens of the prompt that the service's cache took or gave."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,38 @@ class Policy:
             return None
         sent = input_tokens * price.input_usd_per_mtok
         return (sent + output_tokens * price.output_usd_per_mtok) / 1_000_000
+
+    def cost_of(self, answer: Answer) -> float | None:
+        """An answer's cost in dollars: as the service states it, else by the tokens it counted.
+
+        OpenRouter states it, unless a user's own key for a provider pays. None without a price,
+        without a count (0 means missing: every request and every text has tokens), and where a
+        cache was used, whose tokens have other prices.
+        """
+        usage, stated = answer.usage, dict_or_empty(answer.raw.get("usage"))
+        cost = stated.get("cost")
+        if isinstance(cost, int | float) and cost > 0 and stated.get("is_byok") is not True:
+            return cost
+        if self.price and self.price.is_free:
+            return 0.0
+        if usage.output_tokens is None or (answer.text and not usage.output_tokens):
+            return None
+        if not usage.input_tokens or any(map(stated.get, CACHED)):
+            return None
+        return self.cost(usage.input_tokens, usage.output_tokens)
+
+    def counted_usd(self, answer: Answer) -> float:
+        """What an answer counts for the budget in dollars: its cost, else the most it can cost."""
+        cost = self.cost_of(answer)
+        return self.upper_bound_usd(answer.request.text) if cost is None else cost
+
+    def upper_bound_usd(self, text: str, more: int = 0) -> float:
+        """The most a call can cost in dollars, with max_tokens out; 0 where no price is known.
+
+        more: tokens that it reads besides the text.
+        """
+        # No tokenizer in use has less than two bytes a token.
+        return self.cost(len(text.encode()) // 2 + 32 + more, self.max_tokens) or 0.0
 
     def describe(self) -> str:
         """Temperature, thinking, effort and limit in words."""

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from fluency.core.dialects.tree import Call, Parsed
 from fluency.core.grammar import BASH, POWERSHELL, parse
 from fluency.core.records import Composition, MadeOf, Result
-from fluency.core.shells import EVERYWHERE, Grammar, Shell, other_dialect
+from fluency.core.shells import EVERYWHERE, Grammar, Shell
 from fluency.scoring import checks
 
 
@@ -170,7 +170,7 @@ def is_other_dialect(command: str, shell: Shell, broken: bool, missing: list[str
 
     Its grammar says so, or names or marks of that dialect alone.
     """
-    theirs = parse(other_dialect(shell).grammar, command)
+    theirs = parse(shell.other_dialect.grammar, command)
     names = [call.name for call in theirs.calls]
     cmdlet = any(is_cmdlet(name, aliases=False) and "-" in name for name in names)
     if shell.grammar == BASH:

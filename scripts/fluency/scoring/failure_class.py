@@ -38,7 +38,7 @@ from typing import NamedTuple
 from fluency.core.dialects.tree import Call
 from fluency.core.grammar import parse
 from fluency.core.records import THINKING, Extraction, FailureClass, Outcome, Result, side_effects
-from fluency.core.shells import Shell, other_dialect
+from fluency.core.shells import Shell
 from fluency.scoring import commands
 from fluency.scoring.checks import quoted
 from fluency.scoring.judgement import Judgement
@@ -132,7 +132,7 @@ def _unreadable(
     listed = ", ".join(map(quoted, names[:3])) or "a command (exit code 127)"
     problem = f"{shell.title} " + ("cannot parse it" if broken else f"does not find {listed}")
     if grammar and commands.is_other_dialect(command, shell, bool(broken), names):
-        written_for = f"It is written for {other_dialect(shell).title}"
+        written_for = f"It is written for {shell.other_dialect.title}"
         return Classification("other-dialect", f"{written_for}, and {problem}.")
     if broken:
         return Classification("does-not-parse", f"{problem}{first_message(broken[0].result)}.")

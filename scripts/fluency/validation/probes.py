@@ -17,7 +17,7 @@ from fluency.common.files import write_atomic
 from fluency.common.terminal import log_line
 from fluency.core.grammar import condition_applies, parse
 from fluency.core.records import Result
-from fluency.core.shells import AS_DESIGNED, EVERYWHERE, SHELLS, ConditionName, other_dialect
+from fluency.core.shells import AS_DESIGNED, EVERYWHERE, SHELLS, ConditionName
 from fluency.core.study import Limits
 from fluency.core.task_world import expected_in, planned
 from fluency.core.tasks import Task
@@ -249,7 +249,7 @@ def must_fail_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) ->
     for shell, seed in itertools.product(filter(task.references.get, shells), seeds):
         for command in task.wrong.get(shell, ()):
             yield Probe(task.id, shell, "wrong", command, seed)
-        other = other_dialect(SHELLS[shell])
+        other = SHELLS[shell].other_dialect
         for command in task.references[other.name]:
             if {call.name for call in parse(other.grammar, command).calls} <= EVERYWHERE:
                 continue  # it is a command of both

@@ -10,7 +10,7 @@ from tabulate import tabulate  # type: ignore[import-untyped]  # it has no types
 
 from fluency.common.paths import CACHE
 from fluency.common.words import plural
-from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition, other_dialect
+from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition
 from fluency.core.study import MIN_DEADLINE_S, TIMES_THE_SLOWEST, Limits, min_deadline_s, read_study
 from fluency.core.task_world import check_world_pair
 from fluency.core.tasks import ALL, load_tasks
@@ -135,7 +135,7 @@ def _condition_cell(
     """
     if not found:
         return "-"
-    here, other = SHELLS[shell], other_dialect(SHELLS[shell])
+    here, other = SHELLS[shell], SHELLS[shell].other_dialect
     own = [f for f in found if f.probe.kind == "reference"]
     problems += _failures(own, f"a reference fails {condition.title} in world")
     foreign = [f for f in found if f.probe.kind == "other-dialect"]

@@ -13,7 +13,6 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import Answer, Request, Shown, Stream
 from fluency.core.study import Cell
 from fluency.execution.execute import extraction_of
-from fluency.generation.budget import upper_bound_usd
 from fluency.generation.conversation import request_after
 from fluency.generation.generator import Generator
 from fluency.generation.policies import resolve
@@ -43,7 +42,7 @@ def ask_one(loaded: LoadedStudy, model: str) -> int:
     request = request_for(study, cell, build_prompt(task.prompt, cell.shell))
     _show("Request", {**request.model_dump(mode="json", exclude_none=True), "prompt": "below"})
     _show("Prompt", request.prompt)
-    price = f"{policy.describe_price()}; at most ${upper_bound_usd(policy, request.prompt):.4f}"
+    price = f"{policy.describe_price()}; at most ${policy.upper_bound_usd(request.prompt):.4f}"
     _show("Price", price)
     with (
         TemporaryDirectory() as folder,
