@@ -24,8 +24,8 @@ def import_closure(modules: Iterable[str], without: Collection[str]) -> tuple[se
         modules: their dotted names.
         without: modules and libraries that are left out, with what only they import.
     """
-    files: set[Path] = set()
-    libraries: set[str] = set()
+    files = set[Path]()
+    libraries = set[str]()
     seen, ahead = set(without), list(modules)
     while ahead:
         module = ahead.pop()

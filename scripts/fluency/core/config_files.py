@@ -29,7 +29,7 @@ class _Loader(yaml.CSafeLoader):
     yaml_implicit_resolvers: ClassVar[JsonObject] = {}  # type: ignore[misc]  # of the class
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
+        seen = set[str]()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:

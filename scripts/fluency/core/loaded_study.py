@@ -9,10 +9,10 @@ from typing import Any
 from fluency.common.paths import CONFIG, RESULTS
 from fluency.core.provenance import Provenance
 from fluency.core.records import read_control
-from fluency.core.study import Cell, Study, read_study
+from fluency.core.study import Cell, read_study
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, fixed_products, image_path, load_records, record_path
-from fluency.core.tasks import Task, load_tasks
+from fluency.core.tasks import load_tasks
 
 _FOLDER = Path(RESULTS.name)
 """Where the rules name records."""
@@ -26,8 +26,8 @@ class LoadedStudy:
 
     def __init__(self, config: dict[str, Any] | None, files: Sequence[str | Path] = ()) -> None:
         self.files = [CONFIG, *map(Path, files)]
-        self.study: Study = read_study(*files, merged=config)
-        self.tasks: list[Task] = load_tasks(self.study.tasks)
+        self.study = read_study(*files, merged=config)
+        self.tasks = load_tasks(self.study.tasks)
         self.task_of = {task.id: task for task in self.tasks}
         self.cells = list(self.study.cells(list(self.task_of)))
         self.records = partial(load_records, RESULTS)

@@ -27,20 +27,13 @@ from pydantic import (
     model_validator,
 )
 
+from fluency.common.data_file import data_file
 from fluency.common.errors import UserError, did_you_mean
 from fluency.common.paths import ENTRIES
 from fluency.core.config_files import banks, config_error, read_yaml
 from fluency.core.schema import Digest, FrozenModel
 
-# fmt: off
-WINDOWS_ALIASES: Mapping[str, str] = {
-    "ac": "Add-Content", "cat": "Get-Content", "clear": "Clear-Host", "compare": "Compare-Object",
-    "cp": "Copy-Item", "cpp": "Copy-ItemProperty", "diff": "Compare-Object", "kill": "Stop-Process",
-    "ls": "Get-ChildItem", "man": "help", "mount": "New-PSDrive", "mv": "Move-Item",
-    "ps": "Get-Process", "rm": "Remove-Item", "rmdir": "Remove-Item", "sleep": "Start-Sleep",
-    "sort": "Sort-Object", "start": "Start-Process", "tee": "Tee-Object", "write": "Write-Output",
-}
-# fmt: on
+WINDOWS_ALIASES: Mapping[str, str] = data_file(__file__)
 """The aliases that PowerShell 7 has on Windows alone, of the commands that it has on Linux too."""
 
 

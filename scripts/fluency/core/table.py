@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, create_model
 
@@ -181,8 +181,10 @@ def image_path(results: Path, shell: str) -> Path:
 def load_records(results: Path, cell: Cell) -> CellRecords:
     """The records of one cell; a damaged one is a UserError, an absent one None."""
     paths = {kind: record_path(results, stage, cell) for stage, kind in RECORD_TYPES.items()}
-    found = (read_record(kind, path) if path.exists() else None for kind, path in paths.items())
-    return CellRecords(*cast(Any, found))
+    found: Any = (
+        read_record(kind, path) if path.exists() else None for kind, path in paths.items()
+    )
+    return CellRecords(*found)
 
 
 def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:

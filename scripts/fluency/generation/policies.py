@@ -131,7 +131,7 @@ def resolve(model: ModelConfig) -> Policy:
             paste=(f"{name}: {TABLE['unknown'][name]}" for name in missing),
         )
     _check(model)
-    temperature: Temperature = said["temperature"]
+    temperature = said["temperature"]
     sent = None if temperature == "provider-default" else temperature
     warned = [*_check_rules(model, said | {"temperature": sent})]
     url = urlsplit(model.base_url or "")

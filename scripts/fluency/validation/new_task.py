@@ -50,7 +50,7 @@ _OUTPUT = {"structure": {"line": f"{MISSING} a regular expression of a line"}, "
 
 def main(candidate: Path | None, name: str, snapshot: bool) -> None:
     """Begin the task unless its folder exists, and print what it lacks, or its answers."""
-    mined: dict[str, Any] = read_yaml(candidate) if candidate else {}
+    mined = read_yaml(candidate) if candidate else {}
     name = name or (candidate.stem.partition("-")[2] if candidate else "")
     if not name or (candidate and "question" not in mined):
         hint = "FROM= takes a file of `make mine`, such as candidates/01-list-files.yaml"

@@ -108,7 +108,7 @@ class ProgressReporter:
         )
         self._stages: dict[str, TaskID] = {}
         self._jobs: dict[int, str] = {}
-        self._failures: Counter[str] = Counter()
+        self._failures = Counter[str]()
         self._failed_jobs = 0
         self._ending = False
         self._last_line = self._clock()

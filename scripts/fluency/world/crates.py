@@ -59,7 +59,7 @@ def _versions(b: Builder, rng: Rng, crates: list[Crate]) -> None:
     """
     count = rng.pick((5, 7, 9) if b.odd else (6, 8, 10))
     literal = rng.sample(crates, count)
-    texts: set[str] = set()
+    texts = set[str]()
     while len(texts) < count:
         texts.add(f"{rng.between(0, 2)}.{rng.between(1, 12)}.{rng.between(1, 19)}")
     for crate, text in zip(literal, rng.shuffled(sorted(texts)), strict=True):

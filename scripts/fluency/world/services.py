@@ -76,7 +76,7 @@ def add_processes(b: Builder) -> None:
         HelperSpec(f"worker-{n}", "vox-worker", ("--queue", queues[n]), "sched")
         for n in range(1, workers)
     ]
-    tops: list[list[HelperSpec]] = [
+    tops = [
         [HelperSpec("gc", "vox-worker-gc", ("--queue", "shadow"))],
         [HelperSpec("watchd", "vox-watchd", ("--watch", "vox-worker"), virt_mb=3000)],
         [HelperSpec("worker-0", "vox-worker", ("--queue", queues[0]))],

@@ -46,7 +46,7 @@ def add_sources(b: Builder, crates: list[Crate]) -> None:
 
 def _plan_sizes(b: Builder, rng: Rng, crates: list[Crate]) -> dict[str, int]:
     """The size of every .rs file under crates/, all different; the largest is odd in odd worlds."""
-    used: set[int] = {10_240, 10_241}
+    used = {10_240, 10_241}
 
     def size(low: int, high: int) -> int:
         drawn = rng.between(low, high)
