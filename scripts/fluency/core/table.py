@@ -11,7 +11,7 @@ from pydantic import Field, create_model
 
 from fluency.common.clock import parse_time, utc_text
 from fluency.common.errors import REBUILD_HINT, UserError
-from fluency.common.files import write_atomic
+from fluency.common.files import JsonObject, write_atomic
 from fluency.common.words import escape_controls
 from fluency.core.records import (
     CONTROL_FILE,
@@ -71,7 +71,7 @@ class _Passed(FrozenModel):
     """As `passed`, with the command also taken out of prose and fences."""
 
 
-_COLUMNS: dict[str, Any] = {
+_COLUMNS: JsonObject = {
     each.column: (Flag, Field(None, description=f"As `passed`, {each.title}; empty: not run so."))
     for each in EXTRA_CONDITIONS
 }
@@ -190,7 +190,7 @@ def load_records(results: Path, cell: Cell) -> CellRecords:
 def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     """A cell's row, control characters escaped, so that a terminal does not obey them."""
     generation, execution, score = records
-    values: dict[str, Any] = vars(cell) | {"category": task.category}
+    values: JsonObject = vars(cell) | {"category": task.category}
     if generation:
         values |= _asked(generation)
     if execution:
@@ -204,7 +204,7 @@ def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     return Row(**values | shown)
 
 
-def _scored(score: Score, execution: Execution | None, task: Task) -> dict[str, Any]:
+def _scored(score: Score, execution: Execution | None, task: Task) -> JsonObject:
     why = score.not_measured or (execution and execution.unmeasured)
     headline, runs = headline_runs(score.worlds), headline_runs(execution.runs if execution else [])
     quiet = (
@@ -244,7 +244,7 @@ def _is_quietly_wrong(result: Result, judged: WorldScore, *, prints: bool) -> bo
     return judged.exit_ok and not judged.passed and showed and not result.stderr.bytes
 
 
-def _asked(generation: Generation) -> dict[str, Any]:
+def _asked(generation: Generation) -> JsonObject:
     answer = generation.answer
     if generation.ended:
         return {"ended": generation.ended, "outcome": answer.outcome}
@@ -262,9 +262,9 @@ def _asked(generation: Generation) -> dict[str, Any]:
     }
 
 
-def _ran(execution: Execution) -> dict[str, Any]:
+def _ran(execution: Execution) -> JsonObject:
     results = [run.result for run in headline_runs(execution.runs)]
-    facts: dict[str, Any] = {"command": execution.extraction.strict, "attempts": execution.attempts}
+    facts: JsonObject = {"command": execution.extraction.strict, "attempts": execution.attempts}
     if not results:
         return facts
 

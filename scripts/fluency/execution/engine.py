@@ -21,6 +21,7 @@ from docker.utils import kwargs_from_env
 from docker.utils.config import find_config_file
 
 from fluency.common.errors import SandboxError
+from fluency.common.files import JsonObject
 from fluency.common.paths import CACHE
 from fluency.common.terminal import log_line
 
@@ -37,8 +38,8 @@ class Engine:
     """An engine that answered, how to reach it, and what it says of itself."""
 
     url: str
-    options: dict[str, Any] = field(repr=False)
-    facts: dict[str, Any]
+    options: JsonObject = field(repr=False)
+    facts: JsonObject
     _local: threading.local = field(default_factory=threading.local, repr=False, compare=False)
 
     def client(self, timeout: int = CALL_S) -> docker.APIClient:
@@ -117,7 +118,7 @@ def find_engine() -> Engine | None:
     return None
 
 
-def _facts(version: dict[str, Any], info: dict[str, Any]) -> dict[str, Any]:
+def _facts(version: JsonObject, info: JsonObject) -> JsonObject:
     """What a record says of the engine; nothing in it names the machine or its user."""
     names = " ".join(part.get("Name", "") for part in version.get("Components") or [])
     security = [str(option) for option in info.get("SecurityOptions") or []]

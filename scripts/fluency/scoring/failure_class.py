@@ -77,11 +77,12 @@ class Classification(NamedTuple):
     why: str
 
 
-_NO_COMMAND = {
-    "refusal": Classification("refusal", "The model declined to answer."),
-    "empty": Classification("empty", "The reply holds no command."),
-    "truncated": Classification("truncated", "The reply was cut at the token limit."),
-    "no-call": Classification("no-tool-call", "The reply is no call of the tool with one command."),
+_Failed = tuple[FailureClass, str]
+_NO_COMMAND: dict[str, _Failed] = {
+    "refusal": ("refusal", "The model declined to answer."),
+    "empty": ("empty", "The reply holds no command."),
+    "truncated": ("truncated", "The reply was cut at the token limit."),
+    "no-call": ("no-tool-call", "The reply is no call of the tool with one command."),
 }
 
 
@@ -94,23 +95,18 @@ def classify(
     """
     no_command = outcome == "ok" and extraction.strict is None
     if unusable := _NO_COMMAND.get("empty" if no_command else outcome):
-        return unusable
+        return Classification(*unusable)
     failing = [run for run in runs if not run.passed]
     if not failing:
         return Classification(None, "Right in every world." if len(runs) != 1 else "Right.")
     if THINKING in extraction.notes:
         why = "The model's thinking is in the reply; the server has a setting that takes it out."
         return Classification("thinking-in-answer", why)
-    return (
-        _unreadable(extraction, shell, failing)
-        or _ended_badly(failing)
-        or _wrong_output(failing, len(failing) < len(runs))
-    )
+    found = _unreadable(extraction, shell, failing) or _ended_badly(failing)
+    return Classification(*found or _wrong_output(failing, len(failing) < len(runs)))
 
 
-def _unreadable(
-    extraction: Extraction, shell: Shell, failing: list[HeadlineRun]
-) -> Classification | None:
+def _unreadable(extraction: Extraction, shell: Shell, failing: list[HeadlineRun]) -> _Failed | None:
     command, grammar = extraction.strict or "", shell.grammar
     accepted = parse(grammar, command).parses
     broken = [run for run in failing if commands.is_syntax_error(shell, run.result, accepted)]
@@ -124,36 +120,36 @@ def _unreadable(
         return None
     if extraction.lenient != extraction.strict:
         loose = f"More than the command was in the reply: {', '.join(extraction.notes)}."
-        return Classification("format", loose)
+        return "format", loose
     if _SENTENCE.search(command[:2_000]):
-        return Classification("format", f"The reply is prose: {quoted(command)}.")
+        return "format", f"The reply is prose: {quoted(command)}."
     if not (broken or absent):
         return None
     listed = ", ".join(map(quoted, names[:3])) or "a command (exit code 127)"
     problem = f"{shell.title} " + ("cannot parse it" if broken else f"does not find {listed}")
     if grammar and commands.is_other_dialect(command, shell, bool(broken), names):
         written_for = f"It is written for {shell.other_dialect.title}"
-        return Classification("other-dialect", f"{written_for}, and {problem}.")
+        return "other-dialect", f"{written_for}, and {problem}."
     if broken:
-        return Classification("does-not-parse", f"{problem}{first_message(broken[0].result)}.")
+        return "does-not-parse", f"{problem}{first_message(broken[0].result)}."
     if grammar and not names:  # a silent 127 is about the program that was called last
         calls = parse(grammar, command).calls or [Call("", ())]
         *_, last = commands.calls_of(calls[-1], grammar)
         names = [last.name]
     there = all(commands.is_known_command(name, grammar) for name in names)
-    return Classification("missing-program" if there else "invented-command", f"{problem}.")
+    return "missing-program" if there else "invented-command", f"{problem}."
 
 
-def _ended_badly(failing: list[HeadlineRun]) -> Classification | None:
+def _ended_badly(failing: list[HeadlineRun]) -> _Failed | None:
     for run in failing:
         if run.result.timed_out:
-            return Classification("timeout", _in_world(run))
+            return "timeout", _in_world(run)
     for run in failing:
         if limit := _limit(run.result):
-            return Classification("resource-limit", f"World {run.seed}: {limit}.")
+            return "resource-limit", f"World {run.seed}: {limit}."
     for run in failing:
         if not run.judgement.exit_ok:
-            return Classification("non-zero-exit", _in_world(run, first_message(run.result)))
+            return "non-zero-exit", _in_world(run, first_message(run.result))
     return None
 
 
@@ -172,28 +168,28 @@ def _limit(result: Result) -> str | None:
     return f"it met a limit ({found[0]})" if found else None
 
 
-def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classification:
+def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> _Failed:
     first = failing[0]
     for run in failing:
         if run.judgement.passed:
             why = f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
-            return Classification("side-effects", why)
+            return "side-effects", why
     if some_passed:
         why = f"Right in another world, but in {_lower(_in_world(first))}"
-        return Classification("one-world-only", why)
+        return "one-world-only", why
     if all(run.judgement.table_noise for run in failing):
-        return Classification("table-noise", _in_world(first))
+        return "table-noise", _in_world(first)
     if all(run.judgement.empty for run in failing):
-        return Classification("no-output", _in_world(first))
+        return "no-output", _in_world(first)
     for run in failing:
         if not run.judgement.structure_ok:
-            return Classification("wrong-structure", _in_world(run))
+            return "wrong-structure", _in_world(run)
     for run in failing:
         if run.result.leftover or not run.result.helpers_intact:
             effects = ", ".join(side_effects(run.result))
             why = f"World {run.seed}: {effects}; {_lower(run.judgement.why)}"
-            return Classification("side-effects", why)
-    return Classification("silent-wrong", _in_world(first))
+            return "side-effects", why
+    return "silent-wrong", _in_world(first)
 
 
 def _in_world(run: HeadlineRun, more: str = "") -> str:

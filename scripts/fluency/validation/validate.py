@@ -71,14 +71,13 @@ def add_row(
     lost = [f for f in findings if not f.result]
     findings = [f for f in findings if f.result]
     designed = [f for f in findings if f.probe.condition == AS_DESIGNED.name]
-    problems: list[str] = []
 
     def of(kind: str) -> list[ProbeResult]:
         return [f for f in designed if f.probe.kind == kind]
 
     references = of("reference")
     first = [f for f in references if f.probe.repeat == 1]
-    problems += _failures(first, "a reference fails in world")
+    problems = _failures(first, "a reference fails in world")
     flaky = _flaky(references)
     problems += [f"a reference is judged differently when repeated: {one}" for one in flaky]
     cells = [_share(first)]
@@ -201,8 +200,12 @@ def validate(
         often = REPEATS if task.needs else FILE_REPEATS
         probes += () if only_wrong else every_world_probes(task, there, seeds, often)
     findings = prober.all(probes, go_on=True)
-    must_fail = [probe for task in tasks for probe in must_fail_probes(task, there, seeds)]
-    must_fail = [probe for probe in must_fail if probe.kind == "wrong" or not only_wrong]
+    must_fail = [
+        probe
+        for task in tasks
+        for probe in must_fail_probes(task, there, seeds)
+        if probe.kind == "wrong" or not only_wrong
+    ]
     for parity in (1, 0):
         found = prober.all([p for p in must_fail if p.seed % 2 == parity], go_on=True)
         findings += found

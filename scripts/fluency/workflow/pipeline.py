@@ -19,7 +19,7 @@ from typing import Any
 from fluency.common.canonical import canonical_sha256
 from fluency.common.clock import utc_now
 from fluency.common.errors import ResultLost, RunEnded, UserError
-from fluency.common.files import pretty_json, write_atomic
+from fluency.common.files import JsonObject, pretty_json, write_atomic
 from fluency.common.locks import Once
 from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.terminal import log_line
@@ -109,7 +109,7 @@ class Pipeline:
     """One study ready to run."""
 
     def __init__(
-        self, config: dict[str, Any], files: Sequence[str | Path] = (), workflow: Any = None
+        self, config: JsonObject, files: Sequence[str | Path] = (), workflow: Any = None
     ) -> None:
         self.workflow = workflow
         self.loaded = LoadedStudy(config, files)
@@ -275,7 +275,7 @@ class Pipeline:
 
 
 @exit_on_user_error()
-def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
+def open_pipeline(config: JsonObject, workflow: Any) -> Pipeline:
     """The pipeline of a Snakefile's merged config."""
     snakemake_internals.check_version()
     snakemake_internals.check_options(workflow)
