@@ -48,7 +48,7 @@ def make_study(models=("model-x",), trials=5, shells=DESIGN_SHELLS, **more) -> S
 def view_of(study: Study, tasks, provenance: Provenance | None = None) -> StudyView:
     """A study as the report sees it, of which there is a table and no record."""
     return StudyView(study, tasks, [], lambda cell: CellRecords(None, None, None),
-                     provenance=provenance or Provenance())  # fmt: skip
+                     provenance=provenance or Provenance(), control=None)  # fmt: skip
 
 
 def make_rows(

@@ -96,7 +96,7 @@ def test_floored_interval_has_the_power_that_is_stated(spread, tasks):
 
 def test_power_states_the_reports_own_number(tmp_path, capsys, monkeypatch):
     study, tasks = make_study(assume=0.9), load_tasks(PILOT)
-    loaded = LoadedStudy(study.model_dump(mode="json"))
+    loaded = LoadedStudy(study.model_dump(mode="json"), [])
     monkeypatch.setattr("fluency.report.power.RESULTS", tmp_path)
 
     def numbers(title):

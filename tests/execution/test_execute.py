@@ -66,7 +66,9 @@ class OneCell:
         self.output = self.made.results / f"executions/{self.cell.path}.json"
         self.output.unlink()
         monkeypatch.setattr("fluency.workflow.pipeline.RESULTS", self.made.results)
-        self.pipeline = Pipeline(self.made.study.model_dump(mode="json", exclude_none=True))
+        self.pipeline = Pipeline(
+            self.made.study.model_dump(mode="json", exclude_none=True), (), None
+        )
         self.pipeline.sandbox = lambda: self.sandbox
 
     def execute(self, *errors: SandboxError) -> Execution:

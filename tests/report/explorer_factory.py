@@ -12,6 +12,7 @@ from typing import get_args
 import pandas as pd
 
 from fluency.common.files import sha256
+from fluency.core.provenance import Provenance
 from fluency.core.records import (
     Answer,
     Composition,
@@ -62,7 +63,7 @@ class Made:
     @property
     def view(self) -> StudyView:
         cells = [*self.study.cells([task.id for task in self.tasks])]
-        return StudyView(self.study, self.tasks, cells, self.load)
+        return StudyView(self.study, self.tasks, cells, self.load, Provenance(), None)
 
 
 def make_task(number) -> Task:

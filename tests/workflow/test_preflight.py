@@ -103,7 +103,7 @@ def test_earlier_answer_without_usage_counts_at_its_most_in_the_next_run(
         first.close()
     for module in (pipeline, preflight):
         monkeypatch.setattr(module, "ANSWERS", store.folder)
-    second = pipeline.Pipeline(loaded.study.model_dump(), [file]).generator()
+    second = pipeline.Pipeline(loaded.study.model_dump(), [file], None).generator()
     assert second.budget.spent_usd == first.budget.spent_usd > 1024 * 25 / 1e6
     second.close()
 

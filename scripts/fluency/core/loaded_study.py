@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ class LoadedStudy:
     config: the values as Snakemake merged them; None: they are read from the files.
     """
 
-    def __init__(self, config: dict[str, Any] | None, files: Sequence[str | Path] = ()) -> None:
+    def __init__(self, config: dict[str, Any] | None, files: Sequence[str | Path]) -> None:
         self.files = [CONFIG, *map(Path, files)]
         self.study = read_study(*files, merged=config)
         self.tasks = load_tasks(self.study.tasks)
@@ -52,8 +51,9 @@ class LoadedStudy:
 
     def record_paths(self) -> list[str]:
         """The record of every cell at every stage, as the rules name them."""
-        paths = product([_FOLDER], RECORD_TYPES, self.cells)
-        return [str(record_path(*parts)) for parts in paths]
+        return [
+            str(record_path(_FOLDER, stage, cell)) for stage in RECORD_TYPES for cell in self.cells
+        ]
 
     def products(self) -> list[str]:
         """Every file that the study's rules make but the archive, as the rules name them."""

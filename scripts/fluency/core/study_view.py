@@ -1,7 +1,7 @@
 """A study as report, export and archive read it, from results/ or from an archive."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fluency.core.provenance import Provenance
 from fluency.core.records import Control
@@ -23,8 +23,8 @@ class StudyView:
     tasks: Sequence[Task]
     cells: Sequence[Cell]
     records: Callable[[Cell], CellRecords]
-    provenance: Provenance = field(default_factory=Provenance)
-    control: Control | None = None
+    provenance: Provenance
+    control: Control | None
     heading: str = ""
 
     def row(self, cell: Cell) -> Row:

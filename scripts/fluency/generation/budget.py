@@ -11,7 +11,7 @@ from fluency.generation.failure import Failure, ModelStop
 class Budget:
     """Dollars spent on the study, `before` of them by earlier runs; safe for threads."""
 
-    def __init__(self, stop_usd: float, before: float = 0.0) -> None:
+    def __init__(self, stop_usd: float, before: float) -> None:
         self._stop = stop_usd
         self._change = threading.Condition()
         self.spent_usd = before

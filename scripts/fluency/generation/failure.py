@@ -48,7 +48,7 @@ class Failure(Exception):
     status: int | None = None
 
 
-def unreadable(what: str, body: bytes = b"") -> Failure:
+def unreadable(what: str, body: bytes) -> Failure:
     """The failure of a reply that is not a message, with its start."""
     start = body[:200].decode("ascii", "replace").replace("\n", " ").strip()
     return Failure(f"{what}{f': {start!r}' if start else ''}", billed=True)

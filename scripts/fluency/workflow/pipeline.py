@@ -108,9 +108,7 @@ def exit_on_user_error() -> Iterator[None]:
 class Pipeline:
     """One study ready to run."""
 
-    def __init__(
-        self, config: JsonObject, files: Sequence[str | Path] = (), workflow: Any = None
-    ) -> None:
+    def __init__(self, config: JsonObject, files: Sequence[str | Path], workflow: Any) -> None:
         self.workflow = workflow
         self.loaded = LoadedStudy(config, files)
         self.study, self.tasks = self.loaded.study, self.loaded.tasks

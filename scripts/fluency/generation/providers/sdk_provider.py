@@ -49,7 +49,7 @@ class Reply:
 
     body: bytes
     latency_s: float
-    request_id: str | None = None
+    request_id: str | None
 
 
 class Provider:
