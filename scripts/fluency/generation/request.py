@@ -47,7 +47,11 @@ def request_for(study: Study, cell: Cell, prompt: str) -> Request:
         trial=cell.trial,
         protocol=ANSWER_PROTOCOL,
     )
-    return request.model_copy(update={"seed": seed_of(request)}) if policy.seeded else request
+    if not policy.seeded:
+        return request
+    # In 1 … 2^31 - 1, made from the request: a rerun gets the same text.
+    seed = int(request_key(request)[:8], 16) % (2**31 - 1) + 1
+    return request.model_copy(update={"seed": seed})
 
 
 def requests_of(
@@ -101,8 +105,3 @@ def same_history(one: Request, other: Request) -> bool:
         for request in (one, other)
     )
     return next(before) == next(before)
-
-
-def seed_of(request: Request) -> int:
-    """A sampling seed in 1 … 2^31 - 1 made from the request: a rerun gets the same text."""
-    return int(request_key(request)[:8], 16) % (2**31 - 1) + 1
