@@ -1,6 +1,6 @@
 """Manifests, lockfiles and READMEs of a workspace's crates."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fluency.world.builder import Builder
 from fluency.world.rng import NAMES, Rng
@@ -15,16 +15,16 @@ _NESTED = "crates/vox-arch-check/tests/fixtures/missing-desc"
 
 @dataclass
 class Crate:
-    """The lines drawn for one crate's manifest, by their place in it."""
+    """What is drawn for one crate's manifest, by its place in it."""
 
     name: str
-    version: str = "version.workspace = true"
+    version: str = "version.workspace = true\n"
     wordy: bool = False
-    about: list[str] = field(default_factory=list)
-    features: list[str] = field(default_factory=list)
-    dependencies: list[str] = field(default_factory=list)
-    turso: list[str] = field(default_factory=list)
-    dev: list[str] = field(default_factory=list)
+    about: str = ""
+    features: str = ""
+    dependencies: str = ""
+    turso: str = ""
+    dev: str = ""
 
 
 def add_crates(b: Builder) -> list[Crate]:
@@ -35,7 +35,7 @@ def add_crates(b: Builder) -> list[Crate]:
     for crate in crates:
         for name in sorted(rng.sample(NAMES["plain"].split(), rng.between(2, 5))):
             form = ".workspace = true" if rng.chance(25) else " = { workspace = true }"
-            crate.dependencies.append(name + form)
+            crate.dependencies += f"{name}{form}\n"
     _versions(b, rng.split("versions"), crates)
     _reqwest(b, rng.split("reqwest"), crates)
     _readmes(b, rng.split("readmes"), crates)
@@ -63,13 +63,13 @@ def _versions(b: Builder, rng: Rng, crates: list[Crate]) -> None:
     while len(texts) < count:
         texts.add(f"{rng.between(0, 2)}.{rng.between(1, 12)}.{rng.between(1, 19)}")
     for crate, text in zip(literal, rng.shuffled(sorted(texts)), strict=True):
-        crate.version = f'version = "{text}"'
+        crate.version = f'version = "{text}"\n'
     others = [crate for crate in crates if crate not in literal]
     for crate in (*rng.sample(others, 2), rng.pick(literal)):
-        version = f'version = "0.{rng.between(2, 9)}.0"'
-        crate.turso = ["", "[dependencies.turso]", version, "optional = true"]
+        version = f'version = "0.{rng.between(2, 9)}.0"\n'
+        crate.turso = f"\n[dependencies.turso]\n{version}optional = true\n"
     for crate in (*literal[:2], *others[:2]):
-        crate.about.append('rust-version = "1.90.0"')
+        crate.about += 'rust-version = "1.90.0"\n'
     for crate in (*literal[1:3], others[0]):
         crate.wordy = True
 
@@ -81,15 +81,15 @@ def _reqwest(b: Builder, rng: Rng, crates: list[Crate]) -> None:
     """
     count = rng.pick((5, 7) if b.odd else (6, 8))
     chosen = rng.sample(crates, count + 5)
-    spellings = NAMES["reqwest"].splitlines()
+    spellings = NAMES["reqwest"].splitlines(keepends=True)
     for number, crate in enumerate(chosen[:count]):
         known = number < len(spellings)
-        crate.dependencies.append(spellings[number] if known else rng.pick(spellings))
-    chosen[0].dev.append("reqwest.workspace = true")
-    look_alikes = NAMES["reqwest_look_alikes"].splitlines()
+        crate.dependencies += spellings[number] if known else rng.pick(spellings)
+    chosen[0].dev = "reqwest.workspace = true\n"
+    look_alikes = NAMES["reqwest_look_alikes"].splitlines(keepends=True)
     for crate, line in zip(chosen[count:-1], look_alikes, strict=True):
-        crate.dependencies.append(line)
-    chosen[-1].features += ["", "[features]", 'http = ["dep:reqwest"]']
+        crate.dependencies += line
+    chosen[-1].features = '\n[features]\nhttp = ["dep:reqwest"]\n'
 
 
 def _readmes(b: Builder, rng: Rng, crates: list[Crate]) -> None:
@@ -124,14 +124,15 @@ def _lockfiles(b: Builder, rng: Rng, crates: list[Crate]) -> dict[str, float]:
 
 
 def _manifest(crate: Crate, rng: Rng) -> str:
-    about = [crate.version, f'description = "{rng.pick(NAMES["descriptions"].splitlines())}"']
+    about = f'{crate.version}description = "{rng.pick(NAMES["descriptions"].splitlines())}"\n'
     if crate.wordy:
-        about = [*NAMES["wordy"].splitlines(), crate.version]
-    lines = ["[package]", f'name = "{crate.name}"', *about, "edition.workspace = true"]
-    lines += [*crate.about, "license.workspace = true", *crate.features]
-    lines += ["", "[dependencies]", *crate.dependencies, *crate.turso]
-    lines += ["", "[dev-dependencies]", *crate.dev, "tempfile = { workspace = true }"]
-    return "\n".join(lines) + "\n"
+        about = NAMES["wordy"] + crate.version
+    return (
+        f'[package]\nname = "{crate.name}"\n{about}edition.workspace = true\n{crate.about}'
+        f"license.workspace = true\n{crate.features}"
+        f"\n[dependencies]\n{crate.dependencies}{crate.turso}"
+        f"\n[dev-dependencies]\n{crate.dev}tempfile = {{ workspace = true }}\n"
+    )
 
 
 def _small_lock(*names: str) -> str:

@@ -60,19 +60,16 @@ def add_changelog(b: Builder) -> None:
     # The digits 0 and 9 at places where a pattern's class may leave out the first or the last.
     releases[1] = (f"1.{minors[1]}.0", f"{releases[1][1][:-2]}10")
     releases[-1] = ("0.1.9", f"2019-09-{rng.pick((9, 19, 29)):02d}")
-    lines = ["---", 'title: "Changelog"', "---", "", "# Changelog", ""]
-    lines += ["## [Unreleased]", "", "### Added", "- Next.", ""]
+    text = NAMES["changelog"]
     for number, (version, date) in enumerate(releases):
-        change = f"- {rng.pick(('Faster', 'Smaller', 'Safer'))} queues."
-        lines += [f"## [{version}] - {date}", "", "### Changed", change]
+        change = rng.pick(("Faster", "Smaller", "Safer"))
+        text += f"\n## [{version}] - {date}\n\n### Changed\n- {change} queues.\n"
         if number == 0:
-            lines += ['- Headings such as "## [9.9.9] - 2031-01-01" inside a line are text.']
-        lines += [""]
-    lines += ["### [0.0.1] - 2019-01-01", "", "First sketch.", ""]
-    lines += [
-        f"[{version}]: https://example.invalid/vox/releases/v{version}" for version, _ in releases
-    ]
-    b.file("CHANGELOG.md", "\n".join(lines) + "\n")
+            text += '- Headings such as "## [9.9.9] - 2031-01-01" inside a line are text.\n'
+    text += "\n### [0.0.1] - 2019-01-01\n\nFirst sketch.\n\n"
+    for version, _ in releases:
+        text += f"[{version}]: https://example.invalid/vox/releases/v{version}\n"
+    b.file("CHANGELOG.md", text)
 
 
 def add_session(b: Builder) -> None:

@@ -88,14 +88,13 @@ def add_processes(b: Builder) -> None:
         ],
     ]
 
-    def server(key: str, name: str, rss_mb: int) -> list[HelperSpec]:
-        return [HelperSpec(key, name, ("--serve",), rss_mb=rss_mb)]
-
     heavy = rng.pick(("vox-meshd", "vox-index")) if b.odd else "vox-embedd"
     light = [name for name in ("vox-meshd", "vox-index", "vox-embedd") if name != heavy]
-    tops += [server(name, name, rng.between(4, 28)) for name in light]
+    tops += [[HelperSpec(one, one, ("--serve",), rss_mb=rng.between(4, 28))] for one in light]
     order = rng.shuffled(tops)
-    order.insert(rng.between(1, len(order) - 1), server(heavy, heavy, 90))
-    order.insert(rng.between(0, len(order)), server("cache", "ml-vox-cache", 150))
+    top = HelperSpec(heavy, heavy, ("--serve",), rss_mb=90)
+    order.insert(rng.between(1, len(order) - 1), [top])
+    cache = HelperSpec("cache", "ml-vox-cache", ("--serve",), rss_mb=150)
+    order.insert(rng.between(0, len(order)), [cache])
     for helper in itertools.chain.from_iterable(order):
         b.process(helper)
