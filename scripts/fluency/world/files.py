@@ -83,16 +83,15 @@ def add_session(b: Builder) -> None:
     counts = {tool: rng.between(3, 14) for tool in failing}
     if not b.odd:
         counts[failing[-1]] = 1
-    records: list[dict[str, Any]] = []
-
-    def result(tool: str, code: int) -> None:
-        records.append({"type": "tool_result", "tool": tool, "exit_code": code})
-
-    for tool, count in counts.items():
-        for code in [-9, 1, 2, *(rng.pick((1, 2, 101, 127)) for _ in range(count - 3))][:count]:
-            result(tool, code)
-    for _ in range(rng.between(45, 60)):
-        result(rng.pick(tools), 0)
+    results = [
+        (tool, code)
+        for tool, count in counts.items()
+        for code in [-9, 1, 2, *(rng.pick((1, 2, 101, 127)) for _ in range(count - 3))][:count]
+    ]
+    results += [(rng.pick(tools), 0) for _ in range(rng.between(45, 60))]
+    records: list[dict[str, Any]] = [
+        {"type": "tool_result", "tool": tool, "exit_code": code} for tool, code in results
+    ]
     for _ in range(rng.between(40, 50)):
         kind = rng.pick(("user", "assistant", "tool_call"))
         more = {"tool": rng.pick(tools)} if kind == "tool_call" else {"text": "go on"}

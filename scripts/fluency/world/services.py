@@ -36,11 +36,15 @@ def _crates(b: Builder) -> None:
     downloads = [1000 * rng.between(*span) + rng.below(1000) for span in ranges]
     downloads += [rng.between(900, 990), 2_000_000 - rng.below(1000)]
     yanked = {6, 9, 13, 2} if rng.chance(70) else {6, 9, 13}
-    crates: list[dict[str, Any]] = []
-    for number, (name, count) in enumerate(zip(names, downloads, strict=True)):
-        version = f"{rng.below(2)}.{rng.below(12)}.{rng.below(9)}"
-        crate = {"name": name, "max_version": version, "downloads": count}
-        crates.append(crate | {"yanked": number in yanked})
+    crates: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "max_version": f"{rng.below(2)}.{rng.below(12)}.{rng.below(9)}",
+            "downloads": count,
+            "yanked": number in yanked,
+        }
+        for number, (name, count) in enumerate(zip(names, downloads, strict=True))
+    ]
     served = rng.shuffled(crates)
     document = {"crates": served, "total": len(served)}
     b.route("/api/crates", 200, {"Content-Type": "application/json"}, json.dumps(document).encode())
