@@ -5,7 +5,6 @@ It reads the answer store, sends no request and needs no key.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -38,8 +37,7 @@ class Share(NamedTuple):
     expected_usd: float | None
 
 
-@dataclass(frozen=True)
-class ModelEstimate:
+class ModelEstimate(NamedTuple):
     """One model's share. `expected_usd` is null where no price is known."""
 
     config: ModelConfig
@@ -56,8 +54,7 @@ class ModelEstimate:
     """One for each turn, the most if no conversation ends early."""
 
 
-@dataclass(frozen=True)
-class CostEstimate:
+class CostEstimate(NamedTuple):
     """What a run would ask, model by model, and over all models.
 
     Attributes:

@@ -5,8 +5,7 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fluency.common.canonical import EXACT
 from fluency.common.data_file import data_file
@@ -23,8 +22,7 @@ _TABLE = data_file(__file__)
 ENDS: dict[str, Outcome] = {end: kind for kind, ends in _TABLE["ends"].items() for end in ends}
 
 
-@dataclass(frozen=True)
-class MessageParts:
+class MessageParts(NamedTuple):
     """The parts of an answer that come from the message; `raw` is the message in storable form."""
 
     outcome: Outcome
@@ -80,8 +78,7 @@ def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
     return text_or_none(arguments[ARGUMENT]) if list(arguments) == [ARGUMENT] else None
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(NamedTuple):
     """What a wire finds in a reply.
 
     Attributes:

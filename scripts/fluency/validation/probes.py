@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
@@ -94,8 +94,7 @@ x@1 x
 """Lines of which each task's structure accepts one, and no task has any as its answer."""
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(NamedTuple):
     """One execution. `repeat` counts from 1; only references are executed more than once."""
 
     task: str

@@ -4,12 +4,11 @@ import io
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha1
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from fluency.common.files import JsonObject
 from fluency.world.model import stored
@@ -37,8 +36,7 @@ MOST_PATHS, MOST_BYTES = 10_000, 4 << 20
 """Of all commits, and of one object, that are read: a command may have written them."""
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit; `files` is its whole tree, `time` in seconds UTC, `parents` positions in a list."""
 
     message: str

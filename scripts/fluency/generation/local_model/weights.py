@@ -11,9 +11,8 @@ import subprocess
 import sys
 import time
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fluency.common.data_file import data_file
 from fluency.common.errors import UserError
@@ -33,8 +32,7 @@ PIP = (
 )
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(NamedTuple):
     """A model's file.
 
     Attributes:

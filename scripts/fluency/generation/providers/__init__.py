@@ -22,5 +22,5 @@ def answer_to(request: Request, message: Any, **stated: Any) -> Answer:
     Args:
         stated: the fields that neither request nor message gives.
     """
-    parts = vars(PROVIDERS[request.wire].read(message, request.tool))
+    parts = PROVIDERS[request.wire].read(message, request.tool)._asdict()
     return Answer(request_key=request_key(request), request=request, **parts, **stated)

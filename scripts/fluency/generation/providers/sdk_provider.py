@@ -10,9 +10,8 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import AnyHttpUrl
@@ -43,8 +42,7 @@ ENVIRONMENT_HINT = (
 REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid")
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(NamedTuple):
     """A successful reply, not yet decoded; the latency is from sending to the last byte."""
 
     body: bytes
