@@ -173,8 +173,11 @@ class Pipeline:
 
         sandbox, shell = self.sandbox(), wildcards.shell
         world, limits = build_world(self.study.seeds[0]), self.study.sandbox.limits
-        facts = {"image": sandbox.images[shell].model_dump(), "engine": sandbox.engine}
-        facts["start_up_s"] = startup_times(sandbox, shell, world, limits)
+        facts = {
+            "image": sandbox.images[shell].model_dump(),
+            "engine": sandbox.engine,
+            "start_up_s": startup_times(sandbox, shell, world, limits),
+        }
         write_atomic(Path(output[0]), pretty_json(facts))
 
     @logged

@@ -5,7 +5,7 @@ from typing import Any
 
 from fluency.world.builder import Builder
 from fluency.world.crates import LOCK_HEAD, Crate
-from fluency.world.rng import NAMES, Rng
+from fluency.world.rng import NAMES
 
 
 def add_root(b: Builder, crates: list[Crate]) -> None:
@@ -118,15 +118,9 @@ def add_log(b: Builder) -> None:
         seconds = sorted(rng.sample(range(3600), len(levels)))
         for second, level in zip(seconds, rng.shuffled(levels), strict=True):
             time = f"{hour:02d}:{second // 60:02d}:{second % 60:02d}.{rng.below(1000):03d}"
-            text += f"2026-05-14T{time}Z {level} {_message(rng, level)}\n"
+            said = rng.pick(NAMES["errors" if level == "ERROR" else "calm"].splitlines())
+            text += f"2026-05-14T{time}Z {level} {said}\n"
     b.file("logs/orchestrator.log", text)
-
-
-def _message(rng: Rng, level: str) -> str:
-    if level == "ERROR":
-        return rng.pick(("queue embed stalled", "worker lost: error 104", "write failed, retrying"))
-    calm = ("queue drained", "retry after ERROR response", "last error cleared", "heartbeat ok")
-    return rng.pick((*calm, "state ERROR -> READY", "no errors in window"))
 
 
 def add_corpus(b: Builder) -> None:
@@ -179,10 +173,10 @@ def add_examples(b: Builder) -> None:
 def add_documents(b: Builder) -> None:
     """Documents and contracts that no task asks for."""
     rng = b.rng.split("documents")
-    for name in ("architecture", "glossary", "mesh", "queues", "release", "roadmap"):
+    for name in NAMES["documents"].split():
         notes = "Notes on the workspace.\n" * rng.between(10, 80)
         b.file(f"docs/src/{name}.md", f"# {name.title()}\n\n{notes}")
-    for name in ("corpus", "events", "mesh", "session"):
+    for name in NAMES["contracts"].split():
         schema = {"title": name, "type": "object", "version": rng.between(1, 9)}
         b.file(f"contracts/{name}.schema.json", json.dumps(schema, indent=2) + "\n")
     table = "CREATE TABLE runs (id INTEGER PRIMARY KEY);\n"

@@ -59,7 +59,7 @@ def _plan_sizes(b: Builder, rng: Rng, crates: list[Crate]) -> dict[str, int]:
     names = [crate.name for crate in crates if crate.name != "vox-ml-cli"]
     for crate in names:
         sizes[f"crates/{crate}/src/lib.rs"] = size(1500, 8900)
-        for name in rng.sample(("main", "util", "error", "config", "state"), rng.between(1, 3)):
+        for name in rng.sample(NAMES["sources"].split(), rng.between(1, 3)):
             sizes[f"crates/{crate}/src/{name}.rs"] = size(1200, 8900)
     sizes["crates/vox-db/src/lib.rs"] = size(9100, 9900)
     tables = rng.sample(names, rng.between(3, 5))
