@@ -22,7 +22,6 @@ from fluency.core.records import Request
 from fluency.core.schema import RECORD_SCHEMA
 from fluency.core.task_world import world_for
 from fluency.execution.image_content import SOURCES, content_sha256
-from fluency.generation.request import request_key
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import (
     drop,
@@ -102,7 +101,7 @@ def asked_otherwise(**fields):
         asked = value["answer"]["request"]
         for name, new in fields.items():
             asked[name] = new(asked[name]) if callable(new) else new
-        value["answer"]["request_key"] = request_key(Request.model_validate(asked))
+        value["answer"]["request_key"] = Request.model_validate(asked).key
 
     def change(files):
         record("results/generations/.*", edit)(files)

@@ -10,7 +10,6 @@ from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import load_records
 from fluency.generation.conversation import AGAIN
-from fluency.generation.request import request_key
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import put, record, verify_forged
 
@@ -65,7 +64,7 @@ def edited(name, *changes):
         for keys, new in changes:
             put(*keys, value=new)(value)
         request = Request.model_validate(value["answer"]["request"])
-        value["answer"]["request_key"] = request_key(request)
+        value["answer"]["request_key"] = request.key
 
     return record(name, edit)
 

@@ -22,7 +22,6 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import PILOT
 from fluency.core.table import RECORD_TYPES
 from fluency.core.tasks import task_sets
-from fluency.generation.request import request_key
 from fluency.generation.store import NOT_STORED, AnswerStore, verify
 from fluency.workflow.rerun_keys import RerunKeys
 from tests.generation.endpoint import Endpoint, Reply, Seen, message
@@ -99,7 +98,7 @@ class StudyRun:
         keys, self.store = RerunKeys(loaded), AnswerStore(self.project.root / "answers")
         for cell in loaded.cells:
             request = keys.requests[cell]
-            path = self.store.path(request_key(request))
+            path = self.store.path(request.key)
             self.service.places.setdefault((request.prompt, cell.turn), []).append(path)
         self.socket = folder / "engine"
         self.socket.symlink_to(ENGINE)

@@ -14,7 +14,7 @@ from fluency.core.tasks import load_tasks
 from fluency.generation import conversation
 from fluency.generation.conversation import AGAIN, HEAD, TAIL, message, request_after
 from fluency.generation.generator import ContextFull
-from fluency.generation.request import planned_after, request_key, requests_of, same_history
+from fluency.generation.request import planned_after, requests_of, same_history
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint, Reply, error
 from tests.generation.endpoint import message as reply_of
@@ -134,7 +134,7 @@ def test_next_turn_sends_reply_as_received(wire, interface, tmp_path):
         tool = {"role": "tool", "tool_call_id": "call_1"}
         assert shown == (tool if interface == "tool" else {"role": "user"}) | {"content": said}
     # The key was known before; what was shown is stored, and pinned by the answer's own hash.
-    assert answer.request_key == request_key(planned) == request_key(request)
+    assert answer.request_key == planned.key == request.key
     assert AnswerStore(tmp_path).get(answer.request_key).request.earlier.shown == shown_of(b"x\n")
 
 
@@ -144,7 +144,7 @@ def test_key_of_a_turn_needs_no_record():
     ids = [task.id for task in tasks]
     first, all_turns = (requests_of(study, tasks, world_for) for study in (one, more))
     assert first == {cell: all_turns[cell] for cell in one.cells(ids)}
-    keys = [request_key(request) for request in all_turns.values()]
+    keys = [request.key for request in all_turns.values()]
     assert len({*keys}) == len(keys) == 3 * len(first)
     cells = [*more.cells(ids)]
     lowest = min(more.priority(cell) for cell in cells if cell.turn == 1)

@@ -15,7 +15,7 @@ from fluency.core.tasks import load_tasks
 from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.policies import TABLE, resolve
 from fluency.generation.providers import PROVIDERS
-from fluency.generation.request import PREAMBLE, build_prompt, request_for, request_key
+from fluency.generation.request import PREAMBLE, build_prompt, request_for
 from fluency.generation.store import AnswerStore
 from fluency.report.templates import REPAIRED_SHARE
 from fluency.workflow.preflight import missing_keys
@@ -137,8 +137,8 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
         "temperature": 0.7,
         "stream": False,
     }
-    keys = {request_key(request), request_key(request_for(base, cell, "prompt "))}
-    keys.add(request_key(request_for(base, replace(cell, trial=2), "prompt")))
+    keys = {request.key, request_for(base, cell, "prompt ").key}
+    keys.add(request_for(base, replace(cell, trial=2), "prompt").key)
     changes = [{"id": "claude-haiku-4-5"}, {"temperature": 0.6}, {"max_tokens": 5}]
     changes += [{"effort": "low"}, {"thinking": {"type": "disabled"}}]
     changes += [{"extra_body": {"top_k": 5}}, {"extra_headers": {"x": "y"}}]
@@ -146,14 +146,14 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     changes += [{"wire": wire} | place for wire in ("chat", "bedrock", "vertex")]
     for entry in changes:
         other = study_of({"alias": "m", "id": "claude-sonnet-4-6"} | entry)
-        keys.add(request_key(request_for(other, cell, "prompt")))
+        keys.add(request_for(other, cell, "prompt").key)
     assert len(keys) == 13
     # Nothing but the request counts: not the alias, the address, the price or the rate.
     entry = {"alias": "n", "id": "claude-sonnet-4-6", "base_url": "http://x", "price": PRICE}
     renamed = request_for(study_of(entry), replace(cell, model="n"), "prompt")
     # The canonical form is frozen: with another hash every answer would be asked for again.
     frozen = "a971570d5fd76c654a32f883862694f2ddddd09359d20d75f694641a53665469"
-    assert request_key(renamed) == request_key(request) == frozen
+    assert renamed.key == request.key == frozen
 
 
 def test_the_order_mixes_the_shells_evenly_and_follows_the_seed():

@@ -20,7 +20,7 @@ from fluency.core.study import Cell, Study
 from fluency.generation.failure import RetryPolicy
 from fluency.generation.generator import Generator
 from fluency.generation.providers import PROVIDERS
-from fluency.generation.request import request_for, request_key
+from fluency.generation.request import request_for
 from fluency.generation.store import AnswerStore
 from tests.generation.studies import ENVIRON, ask, prompt_of, study_on
 
@@ -35,7 +35,7 @@ def the_cells(number, wire) -> tuple[Study, list[Cell]]:
 
 
 def key_of(study: Study, cell: Cell):
-    return request_key(request_for(study, cell, prompt_of(cell)))
+    return request_for(study, cell, prompt_of(cell)).key
 
 
 def generate(url, store: AnswerStore, study: Study, cells: list[Cell]):

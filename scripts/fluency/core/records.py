@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from fluency.common.canonical import canonical_json
+from fluency.common.canonical import canonical_json, canonical_sha256
 from fluency.common.files import JsonObject
 from fluency.core.schema import Count, Digest, FrozenModel, Record, UtcTime, read_record
 from fluency.core.shells import SHELLS, ConditionName, ShellName
@@ -109,6 +109,11 @@ class Request(FrozenModel):
     protocol: int
 
     @property
+    def key(self) -> str:
+        """By which its answer is stored."""
+        return key_of(self.model_dump(mode="json"))
+
+    @property
     def messages(self) -> list[JsonObject]:
         """All messages as they are sent."""
         return [{"role": "user", "content": self.prompt}, *self.follow_up]
@@ -121,6 +126,13 @@ class Request(FrozenModel):
     @property
     def temperature_text(self) -> str:
         return "provider-default" if self.temperature is None else f"{self.temperature:g}"
+
+
+def key_of(request: JsonObject) -> str:
+    """SHA-256 of a request's canonical JSON; a later turn's is of what it follows."""
+    earlier = request.get("earlier") or {}
+    known = {name: value for name, value in earlier.items() if name != "shown"}
+    return canonical_sha256(known or request)
 
 
 class Usage(FrozenModel):

@@ -14,7 +14,7 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.generation.conversation import request_after
 from fluency.generation.policies import Policy, resolve
-from fluency.generation.request import request_key, requests_of, same_history
+from fluency.generation.request import requests_of, same_history
 from fluency.generation.store import AnswerStore
 
 LATENCY_S = 4.0
@@ -102,9 +102,7 @@ def _model_estimate(
         before = found.get(cell.before) if cell.turn > 1 else None
         if cell.turn > 1 and cell.before in over:
             over.add(cell)
-        elif (answer := store.get(request_key(request))) and _continues(
-            answer, request, before, cell.shell
-        ):
+        elif (answer := store.get(request.key)) and _continues(answer, request, before, cell.shell):
             found[cell] = answer
             over |= {cell} if ends(answer, before) else set()
         else:

@@ -32,7 +32,7 @@ from fluency.generation.policies import Policy, resolve
 from fluency.generation.providers import PROVIDERS, answer_to
 from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import decode
-from fluency.generation.request import planned_after, request_key, same_history
+from fluency.generation.request import planned_after, same_history
 from fluency.generation.store import AnswerStore, DamagedAnswer
 
 CACHE_HINT = (
@@ -149,7 +149,7 @@ class Generator:
 
         Until the model has answered, one call runs at a time: a bad key or address costs one call.
         """
-        key = request_key(request)
+        key = request.key
         with self.store.lock(key), ExitStack() as alone:
             if (answer := self.store.get(key)) and same_history(answer.request, request):
                 return answer
@@ -219,7 +219,7 @@ class Generator:
                 asked.seen.add(request.text)
                 for trial in trials:
                     with suppress(DamagedAnswer):
-                        if one := self.store.get(request_key(trial)):
+                        if one := self.store.get(trial.key):
                             asked.repeats(one)
             if asked.repeats(answer) or sha256(body) in asked.seen:
                 what = "the service sent a reply again: something caches replies"

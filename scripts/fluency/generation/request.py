@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fluency.common.canonical import canonical_sha256
 from fluency.core.records import Earlier, Request, ToolOffer
 from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
 from fluency.generation.policies import resolve
-from fluency.generation.reply import ARGUMENT, dict_or_empty
+from fluency.generation.reply import ARGUMENT
 
 PREAMBLE = (
     "The current directory is the root of a Rust cargo workspace on a Linux machine. "
@@ -50,7 +49,7 @@ def request_for(study: Study, cell: Cell, prompt: str) -> Request:
     if not policy.seeded:
         return request
     # In 1 … 2^31 - 1, made from the request: a rerun gets the same text.
-    seed = int(request_key(request)[:8], 16) % (2**31 - 1) + 1
+    seed = int(request.key[:8], 16) % (2**31 - 1) + 1
     return request.model_copy(update={"seed": seed})
 
 
@@ -72,7 +71,7 @@ def requests_of(
 
 def planned_after(request: Request, world_sha256: str) -> Request:
     """The next turn's request as far as it is known before a turn: all that decides its key."""
-    earlier = Earlier(key=request_key(request), world_sha256=world_sha256, protocol=TURN_PROTOCOL)
+    earlier = Earlier(key=request.key, world_sha256=world_sha256, protocol=TURN_PROTOCOL)
     return request.model_copy(update={"follow_up": [], "earlier": earlier})
 
 
@@ -84,18 +83,6 @@ def tool_of(shell: Shell) -> ToolOffer:
         description=f"Runs a {shell.title} command.",
         input_schema={"type": "object", "properties": properties, "required": [ARGUMENT]},
     )
-
-
-def request_key(request: Request) -> str:
-    """SHA-256 of the request's canonical JSON, by which its answer is stored."""
-    return key_of(request.model_dump(mode="json"))
-
-
-def key_of(request: Any) -> str:
-    """The key of a request as JSON; a later turn's is a hash of what it follows."""
-    earlier = dict_or_empty(dict_or_empty(request).get("earlier"))
-    known = {name: value for name, value in earlier.items() if name != "shown"}
-    return canonical_sha256(known or request)
 
 
 def same_history(one: Request, other: Request) -> bool:

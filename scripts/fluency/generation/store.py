@@ -14,16 +14,15 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pydantic import ValidationError
-
 from fluency.common.canonical import canonical_json, canonical_sha256
 from fluency.common.errors import StopRun, UserError
 from fluency.common.files import sha256, write_atomic
 from fluency.common.locks import file_lock
 from fluency.common.paths import ANSWERS
 from fluency.common.terminal import log_line, print_lines
-from fluency.core.records import Answer
-from fluency.generation.request import key_of, same_history
+from fluency.core.records import Answer, key_of
+from fluency.core.untrusted_json import UNFORESEEN
+from fluency.generation.request import same_history
 
 ROOM_BYTES = 32 * 1024 * 1024
 NOT_STORED = "This answer could not be stored: "
@@ -57,7 +56,7 @@ class AnswerStore:
             return answer_in(json.loads(data), key) if data else None
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
+        except (OSError, *UNFORESEEN) as error:
             why = str(error).splitlines()[0][:200]
             raise DamagedAnswer(
                 f"this stored answer is damaged: {why}",
@@ -140,8 +139,8 @@ class AnswerStore:
 def answer_in(document: Any, key: str) -> Answer:
     """The answer in the document of an answer's file.
 
-    ValueError, KeyError or TypeError if it is not an answer, or if its hash, the key and its
-    request do not fit together.
+    One of UNFORESEEN if it is not an answer, or if its hash, the key and its request do not fit
+    together.
     """
     body = document["answer"]
     if canonical_sha256(body) != document["sha256"]:

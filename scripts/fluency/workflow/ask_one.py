@@ -16,7 +16,7 @@ from fluency.execution.execute import extraction_of
 from fluency.generation.conversation import request_after
 from fluency.generation.generator import Generator
 from fluency.generation.policies import resolve
-from fluency.generation.request import build_prompt, planned_after, request_for, request_key
+from fluency.generation.request import build_prompt, planned_after, request_for
 from fluency.generation.store import AnswerStore
 from fluency.workflow.preflight import check_models
 
@@ -53,7 +53,7 @@ def ask_one(loaded: LoadedStudy, model: str) -> int:
             if answer.outcome != "ok":
                 break
             request = request_after(
-                answer, planned_after(request, request_key(request)), NOTHING, cell.shell
+                answer, planned_after(request, request.key), NOTHING, cell.shell
             )
             _show(f"Turn {turn}, as if the command had printed nothing", request.follow_up[-1])
             answer = _ask(generator, replace(cell, turn=turn), request, task.sha256)

@@ -6,7 +6,6 @@ from fluency.core.records import Answer, Request
 from fluency.generation.providers.chat import ChatProvider
 from fluency.generation.providers.messages import BedrockProvider, MessagesProvider, VertexProvider
 from fluency.generation.providers.sdk_provider import Provider
-from fluency.generation.request import request_key
 
 PROVIDERS: dict[str, type[Provider]] = {
     "messages": MessagesProvider,
@@ -23,4 +22,4 @@ def answer_to(request: Request, message: Any, **stated: Any) -> Answer:
         stated: the fields that neither request nor message gives.
     """
     parts = PROVIDERS[request.wire].read(message, request.tool)._asdict()
-    return Answer(request_key=request_key(request), request=request, **parts, **stated)
+    return Answer(request_key=request.key, request=request, **parts, **stated)

@@ -14,7 +14,7 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.execute import execute_cell
 from fluency.execution.sandbox import Sandbox, open_sandbox
-from fluency.generation.request import build_prompt, request_for, request_key
+from fluency.generation.request import build_prompt, request_for
 from fluency.scoring.score_cell import score_cell
 
 _OPENING = threading.Lock()
@@ -52,7 +52,7 @@ def _generation(study: Study, task: Task, text: str, outcome: Outcome, trial: in
     cell = Cell(study.models[0].alias, study.shells[0], task.id, trial)
     request = request_for(study, cell, build_prompt(task.prompt, cell.shell))
     answer = Answer(
-        request_key=request_key(request),
+        request_key=request.key,
         request=request,
         outcome=outcome,
         text=text,
