@@ -86,6 +86,14 @@ def test_new_task_lists_what_is_missing_until_nothing_is(tmp_path, monkeypatch, 
     assert "# mine" in (folder / "task.yaml").read_text()
 
 
+@pytest.mark.parametrize("name", ("a/b", "../x", "Big_Log", "x\n"))
+def test_new_task_begins_none_whose_name_is_no_id(name, tmp_path, monkeypatch):
+    monkeypatch.setenv(PRIVATE_TASKS_VARIABLE, str(tmp_path))
+    with pytest.raises(UserError, match="cannot be a task's id"):
+        main(None, name, False)
+    assert not any(tmp_path.iterdir())
+
+
 def test_new_task_needs_a_candidate_or_a_name(tmp_path):
     (tmp_path / "01-other.yaml").write_text("a: 1\n")
     for candidate in (None, tmp_path / "01-other.yaml"):

@@ -143,13 +143,14 @@ class Structure(FrozenModel):
         return self
 
 
+TASK_ID = r"^[a-z0-9][a-z0-9-]{0,60}$"
 Content = Literal["set", "ordered", "paths", "keyed", "jsonset", "json", "hex"]
 
 
 class Task(FrozenModel):
     """One task as its author wrote it."""
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
+    id: str = Field(pattern=TASK_ID)
     version: int = Field(1, ge=1)
     category: Category
     provenance: Literal["design", "allowlist", "written", "transcript"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from fluency.core.tasks import (
     PAGE,
     PARITIES,
     PRIVATE_TASKS_VARIABLE,
+    TASK_ID,
     load_task,
     snapshot_answers,
 )
@@ -55,6 +57,9 @@ def main(candidate: Path | None, name: str, snapshot: bool) -> None:
     if not name or (candidate and "question" not in mined):
         hint = "FROM= takes a file of `make mine`, such as candidates/01-list-files.yaml"
         raise UserError("nothing to begin a task with", where="FROM, NAME", hint=hint)
+    if not re.fullmatch(TASK_ID, name):
+        hint = "take lower-case letters, digits and hyphens, such as NAME=largest-log"
+        raise UserError(f"{name} cannot be a task's id", where="NAME", hint=hint)
     bank = Path(os.environ.get(PRIVATE_TASKS_VARIABLE) or TASKS).expanduser()
     folder = bank / name
     if not folder.exists():
