@@ -3,6 +3,7 @@
 import html
 import os
 import re
+import shutil
 import sys
 import webbrowser
 from collections import defaultdict
@@ -39,7 +40,7 @@ from fluency.common.clock import is_time, parse_time
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import write_atomic
 from fluency.common.git import commit_utc, git_state
-from fluency.common.paths import ARCHIVES, RESULTS
+from fluency.common.paths import ARCHIVES, CACHE, RESULTS
 from fluency.common.terminal import log_line, print_lines
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import Provenance, ProvenanceCollector
@@ -244,9 +245,9 @@ def compare_studies(a: str, b: str) -> int:
 
 def make_verified_archive(loaded: LoadedStudy, partial: bool, image: bool) -> None:
     """Pack a study and print the archive's path; UserError if it would not be PROVEN."""
-    ARCHIVES.mkdir(exist_ok=True)
+    CACHE.mkdir(exist_ok=True)
     # Only a PROVEN one takes the place of an earlier one of its name.
-    with TemporaryDirectory(prefix=".", dir=ARCHIVES) as folder:
+    with TemporaryDirectory(dir=CACHE) as folder:
         packed = pack_study(loaded, Path(folder), partial=partial, image=image)
         report = verify_archive(packed)
         if report.exit_code:
@@ -258,7 +259,8 @@ def make_verified_archive(loaded: LoadedStudy, partial: bool, image: bool) -> No
                 hint="`make run` measures again what has changed, or check out the commit of the "
                 "results",
             )
-        path = packed.replace(ARCHIVES / packed.name)
+        ARCHIVES.mkdir(exist_ok=True)
+        path = shutil.move(packed, ARCHIVES / packed.name)
     print(f"{report.verdict()}\n{path}")
 
 
