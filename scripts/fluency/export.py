@@ -84,7 +84,7 @@ FORMATS: dict[str, Callable[[StudyView, str, str, Path], list[Path]]] = {"csv": 
 
 def data_package(study: Study, origin: str) -> dict[str, Any]:
     """The descriptor of a tabular Data Package (Frictionless, version 1)."""
-    columns = columns_of(study)
+    columns, described = columns_of(study), Row.model_json_schema()
     return {
         "profile": "tabular-data-package",
         "name": study.study,
@@ -98,7 +98,7 @@ def data_package(study: Study, origin: str) -> dict[str, Any]:
                 "mediatype": "text/csv",
                 "encoding": "utf-8",
                 "schema": {
-                    "fields": [_field(name) for name in columns],
+                    "fields": [_field(name, described) for name in columns],
                     "primaryKey": [n for n in Cell.__dataclass_fields__ if n in columns],
                     "missingValues": [""],
                 },
@@ -107,9 +107,8 @@ def data_package(study: Study, origin: str) -> dict[str, Any]:
     }
 
 
-def _field(name: str) -> dict[str, Any]:
-    """A column as a field of a Table Schema."""
-    schema = Row.model_json_schema()
+def _field(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """A column as a field of a Table Schema, from the JSON Schema of a row."""
     found = schema["properties"][name]
     kind = next(form for form in found.get("anyOf", [found]) if form.get("type") != "null")
     field = {"name": name, "type": kind["type"], "description": found["description"]}

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from fluency.analysis.decision_table import plan_for, plan_sha256
+from fluency.analysis.decision_table import bands_within, plan_for, plan_sha256
 from fluency.analysis.gap import GapEstimate, Interval
 from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
@@ -66,6 +66,12 @@ def test_verdict_needs_fifteen_tasks():
     assert one(lambda cell: True, tasks=make_tasks(14)).verdict is None
 
 
+def test_band_of_a_float_is_refused():
+    """0.1 is not a tenth: a float may be on the other side of a band's edge."""
+    with pytest.raises(TypeError, match="exact fractions"):
+        bands_within(Fraction(0), 0.1)
+
+
 @pytest.mark.parametrize(
     "low, high, size",
     [
@@ -110,4 +116,4 @@ def test_plan_hash_changes_with_the_plan():
 )
 def test_signed_gap_stays_in_its_band(gap, shown):
     assert signed(Fraction(gap)) == shown
-    assert signed(Fraction(0)) == signed(Fraction(-1, 100_000)) == "0.0"
+    assert signed(Fraction(0)) == signed(-0.00001) == "0.0"

@@ -25,11 +25,14 @@ _UPWARDS: tuple[Band, ...] = ("baseline", "inconclusive", "falsified", "inconclu
 def bands_within(low: Fraction, high: Fraction) -> set[Band]:
     """The bands that an interval of exact gaps meets.
 
-    Exactly 5 points is inconclusive, exactly 10 points a direction. On the grid of one point that
-    this design produces, floats would put half of the boundary cases into the wrong band.
+    Exactly 5 points is inconclusive, exactly 10 points a direction. A float is refused: on the
+    grid of one point that this design produces, rounding puts half of the boundary cases into the
+    wrong band.
     """
     places = []
     for gap in (low, high):
+        if not isinstance(gap, Fraction):
+            raise TypeError(f"bands are decided on exact fractions, got {type(gap).__name__}")
         steps = (abs(gap) >= NOISE) + (abs(gap) >= DIRECTION)
         places.append(2 + (steps if gap > 0 else -steps))
     return {*_UPWARDS[places[0] : places[1] + 1]}

@@ -8,12 +8,12 @@ trials has none.
 only one of the three that can see the shell.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import comb, inf, isnan
 from statistics import fmean
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -83,7 +83,7 @@ def solved(pair: Outcomes) -> Solved:
     return Solved(*(table[kind] for kind in kinds))
 
 
-TRIAL = ["trial", "passed", "t_gen_s", "t_exec_s"]
+TRIAL = ("trial", "passed", "t_gen_s", "t_exec_s")
 """Columns of the cells table that a trial's part in the first pass depends on."""
 Quartiles = tuple[float, ...]
 """Lower quartile, median and upper quartile of seconds."""
@@ -114,14 +114,13 @@ def times(rows: pd.DataFrame, trials: int, shells: Iterable[str]) -> dict[str, S
     known = rows[rows["status"].eq("measured") & rows["passed"].notna()].sort_values("trial")
     known = known.astype({"t_gen_s": float, "t_exec_s": float})
     measured = {shell: known[known["shell"] == shell] for shell in shells}
-    firsts = {
-        shell: {
-            task: time_to_first_pass([*part[TRIAL].itertuples(False, None)], trials)
-            for task, part in own.groupby("task")
-        }
-        for shell, own in measured.items()
-        if len(own)
-    }
+    firsts: dict[str, dict[str, float | None]] = {}
+    for shell, own in measured.items():
+        by_task = defaultdict[str, list[Any]](list)
+        for task, *trial in own[["task", *TRIAL]].itertuples(False, None):
+            by_task[task].append(trial)
+        if by_task:
+            firsts[shell] = {task: time_to_first_pass(by_task[task], trials) for task in by_task}
     # The tasks with a known time in every measured shell.
     paired = pd.DataFrame(firsts, dtype=float).dropna().clip(upper=HORIZON_S)
     found = {}

@@ -83,9 +83,9 @@ def turns_of(rows: pd.DataFrame, first: Outcomes, study: Study) -> Turns:
         first: The outcomes of the first turn.
     """
     pairs, turns = gap_pairs(study.shells), study.turns
-    outcomes = [
+    outcomes = [first] + [
         count_outcomes(rows[rows["turn"].eq(turn)], first.tasks, first.trials, [*first.by_shell])
-        for turn in range(1, turns + 1)
+        for turn in range(2, turns + 1)
     ]
     gaps = [estimate_gap(each.of(*pairs[0])) for each in outcomes]
     changes = rate_changes(first, outcomes[-1], pairs)

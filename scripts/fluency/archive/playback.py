@@ -230,7 +230,6 @@ def play_execution(
     """
     utc = str(stored.provenance.get("utc"))
     failed = [""] * MAX_ATTEMPTS if stored.unmeasured else []
-
     made = execute_cell(study, task, generation, player, world_for, utc, failed, before)
     return made if made.repeats else made.model_copy(update=stated(stored))
 

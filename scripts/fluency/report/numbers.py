@@ -29,11 +29,12 @@ def points(share: Fraction | float, digits: int = 1) -> str:
     return _rounded(share, digits).removeprefix("-")
 
 
-def signed(gap: Fraction) -> str:
-    """`+8.0` points, with the decimals that keep the gap on its side of a band's edge."""
+def signed(gap: Fraction | float) -> str:
+    """`+8.0` points; an exact gap gets the decimals that keep it on its side of a band's edge."""
     digits = 1
-    while band_of(round(gap, 2 + digits)) != band_of(gap):
-        digits += 1
+    if isinstance(gap, Fraction):
+        while band_of(round(gap, 2 + digits)) != band_of(gap):
+            digits += 1
     return _with_sign(gap, digits)
 
 
@@ -42,7 +43,7 @@ def span(interval: Interval) -> str:
     return " to ".join(_with_sign(end, 1) for end in interval)
 
 
-def _with_sign(value: Fraction, digits: int) -> str:
+def _with_sign(value: Fraction | float, digits: int) -> str:
     text = points(value, digits)
     if not float(text):
         return text

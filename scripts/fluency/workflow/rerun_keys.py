@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import cache, cached_property, partial
 from typing import Any
 
-from fluency.common.canonical import canonical_json
-from fluency.common.files import sha256, sha256_file
+from fluency.common.canonical import canonical_json, canonical_sha256
+from fluency.common.files import sha256_file
 from fluency.common.git import first_commit_with
 from fluency.common.paths import ROOT
 from fluency.core.code_hashes import code_sha256
@@ -60,7 +60,7 @@ class RerunKeys:
     def _tags(self, rule: str, *of: Any) -> dict[str, str]:
         ingredients = getattr(self, rule)(*of)
         return {
-            name: f"{name}:{sha256(canonical_json(value))[:HEX_DIGITS]}"
+            name: f"{name}:{canonical_sha256(value)[:HEX_DIGITS]}"
             for name, value in ingredients.items()
         }
 
@@ -105,7 +105,7 @@ class RerunKeys:
         container = container_config("", {}, isolation(limits, runtime=sandbox.runtime))
         return {
             "sandbox": content_sha256(shells_in(shell)),
-            "limits": sha256(canonical_json(container)),
+            "limits": canonical_sha256(container),
             "conditions": canonical_json(headers),
         }
 
