@@ -20,7 +20,7 @@ from fluency.report.sentences import decides, headline_of, result_rows
 from fluency.report.templates import render
 from tests.synthetic_tables import make_frame, make_study, make_tasks
 
-STUDIES = 150
+STUDIES = 90
 KINDS = ("mixed", "floor", "ceiling", "flat", "one", "apart", "apart", "noise", "turned")
 NUMBER = r"[+−]?\d+\.\d"
 TITLES = {"bash": "Bash", "pwsh": "PowerShell", "zsh": "Zsh"}

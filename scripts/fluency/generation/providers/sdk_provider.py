@@ -249,12 +249,14 @@ class Provider:
 
         url, file = urlsplit(address), os.environ.get("SSL_CERT_FILE")
         local = LOOPBACK.fullmatch(self.server)
+        verify: bool | ssl.SSLContext = url.scheme == "https"
         try:
-            own = ssl.create_default_context(cafile=file) if local and file else True
+            if verify and local and file:
+                verify = ssl.create_default_context(cafile=file)
             return httpx2.AsyncClient(
                 limits=httpx2.Limits(max_keepalive_connections=None if keep_alive else 0),
                 timeout=httpx2.Timeout(None, connect=CONNECT_S),
-                verify=url.scheme == "https" and own,  # else loading the authorities takes long
+                verify=verify,  # without TLS loading the authorities only takes long
                 trust_env=not local,
                 event_hooks={"request": [self._keep_own], "response": [self._refuse]},
             )
