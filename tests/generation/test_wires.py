@@ -109,7 +109,7 @@ def test_troubles_are_tried_again_and_those_that_may_be_billed_are_counted(wire,
 @every_wire
 @pytest.mark.parametrize("name", SLOW)
 def test_the_deadline_holds(wire, name, endpoint, on):
-    policy = RetryPolicy(attempt_s=0.5, deadline_s=1.0, attempts=1)
+    policy = RetryPolicy(attempt_s=0.3, deadline_s=0.6, attempts=1)
     study, generator = on(wire, retry_policy=policy)
     endpoint.script(name)
     with pytest.raises(CallError, match="in time"):

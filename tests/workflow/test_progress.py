@@ -122,6 +122,17 @@ def test_a_users_error_is_its_sentence_once_with_a_count(heard, times, says):
     assert like_markup in heard.text() and "Nothing to do" in heard.text()
 
 
+@pytest.mark.parametrize("failure", [SandboxError("no engine"), KeyError("cell")])
+def test_failure_names_the_node_that_it_is_on(failure, tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("SLURMD_NODENAME", "n1")
+    try:
+        raise failure
+    except type(failure):
+        progress.log_failure(failure, tmp_path / "cell.log")
+    assert caplog.messages[0].startswith("node n1: ")
+    assert (tmp_path / "cell.log").read_text().startswith("node n1: ")
+
+
 def test_snakemake_logs_the_texts_that_are_matched():
     source = "".join(path.read_text() for path in Path(snakemake.__file__).parent.rglob("*.py"))
     for text in (CANCELLED, ENDING, FAILED, INCOMPLETE, NOTHING):

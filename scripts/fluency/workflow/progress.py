@@ -58,12 +58,13 @@ def log_study(study: str, cells: Sequence[Cell], spending: Callable[[], str]) ->
 
 def log_failure(failure: Exception, log: Path) -> None:
     """Pass an action's failure to the reporter, and leave it in the log; a bug's traceback too."""
-    text = f"node {node}: {failure}" if (node := node_name()) else str(failure)
-    kept = f"{text}\n"
+    text = kept = str(failure)
     if not isinstance(failure, UserError):
         text = f"{type(failure).__name__}: {failure}\nHint: this is a bug; {log} has its traceback"
         kept = traceback.format_exc()
-    write_atomic(log, kept)
+    if node := node_name():
+        text, kept = f"node {node}: {text}", f"node {node}: {kept}"
+    write_atomic(log, f"{kept}\n")
     _LOGGER.error(text, extra={"event": "failure", "failure": failure})
 
 
