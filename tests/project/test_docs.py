@@ -183,6 +183,18 @@ def test_data_page_prints_rates_of_the_report(tmp_path):
     assert [line.split() for line in printed.splitlines()[2:]] == rows and len(rows) == 2
 
 
+def test_readmes_state_quiet_answers_of_the_report():
+    report, readme, page = (
+        " ".join((ROOT / name).read_text().split())
+        for name in ("example/report.md", "README.md", "example/README.md")
+    )
+    quiet = r"Quiet \S+ \S+ of \S+: (\d+)\.0 %.*? (\d+)\.0 %.*?, (.\d+\.\d) points \((.*?)\)"
+    (bash, pwsh, gap, ends), larger = re.findall(quiet, report)
+    said = "printed something wrong with status 0 and nothing on standard error"
+    assert f"{bash} % in Bash and {pwsh} % in PowerShell {said} ({gap} points, {ends})" in readme
+    assert f"{gap} points ({ends})" in page and "{} and {}: {} ({})".format(*larger) in page
+
+
 @pytest.mark.parametrize(
     "check, fault",
     [
