@@ -43,7 +43,7 @@ def one(**keys):
         ({"shells": []}, "shells", "at least 1 item"),
         ({"tasks": 20}, "tasks", "found 20: Input should be a valid"),
         ({"seeds": [11, "24"]}, "seeds.1", "valid integer"),
-        ({"budget": 5}, "budget", "valid dictionary"),
+        ({"budget": 5}, "budget", "found 5: Input should be `key: value` lines\n"),
         ({"shells": ["fish"]}, "shells.0", "unknown shell 'fish'; there are: bash, pwsh"),
         ({"shells": ["bsh"]}, "shells.0", "unknown shell 'bsh'; did you mean \"bash\"?"),
         ({"shells": ["bash", "bash"]}, "", "must be different"),

@@ -124,6 +124,7 @@ def config_error(
     elif problem["type"] == "missing":
         what, hint = "this key is missing", f"{page} says what it is for"
     elif problem["type"].endswith("_type"):
+        what = re.sub("a valid dictionary.*", "`key: value` lines", what)  # it names its class
         what = f"found {json.dumps(problem['input'], default=str)}: {what}"
     where = f"{file_defining(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
     return UserError(what, where=where, hint=hint)
