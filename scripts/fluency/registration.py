@@ -219,7 +219,7 @@ def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path) -
         raise UserError(
             "a registration is for a decision",
             where="decision",
-            hint='`make preregister DECISION="…"`, or `decision:` in the study\'s file',
+            hint='add `DECISION="…"` to the command, or `decision:` to the study\'s file',
         )
     frozen = design(study, tasks) | {"decision": decision.strip()}
     utc = utc_now()

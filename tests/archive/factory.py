@@ -16,6 +16,7 @@ from fluency.archive import pack
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.code_hashes import code_sha256
+from fluency.core.loaded_study import LoadedStudy
 from fluency.core.provenance import (
     Provenance,
     ProvenanceCollector,
@@ -80,6 +81,8 @@ class Made:
     root: Path
     study: Study
     tasks: list[Task]
+    files: ClassVar = [CONFIG]
+    command = LoadedStudy.command
 
     @property
     def results(self) -> Path:

@@ -87,7 +87,7 @@ def test_screen_of_a_stranger_follows_the_verdict(tmp_path, at, monkeypatch, cap
     assert "not clean" not in capsys.readouterr().out
     monkeypatch.setattr(verify, "MOST", 0)
     verify.verify(archive)
-    assert "- … and 1 more, which `make open` shows" in capsys.readouterr().out
+    assert "- … and 1 more, which `make open ARCHIVE=…` shows" in capsys.readouterr().out
     for change, repair, code in ((put("passed", value=True), True, 3), (None, False, 1)):
         forged = record(SCORE, change) if change else flip("README.md")
         assert verify.verify(rewritten(archive, tmp_path, forged, repair=repair)) == code
@@ -210,6 +210,10 @@ def test_incomplete_study_needs_partial(tmp_path):
     report = verify_archive(path)
     assert report.exit_code == 0 and report.missing == [cell]
     assert "PARTIAL: 1 of 2 cells are missing" in report.lines()
+    (study.results / f"scores/{cell.replace('/bash/', '/pwsh/')}.json").unlink()
+    with pytest.raises(UserError, match="2 of 2 cells are missing") as error:
+        archived(study, tmp_path / "out", partial=True)
+    assert "PARTIAL=1" not in str(error.value)
 
 
 def test_archive_without_commit_says_so(made, tmp_path, monkeypatch):

@@ -9,9 +9,11 @@ import yaml
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.loaded_study import LoadedStudy
+from fluency.core.shells import SHELLS
 from fluency.core.study import PILOT, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
+from fluency.execution.archives import NONE, file_name
 from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.request import requests_of
 from fluency.generation.store import AnswerStore
@@ -67,6 +69,20 @@ def test_what_cannot_be_asked_ends_the_plan_and_the_run_before_they_start(entry,
     with pytest.raises(UserError) as caught:
         check_models(LoadedStudy(None, [file]))
     assert re.search(says, str(caught.value))
+
+
+def test_missing_shell_is_named_with_its_file_before_an_image_is_built(tmp_path, monkeypatch):
+    monkeypatch.setattr(preflight, "RESULTS", tmp_path)
+    monkeypatch.setattr(preflight, "source_of", lambda shell: NONE)
+    (sentence,) = preflight.missing_shells(LoadedStudy(None, []))
+    assert file_name(SHELLS["pwsh"].install.archive) in sentence
+    assert sentence.endswith("make image`; then run the same command again")
+
+
+def test_hint_names_the_studys_files():
+    assert LoadedStudy(None, []).command("report") == "make report"
+    file = ROOT / "config/demo.yaml"
+    assert LoadedStudy(None, [file]).command("report") == f"make report CONFIG={file}"
 
 
 def test_missing_key_is_named_if_a_model_is_to_be_asked(store, monkeypatch):

@@ -30,7 +30,7 @@ from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import CONTROL_FILE
 from fluency.core.shells import SHELLS
-from fluency.core.study import Cell, Study
+from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
 from fluency.core.table import RECORD_TYPES, Row, image_path, image_record
 from fluency.core.task_world import world_for
@@ -78,16 +78,18 @@ def missing_cells(rows: Sequence[Row]) -> list[str]:
     return [Cell(row.model, row.shell, row.task, row.trial, row.turn).path for row in missing]
 
 
-def require_complete(study: Study, rows: Sequence[Row], partial: bool) -> None:
+def require_complete(loaded: LoadedStudy, rows: Sequence[Row], partial: bool) -> None:
     """UserError when cells or files are missing, unless the archive may be partial."""
-    missing, needed = missing_cells(rows), list[str]()
+    study, missing, needed = loaded.study, missing_cells(rows), list[str]()
+    finish = f"`{loaded.command('run')}` finishes it"
     if missing and (not partial or len(missing) == len(rows)):
         counted = f"{len(missing)} of {len(rows)} cells are missing"
         raise UserError(
             f"the study {study.study} is incomplete: {counted}",
             where=", ".join(missing[:3]),
-            hint="`make run` finishes it; PARTIAL=1 packs it as it is, and its name says so; "
-            "CONFIG= names another study",
+            hint=finish
+            + "; PARTIAL=1 packs it as it is, and its name says so" * (len(missing) < len(rows))
+            + "; CONFIG= names another study",
         )
     if study.control and not partial:
         needed.append(f"{study.study}/{CONTROL_FILE}")
@@ -95,8 +97,7 @@ def require_complete(study: Study, rows: Sequence[Row], partial: bool) -> None:
     needed += [image_record(shell) for shell in study.shells if shell in measured]
     for name in needed:
         if not (RESULTS / name).is_file():
-            what, hint = f"{name} has not been made", "`make run` makes it again"
-            raise UserError(what, where=str(RESULTS), hint=hint)
+            raise UserError(f"{name} has not been made", where=str(RESULTS), hint=finish)
 
 
 def files_below(folder: Path, name: str) -> dict[str, Path]:
@@ -172,7 +173,7 @@ def pack_study(
     private = [task.id for task in view.tasks if task.private]
     if private:
         log_line(f"The archive holds the private tasks in full: {', '.join(private)}.")
-    require_complete(study, rows, partial)
+    require_complete(loaded, rows, partial)
     files = archive_files(view)
     facts = {
         "schema_version": MANIFEST_SCHEMA,

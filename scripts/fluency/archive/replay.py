@@ -98,7 +98,7 @@ def replay_archive(path: Path, sandbox: Sandbox | None = None, sample: int | Non
             raise ArchiveError(
                 f"it is altered or damaged: {archive.problems[0]}",
                 where=str(path),
-                hint="`make verify` lists all",
+                hint="`make verify ARCHIVE=…` lists all",
             )
         archived = read_archived_study(archive)
         if sandbox:

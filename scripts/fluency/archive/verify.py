@@ -256,8 +256,8 @@ def make_verified_archive(loaded: LoadedStudy, partial: bool, image: bool) -> No
             raise UserError(
                 f"{what}: {first}",
                 where="archive",
-                hint="`make run` measures again what has changed, or check out the commit of the "
-                "results",
+                hint=f"`{loaded.command('run')}` measures again what has changed, or check out "
+                "the commit of the results",
             )
         ARCHIVES.mkdir(exist_ok=True)
         path = shutil.move(packed, ARCHIVES / packed.name)
@@ -308,7 +308,7 @@ def verified_view(archive: UnpackedArchive) -> tuple[StudyView, VerifyReport]:
         raise ArchiveError(
             f"it is altered or damaged: {report.altered[0]}",
             where=str(archive.path),
-            hint="`make verify` lists everything that does not hold",
+            hint="`make verify ARCHIVE=…` lists everything that does not hold",
         )
     return archived.view(report.provenance, report.heading), report
 

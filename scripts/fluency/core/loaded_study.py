@@ -1,5 +1,6 @@
 """A study loaded from its configuration, with its tasks and cells."""
 
+import shlex
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,11 @@ class LoadedStudy:
         self.task_of = {task.id: task for task in self.tasks}
         self.cells = list(self.study.cells(list(self.task_of)))
         self.records = partial(load_records, RESULTS)
+
+    def command(self, target: str) -> str:
+        """A target of make for this study, as a hint prints it."""
+        files = " ".join(map(str, self.files[1:]))
+        return f"make {target} CONFIG={shlex.quote(files)}" if files else f"make {target}"
 
     def view(self, provenance: Provenance | None = None) -> StudyView:
         """The study in results/."""

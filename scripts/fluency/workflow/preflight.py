@@ -15,7 +15,7 @@ from fluency.core.shells import SHELLS, Shell
 from fluency.core.table import image_path
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
-from fluency.execution.archives import NONE, source_of
+from fluency.execution.archives import NONE, install_hint, source_of
 from fluency.execution.execute import ends_conversation
 from fluency.generation.api_keys import keys_of, variables_of
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate, Share, estimate_cost
@@ -74,9 +74,10 @@ def missing_keys(estimate: CostEstimate) -> list[str]:
 def missing_shells(loaded: LoadedStudy) -> list[str]:
     """A sentence for each shell that its image lacks, or will lack."""
     return [
-        f"{shell.short_title} in its sandbox image, so it is not measured: {shell.install_hint}"
-        for shell in map(SHELLS.__getitem__, loaded.study.shells)
-        if _is_missing(shell)
+        f"{SHELLS[name].short_title} in its sandbox image, so it is not measured: "
+        + install_hint(name)
+        for name in loaded.study.shells
+        if _is_missing(SHELLS[name])
     ]
 
 
@@ -122,7 +123,7 @@ def confirm_price(estimate: CostEstimate, ask: Callable[[str], str] | None = Non
             f"{price} It is not confirmed",
             where="budget: confirm_usd",
             hint='run it on a terminal and answer yes, or write `confirm: "yes"` into the study\'s '
-            "file; `make plan` shows the details",
+            "file",
         )
     answer = ask(f"{price} It stops at ${budget.stop_usd:g}. Go on? [yes/no] ")
     return answer.strip().lower() in ("y", "yes")

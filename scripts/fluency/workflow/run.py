@@ -36,7 +36,8 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     ask_only = "generate" in arguments  # after `--until`
     if estimate.calls and not on and not ask_only and (lacking := missing_engine()):
         files = "".join(f"--configfile {file} " for file in loaded.files[1:])
-        hint = f"to ask the models anyway: `fluency run {files}-- --until generate`"
+        ask = f"`fluency run {files}-- --until generate`"
+        hint = f"to ask the models anyway: `make shell`, then {ask}"
         raise UserError(f"missing: {lacking[0]}", where="before any model is asked", hint=hint)
     if estimate.most_usd > 0:
         log_line(render_plan(estimate))
@@ -58,5 +59,6 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
             print_lines(f"Missing: {sentence}." for sentence in missing)
             print("`make doctor` says why. A finished study with both shells: `make example`.")
     elif code == 1 and not arguments:
-        log_line("Not complete. `make report` shows what there is; run again to continue.")
+        shows = f"`{loaded.command('report')}` shows what there is"
+        log_line(f"Not complete. {shows}; run again to continue.")
     return code
