@@ -99,10 +99,9 @@ def test_answer_function_that_raises_leaves_only_its_cells(project):
 def test_unfinished_study_has_report(fresh, flawless):
     flawless.when(lambda seen: "PowerShell" in seen.prompt, "not-found")
     try:
-        said = fresh.snakemake("--", "report", code=1).stderr
+        fresh.snakemake(code=1)
     finally:
         flawless._when.clear()
-    assert "Missing cells are measured first; `make report` shows what there is" in said
     done = fresh.fluency("report")
     assert "missing" in done.stderr
     report = fresh.root / "results/test/partial/report.md"

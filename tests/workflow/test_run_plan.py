@@ -127,6 +127,17 @@ def test_nobody_is_asked_while_no_engine_could_run_the_answers(measured, tmp_pat
         assert len(endpoint.requests) == 4
 
 
+def test_report_of_an_unfinished_study_asks_nothing(measured, tmp_path):
+    project = measured.clone(tmp_path / "project")
+    with Endpoint(lambda prompt: "true") as endpoint:
+        project.configure(models=[model(endpoint.url, "other")])
+        said = project.snakemake("--", "report", code=2).stderr
+        assert endpoint.requests == []
+    (file,) = re.findall(r"test: the study is unfinished\nHint: `make report CONFIG=(\S+)`", said)
+    shown = project.run([*FLUENCY, "report", "--configfile", file], 0, {}).stdout
+    assert "0 of 4 runs measured" in shown
+
+
 def test_the_last_step_of_a_run_on_a_cluster_starts_no_engine(measured, tmp_path):
     """What the nodes have measured is only gathered and reported here."""
     project = measured.clone(tmp_path / "project")

@@ -128,7 +128,9 @@ class Pipeline:
         self.take_run_lock()
         targets = snakemake_internals.part(self.workflow, "dag_settings").targets
         if "report" in targets and not all(map(os.path.exists, self.loaded.record_paths())):
-            log_line("Missing cells are measured first; `make report` shows what there is.")
+            shows = f"`{self.loaded.command('report')}` shows what there is"
+            hint = f"{shows}; Snakemake without a target finishes it"
+            raise UserError("the study is unfinished", where=self.study.study, hint=hint)
         check_before_run(self.loaded, self.estimate)
         confirm_price(self.estimate)
 
