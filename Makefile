@@ -12,9 +12,12 @@ GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$
 TAKEN = $(patsubst %=,%,$(shell grep -E '^$(1):' Makefile | grep -oE '\b[A-Z_]+='))
 TAKERS = $(shell sed -nE 's/^([a-z-]+):.*\b$(1)=.*/\1/Ip' Makefile)
 $(foreach goal,$(or $(MAKECMDGOALS),help),$(foreach name,$(GIVEN),$(if $(filter $(name),$(call TAKEN,$(goal))),,\
-  $(error `make $(goal)` does not take $(name)=, but $(or $(addsuffix =,$(call TAKEN,$(goal))),no setting). Hint: \
+  $(error `make $(goal)` does not take $(name)=; it takes $(or $(addsuffix =,$(call TAKEN,$(goal))),no setting). Hint: $(strip \
   $(if $(call TAKERS,$(name)),these take it in capitals: $(call TAKERS,$(name)),\
-  a variable of the environment goes before the command: $(name)=... make $(goal))))))
+  a variable of the environment goes before the command: $(name)=... make $(goal)))))))
+# Else make finds the file, says that it is up to date, and the study is another one.
+$(foreach file,$(filter %.yaml %.yml %.json %.zst,$(MAKECMDGOALS)),\
+  $(error $(file) is not a target. Hint: name it by its setting: $(if $(filter %.zst,$(file)),ARCHIVE,CONFIG)=$(file)))
 
 CONFIG ?=
 SPACE := $() $()
@@ -128,7 +131,7 @@ decision: $(RUN) ## Write a decision record from an archive (ARCHIVE=file TITLE=
 	@fluency decision "$${ARCHIVE:-}" --title "$${TITLE:-}"
 
 export: $(RUN) $(if $(filter inspect,$(FORMAT)),$(INTEROP)) ## A study in another program's format (FORMAT=name ARCHIVE=file or CONFIG=...; INTO=folder)
-	@$(if $(filter inspect,$(FORMAT)),.venv-interop/bin/python -m fluency_inspect.logs,fluency export --format "$${FORMAT:-}") $(if $(ARCHIVE),--archive "$${ARCHIVE}",$(CONFIGS)) $(if $(INTO),--into "$${INTO}")
+	@$(if $(filter inspect,$(FORMAT)),.venv-interop/bin/python -m fluency_inspect.logs,fluency export --format "$${FORMAT:-}") $(if $(ARCHIVE),--archive "$${ARCHIVE}") $(CONFIGS) $(if $(INTO),--into "$${INTO}")
 
 interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.venv-interop; docs/other-programs.md)
 

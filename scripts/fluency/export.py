@@ -26,6 +26,8 @@ CSV, PACKAGE = "cells.csv", "datapackage.json"
 
 def main(name: str, archive: Path | None, files: Sequence[str], into: Path | None) -> None:
     """Print the names of the files that an export in the format `name` wrote."""
+    if archive and files:
+        raise UserError("two studies are named", where="ARCHIVE, CONFIG", hint="name one of them")
     if archive:
         written = export_archive(archive, name, into)
     else:

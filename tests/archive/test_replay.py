@@ -40,7 +40,7 @@ def test_replay_with_another_check_shows_differences(archive, monkeypatch, capsy
         f"qwen-0.5b/{shell}/stale-lockfiles/1" for shell in DESIGN_SHELLS
     ]
     assert found.before != found.after
-    assert replay(archive, "score") == 1
+    assert replay(archive, "score", None) == 1
     printed = capsys.readouterr().out
     assert "\x1b" not in printed and r"line 1 'a|b' does not match ^\d+$⏎" in printed
     assert printed.startswith("Scored again by the present checks: ")

@@ -69,12 +69,15 @@ class Replay:
         return 1 if True in changed else 3 if None in changed else 0
 
 
-def replay(archive: Path, stage: Literal["score", "execute"], sample: int | None = None) -> int:
+def replay(archive: Path, stage: Literal["score", "execute"] | None, sample: int | None) -> int:
     """Rescore or re-execute an archive with the present code and image; print the differences.
 
     Args:
+        stage: the first that is repeated; if missing, a sample is executed, all else is scored.
         sample: execute this number of random cells only.
     """
+    if stage == "score" and sample:
+        raise UserError("a sample is executed", where="STAGE=score", hint="leave out STAGE= or N=")
     sandbox = open_sandbox(SandboxConfig()) if sample or stage == "execute" else None
     found = replay_archive(archive, sandbox, sample)
     print_lines(found.lines())
