@@ -7,11 +7,15 @@ import pytest
 from fluency.common.paths import ROOT
 from fluency.report.markdown import text
 from fluency.report.page import html_page
+from tests.report.test_explorer_use import CONTRAST
 
 FIGURES = {
     f"figures/{path.name}": path.read_text() for path in (ROOT / "example/figures").iterdir()
 }
 MARKDOWN = (ROOT / "example/report.md").read_text()
+GROUND = "getComputedStyle(document.documentElement).backgroundColor"
+PAPER = 718
+"""The width of A4 within a browser's margins."""
 HOSTILE = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -30,9 +34,23 @@ def test_page_of_the_example_loads_alone_and_fits(new_page, tmp_path, width, dar
     assert page.run("[...document.images].every(image => image.naturalWidth > 0)")
     assert page.run("document.images.length") == MARKDOWN.count("](figures/")
     assert page.run("document.documentElement.scrollWidth") == width
-    paper = page.run("getComputedStyle(document.documentElement).backgroundColor")
-    assert paper == ("rgb(13, 17, 23)" if dark else "rgb(255, 255, 255)")
+    assert page.run(GROUND) == ("rgb(13, 17, 23)" if dark else "rgb(255, 255, 255)")
     assert page.run("getComputedStyle(document.querySelector('.right')).textAlign") == "right"
+    assert page.run(CONTRAST)["ratio"] >= 4.5
+    gap = "document.querySelectorAll('tbody td')[3]"
+    assert "(" in page.run(f"{gap}.textContent")
+    assert page.run(f"{gap}.getBoundingClientRect().right") < width
+
+
+def test_page_of_the_example_fits_on_paper(new_page, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(html_page(MARKDOWN, FIGURES))
+    page = new_page(width=PAPER, dark=True)
+    page.call("Page.navigate", url=path.as_uri())
+    page.call("Emulation.setEmulatedMedia", media="print")
+    page.wait("document.readyState === 'complete'")
+    assert page.run("document.documentElement.scrollWidth") == PAPER
+    assert page.run(GROUND) == "rgb(255, 255, 255)"
 
 
 def test_links_into_the_page_lead_somewhere():
