@@ -34,7 +34,7 @@ help: ## List the targets
 # The programs in .venv name the folder that they were made in.
 MOVED := $(shell [ ! -s $(RUN) ] || [ "$$(cat $(RUN))" = "$$PWD" ] || echo moved)
 moved:
-	@rm -rf .venv .venv-interop
+	@[ ! -w . ] || rm -rf .venv .venv-interop
 
 $(RUN): $(MOVED) envs/requirements.lock envs/installer.lock pyproject.toml scripts/bootstrap.sh
 	@scripts/bootstrap.sh $(if $(wildcard $(DEV)),dev,requirements)

@@ -19,6 +19,8 @@ case "$PWD" in # setuptools takes these for variables
   *[\{\}\$]*) fail "the project's path holds one of { } \$, and cannot be installed there: $PWD" "move it to another folder" ;;
 esac
 
+[ -w . ] || fail "this folder cannot be written to: $PWD" "use a copy that you may write to, or change its owner: chown -R"
+
 # A lock adds to the locks that its .in names by -c.
 locks=()
 for lock in $(sed -n 's/^-c //p' "envs/$name.in") "$name.lock"; do locks+=(-r "envs/$lock"); done

@@ -104,7 +104,8 @@ def test_project_that_cannot_be_written_is_sentence(tmp_path):
     project = Project.make(tmp_path / "project")
     script = f"mount --bind {project.root} /mnt && mount -o remount,ro,bind /mnt && cd /mnt && "
     plan = [*FLUENCY, "plan", "--configfile", "config/test.yaml"]
-    for command in (project.run_command(), project.command("-n"), plan, DOCTOR):
+    bootstrap = ["scripts/bootstrap.sh"]
+    for command in (project.run_command(), project.command("-n"), plan, DOCTOR, bootstrap):
         inside = ["unshare", "--mount", "bash", "-c", script + shlex.join(command)]
         environ = project.environ() | {"PYTHONPATH": "/mnt/scripts"}
         done = completed(*inside, code=None, env=environ)
