@@ -28,6 +28,13 @@ def shown(result, holds):
     return {"category": P.study.study, "labels": labels}
 
 
+def page_labels(wildcards):
+    """Of a page in `pages/`: Snakemake's report keeps a folder's files together, so links hold."""
+    if wildcards.page == "report":
+        return shown("1 Report", "each model's gap, and how sure it is")["labels"]
+    return shown("2 Explorer", "every run: prompt, reply, outputs")["labels"]
+
+
 wildcard_constraints:
     model="|".join(re.escape(model.alias) for model in P.study.models),
     shell="|".join(P.study.shells),
@@ -149,13 +156,13 @@ rule report:
         provenance=rules.gather.output.provenance,
     output:
         report=f"{STUDY}/report.md",
-        page=report(
-            f"{STUDY}/report.html",
-            **shown("1 Report", "each model's gap, and how sure it is"),
-        ),
-        explorer=report(
-            f"{STUDY}/explorer.html",
-            **shown("2 Explorer", "every run: prompt, reply, outputs"),
+        page=f"{STUDY}/report.html",
+        explorer=f"{STUDY}/explorer.html",
+        pages=report(
+            directory(f"{STUDY}/pages"),
+            patterns=["{page}.html"],
+            category=P.study.study,
+            labels=page_labels,
         ),
         figures=report(
             directory(f"{STUDY}/figures"),

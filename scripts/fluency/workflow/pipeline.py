@@ -261,7 +261,11 @@ class Pipeline:
         from fluency.report.report import write_products
 
         view = self.loaded.view(read_provenance(Path(input.provenance)))
-        write_products(view, read_table(Path(input.table)), Path(output.report).parent)
+        folder, pages = Path(output.report).parent, Path(output.pages)
+        write_products(view, read_table(Path(input.table)), folder)
+        pages.mkdir(exist_ok=True)
+        for page in (output.page, output.explorer):
+            (pages / Path(page).name).symlink_to(Path("..") / Path(page).name)
 
     # ------------------------------------------------------------ services
 
