@@ -192,6 +192,7 @@ def test_readmes_state_quiet_answers_of_the_report():
     (bash, pwsh, gap, ends), larger = re.findall(quiet, report)
     said = "printed something wrong with status 0 and nothing on standard error"
     assert f"{bash} % in Bash and {pwsh} % in PowerShell {said} ({gap} points, {ends})" in readme
+    assert ("not the official release's build" in report) == ("not the official build" in readme)
     assert f"{gap} points ({ends})" in page and "{} and {}: {} ({})".format(*larger) in page
 
 
@@ -295,3 +296,4 @@ def test_every_place_names_the_same_pythons():
 def test_citation_names_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == fluency_version
+    assert citation["date-released"].year >= 2026
