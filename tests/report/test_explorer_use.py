@@ -218,6 +218,9 @@ def test_explorer_states_what_was_left_out(opened):
     page = opened(made, f"{FIRST}/1")
     gap = page.run(f"{DIALOG}.querySelector('.gap').textContent")
     assert "280,000 characters left out; 300.0 kB in all" in gap
+    page = opened(make_explorer(1, 1, 1, text="x"), f"{FIRST}/1")
+    shown = page.run(f"{DIALOG}.textContent")
+    assert "Standard error, 1 byte" in shown and "1 bytes" not in shown
 
 
 CONTRAST = """
@@ -225,14 +228,17 @@ CONTRAST = """
   const numbers = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };
   const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
     .reduce((sum, v, at) => sum + v * [.2126, .7152, .0722][at], 0);
-  const ground = (node) => { for (; node; node = node.parentElement) { const c = numbers(getComputedStyle(node).backgroundColor); if (c[3] === 1) return c; } return [255, 255, 255, 1]; };
+  const over = (top, under) => under.map((value, at) => value + (top[at] - value) * top[3]);
+  const ground = (node) => node ? over(numbers(getComputedStyle(node).backgroundColor), ground(node.parentElement)) : [255, 255, 255];
+  const opacity = (node) => node ? getComputedStyle(node).opacity * opacity(node.parentElement) : 1;
   let lowest = { ratio: 99 };
   for (const node of document.querySelectorAll('*')) {
     const text = [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
     const box = node.getBoundingClientRect();
-    if (!text || !box.width || node.closest(':disabled, .vh, script, style, option')) continue;
-    const [a, b] = [light(numbers(getComputedStyle(node).color)), light(ground(node))].sort((x, y) => y - x);
-    const ratio = (a + .05) / (b + .05);
+    if (!text || !box.width || !opacity(node) || node.closest(':disabled, .vh, script, style, option')) continue;
+    const [[r, g, b, alpha], under] = [numbers(getComputedStyle(node).color), ground(node)];
+    const [high, low] = [light(over([r, g, b, alpha * opacity(node)], under)), light(under)].sort((x, y) => y - x);
+    const ratio = (high + .05) / (low + .05);
     if (ratio < lowest.ratio) lowest = { ratio, text: node.textContent.slice(0, 60), tag: node.tagName, class: node.className };
   }
   return lowest;

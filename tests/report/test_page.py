@@ -1,12 +1,15 @@
 """The report as one HTML file: complete without its folder, and inert with any text of a model."""
 
+import os
 import re
+import sys
 
 import pytest
 
 from fluency.common.paths import ROOT
 from fluency.report.markdown import text
 from fluency.report.page import html_page
+from tests.programs import completed
 from tests.report.test_explorer_use import CONTRAST
 
 FIGURES = {
@@ -51,6 +54,17 @@ def test_page_of_the_example_fits_on_paper(new_page, tmp_path):
     page.wait("document.readyState === 'complete'")
     assert page.run("document.documentElement.scrollWidth") == PAPER
     assert page.run(GROUND) == "rgb(255, 255, 255)"
+
+
+def test_contrast_of_the_documentation(new_page, tmp_path):
+    """Its theme draws the tabs with opacity."""
+    build = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(tmp_path)]
+    completed(*build, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
+    page = new_page(width=1280)
+    page.call("Page.navigate", url=(tmp_path / "index.html").as_uri())
+    page.wait("document.querySelector('.md-tabs__link') !== null")
+    lowest = page.run(CONTRAST)
+    assert lowest["ratio"] >= 4.5, lowest
 
 
 def test_links_into_the_page_lead_somewhere():
