@@ -15,6 +15,9 @@ $(foreach goal,$(or $(MAKECMDGOALS),help),$(foreach name,$(GIVEN),$(if $(filter 
   $(error `make $(goal)` does not take $(name)=; it takes $(or $(addsuffix =,$(call TAKEN,$(goal))),no setting). Hint: $(strip \
   $(if $(call TAKERS,$(name)),these take it in capitals: $(call TAKERS,$(name)),\
   a variable of the environment goes before the command: $(name)=... make $(goal)))))))
+# Else PARTIAL=0 is PARTIAL=1.
+ONES := $(patsubst %=1,%,$(shell grep -oE '\b[A-Z_]+=1\b' Makefile))
+$(foreach name,$(filter $(ONES),$(GIVEN)),$(if $(filter-out 1,$($(name))),$(error $(name)= is 1 or left out)))
 # Else make finds the file, says that it is up to date, and the study is another one.
 $(foreach file,$(filter %.yaml %.yml %.json %.zst,$(MAKECMDGOALS)),\
   $(error $(file) is not a target. Hint: name it by its setting: $(if $(filter %.zst,$(file)),ARCHIVE,CONFIG)=$(file)))
@@ -159,7 +162,7 @@ pages: $(DEV) ## Write what is made from code: commands, config, data, tasks, sc
 fix: $(DEV) ## Format the code
 	@ruff check --fix . && ruff format . && snakefmt Snakefile profiles
 
-chaos: $(DEV) ## Disturb runs of 200 cells at random moments and finish them (N=50 SEED=1)
+chaos: $(DEV) ## Disturb runs of 200 cells at random moments and finish them (N=50 SEED=7)
 	@N="$${N:-}" SEED="$${SEED:-}" pytest -q -m campaign tests/chaos
 
 simulate: $(DEV) ## Simulate studies of the design again (a minute); writes tools/simulate/figures.json and every place that shows one

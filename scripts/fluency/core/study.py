@@ -110,7 +110,7 @@ class Cell:
         try:
             return cls(*parts)
         except ValueError:  # pydantic's ValidationError is one
-            hint = "write model/shell/task/trial, for example qwen-0.5b/bash/tree-size-bytes/1"
+            hint = "write model/shell/task/trial, for example CELL=qwen-0.5b/bash/biggest-file/1"
             raise UserError("this is not a cell", where=path, hint=hint) from None
 
 

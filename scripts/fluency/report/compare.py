@@ -137,7 +137,7 @@ def open_study_table(name: str) -> StudyTable:
         known = f"studies with results: {', '.join(names) or 'none'}"
         raise UserError(
             "no such study",
-            where=name,
+            where=name or "A=, B=",
             hint=f"name a study, a cells.csv or an archive; {known}",
         )
     frame = read_table(path)

@@ -55,7 +55,8 @@ def main(candidate: Path | None, name: str, snapshot: bool) -> None:
     mined = read_yaml(candidate) if candidate else {}
     name = name or (candidate.stem.partition("-")[2] if candidate else "")
     if not name or (candidate and "question" not in mined):
-        hint = "FROM= takes a file of `make mine`, such as candidates/01-list-files.yaml"
+        mine = "FROM= takes a file of `make mine`, such as candidates/01-list-files.yaml"
+        hint = f"{mine}; NAME=largest-log begins an empty task"
         raise UserError("nothing to begin a task with", where="FROM, NAME", hint=hint)
     if not re.fullmatch(TASK_ID, name):
         hint = "take lower-case letters, digits and hyphens, such as NAME=largest-log"
