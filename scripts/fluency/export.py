@@ -15,6 +15,7 @@ from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import ROOT
 from fluency.common.terminal import log_line, print_lines
+from fluency.core.described import Described
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
@@ -86,7 +87,7 @@ FORMATS: dict[str, Callable[[StudyView, str, str, Path], list[Path]]] = {"csv": 
 
 def data_package(study: Study, origin: str) -> dict[str, Any]:
     """The descriptor of a tabular Data Package (Frictionless, version 1)."""
-    columns, described = columns_of(study), Row.model_json_schema()
+    columns, described = columns_of(study), Row.model_json_schema(schema_generator=Described)
     return {
         "profile": "tabular-data-package",
         "name": study.study,

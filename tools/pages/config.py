@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from fluency.common.paths import ROOT
+from fluency.core.described import docstrings
+from fluency.core.schema import FrozenModel
 from fluency.core.study import BudgetConfig, Limits, ModelConfig, Price, SandboxConfig, Study
 from tools.pages import filled
 
 PAGE = "docs/config.md"
-SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
+SECTIONS: tuple[tuple[str, type[FrozenModel], str], ...] = (
     ("The study", Study, "Top-level keys."),
     ("`models:`", ModelConfig, "A list with one entry for each model."),
     ("`models[].price`", Price, "US dollars per million tokens."),
@@ -32,8 +33,9 @@ def _lines() -> Iterator[str]:
     for title, model, text in SECTIONS:
         yield f"\n## {title}\n\n{text}\n"
         yield "| key | default | meaning |\n|---|---|---|"
+        texts = docstrings(model)
         for name, field in model.model_fields.items():
-            meaning = " ".join((field.description or "").split())
+            meaning = " ".join(texts.get(name, "").split())
             yield f"| `{name}` | {_default(field)} | {meaning} |"
 
 
@@ -41,7 +43,7 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True)
-    if isinstance(value, BaseModel):
+    if isinstance(value, FrozenModel):
         return "see below"
     if value is None or value in ("", {}, []):
         return "empty"

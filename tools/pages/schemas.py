@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import BaseModel
-
 from fluency.archive.archived_study import ImageFile
 from fluency.archive.manifest import Manifest
 from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
+from fluency.core.described import Described
 from fluency.core.provenance import Provenance
 from fluency.core.records import Answer, Control, Execution, Generation, Score
-from fluency.core.schema import RECORD_SCHEMA
+from fluency.core.schema import RECORD_SCHEMA, FrozenModel
 from fluency.core.study import Study
 from fluency.core.table import Row
 from fluency.core.tasks import Task
@@ -25,7 +24,7 @@ from tools.pages import filled
 
 FOLDER, PAGE = "docs/schemas", "docs/data.md"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
+SCHEMAS: dict[str, tuple[type[FrozenModel], str]] = {
     "manifest": (Manifest, "`MANIFEST.json`"),
     "study": (Study, "`study.json`"),
     "task": (Task, "`tasks/<id>/task.yaml`, read as YAML"),
@@ -45,7 +44,7 @@ def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of a kind of record, of its present version."""
     model, _ = SCHEMAS[name]
     head = {"$schema": DIALECT, "$id": f"urn:agent-shell-fluency-eval:{name}:{RECORD_SCHEMA}"}
-    return head | model.model_json_schema(mode="validation")
+    return head | model.model_json_schema(schema_generator=Described)
 
 
 def columns() -> Iterator[tuple[str, str, str]]:

@@ -12,9 +12,7 @@ from fluency.common.files import pretty_json, write_atomic
 class FrozenModel(BaseModel):
     """A document or a part of one: immutable, and without unknown keys."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def first_problem(error: ValidationError) -> str:
