@@ -43,7 +43,6 @@ from fluency.core.table import (
     Row,
     cell_row,
     image_record,
-    to_frame,
     write_table,
 )
 from fluency.core.task_world import world_for
@@ -400,8 +399,7 @@ def _tree(tar: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
 
 def write_opened(view: StudyView, folder: Path) -> tuple[str, Path, Path]:
     """Make table, report, figures and explorer; returns the finding and the two pages' paths."""
-    rows = view.rows()
-    write_table(folder / "cells.csv", rows)
+    frame = write_table(folder / "cells.csv", view.rows())
     write_record(folder / "provenance.json", view.provenance)
-    analysis = write_products(view, to_frame(rows), folder)
+    analysis = write_products(view, frame, folder)
     return escape_controls(decides(analysis)), folder / "report.html", folder / "explorer.html"

@@ -11,7 +11,7 @@ from fluency.core.provenance import Provenance
 from fluency.core.records import read_control
 from fluency.core.study import Cell, read_study
 from fluency.core.study_view import StudyView
-from fluency.core.table import RECORD_TYPES, fixed_products, image_path, load_records, record_path
+from fluency.core.table import RECORD_TYPES, cell_record, fixed_products, image_path, load_records
 from fluency.core.tasks import load_tasks
 
 _FOLDER = Path(RESULTS.name)
@@ -52,13 +52,13 @@ class LoadedStudy:
         """The records that a later turn follows, as the rules name them; none for the first."""
         stages = {"generation": "generations", "execution": "executions"} if cell.turn > 1 else {}
         return {
-            name: str(record_path(_FOLDER, stage, cell.before)) for name, stage in stages.items()
+            name: f"{_FOLDER}/{cell_record(stage, cell.before)}" for name, stage in stages.items()
         }
 
     def record_paths(self) -> list[str]:
         """The record of every cell at every stage, as the rules name them."""
         return [
-            str(record_path(_FOLDER, stage, cell)) for stage in RECORD_TYPES for cell in self.cells
+            f"{_FOLDER}/{cell_record(stage, cell)}" for stage in RECORD_TYPES for cell in self.cells
         ]
 
     def products(self) -> list[str]:

@@ -39,10 +39,11 @@ class Record(FrozenModel):
     schema_version: int = Field(RECORD_SCHEMA, ge=RECORD_SCHEMA, le=RECORD_SCHEMA)
 
 
-def read_record(kind: type[RecordType], path: Path) -> RecordType:
+def read_record(kind: type[RecordType], path: Path | str) -> RecordType:
     """A record from its file; UserError names a file that is damaged or of a newer version."""
     try:
-        return kind.model_validate_json(path.read_bytes())
+        with open(path, "rb") as file:
+            return kind.model_validate_json(file.read())
     except FileNotFoundError:
         raise UserError(
             "no such record", where=path, hint="`make plan` lists what is missing"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
@@ -163,9 +164,14 @@ def fixed_products(study: Study) -> list[str]:
     return [*PRODUCTS, *[CONTROL_FILE] * study.control]
 
 
+def cell_record(stage: str, cell: Cell) -> str:
+    """The name of a stage's record of a cell, below `results/`."""
+    return f"{stage}/{cell.path}.json"
+
+
 def record_path(results: Path, stage: str, cell: Cell) -> Path:
     """The file of a stage's record of a cell."""
-    return Path(f"{results}/{stage}/{cell.path}.json")
+    return results / cell_record(stage, cell)
 
 
 def image_record(shell: str) -> str:
@@ -180,9 +186,9 @@ def image_path(results: Path, shell: str) -> Path:
 
 def load_records(results: Path, cell: Cell) -> CellRecords:
     """The records of one cell; a damaged one is a UserError, an absent one None."""
-    paths = {kind: record_path(results, stage, cell) for stage, kind in RECORD_TYPES.items()}
+    paths = {kind: f"{results}/{cell_record(stage, cell)}" for stage, kind in RECORD_TYPES.items()}
     found: Any = (
-        read_record(kind, path) if path.exists() else None for kind, path in paths.items()
+        read_record(kind, path) if os.path.exists(path) else None for kind, path in paths.items()
     )
     return CellRecords(*found)
 
@@ -219,7 +225,7 @@ def _scored(score: Score, execution: Execution | None, task: Task) -> JsonObject
     }
     made_of = score.make_up
     under = {CONDITIONS[name].column: passed for name, passed in score.passed_under.items()}
-    return {name: value for name, value in score if name in COLUMNS} | {
+    return {name: value for name, value in score if name in DTYPES} | {
         **under,
         "status": "not_measured" if score.not_measured else "missing" if why else "measured",
         "reason": why,
@@ -317,11 +323,12 @@ def columns_of(study: Study) -> list[str]:
     return [name for name in COLUMNS if study.turns > 1 or name not in OF_TURNS]
 
 
-def write_table(path: Path, rows: list[Row]) -> None:
-    """Write the table as CSV, byte for byte the same for the same rows."""
-    left_out = [] if any(row.turn > 1 for row in rows) else OF_TURNS
-    frame = to_frame(rows).drop(columns=left_out)
-    write_atomic(path, frame.to_csv(index=False, lineterminator="\n"))
+def write_table(path: Path, rows: list[Row]) -> pd.DataFrame:
+    """Write the table as CSV, byte for byte the same for the same rows, and return it whole."""
+    frame = to_frame(rows)
+    written = frame if frame["turn"].gt(1).any() else frame.drop(columns=OF_TURNS)
+    write_atomic(path, written.to_csv(index=False, lineterminator="\n"))
+    return frame
 
 
 def read_table(path: Path) -> pd.DataFrame:

@@ -42,7 +42,6 @@ from fluency.core.table import (
     cell_row,
     fixed_products,
     read_table,
-    to_frame,
     write_table,
 )
 from fluency.core.task_world import world_for
@@ -189,8 +188,8 @@ class Pipeline:
         task, request = self.loaded.task_of[cell.task], self.keys.requests[cell]
         before: Any = None
         if cell.turn > 1:
-            before = read_record(Generation, Path(input.generation))
-            execution = read_record(Execution, Path(input.execution))
+            before = read_record(Generation, input.generation)
+            execution = read_record(Execution, input.execution)
             if why := why_ended(before, execution):
                 write_record(Path(output[0]), not_asked(before, cell, why))
                 return
@@ -207,13 +206,13 @@ class Pipeline:
         """Run the answer's command in every world; after several failed attempts say so instead."""
         cell, study, sandbox = Cell(*wildcards), self.study, self.sandbox()
         task = self.loaded.task_of[cell.task]
-        generation = read_record(Generation, Path(input.generation[0]))
+        generation = read_record(Generation, input.generation[0])
         attempts = RESULTS / "attempts" / f"{cell.path}.json"
         image = sandbox.images[cell.shell].model_dump()
         request_key = generation.answer.request_key
         tags = self.keys.tags("execute", cell.shell, cell.task)
         key = canonical_sha256([tags, image, request_key])
-        before = read_record(Execution, Path(input.before)) if cell.turn > 1 else None
+        before = read_record(Execution, input.before) if cell.turn > 1 else None
         execute = partial(
             execute_cell, study, task, generation, sandbox, world_for, utc_now(), before=before
         )
@@ -231,8 +230,8 @@ class Pipeline:
         score = score_cell(
             self.study,
             self.loaded.task_of[wildcards.task],
-            read_record(Generation, Path(input.generation[0])),
-            read_record(Execution, Path(input.execution[0])),
+            read_record(Generation, input.generation[0]),
+            read_record(Execution, input.execution[0]),
             world_for,
             code_sha256("score"),
         )
@@ -346,8 +345,8 @@ def write_report_so_far(loaded: LoadedStudy) -> int:
     view, missing = loaded.view(provenance), sum(row.status == "missing" for row in rows)
     if missing or not all((folder / name).exists() for name in fixed_products(loaded.study)):
         folder /= "partial"
-    write_table(folder / "cells.csv", rows)
-    analysis = write_products(view, to_frame(rows), folder, details)
+    frame = write_table(folder / "cells.csv", rows)
+    analysis = write_products(view, frame, folder, details)
     log_line(f"Study {loaded.study.study}: {missing} of {plural(len(rows), 'cell')} missing.")
     print(printed(analysis, view, folder))
     return 0
