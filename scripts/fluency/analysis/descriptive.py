@@ -20,7 +20,7 @@ import pandas as pd
 
 from fluency.analysis.decision_table import HORIZON_S
 from fluency.analysis.gap import clopper_pearson
-from fluency.analysis.outcomes import Outcomes, cells_in
+from fluency.analysis.outcomes import CELL, Outcomes, cells_in
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell, Study
@@ -111,7 +111,8 @@ class ShellTimes(NamedTuple):
 
 def times(rows: pd.DataFrame, trials: int, shells: Iterable[str]) -> dict[str, ShellTimes]:
     """The times of every shell of one model."""
-    known = rows[rows["status"].eq("measured") & rows["passed"].notna()].sort_values("trial")
+    chosen = rows["status"].eq("measured") & rows["passed"].notna()
+    known = rows.loc[chosen, ["shell", "task", *TRIAL]].sort_values("trial")
     known = known.astype({"t_gen_s": float, "t_exec_s": float})
     measured = {shell: known[known["shell"] == shell] for shell in shells}
     firsts: dict[str, dict[str, float | None]] = {}
@@ -185,8 +186,9 @@ def composition(rows: pd.DataFrame, shell: str) -> list[MadeOfLine]:
     An answer is classified from its text, so answers in a shell that could not run are classified
     too.
     """
-    answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
-    columns = ("passed", *(condition.column for condition in EXTRA_CONDITIONS))
+    columns = ["passed", *(condition.column for condition in EXTRA_CONDITIONS)]
+    chosen = rows["shell"].eq(shell) & rows["outcome"].notna()
+    answered = rows.loc[chosen, ["made_of", *columns]]
     lines = []
     for kind in get_args(MadeOf):
         part = answered[answered["made_of"].eq(kind).fillna(False)]
@@ -211,7 +213,8 @@ class FailureLine(NamedTuple):
 
 def failure_lines(rows: pd.DataFrame, shells: Iterable[str]) -> list[FailureLine]:
     """Every class that occurs in one model's measured cells, in the order of the closed set."""
-    failed = rows[(rows["status"] == "measured") & (rows["passed"] == False)]  # noqa: E712
+    shown = [*CELL, "failure_class", "why", "command"]
+    failed = rows.loc[rows["status"].eq("measured") & rows["passed"].eq(False), shown]
     classes, lines = failed["failure_class"].fillna("unclassified"), []
     for failure_class in (*get_args(FailureClass), "unclassified"):
         part = failed[classes == failure_class]

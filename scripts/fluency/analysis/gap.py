@@ -134,7 +134,7 @@ class GapEstimate:
             for each in self.worst
         )
 
-    @property
+    @cached_property
     def needed(self) -> SampleSizes | None:
         """Tasks that would answer each question; None if all tasks differ alike."""
         return sample_sizes(self.spread, self.near_edge)

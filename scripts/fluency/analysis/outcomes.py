@@ -54,10 +54,13 @@ def count_cells(rows: pd.DataFrame, shell: str, tasks: Sequence[str], trials: in
     )
 
 
+CELL = ["model", "shell", "task", "trial", "turn"]
+"""The columns that name a cell."""
+
+
 def cells_in(rows: pd.DataFrame) -> tuple[Cell, ...]:
     """The cell of each row."""
-    columns = (rows[name] for name in ("model", "shell", "task", "trial", "turn"))
-    return tuple(Cell(*parts) for parts in zip(*columns, strict=True))
+    return tuple(Cell(*parts) for parts in zip(*(rows[name] for name in CELL), strict=True))
 
 
 class ShellPasses(NamedTuple):

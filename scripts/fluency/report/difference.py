@@ -10,6 +10,7 @@ from contextlib import suppress
 from decimal import Decimal
 from difflib import SequenceMatcher
 from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
 from fluency.scoring.checks import (
@@ -59,7 +60,7 @@ def difference(expected: Any, printed: bytes, content: str, size: int = 200_000)
     compare = _multiset if content in UNORDERED else _sequence
     found = compare(wanted[:MOST], got[:MOST], line_key(content, wanted))
     count = Counter(op for op, _ in found)
-    ranked = sorted(range(len(found)), key=lambda at: (found[at][0] == "=", at))
+    ranked = sorted(range(len(found)), key=lambda at: found[at][0] == "=")
     longest = max(200, size // 20)
     used = accumulate(max(33, min(len(found[at][1]), longest)) for at in ranked)
     shown = sorted(at for at, total in zip(ranked, used, strict=True) if total <= size)
@@ -76,12 +77,12 @@ def _multiset(wanted: Sequence[str], got: Sequence[str], key: Callable[[str], st
     left = Counter(map(key, wanted))
     rows = []
     for known, new, lines in (("=", "+", got), ("-", "", wanted)):
-        for line in lines:
-            is_left = left[key(line)] > 0
-            left[key(line)] -= is_left
-            rows.append((key(line), known if is_left else new, line))
-    ordered = sorted(rows, key=lambda row: (row[0], "-+=".index(row[1])))
-    return [(op, line) for _, op, line in ordered if op]
+        for kept, line in zip(map(key, lines), lines, strict=True):
+            is_left = left[kept] > 0
+            left[kept] -= is_left
+            if op := known if is_left else new:
+                rows.append((kept, "-+=".index(op), op, line))
+    return [(op, line) for _, _, op, line in sorted(rows, key=itemgetter(0, 1))]
 
 
 def _sequence(wanted: Sequence[str], got: Sequence[str], key: Callable[[str], str]) -> Rows:
@@ -103,12 +104,11 @@ def _json_lines(value: Any) -> list[str]:
     return [_dumped(item) for item in (value if isinstance(value, list) and value else [value])]
 
 
-def _dumped(value: Any) -> str:
-    return json.dumps(value, default=_number, sort_keys=True, ensure_ascii=False)
-
-
 def _number(value: Decimal) -> int | float | str:
     """A number written one way, as the check compares 3.0 and 3."""
     if abs(value.adjusted()) > DIGITS:
         return str(value)
     return int(value) if value == value.to_integral_value() else float(value)
+
+
+_dumped = json.JSONEncoder(default=_number, sort_keys=True, ensure_ascii=False).encode
