@@ -121,6 +121,7 @@ def test_open_makes_the_reports_of_the_records(archive, made, offline, tmp_path,
     assert verify.open_archive(archive, tmp_path) == 0
     printed = capsys.readouterr().out
     assert "SHA-256" not in printed and "PROVEN" in printed and "explorer.html" in printed
+    assert "this report decides nothing" in printed, "the finding"
     own = made.results / made.study.study
     for name in ("cells.csv", "figures/gaps.svg"):
         assert (tmp_path / name).read_bytes() == (own / name).read_bytes()
@@ -132,8 +133,12 @@ def test_open_makes_the_reports_of_the_records(archive, made, offline, tmp_path,
     assert "SHA-256" in capsys.readouterr().out
 
 
-def test_compare_takes_archives_and_what_was_opened(archive, small_archive, tmp_path, capsys):
-    """With what is recorded of how each was run."""
+def test_compare_takes_archives_and_what_was_opened(
+    archive, small_archive, tmp_path, capsys, monkeypatch
+):
+    """With what is recorded of how each was run; the page is printed, and written as HTML."""
+    page = tmp_path / "comparison.html"
+    monkeypatch.setattr(verify, "COMPARISON", page)
     verify.open_archive(small_archive, tmp_path / "opened")
     capsys.readouterr()
     for other in (small_archive, tmp_path / "opened"):
@@ -146,6 +151,8 @@ def test_compare_takes_archives_and_what_was_opened(archive, small_archive, tmp_
         assert any(re.match(r"\| trials +\| 2 +\| 1 ", row) for row in rows), rows
         assert "not recorded" not in "".join(row for row in rows if "sampling" in row)
         assert "no provenance" not in out
+        assert err.splitlines()[-1] == f"As a page: {page}"
+        assert "What was run differently</h2>" in page.read_text()
 
 
 def test_archived_words_cannot_steer_the_terminal(archive, tmp_path, capsys):
