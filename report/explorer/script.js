@@ -157,6 +157,7 @@
 
   const KINDS = {
     silent: ["failed with status 0", (cell) => cell.silent],
+    quiet: ["quiet wrong answer", (cell) => cell.silent > 1],
     differ: ["where the shells differ", (cell) => cell.line?.gap],
     again: ["tried again", (cell) => cell.attempt],
     repaired: ["repaired by a later turn", (cell) => cell.look === "repaired"],

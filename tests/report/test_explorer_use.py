@@ -129,6 +129,7 @@ def test_explorer_colours_nothing_without_tokens(opened, monkeypatch):
 def test_explorer_filters_count_cells(opened):
     made = make_explorer(2, 8, 3)
     frame = made.frame
+    frame.loc[frame.query("failure_class == 'silent-wrong' and trial == 1").index, "quiet"] = True
     page = opened(made)
     total = len(frame)
     assert page.run("document.getElementById('count').textContent") == f"{total} cells"
@@ -145,6 +146,7 @@ def test_explorer_filters_count_cells(opened):
         ("model", "qwen-3b", frame["model"] == "qwen-3b"),
         ("shell", "pwsh", frame["shell"] == "pwsh"),
         ("result", "silent", frame["exit_ok"].astype(bool) & ~frame["passed"].astype(bool)),
+        ("result", "quiet", frame["quiet"]),
         ("result", "differ", differs),
         ("text", "get-childitem", frame["command"].str.contains("Get-ChildItem")),
     ):

@@ -29,7 +29,8 @@ from fluency.report.words import attempt_note
 
 WIDE_LIMIT = 19_000_000  # characters of details: what a browser reads in well under a second
 _WHERE = ["model", "shell", "task", "trial"]
-_LISTED = [*_WHERE, "status", "passed", "exit_ok", "failure_class", "made_of", "attempts", "reason"]
+_LISTED = [*_WHERE, "status", "passed", "exit_ok", "quiet", "failure_class", "made_of", "attempts"]
+_LISTED += ["reason"]
 """Columns of the table."""
 
 
@@ -117,8 +118,9 @@ def _entry(row: dict[Hashable, Any]) -> list[Any]:
     state = ("passed" if known["passed"] else "failed") if measured else known["status"]
     labels = [known["failure_class"], known["made_of"], attempt_note(known["attempts"], measured)]
     where = [known[name] for name in _WHERE]
+    # 1: failed with status 0, 2: quiet, too
     silent = state == "failed" and known["exit_ok"] is True
-    return [*where, state, *labels, known["reason"], int(silent)]
+    return [*where, state, *labels, known["reason"], int(silent) + (known["quiet"] is True)]
 
 
 def page_details(view: StudyView) -> Iterator[str]:
