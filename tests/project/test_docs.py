@@ -183,13 +183,16 @@ def test_data_page_prints_rates_of_the_report(tmp_path):
     assert [line.split() for line in printed.splitlines()[2:]] == rows and len(rows) == 2
 
 
-def test_readmes_state_quiet_answers_of_the_report():
+def test_readmes_state_numbers_of_the_report():
     report, readme, page = (
         " ".join((ROOT / name).read_text().split())
         for name in ("example/report.md", "README.md", "example/README.md")
     )
     quiet = r"Quiet \S+ \S+ of \S+: (\d+)\.0 %.*? (\d+)\.0 %.*?, (.\d+\.\d) points \((.*?)\)"
     (bash, pwsh, gap, ends), larger = re.findall(quiet, report)
+    rates = re.findall(r"passed (\d+)\.0 % in Bash and (\d+)\.0 % in PowerShell", report)[:2]
+    passed = "a 0.5B model passed {} % in Bash and {} % in PowerShell, a 1.5B model {} % and {} %"
+    assert passed.format(*rates[0], *rates[1]) in readme
     said = "printed something wrong with status 0 and nothing on standard error"
     assert f"{bash} % in Bash and {pwsh} % in PowerShell {said} ({gap} points, {ends})" in readme
     assert ("not the official release's build" in report) == ("not the official build" in readme)
