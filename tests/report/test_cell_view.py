@@ -5,6 +5,7 @@ import pytest
 from fluency.core.records import Paths, Result, Stream, TreeChanges, Used
 from fluency.core.study import Cell
 from fluency.report.cell_view import cell_view, run_facts
+from fluency.report.words import attempt_note
 from tests.report.explorer_factory import make_explorer
 
 CELL = Cell("qwen-0.5b", "bash", "stale-lockfiles-0", 1)
@@ -40,6 +41,7 @@ def test_facts_leave_out_the_ordinary():
     assert shown["Helper processes harmed"] == shown["Working folder changed"] == "yes"
     assert (shown["Left running"], shown["Not started"]) == ("sleep", "why")
     assert facts(used=Used(peak_memory_bytes=20_500_000))["Peak memory"] == "20.5 MB"
+    assert attempt_note(1, True) is attempt_note(0, True) is None, "no command, no attempt"
 
 
 def test_run_facts_list_changed_paths():

@@ -32,8 +32,11 @@ def in_shells(counts: Mapping[str, object], attribute: str = "") -> str:
 
 
 def attempt_note(number: int | None, measured: bool) -> str | None:
-    """At which attempt a cell was measured or the last one failed; None at the first."""
-    if number is None or number == 1:
+    """At which attempt a cell was measured or the last one failed; None at the first.
+
+    An answer without a command is measured without any.
+    """
+    if number is None or number < 2:
         return None
     ordinal = f"{number}{ {2: 'nd', 3: 'rd'}.get(number, 'th') }"
     return f"{'measured at' if measured else 'abandoned after'} the {ordinal} attempt"
