@@ -187,7 +187,7 @@ class Contrast:
             elif (lacking := tally.planned - tally.measured) > plan.MAX_MISSING * tally.planned:
                 reasons.append(
                     f"{lacking} of {tally.planned} cells in {title} have no measurement, "
-                    f"more than {float(plan.MAX_MISSING):.0%}"
+                    f"more than {float(100 * plan.MAX_MISSING):g} %"
                 )
         usable = len(gap.paired.tasks) if gap else 0
         if not reasons and usable < plan.MIN_TASKS:
