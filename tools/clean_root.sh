@@ -31,12 +31,14 @@ chroot "$root" update-ca-certificates >/dev/null 2>&1
 git clone -q --no-checkout . "$root/project"
 git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read | tar -x -C "$root/project"
 git -C "$root/project" reset -q
-powershell=
-[ -z "${POWERSHELL_ARCHIVE:-}" ] || { cp "$POWERSHELL_ARCHIVE" "$root/opt/" && powershell=/opt/${POWERSHELL_ARCHIVE##*/}; }
+archives=()
+for name in POWERSHELL_ARCHIVE NUSHELL_ARCHIVE; do
+  [ -z "${!name:-}" ] || { cp "${!name}" "$root/opt/" && archives+=("$name=/opt/${!name##*/}"); }
+done
 
 # shellcheck disable=SC2016 # expanded inside
 unshare --mount --pid --fork --kill-child env -u DOCKER_HOST -u DOCKER_CONTEXT -u VIRTUAL_ENV \
-  POWERSHELL_ARCHIVE="$powershell" HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -euc '
+  -u POWERSHELL_ARCHIVE -u NUSHELL_ARCHIVE "${archives[@]}" HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -euc '
     cd "$1"
     shift
     mount --bind . . # pivot_root asks for a mount; without it an engine inside can neither copy nor build

@@ -63,6 +63,26 @@ def test_archive_for_pwsh_is_kept(tmp_path, monkeypatch):
     assert archive_for("pwsh") != source
 
 
+def test_unpack_program_writes_plain_files_beside_it_alone(tmp_path, monkeypatch):
+    """On Debian 12's Python, too, whose `extractall` takes no filter."""
+    with tarfile.open(tmp_path / "given", "w:gz") as opened:
+        for name in ("./a/bin/pwsh", "./a/bin/lib/one.so", "./a/bin/../../../out", "./other"):
+            info = tarfile.TarInfo(name)
+            info.size = 1
+            opened.addfile(info, io.BytesIO(b"x"))
+        info = tarfile.TarInfo("./a/bin/link")
+        info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        opened.addfile(info)
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "given"))
+    archives.unpack_program(RELEASE, archive_for("pwsh"), tmp_path / "program")
+    made = {
+        str(path.relative_to(tmp_path / "program")): path.stat().st_mode & 0o777
+        for path in (tmp_path / "program").rglob("*")
+    }
+    assert made == {"pwsh": 0o755, "lib": 0o755, "lib/one.so": 0o644}
+    assert not list(tmp_path.rglob("out"))
+
+
 def test_archive_for_pwsh_damaged(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     whole = archive(tmp_path / "whole").read_bytes()

@@ -8,7 +8,7 @@ import tarfile
 import urllib.request
 import zlib
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
+from typing import IO, cast
 
 from fluency.common.errors import SandboxError
 from fluency.common.files import atomic_file, sha256_file, write_atomic
@@ -125,7 +125,9 @@ def _keep(shell: str, archive: Archive, given: Path, where: str) -> str:
 def _check(archive: Archive, given: Path) -> None:
     """EOFError and others unless an archive is whole and has the program."""
     with gzip.open(given) as unzipped, tarfile.open(fileobj=unzipped) as opened:
-        if not any(PurePosixPath(name).match(archive.program) for name in opened.getnames()):
+        if not any(
+            each.isfile() and PurePosixPath(each.name).match(archive.program) for each in opened
+        ):
             raise EOFError
         while unzipped.read(1 << 20):  # up to its checksum
             pass
@@ -133,21 +135,23 @@ def _check(archive: Archive, given: Path) -> None:
 
 def unpack_program(archive: Archive, source: str, into: Path) -> None:
     """Write the program of a kept archive, with the files next to it, into a new folder."""
-    program = PurePosixPath(archive.program)
+    into.mkdir()
     if archive.is_packed:
-        with (
-            TemporaryDirectory(dir=into.parent) as folder,
-            tarfile.open(archive_path(source)) as tar,
-        ):
-            tar.extractall(folder, filter="data")
-            (there,) = sorted(Path(folder).glob(f"**/{program}"))[:1]
-            there.parent.rename(into)
-            Path(folder).mkdir(exist_ok=True)
+        # No `extractall`: its filters came with Python 3.11.4, and Debian 12 has 3.11.2.
+        with tarfile.open(archive_path(source)) as tar:
+            files = {PurePosixPath(each.name): each for each in tar if each.isfile()}
+            place = min(path for path in files if path.match(archive.program)).parent
+            for path, each in files.items():
+                if path.is_relative_to(place) and ".." not in path.parts:
+                    made = into / path.relative_to(place)
+                    made.parent.mkdir(parents=True, exist_ok=True)
+                    with cast(IO[bytes], tar.extractfile(each)) as opened, made.open("wb") as to:
+                        shutil.copyfileobj(opened, to)
     else:
-        into.mkdir()
-        shutil.copyfile(archive_path(source), into / program)
+        shutil.copyfile(archive_path(source), into / archive.program)
     for path in (into, *into.rglob("*")):
-        path.chmod(0o755 if path.is_dir() or path.name == program.name else 0o644)
+        is_program = path.name == PurePosixPath(archive.program).name
+        path.chmod(0o755 if path.is_dir() or is_program else 0o644)
 
 
 def why_no_download(shell: str) -> str | None:
