@@ -30,7 +30,6 @@ DEV := .venv/.dev
 INTEROP := .venv-interop/.made
 DOCS := .venv/.docs
 CLUSTER := .venv/.cluster
-PYTEST := pytest --dist loadgroup --no-loadscope-reorder
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -149,10 +148,10 @@ mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOG
 	@fluency mine "$${LOGS:-}"
 
 test: $(DEV) ## All tests, in real containers, with a real model once
-	@$(PYTEST) -n 3 # many wait for a container, a cluster or a deadline
+	@pytest -n 2 --dist loadgroup
 
 quick: $(DEV) ## The tests that need no container engine and no network (3 min)
-	@$(PYTEST) -n 2 -m "not engine and not slow"
+	@pytest -n 2 --dist loadgroup -m "not engine and not slow"
 
 lint: $(DEV) ## ruff, the layers of packages, strict types, snakefmt, Snakemake's own linter, generated pages
 	@ruff check . && ruff format --check . && lint-imports --no-cache && mypy && snakefmt --check Snakefile profiles && snakemake --lint && python -m tools.pages --check

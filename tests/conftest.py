@@ -30,8 +30,6 @@ SLOW = (
 """What `make quick` leaves out, and every test in a browser: package indexes, studies, long texts."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
 """Folders whose engine tests run whole studies; each is a separate group."""
-LONGEST = ("engine", "workflow")
-"""Groups that take half of all time, and so begin first."""
 NO_PWSH = "image holds no PowerShell"
 """In every reason to skip a test for the lack of it."""
 
@@ -85,7 +83,6 @@ def pytest_collection_modifyitems(items):
         engine = module.split("/")[0] if module.startswith(STUDIES) else "engine"
         group = engine if item.get_closest_marker("engine") else module
         item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group").args[0] not in LONGEST)
 
 
 PWSH = "_pwsh"
