@@ -149,9 +149,9 @@ def unpack_program(archive: Archive, source: str, into: Path) -> None:
                         shutil.copyfileobj(opened, to)
     else:
         shutil.copyfile(archive_path(source), into / archive.program)
-    for path in (into, *into.rglob("*")):
-        is_program = path.name == PurePosixPath(archive.program).name
-        path.chmod(0o755 if path.is_dir() or is_program else 0o644)
+    for made in (into, *into.rglob("*")):
+        is_program = made.name == PurePosixPath(archive.program).name
+        made.chmod(0o755 if made.is_dir() or is_program else 0o644)
 
 
 def why_no_download(shell: str) -> str | None:
