@@ -79,10 +79,12 @@ def commands(project: Project, aliases: list[str]) -> dict[str, tuple[list[str],
 
 def cost(project: Project, command: list[str]) -> Cost:
     """Run a command to its end; of the processes that it starts the largest counts for memory."""
+    # A given archive would be copied, by whichever command is the first.
+    environ = project.environ(POWERSHELL_ARCHIVE="")
     began = time.monotonic()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            command, cwd=project.root, env=project.environ(), stdout=output, stderr=output
+            command, cwd=project.root, env=environ, stdout=output, stderr=output
         )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
