@@ -15,7 +15,7 @@ import fluency
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
 
-SIZE, LIMIT_S = 20_000, 0.25
+SIZE, LIMIT_S = 15_000, 0.2
 """Characters of a hostile text, and its processor time: a quadratic pattern takes far longer."""
 SINGLE = " a0A-,.:;/\\'\"`$=+|─\n\t"
 MODULES = [module.name for module in pkgutil.walk_packages(fluency.__path__, "fluency.")]
