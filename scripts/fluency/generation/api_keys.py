@@ -14,7 +14,7 @@ SECRET = re.compile(
 )
 """A header or field of such a name holds a key."""
 VARIABLE = re.compile(r"(?:Bearer |Basic )?\$([A-Z_][A-Z0-9_]*)")
-LOOPBACK = re.compile(r"(.{1,63}\.)?localhost|127(\.\d+){3}|::1")
+LOOPBACK = re.compile(r"(.{1,250}\.)?localhost|127(\.\d+){3}|::1")
 """This machine's names and numbers."""
 SHORTEST_SECRET = 12
 """Shorter keys are the dummies of local servers (`EMPTY`, `test`): common words, no secrets."""
