@@ -41,6 +41,7 @@ from fluency.core.table import (
     RECORD_TYPES,
     CellRecords,
     Row,
+    cell_record,
     cell_row,
     image_record,
     write_table,
@@ -249,7 +250,7 @@ class ArchivedStudy:
     def records(self, cell: Cell) -> CellRecords:
         """A cell's records; ArchiveError names a file that is not a record."""
         kinds = RECORD_TYPES.items()
-        parts = (self._record(kind, f"results/{stage}/{cell.path}.json") for stage, kind in kinds)
+        parts = (self._record(kind, f"results/{cell_record(stage, cell)}") for stage, kind in kinds)
         return CellRecords(*cast(Any, parts))
 
     def _record(self, kind: type[RecordType], where: str) -> RecordType | None:

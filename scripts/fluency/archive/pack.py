@@ -32,7 +32,7 @@ from fluency.core.records import CONTROL_FILE
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
-from fluency.core.table import RECORD_TYPES, Row, image_path, image_record
+from fluency.core.table import RECORD_TYPES, Row, cell_record, image_path, image_record
 from fluency.core.task_world import world_for
 from fluency.execution.engine import ensure_engine
 from fluency.execution.image import save_image
@@ -125,7 +125,7 @@ def archive_files(view: StudyView) -> dict[str, Source]:
     measured = [
         *map(image_record, study.shells),
         *[f"{study.study}/{CONTROL_FILE}"] * study.control,
-        *(f"{stage}/{cell.path}.json" for stage in RECORD_TYPES for cell in view.cells),
+        *(cell_record(stage, cell) for stage in RECORD_TYPES for cell in view.cells),
     ]
     files |= {f"results/{n}": RESULTS / n for n in measured if (RESULTS / n).is_file()}
     if study.preregistration:

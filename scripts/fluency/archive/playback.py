@@ -27,7 +27,7 @@ from fluency.core.records import (
 )
 from fluency.core.schema import FrozenModel
 from fluency.core.study import Cell, Limits, Study
-from fluency.core.table import RECORD_TYPES, CellRecords
+from fluency.core.table import RECORD_TYPES, CellRecords, cell_record
 from fluency.core.task_world import WorldFor, expected_in
 from fluency.core.tasks import Task
 from fluency.execution.execute import MAX_ATTEMPTS, execute_cell, why_ended
@@ -159,7 +159,7 @@ def play(
     def keep(stage: str, played: FrozenModel, record: FrozenModel) -> None:
         made.append(played)
         for kind, _, what in differences(played, record):
-            differ(f"results/{stage}/{cell.path}.json", kind, what)
+            differ(f"results/{cell_record(stage, cell)}", kind, what)
 
     try:
         if stored.generation:
@@ -177,7 +177,7 @@ def play(
                 keep("scores", score, stored.score)
     except UserError as error:
         stage = [*RECORD_TYPES][len(made)]
-        differ(f"results/{stage}/{cell.path}.json", "recomputed", error.what)
+        differ(f"results/{cell_record(stage, cell)}", "recomputed", error.what)
     return CellRecords(*made, *[None] * (len(RECORD_TYPES) - len(made)))
 
 

@@ -16,7 +16,7 @@ from fluency.common.clock import utc_now
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import log_line, print_lines
 from fluency.core.study import Cell, SandboxConfig, read_study
-from fluency.core.table import CellRecords, Row, to_frame
+from fluency.core.table import CellRecords, Row, cell_record, to_frame
 from fluency.core.task_world import world_for
 from fluency.execution.execute import execute_cell
 from fluency.execution.sandbox import Sandbox, open_sandbox
@@ -109,7 +109,7 @@ def replay_archive(path: Path, sandbox: Sandbox | None = None, sample: int | Non
         cells = [
             cell
             for cell in archived.cells
-            if f"results/executions/{cell.path}.json" in archive.places
+            if f"results/{cell_record('executions', cell)}" in archive.places
         ]
         chosen = SystemRandom().sample(cells, min(sample, len(cells))) if sample else cells
         replayed, replay_one = [], partial(_replayed, archived, sandbox, {*chosen})

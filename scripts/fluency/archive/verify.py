@@ -47,7 +47,7 @@ from fluency.core.provenance import Provenance, ProvenanceCollector
 from fluency.core.records import Execution, Generation
 from fluency.core.shells import VARIABLE as PRIVATE_SHELLS
 from fluency.core.study_view import StudyView
-from fluency.core.table import Row, image_record, to_frame
+from fluency.core.table import Row, cell_record, image_record, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import PRIVATE_TASKS_VARIABLE, Task
 from fluency.execution.archives import archive_origin
@@ -444,7 +444,7 @@ def check_answer(
         seen: model with the id and the prompt, or the whole, of each reply -> its request's key.
     """
     answer, cell = generation.answer, generation.cell
-    where, model = f"results/generations/{cell.path}.json", archived.study.model(cell.model)
+    where, model = f"results/{cell_record('generations', cell)}", archived.study.model(cell.model)
     numbers = (answer.latency_s, generation.cost_usd, answer.attempts - 1)
     plausible = are_possible(*numbers, *dict(answer.usage).values())
     report.check(where, plausible, "a time, count or cost is negative or infinite")
@@ -462,7 +462,8 @@ def check_execution(
     archived: ArchivedStudy, report: VerifyReport, generation: Generation, execution: Execution
 ) -> None:
     """What is stated of an execution is possible, and agrees with the limits."""
-    where, limits = f"results/executions/{execution.cell.path}.json", archived.study.sandbox.limits
+    where = f"results/{cell_record('executions', execution.cell)}"
+    limits = archived.study.sandbox.limits
     ran, answered = _time(execution.provenance.get("utc")), _time(generation.answer.received_utc)
     timely = answered - timedelta(days=1) <= ran < _end_of_day(report)
     what = "it ran more than a day before its answer, after the archive's day, or never"

@@ -145,8 +145,7 @@ def unpack_program(archive: Archive, source: str, into: Path) -> None:
                 if path.is_relative_to(place) and ".." not in path.parts:
                     made = into / path.relative_to(place)
                     made.parent.mkdir(parents=True, exist_ok=True)
-                    with cast(IO[bytes], tar.extractfile(each)) as opened, made.open("wb") as to:
-                        shutil.copyfileobj(opened, to)
+                    made.write_bytes(cast(IO[bytes], tar.extractfile(each)).read())
     else:
         shutil.copyfile(archive_path(source), into / archive.program)
     for made in (into, *into.rglob("*")):
