@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import docker
 import pytest
 
-from fluency.common.errors import ResultLost, SandboxError
+from fluency.common.errors import ResultLost, RunEnded, SandboxError
 from fluency.common.paths import ROOT
 from fluency.core.records import Result
 from fluency.core.study import SandboxConfig
@@ -180,9 +180,32 @@ def test_run_daemon_that_hangs_and_dies(sandbox, tmp_path, monkeypatch):
         daemon.wait(40)
         with pytest.raises(SandboxError, match="engine"):
             bash(other, "echo")
-    with own_daemon(tmp_path):
+    with own_daemon(tmp_path) as daemon:
         assert bash(other, "echo again").stdout.data == "again\n"
         wait_for(lambda: not own_containers(engine))
+        ended_while_busy(other, daemon)
+
+
+def ended_while_busy(sandbox, daemon):
+    """End a run whose engine answers late: no container is left, also none that is to start."""
+    said = []
+
+    def run():
+        with pytest.raises(RunEnded):
+            said.append(bash(sandbox, "sleep 60", timeout_s=60))
+
+    running = threading.Thread(target=run)
+    running.start()
+    wait_for(lambda: own_containers(sandbox._engine))
+    measures = isolation(LIMITS, sandbox.engine["name"])
+    config = container_config(sandbox.images["bash"].image_id, container.LABELS, measures)
+    sandbox._engine.client().create_container_from_config(config)
+    daemon.send_signal(signal.SIGSTOP)
+    threading.Timer(1.5, daemon.send_signal, [signal.SIGCONT]).start()
+    sandbox.end()
+    assert not own_containers(sandbox._engine, all=True)
+    running.join(20)
+    assert not running.is_alive() and not said
 
 
 KILLED = """

@@ -4,6 +4,7 @@ import contextlib
 import secrets
 import shlex
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
@@ -28,8 +29,7 @@ FILTERED = "setarch linux32 true 2>/dev/null && echo wide || echo reduced"
 # Where the two versions of control groups show the limits; empty where the engine hides them.
 IN_FORCE = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.max,pids.max}"
 TIMEOUT_S = 30.0
-
-
+REMOVED_S = 3.0  # what is left after it ends by its own time limit
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
 
 
@@ -81,20 +81,24 @@ class Sandbox:
         return result
 
     def end(self) -> None:
-        """Kill all containers and start no other.
+        """Remove all containers, also those that are just being started, and start no other.
 
         A command that ran in one has no result, and no failed attempt.
         """
         self._stopped = RunEnded("the run was ended", where=WHERE, hint=NEXT_RUN)
         mine = {"label": f"{LABEL}={LABELS[LABEL]}"}
-        running = self._engine.client(timeout=1).containers(filters=mine)
-        # The engine answers when a container has ended.
-        with ThreadPoolExecutor(len(running) or 1) as pool:
-            pool.map(self._kill, running)
+        until = time.monotonic() + REMOVED_S
+        while time.monotonic() < until:
+            with contextlib.suppress(Exception):  # a busy engine answers late, or of another state
+                left = self._engine.client(timeout=1).containers(all=True, filters=mine)
+                if not left:
+                    return
+                with ThreadPoolExecutor(len(left)) as pool:
+                    pool.map(self._remove, left)
+            time.sleep(0.05)
 
-    def _kill(self, found: dict[str, Any]) -> None:
-        with contextlib.suppress(Exception):  # it may have ended
-            self._engine.client(timeout=1).kill(found["Id"])
+    def _remove(self, found: dict[str, Any]) -> None:
+        self._engine.client(timeout=1).remove_container(found["Id"], force=True, v=True)
 
     def why_missing(self, shell: str) -> str | None:
         """Why a shell cannot be measured in its image; None if it can."""
