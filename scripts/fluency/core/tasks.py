@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cached_property, lru_cache, partial
@@ -211,6 +211,11 @@ class Task(FrozenModel):
         """Of the task's files, except its worlds."""
         return sha256((self.folder / "task.yaml").read_bytes() + b"\0" + self._answers)
 
+    @cached_property
+    def worlds_sha256(self) -> str:
+        """Of the task's files that its worlds are made of."""
+        return sha256(self._content(["fixture.py", *(f"world-{one}" for one in PARITIES)]))
+
     @property
     def is_snapshot(self) -> bool:
         """Whether its worlds and answers are files, not code."""
@@ -220,10 +225,15 @@ class Task(FrozenModel):
     def _answers(self) -> bytes:
         if not self.is_snapshot:
             return (self.folder / "answer.py").read_bytes()
+        return self._content(snapshot_answers(self.structure is None))
+
+    def _content(self, names: Iterable[str]) -> bytes:
+        """The names and bytes of files, and of those in folders, of what there is of them."""
         files = [
             path
-            for one in map(self.folder.joinpath, snapshot_answers(self.structure is None))
+            for one in map(self.folder.joinpath, names)
             for path in (plain_files(one) if one.is_dir() else [one])
+            if path.exists()
         ]
         return b"\0".join(
             str(path.relative_to(self.folder)).encode() + path.read_bytes() for path in files

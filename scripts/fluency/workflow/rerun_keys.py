@@ -1,7 +1,7 @@
 """Each rule's params: a short hash of every ingredient that changes the rule's result."""
 
 from collections.abc import Callable
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import Any
 
 from fluency.common.canonical import canonical_json, canonical_sha256
@@ -64,13 +64,6 @@ class RerunKeys:
             for name, value in ingredients.items()
         }
 
-    @cached_property
-    def _world_keys(self) -> dict[str, dict[str, str]]:
-        return {
-            task.id: {str(seed): world_for(task, seed).sha256 for seed in self.study.seeds}
-            for task in self.tasks
-        }
-
     def image(self, shell: str) -> dict[str, Any]:
         return {"sandbox": content_sha256(shells_in(shell)), "archive": archive_for(shell)}
 
@@ -80,10 +73,14 @@ class RerunKeys:
         return {"prompt": request.prompt, "settings": settings}
 
     def execute(self, shell: str, task: str) -> dict[str, Any]:
-        """What engine and runner are handed, and the code that reads reply and result."""
+        """What engine and runner are handed, and the code that reads reply and result.
+
+        Of the worlds what they are made of: to make hundreds takes longer than all other keys.
+        """
+        own = self.loaded.task_of[task]
         return {
             "code": code_sha256("execute"),
-            "worlds": [self._world_keys[task], self.loaded.task_of[task].needs],
+            "worlds": [code_sha256("worlds"), self.study.seeds, own.worlds_sha256, own.needs],
             **self._handed_to(shell),
         }
 
@@ -123,7 +120,8 @@ class RerunKeys:
             "code": code_sha256("control"),
             "sandbox": content_sha256(self.study.shells),
             "limits": self.study.sandbox.limits.model_dump(),
-            "tasks": {task.id: [task.sha256, self._world_keys[task.id]] for task in self.tasks},
+            "tasks": {task.id: [task.sha256, task.worlds_sha256] for task in self.tasks},
+            "seeds": self.study.seeds,
             "shells": self.study.shells,
         }
 
