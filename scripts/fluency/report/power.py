@@ -26,6 +26,7 @@ from fluency.core.study import Study
 from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks
 from fluency.generation.cost_estimate import estimate_cost
+from fluency.generation.policies import resolve
 from fluency.generation.store import AnswerStore
 
 HEADS = [
@@ -78,6 +79,8 @@ def larger_price(study: Study, tasks: int) -> list[str]:
     if not (most := larger(tasks)):
         return []
     try:
+        if not any(resolve(model).cost(1, 1) for model in study.models):
+            return []
         cost = estimate_cost(study, load_tasks(LARGEST), AnswerStore(ANSWERS))
     except UserError:  # a model without a price
         return []
