@@ -216,12 +216,14 @@ def failure_lines(rows: pd.DataFrame, shells: Iterable[str]) -> list[FailureLine
     shown = [*CELL, "failure_class", "why", "command"]
     failed = rows.loc[rows["status"].eq("measured") & rows["passed"].eq(False), shown]
     classes, lines = failed["failure_class"].fillna("unclassified"), []
+    parts = dict(list(failed.groupby(classes)))
     for failure_class in (*get_args(FailureClass), "unclassified"):
-        part = failed[classes == failure_class]
-        if len(part):
+        if failure_class in parts:
+            part = parts[failure_class]
             counts = {shell: int((part["shell"] == shell).sum()) for shell in shells}
-            why, command = part[["why", "command"]].fillna("").iloc[0]
-            lines.append(FailureLine(failure_class, counts, cells_in(part)[0], why, command))
+            example = part.head(1)
+            why, command = example[["why", "command"]].fillna("").iloc[0]
+            lines.append(FailureLine(failure_class, counts, cells_in(example)[0], why, command))
     return lines
 
 

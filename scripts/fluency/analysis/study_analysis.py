@@ -97,9 +97,10 @@ def trial_ends(rows: pd.DataFrame, outcomes: Outcomes) -> dict[tuple[str, str], 
     }
     measured, failed = rows["status"].eq("measured"), rows["failure_class"].fillna("unclassified")
     said = rows["status"].mask(measured, failed).mask(measured & rows["passed"], "passed")
-    for cell, end in zip(cells_in(rows), said, strict=True):
-        if (cell.task, cell.shell) in ends and 1 <= cell.trial <= outcomes.trials:
-            ends[cell.task, cell.shell][cell.trial - 1] = end
+    found = zip(rows["task"], rows["shell"], rows["trial"], said, strict=True)
+    for task, shell, trial, end in found:
+        if (task, shell) in ends and 1 <= trial <= outcomes.trials:
+            ends[task, shell][trial - 1] = end
     return ends
 
 

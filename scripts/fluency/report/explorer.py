@@ -3,7 +3,7 @@
 import base64
 import json
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from fluency.analysis.outcomes import cells_in
 from fluency.analysis.study_analysis import Analysis
 from fluency.common.files import write_atomic
 from fluency.core.grammar import DIALECTS
@@ -28,9 +27,8 @@ from fluency.report.templates import render
 from fluency.report.words import attempt_note
 
 WIDE_LIMIT = 19_000_000  # characters of details: what a browser reads in well under a second
-_WHERE = ["model", "shell", "task", "trial"]
-_LISTED = [*_WHERE, "status", "passed", "exit_ok", "quiet", "failure_class", "made_of", "attempts"]
-_LISTED += ["reason"]
+_LISTED = ["model", "shell", "task", "trial", "turn", "status", "passed", "exit_ok", "quiet"]
+_LISTED += ["failure_class", "made_of", "attempts", "reason"]
 """Columns of the table."""
 
 
@@ -80,10 +78,10 @@ def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
     trial, state, failure class, make-up, attempt, why it was not measured, and whether it failed
     with status 0; of a study with later turns also what the last one made of it.
     """
-    study = view.study
-    last = frame[frame["turn"].eq(study.turns)] if study.turns > 1 else frame.head(0)
-    first = frame[frame["turn"].eq(1)]
-    ends = dict(zip(cells_in(last.assign(turn=1)), last["passed"], strict=True))
+    study, listed = view.study, frame[_LISTED]
+    rows = list(listed.astype(object).where(listed.notna(), None).itertuples(index=False))
+    last = study.turns if study.turns > 1 else None
+    ends = {_where(row): row.passed for row in rows if row.turn == last}
     return {
         "study": study.study,
         "shells": [[shell, SHELLS[shell].title, _tokens(shell)] for shell in study.shells],
@@ -93,15 +91,16 @@ def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
         "marks": MARKS,
         "kinds": {failure: kind for failure, (kind, _) in FAILURES.items()},
         "cells": [
-            _entry(row) + ([_look(row["passed"], ends[cell])] if cell in ends else [])
-            for cell, row in zip(cells_in(first), first[_LISTED].to_dict("records"), strict=True)
+            _entry(row) + ([_look(row.passed, ends[_where(row)])] if ends else [])
+            for row in rows
+            if row.turn == 1
         ],
     }
 
 
 def _look(first: Any, last: Any) -> str | None:
     """What became of a first answer; None if it is not known."""
-    if pd.isna(first) or pd.isna(last):
+    if first is None or last is None:
         return None
     return "same" if first == last else "repaired" if last else "broken"
 
@@ -112,15 +111,17 @@ def _tokens(shell: str) -> str:
     return DIALECTS[grammar].TOKENS if grammar else ""
 
 
-def _entry(row: dict[Hashable, Any]) -> list[Any]:
-    known = {name: None if pd.isna(value) else value for name, value in row.items()}
-    measured = known["status"] == "measured"
-    state = ("passed" if known["passed"] else "failed") if measured else known["status"]
-    labels = [known["failure_class"], known["made_of"], attempt_note(known["attempts"], measured)]
-    where = [known[name] for name in _WHERE]
+def _where(row: Any) -> tuple[str, str, str, int]:
+    return row.model, row.shell, row.task, row.trial
+
+
+def _entry(row: Any) -> list[Any]:
+    measured = row.status == "measured"
+    state = ("passed" if row.passed else "failed") if measured else row.status
+    labels = [row.failure_class, row.made_of, attempt_note(row.attempts, measured)]
     # 1: failed with status 0, 2: quiet, too
-    silent = state == "failed" and known["exit_ok"] is True
-    return [*where, state, *labels, known["reason"], int(silent) + (known["quiet"] is True)]
+    silent = state == "failed" and row.exit_ok is True
+    return [*_where(row), state, *labels, row.reason, int(silent) + (row.quiet is True)]
 
 
 def page_details(view: StudyView) -> Iterator[str]:
