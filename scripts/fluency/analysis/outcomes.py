@@ -125,7 +125,7 @@ class Outcomes:
         pairs = zip(*(own.rates for own in self.by_shell.values()), strict=True)
         return tuple(challenger - baseline for baseline, challenger in pairs)
 
-    @property
+    @cached_property
     def rates(self) -> list[Fraction]:
         """Pass@1 of baseline and challenger."""
         return [own.rate for own in self.by_shell.values()]
@@ -134,7 +134,7 @@ class Outcomes:
     def gap(self) -> Fraction:
         return mean(self.differences)
 
-    @property
+    @cached_property
     def sd(self) -> float:
         """Sample standard deviation of the differences (T - 1); 0 for a single task."""
         return float(stdev(self.differences)) if len(self.tasks) > 1 else 0.0
@@ -174,9 +174,10 @@ def count_outcomes(
     if len(aliases) > 1:
         raise ValueError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
     mark, by_shell = rows["passed"], {}
+    measured = rows["status"].eq("measured") & mark.notna()
     for shell in dict.fromkeys(shells):
-        known = rows["status"].eq("measured") & rows["shell"].eq(shell) & mark.notna()
-        passes, scored = (Counter(rows["task"][chosen]) for chosen in (known & mark, known))
+        known = measured & rows["shell"].eq(shell)
+        passes, scored = (Counter(rows["task"][kept].tolist()) for kept in (known & mark, known))
         by_shell[shell] = ShellPasses(
             tuple(passes[task] for task in tasks), tuple(scored[task] for task in tasks)
         )
