@@ -184,7 +184,7 @@ def _merge(found: JsonObject, more: Mapping[str, Any]) -> None:
         UserError: A field has too many distinct values.
     """
     for field, value in more.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             _merge(found.setdefault(field, {}), value)
         elif isinstance(value, list):
             kept = found.setdefault(field, [])

@@ -206,8 +206,12 @@ def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
     else:
         stage = "score" if execution else "execution" if generation else "generation"
         values |= {"status": "missing", "reason": f"no {stage} yet"}
-    shown = {key: escape_controls(text) for key, text in values.items() if isinstance(text, str)}
-    return Row(**values | shown)
+    return Row(
+        **{
+            name: escape_controls(value) if isinstance(value, str) else value
+            for name, value in values.items()
+        }
+    )
 
 
 def _scored(score: Score, execution: Execution | None, task: Task) -> JsonObject:
@@ -225,7 +229,7 @@ def _scored(score: Score, execution: Execution | None, task: Task) -> JsonObject
     }
     made_of = score.make_up
     under = {CONDITIONS[name].column: passed for name, passed in score.passed_under.items()}
-    return {name: value for name, value in score if name in DTYPES} | {
+    return {name: value for name, value in vars(score).items() if name in DTYPES} | {
         **under,
         "status": "not_measured" if score.not_measured else "missing" if why else "measured",
         "reason": why,
@@ -315,7 +319,7 @@ def to_frame(rows: list[Row]) -> pd.DataFrame:
     """Rows as a table with every column and its type, also without rows."""
     import pandas as pd
 
-    return pd.DataFrame([row.model_dump() for row in rows], columns=COLUMNS).astype(DTYPES)
+    return pd.DataFrame([vars(row) for row in rows], columns=COLUMNS).astype(DTYPES)
 
 
 def columns_of(study: Study) -> list[str]:
