@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from difflib import SequenceMatcher
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from operator import itemgetter
 from typing import Any
 
@@ -59,17 +59,17 @@ def difference(expected: Any, printed: bytes, content: str, size: int = 200_000)
         wanted = [item if isinstance(item, str) else _dumped(item) for item in items]
     compare = _multiset if content in UNORDERED else _sequence
     found = compare(wanted[:MOST], got[:MOST], line_key(content, wanted))
-    count = Counter(op for op, _ in found)
-    ranked = sorted(range(len(found)), key=lambda at: found[at][0] == "=")
+    ops = [op for op, _ in found]
+    ranked = sorted(range(len(found)), key=lambda at: ops[at] == "=")
     longest = max(200, size // 20)
     used = accumulate(max(33, min(len(found[at][1]), longest)) for at in ranked)
-    shown = sorted(at for at, total in zip(ranked, used, strict=True) if total <= size)
-    lines = [found[at] for at in shown]
+    fitting = len([*takewhile(lambda total: total <= size, used)])
+    lines = [found[at] for at in sorted(ranked[:fitting])]
     return {
         "rows": [[op, line[:longest] + "…" * (len(line) > longest)] for op, line in lines],
-        "same": count["="],
-        "missing": count["-"] + len(wanted[MOST:]),
-        "extra": count["+"] + len(got[MOST:]),
+        "same": ops.count("="),
+        "missing": ops.count("-") + len(wanted[MOST:]),
+        "extra": ops.count("+") + len(got[MOST:]),
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from fluency.common.canonical import canonical_sha256
 
 MAX_LISTED = 8
+_WORDS = {None: "none", True: "yes", False: "no"}
 
 
 def flat(document: Mapping[str, Any]) -> dict[str, str]:
@@ -30,5 +31,4 @@ def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def shown(value: Any) -> str:
     """A value as people read it."""
-    words = {None: "none", True: "yes", False: "no"}
-    return words[value] if value is None or isinstance(value, bool) else str(value)
+    return _WORDS[value] if value is None or isinstance(value, bool) else str(value)
