@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes .venv from pinned locks with hashes: `bootstrap.sh requirements` for a run, `bootstrap.sh dev` for tests too.
-# `bootstrap.sh interop` makes .venv-interop, with what only other programs' formats need.
+# `bootstrap.sh interop` makes .venv-interop, with what only other programs' formats need; `bootstrap.sh cluster` fills
+# .venv/cluster, because Snakemake imports every executor that it finds, half a second at each start.
 # Needs Linux and Python 3.11 to 3.14; on Debian and Ubuntu as root it installs what Python lacks there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,6 +25,7 @@ esac
 # A lock adds to the locks that its .in names by -c.
 locks=()
 for lock in $(sed -n 's/^-c //p' "envs/$name.in") "$name.lock"; do locks+=(-r "envs/$lock"); done
+[ "$name" != cluster ] || locks=(--no-deps --upgrade --target "$venv/cluster" -r envs/cluster.lock)
 supported='import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))'
 find_python() {
   local name

@@ -12,7 +12,7 @@ import docker.errors
 import pytest
 
 from fluency.core.study import Cell
-from fluency.workflow.cluster import write_slices
+from fluency.workflow.cluster import EXECUTORS, write_slices
 from tests.generation.endpoint import Endpoint
 from tests.programs import completed
 from tests.waiting import wait_for
@@ -33,7 +33,7 @@ Executor.next_seconds_between_status_checks = property(lambda self: 2, lambda se
 
 @pytest.fixture(scope="module")
 def plugins():
-    """Snakemake's executors for clusters, in this environment."""
+    """Snakemake's executors for clusters, next to this environment."""
     completed("make", "-s", ".venv/.cluster")
 
 
@@ -179,6 +179,7 @@ def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path
     monkeypatch.setattr("fluency.workflow.cluster.FOLDER", project.root / ".cache/slices")
     write_slices(cells, 8)
     options = "--workflow-profile profiles/kubernetes --snakefile profiles/cluster.smk --cores 8"
-    planned = project.snakemake("-n", *options.split()).stdout
+    paths = f"{EXECUTORS}:{project.root / 'scripts'}"
+    planned = project.snakemake("-n", *options.split(), PYTHONPATH=paths).stdout
     assert re.search(r"rule slice:(.|\n)*threads: 8", planned)
     assert re.search(r"^slice +1$", planned, re.M)

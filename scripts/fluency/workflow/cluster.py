@@ -13,6 +13,7 @@ all 40 took slices. They also remove every record of a group in which one cell f
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,8 @@ from fluency.workflow.run_plan import jobs_to_run
 from fluency.workflow.snakemake_process import run_snakemake, snakemake_command
 
 FOLDER = CACHE / "slices"
+EXECUTORS = Path(sys.prefix) / "cluster"
+"""Where envs/cluster.lock is installed; Snakemake finds it only in the runs that need it."""
 CELLS_A_PROCESSOR = 80
 """About 160 s of work for a processor, against 12 s until a slice's first container."""
 NODES_NEED = re.compile(
@@ -83,7 +86,7 @@ def _measure_turn(profile: str, loaded: LoadedStudy, arguments: Sequence[str]) -
         log_line(f"on the nodes: {slices} of executions and scores")
         options = ["--workflow-profile", f"profiles/{profile}"]
         command = snakemake_command(loaded, *options, "--snakefile", "profiles/cluster.smk")
-        if code := run_snakemake(command, node_environment(os.environ)):
+        if code := run_snakemake(command, node_environment(os.environ) | executors_path()):
             # A failure leaves a log, and a success none.
             found = sorted(logs.rglob("*.log"))
             for text in dict.fromkeys(log.read_text(encoding="utf-8") for log in found):
@@ -126,6 +129,12 @@ def share_images(shells: Iterable[str]) -> None:
         for shell in shells:
             if (engine := find_engine()) and image.find_image(engine, shell):
                 image.keep_image(engine, shell)
+
+
+def executors_path() -> dict[str, str]:
+    """The variable by which a run of Snakemake, and its jobs on the nodes, find the executors."""
+    paths = [str(EXECUTORS), os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def node_environment(environ: Mapping[str, str]) -> dict[str, str]:
