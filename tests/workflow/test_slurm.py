@@ -20,6 +20,7 @@ from tests.workflow import slurm
 from tests.workflow.project import TASKS, Project, model, reference_answer
 
 pytestmark = pytest.mark.engine
+FOUR = [*TASKS, "log-errors-by-hour", "stale-lockfiles"]
 KEY = "sk-ant-a-key-that-stays-here"
 OF_A_MACHINE = ("t_", "cpu_s", "peak_", "written_", "asked_utc", "attempts")
 """Columns with times, and with what a machine used (PowerShell caches in HOME)."""
@@ -49,18 +50,21 @@ def cluster(sandbox, tmp_path_factory):
         made.stop()
 
 
-def slow_in_bash(prompt):
+def slow(prompt):
     """The reference, but late enough for a node to die before it."""
-    late = "" if "PowerShell" in prompt else "sleep 1; "
-    return f"{late}{reference_answer(prompt)}"
+    return f"sleep 1; {reference_answer(prompt)}"
 
 
 @pytest.fixture(scope="module")
 def small(sandbox, tmp_path_factory):
-    """A study of four conversations in two slices a turn, finished on this machine."""
-    with Endpoint(slow_in_bash, new_each_turn=True) as endpoint:
+    """A study of four conversations in two slices a turn, finished on this machine.
+
+    In one shell, because a node would build and keep PowerShell's image for most of the time.
+    """
+    with Endpoint(slow, new_each_turn=True) as endpoint:
         folder = tmp_path_factory.mktemp("small") / "project"
         project = Project.make(folder, models=[model(endpoint.url)], turns=2)
+        project.configure(tasks=FOUR, shells=["bash"])
         project.snakemake()
         for old, new in [("slice: 8", "slice: 1"), ("mem_mb: 8000", "mem_mb: 500"), (WAITS, QUICK)]:
             project.edit("profiles/slurm/profile.yaml", old, new)
