@@ -55,12 +55,14 @@ class Project:
         for part in PARTS:
             source = ROOT / part
             if source.is_dir():
-                # As a clone has it: nothing is compiled yet.
-                left_out = shutil.ignore_patterns("__pycache__", "*.egg-info")
+                # What is compiled here need not be compiled there; `.pyc.*` is being written now.
+                left_out = shutil.ignore_patterns("*.pyc.*", "*.egg-info")
                 shutil.copytree(source, root / part, ignore=left_out)
             else:
                 shutil.copy2(source, root / part)
         project = cls(root)
+        # The start of each shell, which each study of its own would measure five times.
+        project.edit("scripts/fluency/execution/sandbox.py", "REPEATS = 5", "REPEATS = 1")
         short = {"study": "test", "trials": 1, "tasks": TASKS, "conditions": [AS_DESIGNED.name]}
         project.configure(**short | config)
         return project
