@@ -19,6 +19,7 @@ from random import Random
 import pytest
 
 from fluency.core.loaded_study import LoadedStudy
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import PILOT
 from fluency.core.table import RECORD_TYPES
 from fluency.core.tasks import task_sets
@@ -34,8 +35,8 @@ SAMPLE = ("disk", "engine")
 KILLS = 20
 """Of one study of the campaign."""
 ENGINE = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
-SMALL, LARGE = (2, 1, 2), (10, 5, 2)
-"""Tasks, trials and turns; each task is asked in both shells."""
+SMALL, LARGE = (["bash"], 4, 1, 2), (DESIGN_SHELLS, 10, 5, 2)
+"""Shells, tasks, trials and turns."""
 IN_FLIGHT = 4
 """A model's default number of calls at once, which a SIGKILL may lose."""
 LONGEST_S, SLOWEST_ANSWER_S = 1800, 0.3
@@ -86,13 +87,13 @@ class StudyRun:
     """One study in its own folder, and the endpoint that it asks."""
 
     def __init__(self, folder, size):
-        tasks, trials, turns = size
-        self.folder, self.cells = folder, 2 * tasks * trials * turns
+        shells, tasks, trials, turns = size
+        self.folder, self.cells = folder, len(shells) * tasks * trials * turns
         self.service = Service()
         self.project = Project.make(folder / "disk/project")
         self.project.configure(
             study="chaos", trials=trials, turns=turns, tasks=task_sets()[PILOT].tasks[:tasks],
-            conditions=["as_designed"], models=[model(self.service.url)],
+            shells=list(shells), conditions=["as_designed"], models=[model(self.service.url)],
         )  # fmt: skip
         loaded = LoadedStudy(None, [self.project.root / "config/test.yaml"])
         keys, self.store = RerunKeys(loaded), AnswerStore(self.project.root / "answers")
