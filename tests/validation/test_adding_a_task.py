@@ -15,6 +15,7 @@ from fluency.validation.new_task import main
 from fluency.world import build_world
 from tests.miner import logs
 from tests.programs import completed
+from tests.workflow.project import Project
 
 PAGE = (ROOT / "docs/adding-a-task.md").read_text()
 BLOCK = re.compile(r'^```(\w+)(?: title="(\S+)")?\n(.*?)^```$', re.M | re.S)
@@ -188,6 +189,10 @@ def test_page_followed_in_fresh_clone(tmp_path, sandbox):
     weights.mkdir(parents=True, exist_ok=True)  # half a gigabyte, fetched once
     (clone / ".cache").mkdir()
     (clone / ".cache/weights").symlink_to(weights)
+    # How often a command is repeated shows nothing of the page.
+    project = Project(clone)
+    project.edit("scripts/fluency/validation/validate.py", "REPEATS = 20, 8", "REPEATS = 4, 2")
+    project.edit("scripts/fluency/execution/sandbox.py", "REPEATS = 5", "REPEATS = 1")
     printed = follow(clone, "bash")
     for task in (NAME, SNAPSHOT):
         assert re.search(rf"^{task} +bash .* sound$", printed, re.M), printed

@@ -34,6 +34,8 @@ def test_validate_other_categories_and_worlds(task_id, sandbox, monkeypatch):
 def test_validate_names_unsound(tmp_path, sandbox, monkeypatch):
     monkeypatch.setattr("fluency.core.tasks.TASKS", tmp_path)
     monkeypatch.setattr("fluency.validation.validate.FILE_REPEATS", 16)
+    # The faults below are Bash's.
+    monkeypatch.setattr(sandbox, "why_missing", lambda shell: shell != "bash")
     right = "find crates/vox-corpus -type f -exec cat {} + | wc -c"
     file = shutil.copytree(TASKS / "tree-size-bytes", tmp_path / "tree-size-bytes") / "task.yaml"
     values = yaml.safe_load(file.read_text())
