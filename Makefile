@@ -148,7 +148,7 @@ mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOG
 	@fluency mine "$${LOGS:-}"
 
 test: $(DEV) ## All tests, in real containers, with a real model once
-	@pytest -n 2 --dist loadgroup
+	@pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 quick: $(DEV) ## The tests that need no container engine and no network (3 min)
 	@pytest -n 2 --dist loadgroup -m "not engine and not slow"

@@ -83,6 +83,8 @@ def pytest_collection_modifyitems(items):
         engine = module.split("/")[0] if module.startswith(STUDIES) else "engine"
         group = engine if item.get_closest_marker("engine") else module
         item.add_marker(pytest.mark.xdist_group(group))
+    # The longest groups begin first, so that no worker waits at the end for one of them.
+    items.sort(key=lambda item: not item.get_closest_marker("engine"))
 
 
 PWSH = "_pwsh"
