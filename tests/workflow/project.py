@@ -61,7 +61,7 @@ class Project:
             else:
                 shutil.copy2(source, root / part)
         project = cls(root)
-        # The start of each shell, which each study of its own would measure five times.
+        # Else each image record times each shell's start five times.
         project.edit("scripts/fluency/execution/sandbox.py", "REPEATS = 5", "REPEATS = 1")
         short = {"study": "test", "trials": 1, "tasks": TASKS, "conditions": [AS_DESIGNED.name]}
         project.configure(**short | config)

@@ -213,7 +213,7 @@ class Task(FrozenModel):
 
     @cached_property
     def worlds_sha256(self) -> str:
-        """Of the task's files that its worlds are made of."""
+        """Of the task's files from which its worlds are built."""
         return sha256(self._content(["fixture.py", *(f"world-{one}" for one in PARITIES)]))
 
     @property

@@ -75,7 +75,7 @@ class RerunKeys:
     def execute(self, shell: str, task: str) -> dict[str, Any]:
         """What engine and runner are handed, and the code that reads reply and result.
 
-        Of the worlds what they are made of: to make hundreds takes longer than all other keys.
+        Of the worlds their sources: building hundreds takes longer than all other keys.
         """
         own = self.loaded.task_of[task]
         return {
