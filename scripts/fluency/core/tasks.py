@@ -228,7 +228,7 @@ class Task(FrozenModel):
         return self._content(snapshot_answers(self.structure is None))
 
     def _content(self, names: Iterable[str]) -> bytes:
-        """The names and bytes of files, and of those in folders, of what there is of them."""
+        """The names and bytes of the files, and of those in folders, that exist."""
         files = [
             path
             for one in map(self.folder.joinpath, names)

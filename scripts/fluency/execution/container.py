@@ -100,11 +100,11 @@ def _as_sandbox_error(error: Exception, timeout_s: float) -> SandboxError:
     return kind(what, where=WHERE, hint=hint)
 
 
-def remove(engine: Engine, container: str) -> None:
+def remove(engine: Engine, container: str, timeout_s: int = 20) -> None:
     """Kill and remove; what a hanging engine does not remove ends alone."""
     if container:
         with contextlib.suppress(Exception):
-            engine.client(timeout=20).remove_container(container, force=True, v=True)
+            engine.client(timeout=timeout_s).remove_container(container, force=True, v=True)
 
 
 def _read(

@@ -16,7 +16,15 @@ from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Limits, SandboxConfig
 from fluency.execution import isolation
-from fluency.execution.container import LABEL, LABELS, NEXT_RUN, WHERE, read_result, run_container
+from fluency.execution.container import (
+    LABEL,
+    LABELS,
+    NEXT_RUN,
+    WHERE,
+    read_result,
+    remove,
+    run_container,
+)
 from fluency.execution.engine import Engine, ensure_engine
 from fluency.execution.image import ensure_image, why_missing
 from fluency.execution.isolation import MeasureRefused, Measures, profile_sha256
@@ -94,11 +102,8 @@ class Sandbox:
                 if not left:
                     return
                 with ThreadPoolExecutor(len(left)) as pool:
-                    pool.map(self._remove, left)
+                    pool.map(lambda found: remove(self._engine, found["Id"], timeout_s=1), left)
             time.sleep(0.05)
-
-    def _remove(self, found: dict[str, Any]) -> None:
-        self._engine.client(timeout=1).remove_container(found["Id"], force=True, v=True)
 
     def why_missing(self, shell: str) -> str | None:
         """Why a shell cannot be measured in its image; None if it can."""
